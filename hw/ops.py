@@ -1,0 +1,151 @@
+"""The table of operations: the only place where an arithmetic operation gets its meaning.
+
+Each `Operation` states its arity and operand kinds and gives two independent meanings:
+
+* ``evaluate(width, *operands)``: on mathematical integers (Python ints or numpy integer arrays whose
+  elements are in the range of the operand type). The result is *unwrapped*; the caller wraps it to the
+  result type. The compiler's reference interpreter uses this one.
+* ``build(datapath)``: on Amaranth values, sharing the expensive units of a `Datapath`. The caller
+  truncates the result to the word width. Processing elements and vector lanes use this one.
+
+The tests compare the two for every entry, exhaustively at small widths, so adding an operation means
+adding one entry here. Operation set: seed 001, section 7.1, and the published PE it cites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from amaranth.hdl import Cat, Mux, Value
+
+__all__ = ["OPERATIONS", "Datapath", "Kind", "Operation", "operation"]
+
+
+class Kind(Enum):
+    """What an operand or a result is: a data word, or a single bit (predicate)."""
+
+    WORD = "word"
+    BIT = "bit"
+
+
+@dataclass(frozen=True)
+class Datapath:
+    """Operands of one ALU and the units that its operations share.
+
+    `a`, `b`, `c` are ``signed(width + 1)`` values: words extended by their sign or by zero according to the
+    signedness that is configured, so one circuit serves signed and unsigned operands alike. `p`, `q`, `r` are
+    single bits, `table` the eight entries of the configured truth table. `product` is ``a * b`` and
+    `difference` is ``a - b``, both exact.
+    """
+
+    width: int
+    a: Value
+    b: Value
+    c: Value
+    p: Value
+    q: Value
+    r: Value
+    table: Value
+    product: Value
+    difference: Value
+
+    @property
+    def less(self) -> Value:
+        """``a < b`` as one bit: the sign of the shared difference."""
+        return self.difference[-1]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One entry of the table. `code` is the operation's number in the PE configuration (6 bits)."""
+
+    name: str
+    code: int
+    operands: tuple[Kind, ...]
+    result: Kind
+    evaluate: Callable[..., Any]
+    build: Callable[[Datapath], Value]
+    commutative: bool = False
+
+    @property
+    def arity(self) -> int:
+        """Number of operands, word and bit operands together."""
+        return len(self.operands)
+
+
+def _shift_left(width: int, a: Any, b: Any) -> Any:
+    return np.where(_amount(width, b) < width, a << np.minimum(_amount(width, b), width - 1), 0)
+
+
+def _shift_right(width: int, a: Any, b: Any) -> Any:
+    return a >> np.minimum(_amount(width, b), width)
+
+
+def _amount(width: int, b: Any) -> Any:
+    """A shift amount is the unsigned reading of its word: -1 shifts everything out."""
+    return np.asarray(b) & ((1 << width) - 1)
+
+
+def _build_shift(d: Datapath, *, left: bool) -> Value:
+    amount = d.b[: d.width]
+    low = amount[: (d.width - 1).bit_length()]
+    out_of_range = amount >= d.width
+    if left:
+        return Mux(out_of_range, 0, d.a << low)
+    return Mux(out_of_range, d.a[-1].replicate(d.width), d.a >> low)
+
+
+def _lookup_bit(table: Any, p: Any, q: Any, r: Any) -> Any:
+    return (table >> (p | (q << 1) | (r << 2))) & 1
+
+
+W, B = Kind.WORD, Kind.BIT
+
+_ENTRIES = (
+    Operation("pass", 0, (W,), W, lambda w, a: a, lambda d: d.a),
+    Operation("add", 1, (W, W), W, lambda w, a, b: a + b, lambda d: d.a + d.b, commutative=True),
+    Operation("sub", 2, (W, W), W, lambda w, a, b: a - b, lambda d: d.difference),
+    Operation("mul", 3, (W, W), W, lambda w, a, b: a * b, lambda d: d.product, commutative=True),
+    Operation("mul_mid", 4, (W, W), W, lambda w, a, b: (a * b) >> (w // 2),
+              lambda d: d.product >> (d.width // 2), commutative=True),
+    Operation("mul_high", 5, (W, W), W, lambda w, a, b: (a * b) >> w,
+              lambda d: d.product >> d.width, commutative=True),
+    Operation("mad", 6, (W, W, W), W, lambda w, a, b, c: a * b + c, lambda d: d.product + d.c),
+    Operation("shl", 7, (W, W), W, _shift_left, lambda d: _build_shift(d, left=True)),
+    Operation("shr", 8, (W, W), W, _shift_right, lambda d: _build_shift(d, left=False)),
+    Operation("and", 9, (W, W), W, lambda w, a, b: a & b, lambda d: d.a & d.b, commutative=True),
+    Operation("or", 10, (W, W), W, lambda w, a, b: a | b, lambda d: d.a | d.b, commutative=True),
+    Operation("xor", 11, (W, W), W, lambda w, a, b: a ^ b, lambda d: d.a ^ d.b, commutative=True),
+    Operation("min", 12, (W, W), W, lambda w, a, b: np.minimum(a, b),
+              lambda d: Mux(d.less, d.a, d.b), commutative=True),
+    Operation("max", 13, (W, W), W, lambda w, a, b: np.maximum(a, b),
+              lambda d: Mux(d.less, d.b, d.a), commutative=True),
+    Operation("abs", 14, (W,), W, lambda w, a: np.abs(a), lambda d: Mux(d.a[-1], -d.a, d.a)),
+    Operation("absd", 15, (W, W), W, lambda w, a, b: np.abs(a - b),
+              lambda d: Mux(d.less, -d.difference, d.difference), commutative=True),
+    Operation("select", 16, (B, W, W), W, lambda w, p, a, b: np.where(np.asarray(p) != 0, a, b),
+              lambda d: Mux(d.p, d.a, d.b)),
+    Operation("eq", 17, (W, W), B, lambda w, a, b: (a == b) * 1, lambda d: d.difference == 0, commutative=True),
+    Operation("ne", 18, (W, W), B, lambda w, a, b: (a != b) * 1, lambda d: d.difference != 0, commutative=True),
+    Operation("lt", 19, (W, W), B, lambda w, a, b: (a < b) * 1, lambda d: d.less),
+    Operation("ge", 20, (W, W), B, lambda w, a, b: (a >= b) * 1, lambda d: ~d.less),
+    Operation("gt", 21, (W, W), B, lambda w, a, b: (a > b) * 1, lambda d: ~d.less & (d.difference != 0)),
+    Operation("le", 22, (W, W), B, lambda w, a, b: (a <= b) * 1, lambda d: d.less | (d.difference == 0)),
+    # The truth table comes first among the operands of `evaluate`; hardware takes it from configuration.
+    Operation("lut3", 23, (B, B, B), B, lambda w, table, p, q, r: _lookup_bit(table, p, q, r),
+              lambda d: d.table.bit_select(Cat(d.p, d.q, d.r), 1)),
+)
+
+OPERATIONS: dict[str, Operation] = {entry.name: entry for entry in _ENTRIES}
+
+
+def operation(name: str) -> Operation:
+    """The entry called `name`. Raises `KeyError` with the names there are."""
+    try:
+        return OPERATIONS[name]
+    except KeyError:
+        raise KeyError(f"unknown operation '{name}'; there are: {', '.join(sorted(OPERATIONS))}") from None
