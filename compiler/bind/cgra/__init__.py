@@ -1,0 +1,1 @@
+"""The coarse-grained array target: netlist, covering, placement, routing, retiming, configuration."""
