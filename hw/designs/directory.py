@@ -3,17 +3,17 @@
 A directory holds
 
 ``manifest.json``
-    ``format`` (the string ``"sluice-design"``), ``version`` (1), ``name``, ``array`` (``"RxC"``), ``parameters`` (an
-    object: the other fields of the array's ``FabricSpec``, nested specs as nested objects; a field that is left out
-    has its default), ``memory_bytes`` (main memory that the design needs, starting at address 0), ``plan`` (a list of
-    ``[register, value]``: 32-bit writes to the control registers in order, the register a name of the register map
-    or a byte offset), ``outputs`` (a list of ``{"name", "address", "length", "crc32"}``, address and length in bytes,
-    ``crc32`` the expected checksum of the region as eight hexadecimal digits or null), ``metadata`` (an object,
-    free) and ``files`` (SHA-256 of each of the two files below).
+    ``format`` (the string ``"sluice-design"``), ``version`` (1), ``name``, ``array`` (``"RxC"``), ``parameters``
+    (an object: the other fields of the array's ``FabricSpec``, nested specs as nested objects; a field that is left
+    out has its default), ``memory_bytes`` (main memory that the design needs, starting at address 0), ``plan`` (a
+    list of ``[register, value]``: 32-bit writes to the control registers in order, the register a name of the
+    register map or a byte offset), ``outputs`` (a list of ``{"name", "address", "length", "crc32"}``, address and
+    length in bytes, ``crc32`` the expected checksum of the region as eight hexadecimal digits or null),
+    ``metadata`` (an object, free) and ``files`` (SHA-256 of each of the two files below).
 ``configuration.hex``
     One configuration-bus word per line, ``AAAAAAAA DDDDDDDD`` (address, data; hexadecimal, 32 bits each), in the
-    order in which they are loaded. For people and tools; the array loads them from main memory, where ``memory.hex``
-    holds them as the loader's image.
+    order in which they are loaded. For people and tools; the array loads them from main memory, where
+    ``memory.hex`` holds them as the loader's image.
 ``memory.hex``
     Initial contents of main memory in ``$readmemh`` format with 8-bit elements: ``@ADDRESS`` starts a block at that
     byte address, then up to 16 bytes per line. Bytes not named are zero. It holds everything that the run needs:
@@ -47,14 +47,14 @@ _LIMIT = 1 << 32
 
 
 class DesignError(SluiceError):
-    """A design directory is missing, damaged or inconsistent. The message names the file and what is wrong in it."""
+    """A design directory is missing, damaged or inconsistent. The message names the file and the fault."""
 
 
 @dataclass(frozen=True)
 class OutputRegion:
     """A contiguous region of main memory that holds a result after the run.
 
-    `address` and `length` are in bytes; `crc32` is the expected checksum (`crc32` of this module) or None if unknown.
+    `address` and `length` are in bytes; `crc32` is the expected checksum (see `crc32`), None if unknown.
     """
 
     name: str
@@ -112,7 +112,7 @@ class DesignImage:
 
 
 def crc32(data: bytes) -> int:
-    """The checksum of an output region: CRC-32 of IEEE 802.3 (polynomial 0x04C11DB7 reflected), as zlib computes it."""
+    """The checksum of an output region: CRC-32 of IEEE 802.3 (reflected polynomial 0xEDB88320)."""
     return zlib.crc32(data)
 
 
@@ -242,9 +242,9 @@ def read_design(directory: Path) -> DesignImage:
         return DesignImage(
             name=manifest["name"],
             array=manifest["array"],
-            configuration=_parse_configuration(texts[CONFIGURATION]),
+            configuration=_parse_configuration(directory / CONFIGURATION, texts[CONFIGURATION]),
             plan=tuple(_parse_write(item) for item in manifest["plan"]),
-            memory=_parse_memory(texts[MEMORY]),
+            memory=_parse_memory(directory / MEMORY, texts[MEMORY]),
             outputs=tuple(_parse_output(item) for item in manifest["outputs"]),
             memory_bytes=manifest["memory_bytes"],
             parameters=manifest["parameters"],
@@ -288,7 +288,8 @@ _JSON_NAMES = {str: "a string", int: "an integer", dict: "an object", list: "a l
 def _check_schema(manifest: Any) -> None:
     _require(isinstance(manifest, dict), "not a JSON object")
     _require(manifest.get("format") == FORMAT, f"format is {manifest.get('format')!r}, not {FORMAT!r}")
-    _require(manifest.get("version") == VERSION, f"version {manifest.get('version')!r} is not supported, only {VERSION}")
+    version = manifest.get("version")
+    _require(version == VERSION, f"version {version!r} is not supported, only {VERSION}")
     _check_fields(manifest, _SCHEMA)
 
 
@@ -317,17 +318,17 @@ def _parse_output(item: Any) -> OutputRegion:
     return OutputRegion(**fields, crc32=None if checksum is None else int(checksum, 16))
 
 
-def _parse_configuration(text: str) -> tuple[tuple[int, int], ...]:
+def _parse_configuration(path: Path, text: str) -> tuple[tuple[int, int], ...]:
     words = []
     for number, line in enumerate(text.splitlines(), 1):
         match = re.fullmatch(r"([0-9a-f]{8}) ([0-9a-f]{8})", line)
         if match is None:
-            raise DesignError(f"{CONFIGURATION} line {number}: not an address and a data word: {line[:40]!r}")
+            raise DesignError(f"{path}: line {number}: not an address and a data word: {line[:40]!r}")
         words.append((int(match[1], 16), int(match[2], 16)))
     return tuple(words)
 
 
-def _parse_memory(text: str) -> tuple[tuple[int, bytes], ...]:
+def _parse_memory(path: Path, text: str) -> tuple[tuple[int, bytes], ...]:
     blocks: list[tuple[int, bytearray]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if match := re.fullmatch(r"@([0-9a-f]{8})", line):
@@ -335,5 +336,5 @@ def _parse_memory(text: str) -> tuple[tuple[int, bytes], ...]:
         elif blocks and re.fullmatch(r"[0-9a-f]{2}( [0-9a-f]{2})*", line):
             blocks[-1][1].extend(bytes.fromhex(line))
         else:
-            raise DesignError(f"{MEMORY} line {number}: neither an address nor bytes: {line[:40]!r}")
+            raise DesignError(f"{path}: line {number}: neither an address nor bytes: {line[:40]!r}")
     return tuple((address, bytes(data)) for address, data in blocks)
