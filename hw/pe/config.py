@@ -1,0 +1,124 @@
+"""What a processing element can be told to do: its parameters, its configuration and how that is encoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hw.configuration import ConfigurationError, Field, Layout, Words
+from hw.ops import OPERATIONS, Kind, Operation
+
+__all__ = ["PE_FEATURE", "PeConfig", "PeSpec", "pe_layout"]
+
+PE_FEATURE = 0
+"""Feature of the configuration bus that holds a processing element's registers."""
+
+OPERANDS = 3
+"""Word operands and bit operands that a processing element has, each."""
+
+_TABLE_BITS = 8
+_NAMES = {entry.code: entry.name for entry in OPERATIONS.values()}
+
+
+@dataclass(frozen=True)
+class PeSpec:
+    """Parameters of a processing element. `width`: bits of a data word, 2 to 32."""
+
+    width: int = 16
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.width <= 32:
+            raise ConfigurationError(f"a processing element has words of 2 to 32 bits, not {self.width}")
+
+
+@dataclass(frozen=True)
+class PeConfig:
+    """One operation of a processing element.
+
+    `op` names an entry of `hw.ops.OPERATIONS`; its word operands are, in their order, inputs word0, word1, word2 and
+    its bit operands bit0, bit1, bit2. `signed` selects how words are extended. `constants` and `bit_constants` replace
+    an input by a constant where they are not None; a word constant is a bit pattern, 0 to 2**width - 1. `table` is the
+    truth table of lut3: bit ``p | q << 1 | r << 2`` is the result.
+    """
+
+    op: str
+    signed: bool = False
+    constants: tuple[int | None, int | None, int | None] = (None, None, None)
+    bit_constants: tuple[int | None, int | None, int | None] = (None, None, None)
+    table: int = 0
+
+    @property
+    def operation(self) -> Operation:
+        """The operation's entry in the table. Raises `ConfigurationError` if there is none of that name."""
+        if self.op not in OPERATIONS:
+            raise ConfigurationError(f"processing element: there is no operation '{self.op}'")
+        return OPERATIONS[self.op]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Input ports that the operation reads and that are not constant, in the order of its operands."""
+        count = {Kind.WORD: 0, Kind.BIT: 0}
+        ports: list[str] = []
+        for kind in self.operation.operands:
+            index = count[kind]
+            count[kind] += 1
+            if (self.constants if kind is Kind.WORD else self.bit_constants)[index] is None:
+                ports.append(f"{kind.value}{index}")
+        return tuple(ports)
+
+    @property
+    def output(self) -> str:
+        """Output port of the result: "word0" or "bit0"."""
+        return f"{self.operation.result.value}0"
+
+    def words(self, spec: PeSpec) -> dict[tuple[int, int], int]:
+        """Configuration words. Raises `ConfigurationError` for an unknown operation or a value that does not fit."""
+        values = {"enable": 1, "op": self.operation.code, "signed": int(self.signed), "table": self.table}
+        for index, constant in enumerate(self.constants):
+            if constant is not None:
+                values |= {f"constant{index}_used": 1, f"constant{index}": constant}
+        for index, constant in enumerate(self.bit_constants):
+            if constant is not None:
+                values |= {f"bit_constant{index}_used": 1, f"bit_constant{index}": constant}
+        return pe_layout(spec).encode(values)
+
+    @classmethod
+    def decode(cls, words: Words, spec: PeSpec) -> PeConfig | None:
+        """The configuration that `words` encode; None if they leave the processing element off.
+
+        Raises `ConfigurationError` for words that no configuration encodes to.
+        """
+        layout = pe_layout(spec)
+        values = layout.decode(words)
+        if not any(values.values()):
+            return None
+        if values["op"] not in _NAMES:
+            raise ConfigurationError(f"processing element: there is no operation with code {values['op']}")
+        config = cls(
+            op=_NAMES[values["op"]],
+            signed=bool(values["signed"]),
+            constants=_optional(values, "constant"),
+            bit_constants=_optional(values, "bit_constant"),
+            table=values["table"],
+        )
+        if layout.encode(layout.decode(config.words(spec))) != layout.encode(values):
+            raise ConfigurationError("processing element: a constant or operation is set that is not in use")
+        return config
+
+
+def _optional(values: dict[str, int], name: str) -> tuple[int | None, int | None, int | None]:
+    first, second, third = (
+        values[f"{name}{index}"] if values[f"{name}{index}_used"] else None for index in range(OPERANDS)
+    )
+    return first, second, third
+
+
+@lru_cache
+def pe_layout(spec: PeSpec) -> Layout:
+    """Registers of a processing element."""
+    fields = [Field("enable", 1), Field("op", 6), Field("signed", 1), Field("table", _TABLE_BITS)]
+    fields += [Field(f"constant{index}_used", 1) for index in range(OPERANDS)]
+    for index in range(OPERANDS):
+        fields += [Field(f"bit_constant{index}_used", 1), Field(f"bit_constant{index}", 1)]
+    fields += [Field(f"constant{index}", spec.width) for index in range(OPERANDS)]
+    return Layout("processing element", PE_FEATURE, tuple(fields))
