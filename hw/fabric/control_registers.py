@@ -1,0 +1,96 @@
+"""The host's view of the array: its AXI4-Lite registers (32-bit words, byte offsets)."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hw.dma.registers import Field, Register, RegisterMap, Window
+from hw.fabric.spec import FabricSpec
+from hw.fabric.status import Phase, RunError, Waiting
+
+__all__ = ["BANK_REGISTERS", "IDENTITY", "VERSION", "control_registers"]
+
+IDENTITY = 0x534C5543
+"""ASCII "SLUC": what register ID reads."""
+
+VERSION = 0x0001_0000
+"""Major number in the upper, minor number in the lower half."""
+
+NO_BANK = 0x3FF
+"""DETAIL.bank and DMA.*_bank when no bank is concerned."""
+
+BANK_REGISTERS = (
+    Register("BASE", 0x00, "write", "byte address of tile 0"),
+    Register("ROW_BYTES", 0x04, "write", "consecutive bytes per row (24 bits)"),
+    Register("ROWS", 0x08, "write", "rows per plane (16 bits)"),
+    Register("ROW_STRIDE", 0x0C, "write", "bytes from row to row"),
+    Register("PLANES", 0x10, "write", "planes per tile (16 bits)"),
+    Register("PLANE_STRIDE", 0x14, "write", "bytes from plane to plane"),
+    Register("TILES0", 0x18, "write", "tiles of the fast tile level (16 bits)"),
+    Register("TILE0_STRIDE", 0x1C, "write", "bytes from tile to tile of the fast level"),
+    Register("TILES1", 0x20, "write", "tiles of the slow tile level (16 bits)"),
+    Register("TILE1_STRIDE", 0x24, "write", "bytes from tile to tile of the slow level"),
+)
+"""One descriptor window; the order is that of `DmaDescriptor.words`."""
+
+_CONTROL = (
+    Field("start", 0, 1, "1 starts a run; ignored and flagged while busy"),
+    Field("clear", 1, 1, "1 clears done, error and start_ignored; aborts a run"),
+)
+
+_STATUS = (
+    Field("busy", 0, 1, "a run is going on"),
+    Field("done", 1, 1, "a run has ended, well or not; also the interrupt"),
+    Field("start_ignored", 2, 1, "start was written while busy"),
+    Field("error", 8, 8, "why the run ended early", RunError),
+)
+
+_DETAIL = (
+    Field("phase", 0, 4, "what the controller does; after an error, what it did", Phase),
+    Field("waiting", 4, 4, "what it waits for", Waiting),
+    Field("bank", 8, 10, "column of the bank that is waited for or at fault, 1023 if none"),
+)
+
+_DMA = (
+    Field("read_bank", 0, 10, "column of the bank being filled; 1023 is none or the configuration"),
+    Field("read_busy", 10, 1, "the read engine has a job"),
+    Field("read_outstanding", 12, 4, "read bursts without their last beat"),
+    Field("write_bank", 16, 10, "column of the bank being drained; 1023 is none"),
+    Field("write_busy", 26, 1, "the write engine has a job"),
+    Field("write_outstanding", 28, 4, "write bursts without their response"),
+)
+
+_GEOMETRY = (
+    Field("rows", 0, 16, "rows of tiles"),
+    Field("columns", 16, 16, "columns of tiles"),
+)
+
+
+def _registers(spec: FabricSpec) -> tuple[Register, ...]:
+    return (
+        Register("ID", 0x00, "constant", "identification", reset=IDENTITY),
+        Register("VERSION", 0x04, "constant", "version of this register map", reset=VERSION),
+        Register("GEOMETRY", 0x08, "constant", "size of the array", _GEOMETRY, spec.rows | spec.columns << 16),
+        Register("HALF_WORDS", 0x0C, "constant", "16-bit words in half a bank", reset=spec.glb.half_words),
+        Register("CONTROL", 0x10, "pulse", "commands", _CONTROL),
+        Register("STATUS", 0x14, "read", "state of the run", _STATUS),
+        Register("DETAIL", 0x18, "read", "what the run waits for", _DETAIL),
+        Register("DMA", 0x1C, "read", "state of the burst engines", _DMA),
+        Register("CONFIG_ADDRESS", 0x20, "write", "byte address of the configuration image"),
+        Register("CONFIG_WORDS", 0x24, "write", "32-bit words of the image; 0 keeps the configuration there is"),
+        Register("PERIOD", 0x28, "write", "unstalled cycles from tile to tile (24 bits)"),
+        Register("TILES", 0x2C, "write", "tiles of the run (16 bits)"),
+        Register("RUN_CYCLES", 0x30, "write", "unstalled cycles of the run"),
+        Register("CYCLES", 0x40, "read", "unstalled cycles issued"),
+        Register("STALLS", 0x44, "read", "clock cycles in which the run stood still for a bank"),
+        Register("WALL_CYCLES", 0x48, "read", "clock cycles from the flush before the first cycle to the end"),
+        Register("LOAD_CYCLES", 0x4C, "read", "clock cycles from the start to the flush"),
+        Register("LAST_OUTPUT", 0x50, "read", "unstalled cycle in which the last word reached an output bank"),
+    )
+
+
+@cache
+def control_registers(spec: FabricSpec) -> RegisterMap:
+    """The control registers of an array. Those of window BANK in columns without a bank have no effect."""
+    window = Window("BANK", 0x1000, 0x40, spec.columns, "DMA descriptor of one column's bank", BANK_REGISTERS)
+    return RegisterMap("sluice", _registers(spec), (window,))
