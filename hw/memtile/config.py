@@ -1,0 +1,349 @@
+"""Configurations of the two memory cores, and their words on the configuration bus.
+
+All times are unstalled cycles since the start; see `hw.memtile.wide_fetch` and `hw.memtile.dual_port` for what
+each controller does in the cycle in which it fires. Seed 001, sections 5.7 and 6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from hw.memtile.affine import AffineNest, decode_nest, encode_nest
+from hw.memtile.spec import (
+    CONTENTS_FEATURE,
+    REGISTERS_PER_FEATURE,
+    TILE_FEATURE,
+    ConfigurationError,
+    MemTileSpec,
+    TileRegister,
+)
+
+__all__ = [
+    "DualPortConfig",
+    "DualPortInput",
+    "DualPortOutput",
+    "PubConfig",
+    "PubInput",
+    "PubOutput",
+    "Words",
+    "decode_config",
+]
+
+Words = dict[tuple[int, int], int]
+"""Configuration words of a core: (feature, register) -> 32-bit data."""
+
+ALL_ONES = (1 << MemTileSpec.ADDRESS_WIDTH) - 1
+
+
+@dataclass(frozen=True)
+class PubInput:
+    """An input port of the wide-fetch buffer.
+
+    `write` takes a word to the aggregator (address: AGG word), `store` takes a block of the aggregator to the SRAM
+    (addresses: AGG block, SRAM wide word). The SRAM address is ``base | (address & mask)``.
+    """
+
+    write: AffineNest
+    store: AffineNest
+    base: int = 0
+    mask: int = ALL_ONES
+
+
+@dataclass(frozen=True)
+class PubOutput:
+    """An output port of the wide-fetch buffer.
+
+    `fetch` takes an SRAM word to the transpose buffer (addresses: SRAM wide word, TB block), `read` takes a word of
+    the transpose buffer to the output (address: TB word). If `chained`, words whose block another tile of the chain
+    holds come from the chain input instead.
+    """
+
+    fetch: AffineNest
+    read: AffineNest
+    base: int = 0
+    mask: int = ALL_ONES
+    chained: bool = False
+
+
+@dataclass(frozen=True)
+class DualPortInput:
+    """An input port of the dual-port buffer: `write` takes a word to the SRAM (address: SRAM word)."""
+
+    write: AffineNest
+    base: int = 0
+    mask: int = ALL_ONES
+
+
+@dataclass(frozen=True)
+class DualPortOutput:
+    """An output port of the dual-port buffer: `read` takes an SRAM word to the output (address: SRAM word).
+
+    It cannot fire in cycle 0 (`MemTileSpec.read_ahead`).
+    """
+
+    read: AffineNest
+    base: int = 0
+    mask: int = ALL_ONES
+    chained: bool = False
+
+
+@dataclass(frozen=True)
+class PubConfig:
+    """Configuration of a wide-fetch buffer. A port that is None is unused.
+
+    `chain_id`: the tile's place in a chain; SRAM accesses happen only where the bits of the address above the
+    tile's capacity equal it. None: no chaining, those bits are ignored.
+    `contents`: words that the SRAM holds at the start, from word address 0 on.
+    `rom`: `data_in[0]` is a word address in every cycle, `data_out[0]` follows `MemTileSpec.ROM_LATENCY` cycles
+    later; no port may be used then.
+    """
+
+    inputs: tuple[PubInput | None, ...] = ()
+    outputs: tuple[PubOutput | None, ...] = ()
+    chain_id: int | None = None
+    contents: tuple[int, ...] = ()
+    rom: bool = False
+
+    def words(self, spec: MemTileSpec) -> Words:
+        """Configuration words for a tile of kind "pub". Raises `ConfigurationError` if they do not fit."""
+        return _words(self, spec)
+
+    @staticmethod
+    def decode(words: Mapping[tuple[int, int], int], spec: MemTileSpec) -> PubConfig:
+        """Inverse of `words`, in canonical form. Raises `ConfigurationError` for words that mean nothing."""
+        return _decode(PubConfig, words, spec)
+
+    def canonical(self, spec: MemTileSpec) -> PubConfig:
+        """The configuration that `decode` gives back for this one's words."""
+        return _canonical(self, spec)
+
+
+@dataclass(frozen=True)
+class DualPortConfig:
+    """Configuration of a dual-port buffer; fields as in `PubConfig`."""
+
+    inputs: tuple[DualPortInput | None, ...] = ()
+    outputs: tuple[DualPortOutput | None, ...] = ()
+    chain_id: int | None = None
+    contents: tuple[int, ...] = ()
+    rom: bool = False
+
+    def words(self, spec: MemTileSpec) -> Words:
+        """Configuration words for a tile of kind "dual-port". Raises `ConfigurationError` if they do not fit."""
+        return _words(self, spec)
+
+    @staticmethod
+    def decode(words: Mapping[tuple[int, int], int], spec: MemTileSpec) -> DualPortConfig:
+        """Inverse of `words`, in canonical form. Raises `ConfigurationError` for words that mean nothing."""
+        return _decode(DualPortConfig, words, spec)
+
+    def canonical(self, spec: MemTileSpec) -> DualPortConfig:
+        """The configuration that `decode` gives back for this one's words."""
+        return _canonical(self, spec)
+
+
+Config = PubConfig | DualPortConfig
+AnyConfig = TypeVar("AnyConfig", PubConfig, DualPortConfig)
+Input = PubInput | DualPortInput
+Output = PubOutput | DualPortOutput
+
+_KIND = {PubConfig: "pub", DualPortConfig: "dual-port"}
+_PORTS = {
+    PubConfig: (PubInput, PubOutput, ("write", "store"), ("fetch", "read")),
+    DualPortConfig: (DualPortInput, DualPortOutput, ("write",), ("read",)),
+}
+_SRAM_READER = {PubConfig: None, DualPortConfig: "read"}
+
+
+def decode_config(words: Mapping[tuple[int, int], int], spec: MemTileSpec) -> Config:
+    """Decode the words of a core of either kind."""
+    return (PubConfig if spec.kind == "pub" else DualPortConfig).decode(words, spec)
+
+
+def _words(config: Config, spec: MemTileSpec) -> Words:
+    _check_kind(type(config), spec)
+    _check_mode(config, spec)
+    return _tile_words(config, spec) | _controller_words(config, spec) | _contents_words(config, spec)
+
+
+def _check_kind(kind: type, spec: MemTileSpec) -> None:
+    if _KIND[kind] != spec.kind:
+        raise ConfigurationError(f"a {_KIND[kind]} configuration for a {spec.kind} memory tile")
+
+
+def _check_mode(config: Config, spec: MemTileSpec) -> None:
+    for name, ports, limit in (("inputs", config.inputs, spec.inputs), ("outputs", config.outputs, spec.outputs)):
+        if len(ports) > limit:
+            raise ConfigurationError(f"{len(ports)} {name} for a memory tile with {limit}")
+    if config.rom and (any(config.inputs) or any(config.outputs)):
+        raise ConfigurationError("ROM mode leaves no SRAM port for the memory tile's inputs and outputs")
+    if config.chain_id is not None and not 0 <= config.chain_id < 1 << spec.chain_bits:
+        raise ConfigurationError(f"chain_id {config.chain_id} is not in 0..{(1 << spec.chain_bits) - 1}")
+    if config.chain_id is None and any(port is not None and port.chained for port in config.outputs):
+        raise ConfigurationError("a chained output needs a chain_id")
+
+
+def _tile_words(config: Config, spec: MemTileSpec) -> Words:
+    chaining = config.chain_id is not None
+    mode = int(config.rom) | int(chaining) << 1 | (config.chain_id or 0) << 16
+    registers = {TileRegister.MODE: mode, TileRegister.CHAINED: 0}
+    for number, port in _used(config.outputs):
+        registers[TileRegister.CHAINED] |= int(port.chained) << number
+        registers[TileRegister.OUTPUT_REGION + number] = _region(port, f"output {number}")
+    for number, port in _used(config.inputs):
+        registers[TileRegister.INPUT_REGION + number] = _region(port, f"input {number}")
+    return {(TILE_FEATURE, register): data for register, data in registers.items()}
+
+
+def _used(ports: tuple) -> Iterator[tuple[int, Input | Output]]:
+    return ((number, port) for number, port in enumerate(ports) if port is not None)
+
+
+def _region(port: Input | Output, name: str) -> int:
+    for field, value in (("base", port.base), ("mask", port.mask)):
+        if not 0 <= value <= ALL_ONES:
+            raise ConfigurationError(f"{name}: {field} {value} is not in 0..{ALL_ONES}")
+    if port.base & port.mask:
+        raise ConfigurationError(f"{name}: base 0x{port.base:x} and mask 0x{port.mask:x} overlap")
+    return port.mask << 16 | port.base
+
+
+def _controllers(config: Config) -> Iterator[tuple[str, str, AffineNest]]:
+    """Name in the specification, name for messages, and nest of every controller that is used."""
+    _, _, input_roles, output_roles = _PORTS[type(config)]
+    for side, ports, roles in (("input", config.inputs, input_roles), ("output", config.outputs, output_roles)):
+        for number, port in _used(ports):
+            for role in roles:
+                yield f"{role}{number}", f"{side} {number} {role}", getattr(port, role)
+
+
+def _controller_words(config: Config, spec: MemTileSpec) -> Words:
+    words: Words = {}
+    for controller, name, nest in _controllers(config):
+        try:
+            if controller.startswith("read"):
+                nest = _advance(nest, spec.read_ahead)
+            registers = encode_nest(nest, spec.controllers[controller])
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{name}: {error}") from None
+        feature = spec.feature(controller)
+        words |= {(feature, register): data for register, data in registers.items()}
+    return words
+
+
+def _advance(nest: AffineNest, cycles: int) -> AffineNest:
+    if nest.time_offset < cycles:
+        raise ConfigurationError(f"first event is in cycle {nest.time_offset}, at least {cycles} is needed")
+    return replace(nest, time_offset=nest.time_offset - cycles)
+
+
+def _contents_words(config: Config, spec: MemTileSpec) -> Words:
+    if len(config.contents) > spec.capacity_words:
+        raise ConfigurationError(f"{len(config.contents)} words of contents, {spec.capacity_words} fit")
+    for address, word in enumerate(config.contents):
+        if not 0 <= word < 1 << spec.word_width:
+            raise ConfigurationError(f"contents word {address} is {word}, not a number of {spec.word_width} bits")
+    pack = spec.contents_pack
+    words: Words = {}
+    for register in range(-(-len(config.contents) // pack)):
+        chunk = config.contents[register * pack : (register + 1) * pack]
+        data = sum(word << i * spec.word_width for i, word in enumerate(chunk))
+        feature, low = divmod(register, REGISTERS_PER_FEATURE)
+        words[CONTENTS_FEATURE + feature, low] = data
+    return words
+
+
+def _canonical(config: AnyConfig, spec: MemTileSpec) -> AnyConfig:
+    def port(kind: type, number: int, ports: tuple, roles: tuple[str, ...]) -> Input | Output | None:
+        if number >= len(ports) or ports[number] is None:
+            return None
+        nests = {r: getattr(ports[number], r).canonical(spec.controllers[f"{r}{number}"]) for r in roles}
+        return replace(ports[number], **nests)
+
+    input_kind, output_kind, input_roles, output_roles = _PORTS[type(config)]
+    padding = -len(config.contents) % spec.contents_pack
+    return replace(
+        config,
+        inputs=tuple(port(input_kind, i, config.inputs, input_roles) for i in range(spec.inputs)),
+        outputs=tuple(port(output_kind, o, config.outputs, output_roles) for o in range(spec.outputs)),
+        contents=config.contents + (0,) * padding,
+    )
+
+
+def _decode(kind: type[AnyConfig], words: Mapping[tuple[int, int], int], spec: MemTileSpec) -> AnyConfig:
+    _check_kind(kind, spec)
+    tile, controllers, contents = _split(words, spec)
+    mode, chained = tile.pop(TileRegister.MODE, 0), tile.pop(TileRegister.CHAINED, 0)
+    if mode & 0xFFFC or mode >> 16 >> spec.chain_bits or mode >> 32:
+        raise ConfigurationError(f"memory tile: mode 0x{mode:x} has bits that mean nothing")
+    if chained >> spec.outputs:
+        raise ConfigurationError(f"memory tile: chained outputs 0x{chained:x} for {spec.outputs} outputs")
+    input_kind, output_kind, input_roles, output_roles = _PORTS[kind]
+
+    def port(make: type, roles: tuple[str, ...], number: int, register: int, **fields: bool) -> object:
+        nests = {role: controllers.get(f"{role}{number}") for role in roles}
+        region = tile.pop(register + number, ALL_ONES << 16)
+        if all(nest is None for nest in nests.values()):
+            return None
+        missing = [role for role, nest in nests.items() if nest is None]
+        if missing:
+            raise ConfigurationError(f"memory tile: port {number} has no {missing[0]} controller")
+        return make(**nests, base=region & 0xFFFF, mask=region >> 16, **fields)
+
+    inputs = tuple(port(input_kind, input_roles, i, TileRegister.INPUT_REGION) for i in range(spec.inputs))
+    outputs = tuple(
+        port(output_kind, output_roles, o, TileRegister.OUTPUT_REGION, chained=bool(chained >> o & 1))
+        for o in range(spec.outputs)
+    )
+    if tile:
+        raise ConfigurationError(f"memory tile has no register 0x{min(tile):02x}")
+    chain_id = mode >> 16 if mode & 2 else None
+    config = kind(inputs, outputs, chain_id, contents, bool(mode & 1))  # pyright: ignore[reportArgumentType]
+    config.words(spec)  # the checks of the fields
+    return config
+
+
+def _split(
+    words: Mapping[tuple[int, int], int], spec: MemTileSpec
+) -> tuple[dict[int, int], dict[str, AffineNest | None], tuple[int, ...]]:
+    """Tile registers, nests by controller name, and contents."""
+    features: dict[int, dict[int, int]] = {}
+    for (feature, register), data in words.items():
+        features.setdefault(feature, {})[register] = data
+    tile = features.pop(TILE_FEATURE, {})
+    registers = {name: features.pop(spec.feature(name), {}) for name in spec.controllers}
+    nests = {name: _decode_controller(name, values, spec) for name, values in registers.items()}
+    packed: dict[int, int] = {}
+    for feature in sorted(features):
+        if feature < CONTENTS_FEATURE:
+            raise ConfigurationError(f"memory tile has no feature 0x{feature:02x}")
+        base = (feature - CONTENTS_FEATURE) * REGISTERS_PER_FEATURE
+        packed |= {base + register: data for register, data in features[feature].items()}
+    return tile, nests, _unpack(packed, spec)
+
+
+def _decode_controller(name: str, registers: dict[int, int], spec: MemTileSpec) -> AffineNest | None:
+    try:
+        nest = decode_nest(registers, spec.controllers[name])
+    except ConfigurationError as error:
+        raise ConfigurationError(f"memory tile {name}: {error}") from None
+    if nest is None or not name.startswith("read"):
+        return nest
+    return replace(nest, time_offset=nest.time_offset + spec.read_ahead)
+
+
+def _unpack(packed: dict[int, int], spec: MemTileSpec) -> tuple[int, ...]:
+    if not packed:
+        return ()
+    if max(packed) >= spec.contents_registers:
+        raise ConfigurationError(f"contents register {max(packed)} is not in 0..{spec.contents_registers - 1}")
+    ones = (1 << spec.word_width) - 1
+    values: list[int] = []
+    for register in range(max(packed) + 1):
+        data = packed.get(register, 0)
+        if data >> spec.word_width * spec.contents_pack:
+            raise ConfigurationError(f"contents register {register}: 0x{data:x} has too many bits")
+        values += [data >> i * spec.word_width & ones for i in range(spec.contents_pack)]
+    return tuple(values)
