@@ -16,9 +16,26 @@ from amaranth.lib.wiring import In
 
 from hw.errors import SluiceError
 
-__all__ = ["WORD_BITS", "ConfigurationError", "ConfigurationStore", "Field", "Layout", "Words"]
+__all__ = [
+    "CONFIGURATION_PORT",
+    "WORD_BITS",
+    "ConfigurationError",
+    "ConfigurationStore",
+    "Field",
+    "Layout",
+    "Words",
+]
 
 WORD_BITS = 32
+
+CONFIGURATION_PORT = {
+    "cfg_valid": In(1),
+    "cfg_feature": In(8),
+    "cfg_register": In(8),
+    "cfg_data": In(WORD_BITS),
+    "clear": In(1),
+}
+"""Ports through which a unit receives configuration words, and the order to forget them all."""
 
 Words = Mapping[tuple[int, int], int]
 """Configuration of one unit: data by (feature, register)."""
@@ -108,24 +125,18 @@ class Layout:
 
 
 class ConfigurationStore(wiring.Component):
-    """The registers of a `Layout`. A word that is written in one cycle is in effect in the next, whatever `en` is.
+    """The registers of a `Layout`. A word that is written in one cycle is in effect in the next.
 
-    Ports: `cfg_valid`, `cfg_feature` (8), `cfg_register` (8), `cfg_data` (32): one word to write. `clear` zeroes all
-    registers. `value(name)` gives a field as an unsigned value of its width.
+    Ports: `cfg_valid`, `cfg_feature` (8), `cfg_register` (8), `cfg_data` (32): one word to write. `clear` zeroes
+    all registers. `value(name)` gives a field as an unsigned value of its width.
     """
-
-    cfg_valid: In(1)
-    cfg_feature: In(8)
-    cfg_register: In(8)
-    cfg_data: In(WORD_BITS)
-    clear: In(1)
 
     def __init__(self, layout: Layout):
         self.layout = layout
         self._registers = [
             Signal(width, name=f"register_{index}") for index, width in enumerate(layout.register_widths)
         ]
-        super().__init__()
+        super().__init__(CONFIGURATION_PORT)
 
     def value(self, name: str) -> Value:
         """The field called `name`."""

@@ -35,10 +35,10 @@ class PeSpec:
 class PeConfig:
     """One operation of a processing element.
 
-    `op` names an entry of `hw.ops.OPERATIONS`; its word operands are, in their order, inputs word0, word1, word2 and
-    its bit operands bit0, bit1, bit2. `signed` selects how words are extended. `constants` and `bit_constants` replace
-    an input by a constant where they are not None; a word constant is a bit pattern, 0 to 2**width - 1. `table` is the
-    truth table of lut3: bit ``p | q << 1 | r << 2`` is the result.
+    `op` names an entry of `hw.ops.OPERATIONS`; its word operands are, in their order, inputs word0, word1, word2
+    and its bit operands bit0, bit1, bit2. `signed` selects how words are extended. `constants` and `bit_constants`
+    replace an input by a constant where they are not None; a word constant is a bit pattern, 0 to 2**width - 1.
+    `table` is the truth table of lut3: bit ``p | q << 1 | r << 2`` is the result.
     """
 
     op: str
@@ -72,7 +72,7 @@ class PeConfig:
         return f"{self.operation.result.value}0"
 
     def words(self, spec: PeSpec) -> dict[tuple[int, int], int]:
-        """Configuration words. Raises `ConfigurationError` for an unknown operation or a value that does not fit."""
+        """Configuration words. Raises `ConfigurationError` for an unknown operation or a value that is too wide."""
         values = {"enable": 1, "op": self.operation.code, "signed": int(self.signed), "table": self.table}
         for index, constant in enumerate(self.constants):
             if constant is not None:
@@ -88,8 +88,7 @@ class PeConfig:
 
         Raises `ConfigurationError` for words that no configuration encodes to.
         """
-        layout = pe_layout(spec)
-        values = layout.decode(words)
+        values = pe_layout(spec).decode(words)
         if not any(values.values()):
             return None
         if values["op"] not in _NAMES:
@@ -101,7 +100,7 @@ class PeConfig:
             bit_constants=_optional(values, "bit_constant"),
             table=values["table"],
         )
-        if layout.encode(layout.decode(config.words(spec))) != layout.encode(values):
+        if config.words(spec) != pe_layout(spec).encode(values):
             raise ConfigurationError("processing element: a constant or operation is set that is not in use")
         return config
 
