@@ -1,0 +1,1 @@
+"""Scheduling: dependences, program transforms, cycle-accurate schedules and their validation."""

@@ -1,0 +1,95 @@
+"""Unified buffers: one per array and producer, with a port for each access (seed 001, section 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from compiler.ir.program import Access
+from compiler.sched.cycle_accurate import Schedule, StatementSchedule
+from compiler.sched.dependences import Dependence, DependenceError
+
+__all__ = ["Port", "ReadPort", "UnifiedBuffer", "extract_buffers"]
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port: iteration domain, access map and schedule of the statement that uses it."""
+
+    statement: str
+    domain: isl.Set
+    access: Access
+    schedule: StatementSchedule
+
+    def __str__(self) -> str:
+        return f"{self.access.map}  at  {self.schedule}"
+
+
+@dataclass(frozen=True)
+class ReadPort(Port):
+    """A port that delivers read number `read` of its statement.
+
+    `distance` is the dependence distance in cycles from the write of a word to this read of it, None if it is not
+    the same for all words (seed 001, section 5.1.1).
+    """
+
+    read: int
+    dependence: Dependence
+    distance: int | None
+
+
+@dataclass(frozen=True)
+class UnifiedBuffer:
+    """All data that `writer` produces into one array, and everybody who reads it."""
+
+    array: str
+    writer: Port
+    readers: tuple[ReadPort, ...]
+
+    @property
+    def name(self) -> str:
+        """Array and producing statement."""
+        return f"{self.array}.{self.writer.statement}"
+
+    def __str__(self) -> str:
+        lines = [f"buffer {self.array}", f"  write {self.writer}"]
+        lines += [f"  read {r}  distance {'varies' if r.distance is None else r.distance}" for r in self.readers]
+        return "\n".join(lines)
+
+
+def extract_buffers(schedule: Schedule) -> list[UnifiedBuffer]:
+    """One unified buffer per statement whose values are read, in program order.
+
+    Raises `DependenceError` if one read sees values of several statements: that needs banking or merging, which the
+    mapping to memory tiles does not do.
+    """
+    _require_single_sources(schedule)
+    program = schedule.staged.program
+    buffers = []
+    for statement in program.statements:
+        mine = [d for d in schedule.dependences if d.source == statement.name]
+        if mine:
+            writer = Port(statement.name, statement.domain, statement.write, schedule.statements[statement.name])
+            buffers.append(UnifiedBuffer(statement.write.array, writer, tuple(_read_port(schedule, d) for d in mine)))
+    return buffers
+
+
+def _require_single_sources(schedule: Schedule) -> None:
+    seen: dict[tuple[str, int], str] = {}
+    for dependence in schedule.dependences:
+        key = dependence.sink, dependence.read
+        if key in seen:
+            statement = schedule.staged.program.statement(dependence.sink)
+            raise DependenceError(
+                f"statement {statement.name} ({statement.location}): one read of {dependence.array} sees values of "
+                f"{seen[key]} and {dependence.source}; the array target needs one producer per read"
+            )
+        seen[key] = dependence.source
+
+
+def _read_port(schedule: Schedule, dependence: Dependence) -> ReadPort:
+    statement = schedule.staged.program.statement(dependence.sink)
+    low, high = schedule.distance(dependence)
+    return ReadPort(statement.name, statement.domain, statement.reads[dependence.read],
+                    schedule.statements[statement.name], dependence.read, dependence, low if low == high else None)

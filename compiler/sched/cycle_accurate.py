@@ -1,0 +1,272 @@
+"""Cycle-accurate schedules: every statement instance gets the unstalled cycle in which it executes.
+
+The loops of all statements are aligned into common *levels* (seed 001, section 4.4.1): a consumer's loop joins the
+level of the producer's loop whose values it walks, at the rate at which it walks them. Levels are flattened
+innermost first, so that the busiest statement of a level sets its length, and every statement then starts as
+early as its dependences allow (section 4.4, equation 4.14). Initiation interval: one.
+
+These are *logical* cycles: arithmetic takes none. Latencies of units and wires are added after routing by retiming,
+which shifts every statement by a constant and so keeps all distances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import gcd, lcm
+
+import islpy as isl
+import networkx as nx
+
+from compiler.ir.program import Statement
+from compiler.sched.affine import extremes, linear_function, pieces, slopes
+from compiler.sched.dependences import Dependence, DependenceError, flow, topological_order
+from compiler.sched.streams import StagedProgram
+from hw.errors import SluiceError
+
+__all__ = ["FusionError", "Schedule", "StatementSchedule", "schedule_program"]
+
+
+class FusionError(SluiceError):
+    """The asked-for loop fusion level does not exist."""
+
+
+@dataclass(frozen=True)
+class StatementSchedule:
+    """Cycle of instance ``(tile, i)`` inside its tile: ``offset + sum(stride[n] * (i[n] - low[n]))``.
+
+    `strides`, `low` and `trips` are keyed by the inner iterators, outermost first.
+    """
+
+    statement: str
+    strides: Mapping[str, int]
+    low: Mapping[str, int]
+    trips: Mapping[str, int]
+    offset: int
+
+    @property
+    def span(self) -> int:
+        """Cycles from the first to the last instance of a tile, both included."""
+        return 1 + sum(self.strides[n] * (self.trips[n] - 1) for n in self.strides)
+
+    @property
+    def last(self) -> int:
+        """Cycle of the last instance in its tile."""
+        return self.offset + self.span - 1
+
+    def __str__(self) -> str:
+        terms = [f"{self.strides[n]}*{n}" if not self.low[n] else f"{self.strides[n]}*({n} - {self.low[n]})"
+                 for n in self.strides]
+        return f"{self.statement}: cycle = {' + '.join([str(self.offset), *terms])}"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Schedules of all statements of one staged program. Tile t starts ``t * period`` cycles after tile 0."""
+
+    staged: StagedProgram
+    dependences: tuple[Dependence, ...]
+    statements: dict[str, StatementSchedule]
+    period: int
+
+    @cached_property
+    def lower_bound(self) -> int:
+        """Cycles that no schedule with one unit per statement can beat: the largest trip count, all tiles."""
+        trips = [Fraction(1)]
+        for entry in self.statements.values():
+            count = 1
+            for n in entry.trips.values():
+                count *= n
+            trips.append(Fraction(count))
+        return int(max(trips)) * self.staged.tiles
+
+    def time(self, name: str) -> isl.Aff:
+        """Logical cycle inside the tile as a function on the instances of statement `name`."""
+        entry = self.statements[name]
+        statement = self.staged.program.statement(name)
+        constant = entry.offset - sum(entry.strides[n] * entry.low[n] for n in entry.strides)
+        return linear_function(statement.domain, entry.strides, constant)
+
+    def distance(self, dependence: Dependence) -> tuple[int, int]:
+        """Smallest and largest number of cycles from producing a value to this read of it."""
+        return _distance(dependence, self.time(dependence.source), self.time(dependence.sink))
+
+    def __str__(self) -> str:
+        head = f"tiles: {self.staged.tiles}, period: {self.period} cycles"
+        return "\n".join([head, *map(str, self.statements.values())])
+
+
+def _distance(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[int, int]:
+    lows, highs = [], []
+    for domain, function in pieces(dependence.relation):
+        gap = sink.sub(source.pullback_multi_aff(function))
+        low, high = extremes(domain, gap)
+        lows.append(low)
+        highs.append(high)
+    return min(lows), max(highs)
+
+
+Loop = tuple[str, str]  # statement and iterator
+
+
+class _Levels:
+    """Loops joined into levels, each loop with a rate; joins that would contradict a nest's order are refused."""
+
+    def __init__(self, nests: Mapping[str, tuple[str, ...]]) -> None:
+        self.nests = nests
+        self.level: dict[Loop, int] = {}
+        self.rate: dict[Loop, Fraction] = {}
+        for statement, iterators in nests.items():
+            for iterator in iterators:
+                self.level[statement, iterator] = len(self.level)
+                self.rate[statement, iterator] = Fraction(1)
+
+    def members(self, level: int) -> list[Loop]:
+        return [loop for loop, have in self.level.items() if have == level]
+
+    def order(self) -> nx.DiGraph:
+        """Which level lies directly inside which."""
+        graph = nx.DiGraph()
+        graph.add_nodes_from(self.level.values())
+        for statement, iterators in self.nests.items():
+            inner = [self.level[statement, i] for i in iterators]
+            graph.add_edges_from(zip(inner, inner[1:], strict=False))
+        return graph
+
+    def join(self, producer: Loop, consumer: Loop, slope: Fraction) -> bool:
+        """Put `consumer` into `producer`'s level at `slope` times its rate, if that contradicts nothing."""
+        keep, gone = self.level[producer], self.level[consumer]
+        if keep == gone:
+            return self.rate[consumer] == slope * self.rate[producer]
+        statements = [s for s, _ in self.members(keep) + self.members(gone)]
+        if len(set(statements)) != len(statements):
+            return False
+        before = dict(self.level), dict(self.rate)
+        factor = slope * self.rate[producer] / self.rate[consumer]
+        for loop in self.members(gone):
+            self.level[loop], self.rate[loop] = keep, self.rate[loop] * factor
+        if nx.is_directed_acyclic_graph(self.order()):
+            return True
+        self.level, self.rate = before
+        return False
+
+    def make_rates_whole(self) -> None:
+        """Scale every level so that its rates are the smallest whole numbers."""
+        for level in set(self.level.values()):
+            loops = self.members(level)
+            scale = lcm(*(self.rate[loop].denominator for loop in loops))
+            common = gcd(*(int(self.rate[loop] * scale) for loop in loops))
+            for loop in loops:
+                self.rate[loop] = self.rate[loop] * scale / common
+
+    def weights(self, trips: Mapping[Loop, int]) -> dict[int, int]:
+        """Cycles between two steps of each level: the length of the longest level directly inside it."""
+        graph = self.order()
+        weight: dict[int, int] = {}
+        for level in reversed(list(nx.topological_sort(graph))):
+            inner = [weight[k] * self._length(k, trips) for k in graph.successors(level)]
+            weight[level] = max(inner, default=1)
+        return weight
+
+    def _length(self, level: int, trips: Mapping[Loop, int]) -> int:
+        return max(int(self.rate[loop]) * trips[loop] for loop in self.members(level))
+
+
+def schedule_program(staged: StagedProgram, fusion_level: int | None = None) -> Schedule:
+    """Schedule `staged` with initiation interval one.
+
+    `fusion_level` is the number of loops inside the tile loops that producers and consumers share step by step:
+    None (default) means all of them, 1 lets a consumer start only at whole iterations of the outermost loop,
+    0 after the producer has finished. Raises `DependenceError` for recurrences, `FusionError` for a level that
+    no statement has.
+    """
+    dependences = flow(staged.program)
+    order = topological_order(staged.program, dependences)
+    statements = {name: staged.program.statement(name) for name in order}
+    nests = {name: staged.inner_iterators(s) for name, s in statements.items()}
+    deepest = max(len(nest) for nest in nests.values())
+    if fusion_level is not None and not 0 <= fusion_level <= deepest:
+        raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
+    levels = _align(staged, nests, order, dependences)
+    entries = _strides(levels, statements, nests)
+    entries = _offsets(staged, entries, order, dependences, fusion_level)
+    period = max(entry.span for entry in entries.values())
+    return Schedule(staged, dependences, entries, period)
+
+
+def _align(staged: StagedProgram, nests: Mapping[str, tuple[str, ...]], order: list[str],
+           dependences: tuple[Dependence, ...]) -> _Levels:
+    levels = _Levels(nests)
+    position = {name: k for k, name in enumerate(order)}
+    for dependence in sorted(dependences, key=lambda d: position[d.sink]):
+        for producer, consumer, slope in _matches(staged, dependence):
+            levels.join(producer, consumer, slope)
+    levels.make_rates_whole()
+    return levels
+
+
+def _matches(staged: StagedProgram, dependence: Dependence) -> list[tuple[Loop, Loop, Fraction]]:
+    """For every producer loop the consumer loop that walks it over the longest range, with its slope."""
+    sink = staged.program.statement(dependence.sink)
+    source = staged.program.statement(dependence.source)
+    parts = pieces(dependence.relation)
+    depth = staged.tile_depth
+    found = []
+    trips = _trips(sink)
+    for position, iterator in list(enumerate(source.iterators))[depth:]:
+        steps = slopes(parts[0][1].get_aff(position))
+        walkers = [(step * trips[n], step, n) for n, step in zip(sink.iterators, steps, strict=True)
+                   if n in sink.iterators[depth:] and step > 0]
+        if walkers:
+            _, step, name = max(walkers)
+            found.append(((source.name, iterator), (sink.name, name), step))
+    return found
+
+
+def _trips(statement: Statement) -> dict[str, int]:
+    box = statement.box()
+    if box is None:
+        raise DependenceError(f"statement {statement.name} ({statement.location}): its iteration domain is not a "
+                              f"box of constant bounds, which the array target needs")
+    return {name: high - low + 1 for name, (low, high) in box.items()}
+
+
+def _strides(levels: _Levels, statements: Mapping[str, Statement],
+             nests: Mapping[str, tuple[str, ...]]) -> dict[str, StatementSchedule]:
+    trips = {(s, n): _trips(statements[s])[n] for s, nest in nests.items() for n in nest}
+    weights = levels.weights(trips)
+    entries = {}
+    for name, nest in nests.items():
+        box = statements[name].box() or {}
+        strides = {n: int(levels.rate[name, n]) * weights[levels.level[name, n]] for n in nest}
+        low = {n: box[n][0] for n in nest}
+        entries[name] = StatementSchedule(name, strides, low, {n: trips[name, n] for n in nest}, 0)
+    return entries
+
+
+def _offsets(staged: StagedProgram, entries: dict[str, StatementSchedule], order: list[str],
+             dependences: tuple[Dependence, ...], fusion_level: int | None) -> dict[str, StatementSchedule]:
+    """Start every statement as early as its producers allow, rounded up to the fusion level."""
+    schedule = Schedule(staged, dependences, dict(entries), 0)
+    for name in order:
+        starts = [_earliest_start(schedule, d, fusion_level) for d in dependences if d.sink == name]
+        schedule.statements[name] = replace(schedule.statements[name], offset=max(starts, default=0))
+    return schedule.statements
+
+
+def _earliest_start(schedule: Schedule, dependence: Dependence, fusion_level: int | None) -> int:
+    """Offset of the reader (now scheduled at 0) that this dependence allows, rounded up to the fusion level."""
+    source = schedule.statements[dependence.source]
+    lag = -schedule.distance(dependence)[0] - source.offset
+    quantum = _quantum(source, fusion_level)
+    return max(0, source.offset + -(-lag // quantum) * quantum)
+
+
+def _quantum(source: StatementSchedule, fusion_level: int | None) -> int:
+    """Cycles of one iteration of the producer's loop at the fusion level."""
+    strides = list(source.strides.values())
+    if fusion_level is None or fusion_level >= len(strides):
+        return 1
+    return source.span if fusion_level == 0 else strides[fusion_level - 1]

@@ -1,0 +1,300 @@
+"""Making main-memory traffic explicit: streams in and out of the array, one tile of the image at a time.
+
+`stage_streams` is a program transform: every input array is first copied, tile by tile, by a *load* statement
+into an intermediate array that the other statements read instead. What remains is a program in which each
+statement instance that touches main memory is visible to the scheduler (seed 001, sections 4.2.4 and 5.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+
+import islpy as isl
+
+from compiler.ir.expr import Read
+from compiler.ir.program import Access, Array, Program, Statement, shared_depth
+from compiler.sched.affine import pieces, slopes
+from compiler.sched.dependences import DependenceError, flow
+from hw.errors import SluiceError
+
+__all__ = ["Footprint", "StagedProgram", "StreamError", "choose_tile_depth", "stage_streams"]
+
+
+class StreamError(SluiceError):
+    """An array cannot be streamed tile by tile: its footprint is not a box that moves affinely."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The box of `array` that one tile touches: ``low(tile) + [0, extents)`` in every dimension.
+
+    `low` holds per array dimension the coefficients of the tile iterators (outermost first) and a constant.
+    `statement` is the statement that moves it; `dimensions` tells for every array dimension which of that
+    statement's inner iterators walks it (None where the extent is 1).
+    """
+
+    array: str
+    statement: str
+    low: tuple[tuple[tuple[int, ...], int], ...]
+    extents: tuple[int, ...]
+    dimensions: tuple[str | None, ...]
+
+    @property
+    def words(self) -> int:
+        """Elements that one tile moves."""
+        return prod(self.extents)
+
+    def low_at(self, tile: tuple[int, ...]) -> tuple[int, ...]:
+        """First element of the box for one tile."""
+        return tuple(sum(c * t for c, t in zip(parts, tile, strict=True)) + k for parts, k in self.low)
+
+
+@dataclass(frozen=True)
+class StagedProgram:
+    """A program whose first `tile_depth` iterators of every statement enumerate tiles, with its streams."""
+
+    program: Program
+    tile_depth: int
+    tile_counts: tuple[int, ...]
+    inputs: tuple[Footprint, ...]
+    outputs: tuple[Footprint, ...]
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles."""
+        return prod(self.tile_counts)
+
+    def tile_iterators(self, statement: Statement) -> tuple[str, ...]:
+        """Names of the iterators of `statement` that enumerate tiles."""
+        return statement.iterators[: self.tile_depth]
+
+    def inner_iterators(self, statement: Statement) -> tuple[str, ...]:
+        """Names of the iterators of `statement` inside one tile."""
+        return statement.iterators[self.tile_depth:]
+
+
+def choose_tile_depth(program: Program, half_words: int) -> int:
+    """The fewest shared outer loops that must enumerate tiles so that each stream's tile fits `half_words`.
+
+    Only loops that no dependence crosses can do so. Raises `StreamError` naming the stream that does not fit.
+    """
+    deepest = _deepest_tile_depth(program)
+    problem: StreamError | None = None
+    for depth in range(deepest + 1):
+        try:
+            staged = stage_streams(program, depth)
+        except StreamError as error:
+            problem = problem or error
+            continue
+        largest = max((*staged.inputs, *staged.outputs), key=lambda f: f.words)
+        if largest.words <= half_words:
+            return depth
+        problem = StreamError(
+            f"array {largest.array}: a tile of {largest.words} words does not fit the global buffer's "
+            f"{half_words} words per half; add tile loops around all statements"
+        )
+    raise problem or StreamError("the program has no streams")
+
+
+def _deepest_tile_depth(program: Program) -> int:
+    depth = min(shared_depth(program), min(len(s.iterators) for s in program.statements) - 1)
+    for dependence in flow(program):
+        while depth and not _within_tile(dependence.relation, depth):
+            depth -= 1
+    return max(depth, 0)
+
+
+def _within_tile(relation: isl.Map, depth: int) -> bool:
+    same = relation
+    for k in range(depth):
+        same = same.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+    return relation.is_subset(same)
+
+
+def stage_streams(program: Program, tile_depth: int) -> StagedProgram:
+    """Copy every input array through a load statement; describe what each output statement writes per tile.
+
+    Raises `StreamError` if `tile_depth` loops are not shared by all statements, if a dependence crosses tiles,
+    or if a footprint is not a box that moves affinely with the tile iterators.
+    """
+    if tile_depth > _deepest_tile_depth(program):
+        raise StreamError(f"{tile_depth} tile loops were asked for, but statements share only "
+                          f"{_deepest_tile_depth(program)} independent outer loops")
+    model = program.statements[0]
+    box = _box(model)
+    tile_names = model.iterators[:tile_depth]
+    tiles = [box[name] for name in tile_names]
+    staged = program
+    inputs = []
+    for array in [a for a in program.arrays if a.role == "input"]:
+        readers = [s for s in staged.statements if any(r.array == array.name for r in s.reads)]
+        if readers:
+            footprint = _input_footprint(array, readers, tile_depth)
+            staged = _insert_load(staged, array, footprint, tile_names, tiles)
+            inputs.append(footprint)
+    outputs = tuple(_output_footprint(program, array, tile_depth)
+                    for array in program.arrays if array.role == "output")
+    counts = tuple(high - low + 1 for low, high in tiles)
+    return StagedProgram(_load_first(program, staged), tile_depth, counts, tuple(inputs), outputs)
+
+
+def _box(statement: Statement) -> dict[str, tuple[int, int]]:
+    box = statement.box()
+    if box is None:
+        raise DependenceError(f"statement {statement.name} ({statement.location}): its iteration domain is not a "
+                              f"box of constant bounds, which the array target needs")
+    return box
+
+
+def _tile_map(statement: Statement, depth: int) -> isl.Map:
+    """Instances of `statement` to their tile."""
+    names = ", ".join(statement.iterators)
+    tile = ", ".join(statement.iterators[:depth])
+    return isl.Map(f"{{ {statement.name}[{names}] -> tile[{tile}] }}").intersect_domain(statement.domain)
+
+
+def _footprint_map(accesses: Iterable[tuple[Statement, Access]], depth: int) -> isl.Map:
+    """Tile to the elements that the accesses touch in it."""
+    total: isl.Map | None = None
+    for statement, access in accesses:
+        part = _tile_map(statement, depth).reverse().apply_range(access.map)
+        total = part if total is None else total.union(part)
+    assert total is not None
+    return total.coalesce()
+
+
+def _corner(array: str, footprint: isl.Map, dimension: int) -> tuple[tuple[tuple[int, ...], int], int]:
+    """Affine lower corner (coefficients, constant) and extent of a footprint in one dimension."""
+    low = _affine_low(array, footprint, dimension)
+    distances = footprint.dim_max(dimension).sub(footprint.dim_min(dimension))
+    extent = distances.max_val().to_python() + 1
+    return low, extent
+
+
+def _affine_low(array: str, footprint: isl.Map, dimension: int) -> tuple[tuple[int, ...], int]:
+    relation = isl.Map.from_pw_aff(footprint.dim_min(dimension))
+    parts = pieces(relation)
+    function = parts[0][1].get_aff(0)
+    coefficients = slopes(function)
+    constant = Fraction(function.get_constant_val().to_python())
+    if len(parts) != 1 or any(c.denominator != 1 for c in coefficients) or constant.denominator != 1:
+        raise StreamError(f"array {array}: the part that a tile touches does not move affinely with the tile loops")
+    return tuple(int(c) for c in coefficients), int(constant)
+
+
+def _corners(array: Array, footprint: isl.Map) -> tuple[tuple[tuple[tuple[int, ...], int], ...], tuple[int, ...]]:
+    found = [_corner(array.name, footprint, k) for k in range(len(array.shape))]
+    return tuple(low for low, _ in found), tuple(extent for _, extent in found)
+
+
+def _input_footprint(array: Array, readers: list[Statement], depth: int) -> Footprint:
+    accesses = [(s, r) for s in readers for r in s.reads if r.array == array.name]
+    low, extents = _corners(array, _footprint_map(accesses, depth))
+    names = tuple(f"i{k}" for k in range(len(array.shape)))
+    return Footprint(array.name, f"load_{array.name}", low, extents, names)
+
+
+def _output_footprint(program: Program, array: Array, depth: int) -> Footprint:
+    writers = [s for s in program.statements if s.write.array == array.name]
+    if len(writers) != 1:
+        raise StreamError(f"output {array.name} must be written by one statement, not {len(writers)}")
+    writer = writers[0]
+    low, extents = _corners(array, _footprint_map([(writer, writer.write)], depth))
+    dimensions = tuple(_walker(array.name, writer, k, depth) for k in range(len(array.shape)))
+    trips = prod(high - first + 1 for first, high in list(_box(writer).values())[depth:])
+    walked = [d for d in dimensions if d is not None]
+    if trips != prod(extents) or len(set(walked)) != len(walked):
+        raise StreamError(f"output {array.name}: statement {writer.name} ({writer.location}) does not write each "
+                          f"element of a box exactly once per tile")
+    return Footprint(array.name, writer.name, low, extents, dimensions)
+
+
+def _walker(array: str, writer: Statement, dimension: int, depth: int) -> str | None:
+    """The inner iterator that walks one dimension of an output with step one."""
+    parts = pieces(writer.write.map.intersect_domain(writer.domain))
+    steps = slopes(parts[0][1].get_aff(dimension))
+    inner = [(name, step) for name, step in list(zip(writer.iterators, steps, strict=True))[depth:] if step]
+    if len(parts) != 1 or len(inner) > 1 or any(step != 1 for _, step in inner):
+        raise StreamError(f"output {array}: statement {writer.name} ({writer.location}) must walk each dimension "
+                          f"with one loop in steps of one")
+    return inner[0][0] if inner else None
+
+
+def _affine_text(coefficients: tuple[int, ...], constant: int, names: tuple[str, ...]) -> str:
+    return " + ".join([*(f"{c}*{n}" for c, n in zip(coefficients, names, strict=True) if c), str(constant)])
+
+
+def _insert_load(program: Program, array: Array, footprint: Footprint, tile_names: tuple[str, ...],
+                 tiles: list[tuple[int, int]]) -> Program:
+    """Add the load statement and its buffer, and let every reader of `array` read the buffer."""
+    buffer = Array(f"{array.name}__tile", tuple(high + 1 for _, high in tiles) + footprint.extents,
+                   array.type, "intermediate")
+    statement = _load_statement(array, buffer, footprint, tile_names, tiles)
+    readers = tuple(_redirect(s, array, buffer, footprint, len(tiles)) for s in program.statements)
+    arrays = (*program.arrays, buffer)
+    return replace(program, arrays=arrays, statements=(statement, *readers))
+
+
+def _load_statement(array: Array, buffer: Array, footprint: Footprint, tile_names: tuple[str, ...],
+                    tiles: list[tuple[int, int]]) -> Statement:
+    inner = tuple(d for d in footprint.dimensions if d is not None)
+    names = (*tile_names, *inner)
+    bounds = [f"{low} <= {n} <= {high}" for n, (low, high) in zip(tile_names, tiles, strict=True)]
+    bounds += [f"0 <= {n} < {extent}" for n, extent in zip(inner, footprint.extents, strict=True)]
+    head = f"{footprint.statement}[{', '.join(names)}]"
+    source = [f"{n} + {_affine_text(*low, tile_names)}" for n, low in zip(inner, footprint.low, strict=True)]
+    return Statement(
+        name=footprint.statement, iterators=names,
+        domain=isl.Set(f"{{ {head} : {' and '.join(bounds)} }}"),
+        reads=(Access(array.name, isl.Map(f"{{ {head} -> {array.name}[{', '.join(source)}] }}")),),
+        write=Access(buffer.name, isl.Map(f"{{ {head} -> {buffer.name}[{', '.join(names)}] }}")),
+        value=Read(0, array.type), location=None,
+    )
+
+
+def _redirect(statement: Statement, array: Array, buffer: Array, footprint: Footprint, depth: int) -> Statement:
+    if all(read.array != array.name for read in statement.reads):
+        return statement
+    reads = tuple(_redirect_access(statement, r, buffer, footprint, depth) if r.array == array.name else r
+                  for r in statement.reads)
+    return replace(statement, reads=reads)
+
+
+def _redirect_access(statement: Statement, access: Access, buffer: Array, footprint: Footprint,
+                     depth: int) -> Access:
+    """``S -> A[a]`` becomes ``S -> buffer[tile, a - low(tile)]``."""
+    coordinates = tuple(f"a{k}" for k in range(len(footprint.extents)))
+    tile = tuple(f"t{k}" for k in range(depth))
+    local = [f"{a} - ({_affine_text(*low, tile)})" for a, low in zip(coordinates, footprint.low, strict=True)]
+    shift = isl.Map(f"{{ [{access.array}[{', '.join(coordinates)}] -> tile[{', '.join(tile)}]] -> "
+                    f"{buffer.name}[{', '.join((*tile, *local))}] }}")
+    paired = access.map.range_product(_tile_map(statement, depth))
+    return Access(buffer.name, paired.apply_range(shift))
+
+
+def _load_first(original: Program, staged: Program) -> Program:
+    """Order: all loads, then everything else as before. Buffers are indexed by tile, so this is legal."""
+    loads = [s for s in staged.statements if s.name not in _names(original)]
+    relations = original.order.get_map_list()
+    width = max(*(m.dim(isl.dim_type.out) for m in relations), *(1 + len(s.iterators) for s in loads))
+    order = isl.UnionMap.empty(original.order.get_space().params())
+    for relation in relations:
+        vector = [f"o{k}" for k in range(relation.dim(isl.dim_type.out))]
+        lift = isl.Map(f"{{ [{', '.join(vector)}] -> [{_padded(['1', *vector], width + 1)}] }}")
+        order = order.union(isl.UnionMap.from_map(relation.apply_range(lift)))
+    for position, statement in enumerate(loads):
+        vector = _padded(["0", str(position), *statement.iterators], width + 1)
+        text = f"{{ {statement.name}[{', '.join(statement.iterators)}] -> [{vector}] }}"
+        order = order.union(isl.UnionMap.from_map(isl.Map(text)))
+    return replace(staged, order=order)
+
+
+def _padded(entries: list[str], width: int) -> str:
+    return ", ".join(entries + ["0"] * (width - len(entries)))
+
+
+def _names(program: Program) -> set[str]:
+    return {s.name for s in program.statements}
