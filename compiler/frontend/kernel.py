@@ -1,0 +1,279 @@
+"""Typed expressions in Python: the language of the functions that loop nests apply.
+
+A kernel is a Python function over `Typed` values that returns one:
+
+    def blur(a, b, c, d):
+        return (a + b + c + d) >> 2
+
+Python's operators build expression nodes. A Python int takes the type of the other operand and must fit it.
+Operands of different types are an error; `cast` converts. Besides the functions defined here, every operation of
+`hw.ops` can be imported from this module under its own name (``mul_mid(a, b)``, ``mad(a, b, c)``). Logic on bits
+becomes ``lut3``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from compiler.ir import expr
+from compiler.ir.expr import LUT3_TABLE, Const, Expr
+from compiler.ir.program import Table
+from compiler.ir.types import BIT, Int, ProgramError, Type
+from hw.ops import OPERATIONS, Kind
+
+__all__ = [
+    "Typed",
+    "absolute",
+    "absolute_difference",
+    "apply",
+    "cast",
+    "clamp",
+    "constant",
+    "iterator",
+    "lookup",
+    "maximum",
+    "minimum",
+    "select",
+    "weighted_sum",
+]
+
+
+
+class Typed:
+    """An expression under construction, with Python's operators. `expr` is the finished node, `type` its type.
+
+    ``//`` and ``%`` take positive powers of two (a shift that rounds down, and a mask): there is no division.
+    ``&``, ``|``, ``^``, ``~``, ``==`` and ``!=`` work on words and on bits.
+    """
+
+    __slots__ = ("expr",)
+
+    def __init__(self, node: Expr) -> None:
+        self.expr = node
+
+    @property
+    def type(self) -> Type:
+        return self.expr.type
+
+    def __repr__(self) -> str:
+        return f"Typed({self.expr!r})"
+
+    def __bool__(self) -> bool:
+        raise ProgramError("a value of the program is not known in Python; use select(condition, a, b)")
+
+    __hash__ = object.__hash__
+
+    def __add__(self, other: Any) -> Typed:
+        return apply("add", self, other)
+
+    def __radd__(self, other: Any) -> Typed:
+        return apply("add", other, self)
+
+    def __sub__(self, other: Any) -> Typed:
+        return apply("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Typed:
+        return apply("sub", other, self)
+
+    def __mul__(self, other: Any) -> Typed:
+        return apply("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Typed:
+        return apply("mul", other, self)
+
+    def __lshift__(self, other: Any) -> Typed:
+        return apply("shl", self, other)
+
+    def __rlshift__(self, other: Any) -> Typed:
+        return apply("shl", other, self)
+
+    def __rshift__(self, other: Any) -> Typed:
+        return apply("shr", self, other)
+
+    def __rrshift__(self, other: Any) -> Typed:
+        return apply("shr", other, self)
+
+    def __floordiv__(self, other: Any) -> Typed:
+        return self >> (_power_of_two("//", other).bit_length() - 1)
+
+    def __mod__(self, other: Any) -> Typed:
+        return self & (_power_of_two("%", other) - 1)
+
+    def __neg__(self) -> Typed:
+        return 0 - self
+
+    def __and__(self, other: Any) -> Typed:
+        return _logic("and", lambda p, q: p & q, self, other)
+
+    def __or__(self, other: Any) -> Typed:
+        return _logic("or", lambda p, q: p | q, self, other)
+
+    def __xor__(self, other: Any) -> Typed:
+        return _logic("xor", lambda p, q: p ^ q, self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Typed:
+        if self.type == BIT:
+            return _truth_table(lambda p, q, r: 1 - p, self)
+        return self ^ (-1 if isinstance(self.type, Int) and self.type.signed else _integer(self.type).maximum)
+
+    def __eq__(self, other: Any) -> Typed:  # type: ignore[override]
+        return _logic("eq", lambda p, q: p == q, self, other)
+
+    def __ne__(self, other: Any) -> Typed:  # type: ignore[override]
+        return _logic("ne", lambda p, q: p != q, self, other)
+
+    def __lt__(self, other: Any) -> Typed:
+        return apply("lt", self, other)
+
+    def __le__(self, other: Any) -> Typed:
+        return apply("le", self, other)
+
+    def __gt__(self, other: Any) -> Typed:
+        return apply("gt", self, other)
+
+    def __ge__(self, other: Any) -> Typed:
+        return apply("ge", self, other)
+
+
+def apply(op: str, *args: Any) -> Typed:
+    """Operation `op` of `hw.ops` on typed values and Python ints. Raises `ProgramError` as `expr.apply` does."""
+    kinds = _argument_kinds(op)
+    word = next((arg.type for arg, kind in zip(args, kinds, strict=False)
+                 if kind is Kind.WORD and isinstance(arg, Typed)), None)
+    if word is None and Kind.WORD in kinds:
+        raise ProgramError(f"operation '{op}' needs a typed operand; constant(type, value) makes one")
+    defaults = {Kind.WORD: word, Kind.BIT: BIT, None: LUT3_TABLE}
+    padded = [*kinds, *[Kind.WORD] * (len(args) - len(kinds))]
+    nodes = [_node(op, arg, defaults[kind]) for arg, kind in zip(args, padded, strict=False)]
+    return Typed(expr.apply(op, *nodes))
+
+
+def constant(type: Type, value: int) -> Typed:
+    """`value` as a constant of `type`. Raises `ProgramError` if it does not fit."""
+    low, high = _integer(type).minimum, _integer(type).maximum
+    if not low <= value <= high:
+        raise ProgramError(f"constant {value} does not fit {type} ({low}..{high})")
+    return Typed(Const(int(value), type))
+
+
+def iterator(name: str, type: Type) -> Typed:
+    """The value of the loop called `name` around the statement, wrapped to `type`."""
+    return Typed(expr.Iterator(name, type))
+
+
+def cast(type: Type, value: Typed) -> Typed:
+    """`value` converted to `type`: extended, truncated or reinterpreted, never saturated."""
+    _integer(type)
+    return value if _typed("cast", value).type == type else Typed(expr.Cast(value.expr, type))
+
+
+def lookup(table: Table, index: Typed) -> Typed:
+    """Entry `index` of `table`, as `Prog.add_table` returned it."""
+    return Typed(expr.Lookup(table.name, _typed("lookup", index).expr, table.type))
+
+
+def select(condition: Typed, a: Any, b: Any) -> Typed:
+    """`a` where `condition` (a bit) is 1, else `b`."""
+    if BIT in (getattr(a, "type", None), getattr(b, "type", None)):
+        return _truth_table(lambda p, q, r: q if p else r, condition, a, b)
+    return apply("select", condition, a, b)
+
+
+def minimum(a: Any, b: Any) -> Typed:
+    """The smaller one."""
+    return apply("min", a, b)
+
+
+def maximum(a: Any, b: Any) -> Typed:
+    """The larger one."""
+    return apply("max", a, b)
+
+
+def absolute(a: Typed) -> Typed:
+    """|a|; the most negative value stays itself, as wrapping demands."""
+    return apply("abs", a)
+
+
+def absolute_difference(a: Any, b: Any) -> Typed:
+    """|a - b|, exact before it wraps."""
+    return apply("absd", a, b)
+
+
+def clamp(a: Any, low: Any, high: Any) -> Typed:
+    """`a` limited to low..high."""
+    return minimum(maximum(a, low), high)
+
+
+def weighted_sum(weights: Sequence[int], values: Iterable[Typed]) -> Typed:
+    """Sum of weight times value, as one chain in the order given.
+
+    Values of weight zero are left out, those of weight one are not multiplied.
+    """
+    total: Typed | None = None
+    for weight, value in zip(weights, values, strict=True):
+        if weight != 0:
+            term = value if weight == 1 else value * weight
+            total = term if total is None else total + term
+    if total is None:
+        raise ProgramError("a weighted sum needs at least one weight that is not zero")
+    return total
+
+
+def __getattr__(name: str) -> Callable[..., Typed]:
+    """Operations of `hw.ops` by name."""
+    if name not in OPERATIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def operation(*args: Any) -> Typed:
+        return apply(name, *args)
+
+    return operation
+
+
+def _argument_kinds(op: str) -> tuple[Kind | None, ...]:
+    """Kinds of the arguments of `op`; None stands for the truth table of ``lut3``."""
+    if op not in OPERATIONS:
+        raise ProgramError(f"there is no operation '{op}'; there are: {', '.join(sorted(OPERATIONS))}")
+    return ((None,) if op == "lut3" else ()) + OPERATIONS[op].operands
+
+
+def _node(op: str, arg: Any, default: Type | None) -> Expr:
+    if isinstance(arg, Typed):
+        return arg.expr
+    if isinstance(arg, int) and default is not None:
+        return constant(default, arg).expr
+    raise ProgramError(f"operation '{op}' takes typed values and integers, not {arg!r}")
+
+
+def _typed(op: str, value: Any) -> Typed:
+    if not isinstance(value, Typed):
+        raise ProgramError(f"'{op}' takes a typed value, not {value!r}; constant(type, value) makes one")
+    return value
+
+
+def _integer(type: Type) -> Int:
+    if not isinstance(type, Int):
+        raise ProgramError(f"{type}: only integer operations are supported")
+    return type
+
+
+def _power_of_two(symbol: str, divisor: Any) -> int:
+    if not isinstance(divisor, int) or divisor < 1 or divisor & (divisor - 1):
+        raise ProgramError(f"'{symbol}' takes a constant positive power of two, not {divisor!r}")
+    return divisor
+
+
+def _logic(op: str, function: Callable[[int, int], int], a: Typed, b: Any) -> Typed:
+    """Operation `op` on words, its truth table on bits."""
+    if a.type == BIT:
+        return _truth_table(lambda p, q, r: int(function(p, q)), a, b)
+    return apply(op, a, b)
+
+
+def _truth_table(function: Callable[[int, int, int], int], *bits: Any) -> Typed:
+    """The three-input table of `function` on up to three bits."""
+    table = sum(function(i & 1, i >> 1 & 1, i >> 2 & 1) << i for i in range(8))
+    return apply("lut3", table, *bits, *[0] * (3 - len(bits)))

@@ -1,0 +1,355 @@
+"""The loop-nest language of seed 001, section 4.1: loops and operations added to a tree, as in its figure 4.1.
+
+    prg = prog("br-bl")
+    prg.add_input("input")
+    prg.add_output("blur")
+    t = prg.add_loop("t", 0, 16)
+
+    y_br = t.add_loop("y_br", 0, 64)
+    x_br = y_br.add_loop("x_br", 0, 64)
+    brighten_op = x_br.add_op("Brighten")
+    brighten_op.add_function(brighten_kernel)
+    brighten_op.add_load("input", "x_br", "y_br", "t")
+    brighten_op.add_store("brighten", "x_br", "y_br")
+    ...
+    program = prg.build()
+
+* ``add_loop(name, start, bound)``: `bound` is the number of iterations, so the last one is ``start + bound - 1``.
+* Addresses come **fastest coordinate first**, as in the seed; the `Program` holds them reversed, in numpy order, so
+  ``add_load("input", "x", "y", "t")`` reads ``input[t, y, x]``. Given shapes are in numpy order. An address is text
+  (`compiler.frontend.address`) or an int.
+* A function is a Python function over typed values (`compiler.frontend.kernel`); its parameters are the loaded
+  words in the order of the `add_load` calls. An operation with one load and no function copies.
+* Arrays that are stored and not declared are intermediates. Types default to the `type` of `prog`, shapes to the
+  bounding box of all accesses.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import islpy as isl
+
+import compiler
+from compiler.frontend import kernel
+from compiler.frontend.address import address_map
+from compiler.frontend.apps import load
+from compiler.frontend.kernel import Typed
+from compiler.ir.expr import Expr, Read
+from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
+from compiler.ir.types import UINT16, ProgramError, Type
+from compiler.ir.verify import check_name, verify
+from hw.ops import OPERATIONS
+
+__all__ = ["LoopNode", "OpNode", "Prog", "load", "prog"]
+
+Function = Callable[..., Any]
+_ROOT = Path(compiler.__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class _Request:
+    """One `add_load` or `add_store` call; addresses fastest first."""
+
+    array: str
+    addresses: tuple[str, ...]
+    location: Location
+
+
+@dataclass(frozen=True)
+class _Declaration:
+    type: Type
+    role: Role
+    shape: tuple[int, ...] | None
+    location: Location
+
+
+class _Scope:
+    """A node that has children: the program itself or a loop."""
+
+    def __init__(self, program: Prog, loops: tuple[LoopNode, ...], position: tuple[int, ...]) -> None:
+        self._program = program
+        self._loops = loops
+        self._position = position
+        self._children = 0
+
+    def add_loop(self, name: str, start: int, bound: int) -> LoopNode:
+        """A loop over `name` = `start`, ..., `start + bound - 1` inside this node, after its earlier children."""
+        location = _caller()
+        label = f"loop '{name}' ({location})"
+        check_name(name, label)
+        if any(loop.name == name for loop in self._loops):
+            raise ProgramError(f"{label}: a loop around it has the same name")
+        if not isinstance(start, int) or not isinstance(bound, int) or bound < 1:
+            raise ProgramError(f"{label}: start {start!r} and bound {bound!r} must be integers, bound at least 1")
+        return LoopNode(self, name, start, bound)
+
+    def add_op(self, name: str) -> OpNode:
+        """An operation inside this node, after its earlier children. `name` becomes the statement's name."""
+        location = _caller()
+        check_name(name, f"statement '{name}' ({location})")
+        op = OpNode(self._program, self._loops, self._next(), name, location)
+        self._program._add(op)
+        return op
+
+    def _next(self) -> tuple[int, ...]:
+        self._children += 1
+        return (*self._position, self._children - 1)
+
+
+class LoopNode(_Scope):
+    """One loop of the tree."""
+
+    def __init__(self, parent: _Scope, name: str, start: int, bound: int) -> None:
+        super().__init__(parent._program, (*parent._loops, self), parent._next())
+        self.name = name
+        self.start = start
+        self.bound = bound
+
+
+@dataclass(eq=False)
+class OpNode:
+    """One operation: loads, a function of the loaded words, one store of its result."""
+
+    _program: Prog
+    _loops: tuple[LoopNode, ...]
+    _position: tuple[int, ...]
+    name: str
+    location: Location
+    _loads: list[_Request] = field(default_factory=list)
+    _store: _Request | None = None
+    _function: Function | None = None
+
+    def add_load(self, name: str, *addr: str | int) -> None:
+        """Load one word of array `name`; the next parameter of the function."""
+        self._loads.append(_Request(name, tuple(map(str, addr)), _caller()))
+
+    def add_store(self, name: str, *addr: str | int) -> None:
+        """Store the function's result to array `name`. One store per operation."""
+        request = _Request(name, tuple(map(str, addr)), _caller())
+        if self._store is not None:
+            raise ProgramError(f"{self._label(request.location)} has a second store; an operation stores one word")
+        self._store = request
+
+    def add_function(self, function: Function | str) -> None:
+        """The function to apply: a Python callable, or the name of one in the caller's scope or in `hw.ops`."""
+        if isinstance(function, str):
+            function = self._find(function, sys._getframe(1))
+        self._function = function
+
+    def _find(self, name: str, frame: FrameType) -> Function:
+        for scope in (frame.f_locals, frame.f_globals):
+            if callable(scope.get(name)):
+                return scope[name]
+        if name in OPERATIONS:
+            return lambda *args: kernel.apply(name, *args)
+        raise ProgramError(f"{self._label(_location(frame))}: there is no function or operation '{name}'")
+
+    def _label(self, location: Location | None = None) -> str:
+        return f"statement '{self.name}' ({location or self.location})"
+
+    @property
+    def _order(self) -> tuple[int | str, ...]:
+        """The 2d+1 time vector: positions among siblings and loop names, alternating."""
+        vector: list[int | str] = []
+        for position, loop in zip(self._position, self._loops, strict=False):
+            vector += [position, loop.name]
+        return (*vector, self._position[-1])
+
+    def _domain(self) -> isl.Set:
+        names = ", ".join(loop.name for loop in self._loops)
+        bounds = " and ".join(f"{loop.start} <= {loop.name} < {loop.start + loop.bound}" for loop in self._loops)
+        return isl.Set(f"{{ {self.name}[{names}] : {bounds} }}" if bounds else f"{{ {self.name}[] }}")
+
+    def _access(self, domain: isl.Set, request: _Request) -> Access:
+        addresses = list(reversed(request.addresses))
+        try:
+            mapping = address_map(domain.get_space(), request.array, addresses, self._program._constants)
+        except ProgramError as error:
+            raise ProgramError(f"{self._label(request.location)}: access to '{request.array}': {error}") from None
+        return Access(request.array, mapping, request.location)
+
+    def _requests(self) -> list[_Request]:
+        if self._store is None:
+            raise ProgramError(f"{self._label()} has no store")
+        return [*self._loads, self._store]
+
+    def _statement(self, types: dict[str, Type]) -> Statement:
+        *loads, store = self._requests()
+        domain = self._domain()
+        reads = tuple(self._access(domain, load) for load in loads)
+        iterators = tuple(loop.name for loop in self._loops)
+        value = self._value([types[load.array] for load in loads], types[store.array])
+        return Statement(self.name, iterators, domain, reads, self._access(domain, store), value, self.location)
+
+    def _value(self, read_types: list[Type], result_type: Type) -> Expr:
+        """The function's result for symbolic loads, of `result_type`; a Python int becomes a constant."""
+        args = [Typed(Read(index, type)) for index, type in enumerate(read_types)]
+        result = self._call(args)
+        if isinstance(result, int):
+            result = self._checked(kernel.constant, result_type, result)
+        if not isinstance(result, Typed):
+            raise ProgramError(f"{self._label()}: its function returned {result!r}, not a typed value")
+        return result.expr
+
+    def _call(self, args: list[Typed]) -> Any:
+        if self._function is None:
+            if len(args) != 1:
+                raise ProgramError(f"{self._label()} has {len(args)} loads and no function")
+            return args[0]
+        self._check_arity(self._function, len(args))
+        return self._checked(self._function, *args)
+
+    def _check_arity(self, function: Function, count: int) -> None:
+        try:
+            inspect.signature(function).bind(*range(count))
+        except TypeError:
+            name = getattr(function, "__name__", repr(function))
+            message = f"{self._label()}: function '{name}' does not take {count} arguments, one per load"
+            raise ProgramError(message) from None
+
+    def _checked(self, function: Function, *args: Any) -> Any:
+        """`function(*args)`; whatever it raises becomes one line that names the statement."""
+        try:
+            return function(*args)
+        except ProgramError as error:
+            raise ProgramError(f"{self._label()}: {error}") from None
+        except Exception as error:
+            raise ProgramError(f"{self._label()}: its function failed: {type(error).__name__}: {error}") from error
+
+
+class Prog(_Scope):
+    """The root of a loop nest. `type` is the type of arrays, tables and constants that name none."""
+
+    def __init__(self, name: str, type: Type = UINT16) -> None:
+        super().__init__(self, (), ())
+        self.name = name
+        self.type = type
+        self._ops: dict[str, OpNode] = {}
+        self._declarations: dict[str, _Declaration] = {}
+        self._tables: dict[str, Table] = {}
+        self._constants: dict[str, int] = {}
+
+    def add_input(self, name: str, shape: tuple[int, ...] | None = None, type: Type | None = None) -> None:
+        """An array that is read from memory. `shape` in numpy order; the bounding box of the loads if not given."""
+        self._declare(name, shape, type, "input")
+
+    def add_output(self, name: str, shape: tuple[int, ...] | None = None, type: Type | None = None) -> None:
+        """An array that is written to memory."""
+        self._declare(name, shape, type, "output")
+
+    def add_intermediate(self, name: str, shape: tuple[int, ...] | None = None, type: Type | None = None) -> None:
+        """An array inside the hardware; only needed to give a type or a shape."""
+        self._declare(name, shape, type, "intermediate")
+
+    def add_table(self, name: str, values: list[int] | tuple[int, ...], type: Type | None = None) -> Table:
+        """Constants for ``lookup(table, index)``."""
+        self._new_name(name)
+        self._tables[name] = Table(name, tuple(int(value) for value in values), type or self.type)
+        return self._tables[name]
+
+    def add_constant(self, name: str, value: int, type: Type | None = None) -> Typed:
+        """A named integer that addresses may use; returned as a typed value for functions."""
+        self._new_name(name)
+        typed = kernel.constant(type or self.type, value)
+        self._constants[name] = value
+        return typed
+
+    def build(self) -> Program:
+        """The verified `Program`. Raises `ProgramError`."""
+        for op in self._ops.values():
+            self._check_arrays(op)
+        types = {name: declaration.type for name, declaration in self._declarations.items()}
+        types |= {name: self.type for name in self._stored() if name not in types}
+        statements = tuple(op._statement(types) for op in self._ops.values())
+        arrays = tuple(self._array(name, statements) for name in types)
+        program = Program(self.name, arrays, tuple(self._tables.values()), statements, self._order())
+        verify(program)
+        return program
+
+    def _add(self, op: OpNode) -> None:
+        if op.name in self._ops:
+            raise ProgramError(f"{op._label()}: the name is taken by the statement at {self._ops[op.name].location}")
+        self._ops[op.name] = op
+
+    def _declare(self, name: str, shape: tuple[int, ...] | None, type: Type | None, role: Role) -> None:
+        self._new_name(name)
+        shape = None if shape is None else tuple(int(size) for size in shape)
+        self._declarations[name] = _Declaration(type or self.type, role, shape, _caller(3))
+
+    def _new_name(self, name: str) -> None:
+        label = f"'{name}' ({_caller(3)})"
+        check_name(name, label)
+        if name in self._declarations or name in self._tables or name in self._constants:
+            raise ProgramError(f"{label} is declared twice")
+
+    def _stored(self) -> list[str]:
+        return list(dict.fromkeys(op._requests()[-1].array for op in self._ops.values()))
+
+    def _check_arrays(self, op: OpNode) -> None:
+        known = [*self._declarations, *(name for name in self._stored() if name not in self._declarations)]
+        for request in op._requests():
+            if request.array not in known:
+                label = op._label(request.location)
+                raise ProgramError(f"{label}: there is no array '{request.array}'; there are: {', '.join(known)}")
+
+    def _array(self, name: str, statements: tuple[Statement, ...]) -> Array:
+        declaration = self._declarations.get(name)
+        role: Role = declaration.role if declaration else "intermediate"
+        type = declaration.type if declaration else self.type
+        if declaration and declaration.shape is not None:
+            return Array(name, declaration.shape, type, role)
+        return Array(name, self._bounding_box(name, statements), type, role)
+
+    def _bounding_box(self, name: str, statements: tuple[Statement, ...]) -> tuple[int, ...]:
+        """One more than the largest index in every dimension, over all accesses."""
+        extents: list[tuple[int, ...]] = []
+        for statement in statements:
+            for access in (*statement.reads, statement.write):
+                if access.array == name:
+                    touched = access.map.intersect_domain(statement.domain).range()
+                    extents.append(_extent(touched))
+        if not extents:
+            place = self._declarations[name].location
+            raise ProgramError(f"array '{name}' ({place}) has no shape and no access that would tell it")
+        if len({len(extent) for extent in extents}) > 1:
+            counts = " and ".join(str(count) for count in sorted({len(extent) for extent in extents}))
+            raise ProgramError(f"array '{name}' is accessed with {counts} coordinates")
+        return tuple(map(max, zip(*extents, strict=True)))
+
+    def _order(self) -> isl.UnionMap:
+        vectors = {op: op._order for op in self._ops.values()}
+        length = max((len(vector) for vector in vectors.values()), default=1)
+        maps = []
+        for op, vector in vectors.items():
+            names = ", ".join(loop.name for loop in op._loops)
+            time = ", ".join(map(str, (*vector, *[0] * (length - len(vector)))))
+            maps.append(f"{op.name}[{names}] -> [{time}]")
+        return isl.UnionMap(f"{{ {'; '.join(maps)} }}")
+
+
+prog = Prog
+"""The seed's name of the root."""
+
+
+def _extent(touched: isl.Set) -> tuple[int, ...]:
+    dims = range(touched.dim(isl.dim_type.set))
+    return tuple(max(0, touched.dim_max_val(dim).to_python()) + 1 for dim in dims)
+
+
+def _caller(depth: int = 2) -> Location:
+    """The source line that called the function which calls this, `depth` frames up."""
+    return _location(sys._getframe(depth))
+
+
+def _location(frame: FrameType) -> Location:
+    """Where `frame` is; files of the project are named from its root, so that text forms do not depend on the place."""
+    file = Path(frame.f_code.co_filename)
+    inside = file.is_relative_to(_ROOT)
+    return Location(str(file.relative_to(_ROOT) if inside else file), frame.f_lineno)

@@ -1,0 +1,165 @@
+"""Expressions: what a statement computes from the words it reads.
+
+Immutable trees whose every node carries its exact type. Integers wrap at the width of the node; conversions are
+explicit `Cast` nodes. Operations are the entries of `hw.ops`. All word operands of an operation (shift amounts too)
+share one type, which is also the type of a word result; bit operands and bit results have type `BIT`.
+
+Nodes may be shared, which makes the tree a graph; `postorder` and `fold` visit every node once, without recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Iterator as Iterating
+from dataclasses import dataclass
+from typing import TypeVar
+
+from compiler.ir.types import BIT, Int, ProgramError, Type
+from hw.ops import OPERATIONS, Kind, Operation
+
+__all__ = [
+    "LUT3_TABLE",
+    "Apply",
+    "Cast",
+    "Const",
+    "Expr",
+    "Iterator",
+    "Lookup",
+    "Read",
+    "apply",
+    "children",
+    "fold",
+    "postorder",
+    "result_type",
+]
+
+LUT3_TABLE = Int(8, signed=False)
+"""Type of the truth table that is the first argument of ``lut3``: bit p + 2q + 4r is the result for (p, q, r)."""
+
+
+@dataclass(frozen=True)
+class Const:
+    """An integer of the program text."""
+
+    value: int
+    type: Type
+
+
+@dataclass(frozen=True)
+class Read:
+    """The word that access number `index` of the statement's `reads` delivers."""
+
+    index: int
+    type: Type
+
+
+@dataclass(frozen=True)
+class Iterator:
+    """The value of the statement's iterator `name`, wrapped to the type."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True)
+class Apply:
+    """Operation `op` of `hw.ops` on `args`; the first argument of ``lut3`` is the constant truth table."""
+
+    op: str
+    args: tuple[Expr, ...]
+    type: Type
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The integer value of `arg` wrapped to the type: zero or sign extension, truncation, change of sign."""
+
+    arg: Expr
+    type: Type
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Entry `index` (an unsigned or signed word, 0 is the first) of the program's table `table`."""
+
+    table: str
+    index: Expr
+    type: Type
+
+
+Expr = Const | Read | Iterator | Apply | Cast | Lookup
+_Result = TypeVar("_Result")
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """Direct subexpressions, in order."""
+    match expr:
+        case Apply():
+            return expr.args
+        case Cast():
+            return (expr.arg,)
+        case Lookup():
+            return (expr.index,)
+    return ()
+
+
+def postorder(expr: Expr) -> Iterating[Expr]:
+    """Every node object of `expr` once, subexpressions before their users."""
+    seen: set[int] = set()
+    stack = [(expr, False)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(children(node)))
+
+
+def fold(expr: Expr, step: Callable[[Expr, list[_Result]], _Result]) -> _Result:
+    """Bottom-up evaluation: `step(node, results of its children)` for every node; the result of the root."""
+    results: dict[int, _Result] = {}
+    for node in postorder(expr):
+        results[id(node)] = step(node, [results[id(child)] for child in children(node)])
+    return results[id(expr)]
+
+
+def apply(op: str, *args: Expr) -> Apply:
+    """The application of operation `op`, its type inferred. Raises `ProgramError` if the arguments do not fit."""
+    return Apply(op, args, result_type(op, [arg.type for arg in args]))
+
+
+def result_type(op: str, types: Sequence[Type]) -> Type:
+    """Type of operation `op` on arguments of `types`.
+
+    Raises `ProgramError` on an unknown name, wrong arity, mixed types and types other than integers.
+    """
+    if op not in OPERATIONS:
+        raise ProgramError(f"there is no operation '{op}'; there are: {', '.join(sorted(OPERATIONS))}")
+    entry = OPERATIONS[op]
+    types = _without_table(entry, types)
+    if len(types) != entry.arity:
+        raise ProgramError(f"operation '{op}' takes {entry.arity} operands, not {len(types)}")
+    words = [_operand(entry, kind, type) for kind, type in zip(entry.operands, types, strict=True)]
+    word_types = list(dict.fromkeys(type for type in words if type is not None))
+    if len(word_types) > 1:
+        raise ProgramError(f"operation '{op}' mixes {word_types[0]} and {word_types[1]}; cast one of them")
+    return BIT if entry.result is Kind.BIT else word_types[0]
+
+
+def _without_table(entry: Operation, types: Sequence[Type]) -> Sequence[Type]:
+    if entry.name != "lut3":
+        return types
+    if not types or types[0] != LUT3_TABLE:
+        raise ProgramError("operation 'lut3' takes a truth table of type uint8 as its first argument")
+    return types[1:]
+
+
+def _operand(entry: Operation, kind: Kind, type: Type) -> Type | None:
+    """`type` of a word operand, None for a bit operand. Raises `ProgramError` if `type` is not of `kind`."""
+    if not isinstance(type, Int):
+        raise ProgramError(f"operation '{entry.name}' on {type}: only integer operations are supported")
+    if (type == BIT) != (kind is Kind.BIT):
+        raise ProgramError(f"operation '{entry.name}' takes a {kind.value} and is given a value of type {type}")
+    return type if kind is Kind.WORD else None

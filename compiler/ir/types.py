@@ -1,0 +1,115 @@
+"""Exact number formats of arrays, tables and expression nodes.
+
+Integers are complete. Fixed-point and floating-point formats exist with their text form, so that arrays can
+carry them; operations on them are refused for now (`compiler.ir.expr.result_type` raises `ProgramError`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hw.errors import SluiceError
+
+__all__ = ["BIT", "INT16", "UINT16", "Fixed", "Float", "Int", "ProgramError", "Type", "parse_type"]
+
+MAXIMUM_WIDTH = 64
+
+
+class ProgramError(SluiceError):
+    """A program that means nothing, or data that does not fit it. Names the statement and the source line."""
+
+
+@dataclass(frozen=True)
+class Int:
+    """Two's-complement (`signed`) or plain binary integers of `width` bits, 1 to 64; text form ``int16``, ``uint16``.
+
+    One unsigned bit is the type of predicates and prints as ``bit``.
+    """
+
+    width: int
+    signed: bool = True
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.width <= MAXIMUM_WIDTH:
+            raise ProgramError(f"integer width {self.width} is not in 1..{MAXIMUM_WIDTH}")
+
+    def __str__(self) -> str:
+        if self == BIT:
+            return "bit"
+        return f"{'int' if self.signed else 'uint'}{self.width}"
+
+    @property
+    def minimum(self) -> int:
+        """Smallest value of the type."""
+        return -(1 << (self.width - 1)) if self.signed else 0
+
+    @property
+    def maximum(self) -> int:
+        """Largest value of the type."""
+        return (1 << (self.width - self.signed)) - 1
+
+    def contains(self, value: int) -> bool:
+        """Whether `value` is representable without wrapping."""
+        return self.minimum <= value <= self.maximum
+
+    def wrap(self, value: Any) -> Any:
+        """`value` (int, or array of int64 or of Python ints) modulo 2**width, as a value of the type."""
+        if not self.signed:
+            return value & self.maximum
+        half = 1 << (self.width - 1)
+        return ((value + half) & ((half << 1) - 1)) - half
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The smallest numpy integer type that holds the values: what inputs and outputs are exchanged in."""
+        size = max(1, 1 << (self.width - 1).bit_length() >> 3)
+        return np.dtype(f"{'i' if self.signed else 'u'}{size}")
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Fixed-point numbers: `width` bits of which `fraction` are behind the point; ``fixed16.8``, ``ufixed16.8``."""
+
+    width: int
+    fraction: int
+    signed: bool = True
+
+    def __str__(self) -> str:
+        return f"{'fixed' if self.signed else 'ufixed'}{self.width}.{self.fraction}"
+
+
+@dataclass(frozen=True)
+class Float:
+    """Floating-point numbers: a sign, `exponent` bits and `mantissa` stored bits. Text form ``float8.23``."""
+
+    exponent: int
+    mantissa: int
+
+    def __str__(self) -> str:
+        return f"float{self.exponent}.{self.mantissa}"
+
+
+Type = Int | Fixed | Float
+
+BIT = Int(1, signed=False)
+UINT16 = Int(16, signed=False)
+INT16 = Int(16, signed=True)
+
+_TEXT = re.compile(r"(?P<kind>u?int|u?fixed|float)(?P<first>\d+)(?:\.(?P<second>\d+))?")
+
+
+def parse_type(text: str) -> Type:
+    """The type whose text form is `text`. Raises `ProgramError` for anything else."""
+    if text == "bit":
+        return BIT
+    match = _TEXT.fullmatch(text)
+    if match is None or match["kind"].endswith("int") != (match["second"] is None):
+        raise ProgramError(f"'{text}' is not a type; examples: uint16, int8, bit, fixed16.8, float8.23")
+    first, signed = int(match["first"]), not match["kind"].startswith("u")
+    if match["kind"] == "float":
+        return Float(first, int(match["second"]))
+    return Int(first, signed) if match["second"] is None else Fixed(first, int(match["second"]), signed)
