@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import islpy as isl
 
-__all__ = ["AffineFunction", "dimension_names", "extremes", "linear_function", "pieces", "slopes"]
+__all__ = ["AffineFunction", "dimension_names", "extremes", "linear_function", "maps", "pieces", "slopes"]
 
 AffineFunction = isl.Aff
 
@@ -24,6 +24,13 @@ def linear_function(domain: isl.Set, coefficients: Mapping[str, int], constant: 
     for position, name in enumerate(dimension_names(domain.get_space())):
         function = function.set_coefficient_val(isl.dim_type.in_, position, coefficients.get(name, 0))
     return function
+
+
+def maps(union: isl.UnionMap) -> list[isl.Map]:
+    """The relations of a union, one per pair of spaces."""
+    found: list[isl.Map] = []
+    union.foreach_map(found.append)
+    return found
 
 
 def pieces(relation: isl.Map) -> list[tuple[isl.Set, isl.MultiAff]]:

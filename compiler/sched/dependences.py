@@ -11,6 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 import islpy as isl
 
 from compiler.ir.program import Program, Statement
+from compiler.sched.affine import maps
 from hw.errors import SluiceError
 
 __all__ = ["Dependence", "DependenceError", "flow", "topological_order"]
@@ -72,7 +73,7 @@ def _last_writers(program: Program, sink: isl.Map, writers: list[Statement]) -> 
         writes = writes.union(isl.UnionMap.from_map(writer.write.map.intersect_domain(writer.domain)))
     info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(sink)).set_must_source(writes)
     result = info.set_schedule_map(program.order).compute_flow().get_must_dependence().reverse()
-    return {m.get_tuple_name(isl.dim_type.out): m.coalesce() for m in result.get_map_list()}
+    return {m.get_tuple_name(isl.dim_type.out): m.coalesce() for m in maps(result)}
 
 
 def _where(statement: Statement) -> str:

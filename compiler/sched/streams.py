@@ -16,7 +16,7 @@ import islpy as isl
 
 from compiler.ir.expr import Read
 from compiler.ir.program import Access, Array, Program, Statement, shared_depth
-from compiler.sched.affine import pieces, slopes
+from compiler.sched.affine import maps, pieces, slopes
 from compiler.sched.dependences import DependenceError, flow
 from hw.errors import SluiceError
 
@@ -278,7 +278,7 @@ def _redirect_access(statement: Statement, access: Access, buffer: Array, footpr
 def _load_first(original: Program, staged: Program) -> Program:
     """Order: all loads, then everything else as before. Buffers are indexed by tile, so this is legal."""
     loads = [s for s in staged.statements if s.name not in _names(original)]
-    relations = original.order.get_map_list()
+    relations = maps(original.order)
     width = max(*(m.dim(isl.dim_type.out) for m in relations), *(1 + len(s.iterators) for s in loads))
     order = isl.UnionMap.empty(original.order.get_space().params())
     for relation in relations:

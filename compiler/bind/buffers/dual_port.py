@@ -1,0 +1,70 @@
+"""Configuration of a dual-port memory tile from word traffic: one write and one read per cycle, no vectorisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from compiler.bind.buffers.nest_fit import fit_nest
+from compiler.bind.buffers.sequences import BufferTraffic
+from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
+from hw.memtile import Affine, AffineNest, DualPortConfig, DualPortInput, DualPortOutput, MemTileSpec
+
+__all__ = ["MIN_LATENCY", "plan_dual_port"]
+
+MIN_LATENCY = 2
+"""Cycles between the cycle in which a word is written and the visible cycle of its read."""
+
+
+def plan_dual_port(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id: int | None = None) -> DualPortConfig:
+    """Configuration of the memory tile that holds `buffers`. `base` and `region` are in words.
+
+    Raises `VectorizationError` if two reads or two writes of the tile coincide, or a reader is no affine nest.
+    """
+    inputs: list[DualPortInput | None] = [None] * spec.inputs
+    outputs: list[DualPortOutput | None] = [None] * spec.outputs
+    for buffer in buffers:
+        inputs[buffer.input] = DualPortInput(_write(buffer), buffer.base, buffer.region - 1)
+        for k in range(len(buffer.reads)):
+            chained = bool(buffer.chained) and buffer.chained[k]
+            nest = _read(buffer, k, spec)
+            outputs[buffer.outputs[k]] = DualPortOutput(nest, buffer.base, buffer.region - 1, chained)
+    _require_free_ports(buffers)
+    return DualPortConfig(tuple(inputs), tuple(outputs), chain_id)
+
+
+def _write(buffer: PlacedBuffer) -> AffineNest:
+    traffic, write = buffer.traffic, buffer.traffic.write
+    address = Affine((*write.address, traffic.tile_words))
+    return AffineNest((*write.ranges, traffic.tiles), (*write.time, traffic.period),
+                      write.time_offset + buffer.write_shift, (address,)).trimmed()
+
+
+def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
+    traffic, read = buffer.traffic, buffer.reads[index]
+    shift = buffer.read_shifts[index]
+    if traffic.homogeneous:
+        start = int(read.time[0]) + shift
+        return AffineNest(traffic.write.ranges, traffic.write.time, start, (Affine(traffic.write.address),)).trimmed()
+    fit = fit_nest([read.time, read.address], spec.dims - (traffic.tiles > 1))
+    if fit is None:
+        raise VectorizationError(f"memory for {traffic.name}: the addresses of {read.name} are no affine loop nest")
+    address = Affine((*fit.strides[1], traffic.tile_words), fit.offsets[1])
+    return AffineNest((*fit.ranges, traffic.tiles), (*fit.strides[0], traffic.period), fit.offsets[0] + shift,
+                      (address,)).trimmed()
+
+
+def _require_free_ports(buffers: Sequence[PlacedBuffer]) -> None:
+    writes = [_cycles(b.traffic.writes[0], b.write_shift, b.traffic) for b in buffers]
+    reads = [_cycles(r.time, s, b.traffic) for b in buffers for r, s in zip(b.reads, b.read_shifts, strict=True)]
+    for kind, cycles in (("writes", writes), ("reads", reads)):
+        together = np.concatenate(cycles)
+        if len(np.unique(together)) != len(together):
+            names = ", ".join(b.traffic.name for b in buffers)
+            raise VectorizationError(f"memory for {names}: two {kind} need the same port in one cycle")
+
+
+def _cycles(time: np.ndarray, shift: int, traffic: BufferTraffic) -> np.ndarray:
+    tiles = np.arange(min(traffic.tiles, 3))[:, None] * traffic.period
+    return (tiles + time[None, :] + shift).ravel()

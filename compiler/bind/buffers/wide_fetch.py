@@ -1,0 +1,287 @@
+"""Vectorisation: from word traffic to the four kinds of controllers of a wide-fetch buffer (seed 001, section 5.5).
+
+The single SRAM port is scheduled exactly, without padding: candidate cycles for every store and fetch controller
+are enumerated and the first combination is taken in which no two ever coincide, no aggregator or transpose-buffer
+block is overwritten too early, and every fetch finds its block stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
+from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
+from hw.errors import SluiceError
+from hw.memtile import Affine, AffineNest, MemTileSpec, PubConfig, PubInput, PubOutput
+
+__all__ = ["MIN_LATENCY", "PlacedBuffer", "VectorizationError", "fetch_plan", "plan_wide_fetch"]
+
+MIN_LATENCY = 11
+"""Cycles that always suffice between the cycle in which a block is complete and the visible cycle of its first word:
+up to 4 until the store finds a free port cycle, up to 5 for the fetch, 1 for the SRAM and 1 for the output."""
+
+STORE_DELAYS = range(1, 9)
+FETCH_LEADS = range(2, 10)
+TILES_COMPARED = 3
+
+
+class VectorizationError(SluiceError):
+    """An access pattern that a wide-fetch memory cannot follow at full rate."""
+
+
+@dataclass(frozen=True)
+class FetchPlan:
+    """Which blocks a reader fetches, in order, and where its words then are in the transpose buffer.
+
+    `block` and `first_use`, `last_use` are per fetch; `word` is the transpose-buffer address of every read,
+    counted without wrapping (fetch number * fetch width + place in the block).
+    """
+
+    block: np.ndarray
+    first_use: np.ndarray
+    last_use: np.ndarray
+    word: np.ndarray
+
+
+@dataclass(frozen=True)
+class PlacedBuffer:
+    """A buffer in one memory tile: its input port, the output port of each read, and all shifts.
+
+    `write_shift` is added to logical cycles of writes to get firing cycles, `read_shifts` likewise per read.
+    `base` and `region` (a power of two) are in blocks.
+    """
+
+    traffic: BufferTraffic
+    input: int
+    outputs: tuple[int, ...]
+    reads: tuple[ReadTraffic, ...]
+    write_shift: int
+    read_shifts: tuple[int, ...]
+    base: int
+    region: int
+    chained: tuple[bool, ...] = ()
+
+
+def fetch_plan(read: ReadTraffic, spec: MemTileSpec) -> FetchPlan:
+    """Fetch a block when a word is needed that is in none of the blocks the transpose buffer still holds."""
+    block = read.address // spec.fetch_width
+    starts = _fetch_starts(block, spec.tb_words // spec.fetch_width - 1)
+    number = np.cumsum(starts) - 1
+    holder = _holding_fetch(block, starts, number)
+    fetches = np.flatnonzero(starts)
+    last = np.zeros(len(fetches), dtype=np.int64)
+    np.maximum.at(last, holder, read.time)
+    word = holder * spec.fetch_width + read.address % spec.fetch_width
+    return FetchPlan(block[fetches], read.time[fetches], last, word)
+
+
+def _fetch_starts(block: np.ndarray, keep: int) -> np.ndarray:
+    """Mark reads whose block is not among the current one and the `keep - 1` fetched before it."""
+    starts = np.empty(len(block), dtype=bool)
+    starts[0] = True
+    starts[1:] = block[1:] != block[:-1]
+    if keep <= 1:
+        return starts
+    held: list[int] = []
+    for place in np.flatnonzero(starts):
+        value = int(block[place])
+        if value in held:
+            starts[place] = False
+        else:
+            held = [*held[-(keep - 1):], value]
+    return starts
+
+
+def _holding_fetch(block: np.ndarray, starts: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """For every read the number of the fetch whose block holds its word."""
+    fetched = block[np.flatnonzero(starts)]
+    holder = number.copy()
+    stale = fetched[holder] != block
+    while stale.any():
+        holder[stale] -= 1
+        stale = fetched[holder] != block
+    return holder
+
+
+@dataclass(frozen=True)
+class _Store:
+    """Store events of one buffer over the compared tiles, without their delay."""
+
+    complete: np.ndarray
+    reused: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Fetch:
+    """Fetch events of one read over the compared tiles, without their lead."""
+
+    block: np.ndarray
+    first_use: np.ndarray
+    previous_use: np.ndarray
+
+
+def plan_wide_fetch(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id: int | None = None) -> PubConfig:
+    """Configuration of the memory tile that holds `buffers`.
+
+    Raises `VectorizationError` if a reader's fetches are no affine nest or the SRAM port has no free cycle for them.
+    """
+    stores = [_stores(b, spec) for b in buffers]
+    plans = [[fetch_plan(read, spec) for read in b.reads] for b in buffers]
+    fetches = [_fetches(b, k, plan, spec) for b, row in zip(buffers, plans, strict=True) for k, plan in enumerate(row)]
+    owners = [n for n, b in enumerate(buffers) for _ in b.reads]
+    delays, leads = _schedule_port(buffers, stores, fetches, owners)
+    inputs: list[PubInput | None] = [None] * spec.inputs
+    outputs: list[PubOutput | None] = [None] * spec.outputs
+    position = 0
+    for number, buffer in enumerate(buffers):
+        inputs[buffer.input] = _input(buffer, delays[number], spec, chain_id)
+        for k, plan in enumerate(plans[number]):
+            outputs[buffer.outputs[k]] = _output(buffer, k, plan, leads[position], spec, chain_id)
+            position += 1
+    return PubConfig(tuple(inputs), tuple(outputs), chain_id)
+
+
+def _over_tiles(values: np.ndarray, traffic: BufferTraffic) -> np.ndarray:
+    tiles = min(traffic.tiles, TILES_COMPARED)
+    return (np.arange(tiles)[:, None] * traffic.period + values[None, :]).ravel()
+
+
+def _stores(buffer: PlacedBuffer, spec: MemTileSpec) -> _Store:
+    traffic = buffer.traffic
+    time, address = traffic.writes
+    firsts = time[address % spec.fetch_width == 0] + buffer.write_shift
+    complete = _over_tiles(firsts + (spec.fetch_width - 1) * traffic.write.time[0], traffic)
+    first_words = _over_tiles(firsts, traffic)
+    ahead = spec.agg_words // spec.fetch_width
+    reused = np.full(len(complete), 1 << 60)
+    reused[:-ahead] = first_words[ahead:]
+    return _Store(complete, reused)
+
+
+def _fetches(buffer: PlacedBuffer, read: int, plan: FetchPlan, spec: MemTileSpec) -> _Fetch:
+    traffic, shift = buffer.traffic, buffer.read_shifts[read]
+    first = _over_tiles(plan.first_use + shift, traffic)
+    last = _over_tiles(plan.last_use + shift, traffic)
+    behind = spec.tb_words // spec.fetch_width
+    previous = np.full(len(first), -(1 << 60))
+    previous[behind:] = last[:-behind]
+    tiles = min(traffic.tiles, TILES_COMPARED)
+    step = traffic.tile_words // spec.fetch_width
+    block = (np.arange(tiles)[:, None] * step + plan.block[None, :]).ravel()
+    return _Fetch(block, first, previous)
+
+
+def _schedule_port(buffers: Sequence[PlacedBuffer], stores: list[_Store], fetches: list[_Fetch],
+                   owners: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Delay of every store controller and lead of every fetch controller, such that nothing collides."""
+    delays = [[d for d in STORE_DELAYS if np.all(s.complete + d <= s.reused)] for s in stores]
+    for choice in product(*delays):
+        leads = [_legal_leads(f, stores[o].complete + choice[o], buffers[o].region)
+                 for f, o in zip(fetches, owners, strict=True)]
+        taken = [s.complete + d for s, d in zip(stores, choice, strict=True)]
+        if _collide(taken):
+            continue
+        found = _first_free(taken, fetches, leads)
+        if found is not None:
+            return choice, found
+    names = ", ".join(b.traffic.name for b in buffers)
+    raise VectorizationError(f"memory for {names}: the wide SRAM port has no free cycle for every store and fetch; "
+                             "use --memory dual-port")
+
+
+def _legal_leads(fetch: _Fetch, stored: np.ndarray, region: int) -> list[int]:
+    """Leads for which every block is stored before its fetch, not yet overwritten, and no slot is reused early."""
+    known = fetch.block < len(stored)
+    available = stored[fetch.block[known]]
+    after = fetch.block + region
+    overwritten = np.where(after < len(stored), stored[np.minimum(after, len(stored) - 1)], 1 << 60)
+    legal = []
+    for lead in FETCH_LEADS:
+        cycle = fetch.first_use - lead
+        if (np.all(cycle[known] > available) and np.all(cycle < overwritten)
+                and np.all(cycle + 1 >= fetch.previous_use)):
+            legal.append(lead)
+    return legal
+
+
+def _first_free(taken: list[np.ndarray], fetches: list[_Fetch], leads: list[list[int]]) -> tuple[int, ...] | None:
+    if not fetches:
+        return ()
+    for lead in leads[0]:
+        mine = [*taken, fetches[0].first_use - lead]
+        if not _collide(mine):
+            rest = _first_free(mine, fetches[1:], leads[1:])
+            if rest is not None:
+                return lead, *rest
+    return None
+
+
+def _collide(events: list[np.ndarray]) -> bool:
+    """Whether two controllers fire in one cycle; only the span in which all are enumerated counts."""
+    together = np.concatenate(events)
+    return len(np.unique(together)) != len(together)
+
+
+def _with_tiles(ranges: Sequence[int], traffic: BufferTraffic) -> tuple[int, ...]:
+    return (*ranges, traffic.tiles)
+
+
+def _input(buffer: PlacedBuffer, delay: int, spec: MemTileSpec, chain_id: int | None) -> PubInput:
+    traffic, width = buffer.traffic, spec.fetch_width
+    write, tiles = traffic.write, traffic.tiles
+    words = Affine((*write.address, traffic.tile_words))
+    nest = AffineNest((*write.ranges, tiles), (*write.time, traffic.period), write.time_offset + buffer.write_shift,
+                      (words,))
+    blocks = Affine(tuple(a // width if level else 1 for level, a in enumerate(words.strides)))
+    ranges = (-(-write.ranges[0] // width), *write.ranges[1:], tiles)
+    time = (write.time[0] * width, *write.time[1:], traffic.period)
+    start = nest.time_offset + (width - 1) * write.time[0] + delay
+    store = AffineNest(ranges, time, start, (blocks, blocks))
+    return PubInput(nest.trimmed(), store.trimmed(), buffer.base, buffer.region - 1)
+
+
+def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: MemTileSpec,
+            chain_id: int | None) -> PubOutput:
+    traffic, shift = buffer.traffic, buffer.read_shifts[read]
+    source = buffer.reads[read]
+    if traffic.homogeneous:
+        return _delay_output(buffer, read, lead, spec)
+    dims = spec.dims - (traffic.tiles > 1)
+    number = np.arange(len(plan.block))
+    fetch = _fitted(traffic, fit_nest([plan.first_use, plan.block, number], dims))
+    word = _fitted(traffic, fit_nest([source.time, plan.word], dims))
+    tile_blocks, tile_fetches = traffic.tile_words // spec.fetch_width, len(plan.block)
+    fetch_nest = _nest(fetch, traffic, shift - lead, (tile_blocks, tile_fetches))
+    read_nest = _nest(word, traffic, shift, (tile_fetches * spec.fetch_width,))
+    chained = bool(buffer.chained) and buffer.chained[read]
+    return PubOutput(fetch_nest, read_nest, buffer.base, buffer.region - 1, chained)
+
+
+def _delay_output(buffer: PlacedBuffer, read: int, lead: int, spec: MemTileSpec) -> PubOutput:
+    write, width = buffer.traffic.write, spec.fetch_width
+    start = int(buffer.reads[read].time[0]) + buffer.read_shifts[read]
+    words = AffineNest(write.ranges, write.time, start, (Affine(write.address),))
+    blocks = Affine((1, *(a // width for a in write.address[1:])))
+    ranges = (write.ranges[0] // width, *write.ranges[1:])
+    fetch = AffineNest(ranges, (width * write.time[0], *write.time[1:]), start - lead, (blocks, blocks))
+    chained = bool(buffer.chained) and buffer.chained[read]
+    return PubOutput(fetch.trimmed(), words.trimmed(), buffer.base, buffer.region - 1, chained)
+
+
+def _fitted(traffic: BufferTraffic, nest: FittedNest | None) -> FittedNest:
+    if nest is None:
+        raise VectorizationError(f"memory for {traffic.name}: a reader's fetches are no affine loop nest; "
+                                 "use --memory dual-port")
+    return nest
+
+
+def _nest(fit: FittedNest, traffic: BufferTraffic, shift: int, tile_steps: tuple[int, ...]) -> AffineNest:
+    """The fitted nest (first column: cycles) with one more loop over the tiles."""
+    addresses = tuple(Affine((*strides, step), offset) for strides, step, offset in
+                      zip(fit.strides[1:], tile_steps, fit.offsets[1:], strict=True))
+    return AffineNest(_with_tiles(fit.ranges, traffic), (*fit.strides[0], traffic.period), fit.offsets[0] + shift,
+                      addresses).trimmed()
