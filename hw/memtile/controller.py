@@ -1,0 +1,225 @@
+"""Affine controllers in hardware: iteration domain, schedule generator and address generators.
+
+All three follow the same recurrence: an event changes an affine function by a delta that depends only on the
+outermost dimension that is incremented, so one adder and one table of deltas do (seed 001, section 6.1.2 and
+figure 6.2b). The tables are LUT RAM, for only one entry is needed in a cycle; a dimension has three flip-flops.
+The offset is one more table entry, read in the cycle of `flush`.
+
+Counters count down to -1, so that their top bit says "no more iterations" and "now" without a comparator.
+
+All parts hold their state while `en` is 0; `flush` restarts them in one cycle, also while `en` is 0. A cycle with
+both is the last one before the restart. Configuration writes (layout: `hw.memtile.affine`) are independent of both.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+
+from hw.memtile.affine import ControllerRegister
+from hw.memtile.spec import AffineSpec
+
+__all__ = ["AddressGenerator", "AffineController", "IterationDomain", "ScheduleGenerator", "StepTable"]
+
+INDEX_WIDTH = 4
+TABLE_DEPTH = 1 << INDEX_WIDTH
+
+_CONFIGURATION = {"cfg_valid": In(1), "cfg_register": In(8), "cfg_data": In(32)}
+
+
+def _pass_configuration(m: Module, outer: Component, *parts: Elaboratable) -> None:
+    for part in parts:
+        m.d.comb += [getattr(part, name).eq(getattr(outer, name)) for name in _CONFIGURATION]
+
+
+class StepTable(Component):
+    """16 entries in LUT RAM, configured as registers `base` to ``base + 15``.
+
+    Ports: `index` (4 bits), `value` (`width` bits, combinational), configuration.
+    """
+
+    def __init__(self, width: int, base: int) -> None:
+        self._width = width
+        self._base = base
+        super().__init__({"index": In(INDEX_WIDTH), "value": Out(width), **_CONFIGURATION})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=self._width, depth=TABLE_DEPTH, init=[])
+        read, write = memory.read_port(domain="comb"), memory.write_port()
+        m.d.comb += [
+            read.addr.eq(self.index),
+            self.value.eq(read.data),
+            write.addr.eq(self.cfg_register),
+            write.data.eq(self.cfg_data),
+            write.en.eq(self.cfg_valid & (self.cfg_register[INDEX_WIDTH:] == self._base >> INDEX_WIDTH)),
+        ]
+        return m
+
+
+class IterationDomain(Component):
+    """Counters of a loop nest: which dimension does the next event increment?
+
+    Ports: `step` (an event happens in this cycle), `flush`; `index` (4 bits): the table entry for the step that
+    follows this event, 15 during `flush`; `final`: every dimension is in its last iteration. Combinational from state.
+    """
+
+    def __init__(self, spec: AffineSpec) -> None:
+        self._spec = spec
+        super().__init__(
+            {"step": In(1), "flush": In(1), "index": Out(INDEX_WIDTH), "final": Out(1), **_CONFIGURATION}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        spec = self._spec
+        single = Signal(spec.dims, init=-1)
+        fresh = Signal(spec.dims, init=-1)
+        last = Signal(spec.dims, init=-1)
+        with m.If(self.cfg_valid & (self.cfg_register == ControllerRegister.CONTROL)):
+            m.d.sync += single.eq(self.cfg_data)
+
+        reached = [last[:d].all() for d in range(spec.dims)]
+        incremented = Cat(reached[d] & ~last[d] for d in range(spec.dims))
+        with m.If(self.flush):
+            m.d.comb += self.index.eq(spec.OFFSET_ENTRY)
+        for d in range(spec.dims):
+            with m.Elif(~last[d]):
+                m.d.comb += self.index.eq(d)
+        m.d.comb += self.final.eq(last.all())
+
+        exhausted = self._count(m, (incremented & fresh).any())
+        with m.If(self.flush):
+            m.d.sync += [fresh.eq(-1), last.eq(single)]
+        with m.Elif(self.step):
+            for d in range(spec.dims):
+                with m.If(incremented[d]):
+                    m.d.sync += [fresh[d].eq(0), last[d].eq(exhausted)]
+                with m.Elif(reached[d]):
+                    m.d.sync += [fresh[d].eq(1), last[d].eq(single[d])]
+        return m
+
+    def _count(self, m: Module, fresh: Value) -> Value:
+        """Count the indexed dimension down. A counter holds the number of iterations after the current one, less 1.
+
+        Returns whether the step leads to the last iteration.
+        """
+        width = self._spec.counter_width
+        m.submodules.ranges = ranges = StepTable(width, ControllerRegister.RANGE)
+        m.submodules.counters = counters = Memory(shape=width, depth=TABLE_DEPTH, init=[])
+        read, write = counters.read_port(domain="comb"), counters.write_port()
+        _pass_configuration(m, self, ranges)
+        after = Signal(width + 1)
+        m.d.comb += [
+            ranges.index.eq(self.index),
+            read.addr.eq(self.index),
+            after.eq(Mux(fresh, ranges.value, read.data) - 1),
+            write.addr.eq(self.index),
+            write.data.eq(after),
+            write.en.eq(self.step),
+        ]
+        return after[-1]
+
+
+class ScheduleGenerator(Component):
+    """When does the next event happen?
+
+    Ports: `en`, `flush`, `index` and `final` from the iteration domain; `fire`: the event happens in this cycle if
+    `en` is 1 (a flip-flop and one AND, independent of `en`).
+    """
+
+    def __init__(self, spec: AffineSpec) -> None:
+        self._spec = spec
+        ports = {"en": In(1), "flush": In(1), "index": In(INDEX_WIDTH), "final": In(1), "fire": Out(1)}
+        super().__init__({**ports, **_CONFIGURATION})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.table = table = StepTable(self._spec.time_width, ControllerRegister.TIME)
+        _pass_configuration(m, self, table)
+        enable, active = Signal(), Signal()
+        wait = Signal(self._spec.time_width + 1)  # cycles before the next event, less 1
+        with m.If(self.cfg_valid & (self.cfg_register == ControllerRegister.CONTROL)):
+            m.d.sync += enable.eq(self.cfg_data[ControllerRegister.ENABLE_BIT])
+        m.d.comb += [table.index.eq(self.index), self.fire.eq(active & wait[-1])]
+        with m.If(self.flush | (self.en & active)):
+            m.d.sync += wait.eq(Mux(self.flush | wait[-1], table.value, wait) - 1)
+        with m.If(self.flush):
+            m.d.sync += active.eq(enable)
+        with m.Elif(self.en & self.fire & self.final):
+            m.d.sync += active.eq(0)
+        return m
+
+
+class AddressGenerator(Component):
+    """Where does the next event happen? Address generator `number` of its controller, of `width` bits.
+
+    Ports: `step`, `flush`, `index`; `address` is a register, valid in the cycle of the event.
+    """
+
+    def __init__(self, width: int, number: int) -> None:
+        self._width = width
+        self._base = ControllerRegister.ADDRESS + number * ControllerRegister.TABLE
+        ports = {"step": In(1), "flush": In(1), "index": In(INDEX_WIDTH), "address": Out(width)}
+        super().__init__({**ports, **_CONFIGURATION})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.table = table = StepTable(self._width, self._base)
+        _pass_configuration(m, self, table)
+        m.d.comb += table.index.eq(self.index)
+        with m.If(self.flush | self.step):
+            m.d.sync += self.address.eq(Mux(self.flush, 0, self.address) + table.value)
+        return m
+
+
+class AffineController(Component):
+    """A complete controller: runs one `AffineNest`.
+
+    Ports:
+
+    - `en` (1): advance; `flush` (1): restart. The first cycle with `en` after `flush` is cycle 0.
+    - `cfg_valid`, `cfg_register` (8), `cfg_data` (32): a write to one of this controller's registers.
+    - `fire` (1): an event happens in this cycle, provided that `en` is 1.
+    - `address[a]`: its addresses, ``spec.address_widths[a]`` bits, as members `address0`, `address1`, ...
+
+    An event can follow the last one in the next cycle. After the last event nothing happens until `flush`.
+    Critical path: flags -> index (priority encoder over `dims` flags) -> LUT RAM -> adder -> register.
+    """
+
+    def __init__(self, spec: AffineSpec) -> None:
+        self.spec = spec
+        addresses = {f"address{a}": Out(width) for a, width in enumerate(spec.address_widths)}
+        super().__init__({"en": In(1), "flush": In(1), "fire": Out(1), **addresses, **_CONFIGURATION})
+
+    @property
+    def addresses(self) -> list[Signal]:
+        """The address ports in order."""
+        return [getattr(self, f"address{a}") for a in range(len(self.spec.address_widths))]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.domain = domain = IterationDomain(self.spec)
+        m.submodules.schedule = schedule = ScheduleGenerator(self.spec)
+        _pass_configuration(m, self, domain, schedule)
+        m.d.comb += [
+            domain.flush.eq(self.flush),
+            domain.step.eq(self.en & schedule.fire),
+            schedule.en.eq(self.en),
+            schedule.flush.eq(self.flush),
+            schedule.index.eq(domain.index),
+            schedule.final.eq(domain.final),
+            self.fire.eq(schedule.fire),
+        ]
+        for number, address in enumerate(self.addresses):
+            generator = AddressGenerator(len(address), number)
+            m.submodules[f"address{number}"] = generator
+            _pass_configuration(m, self, generator)
+            m.d.comb += [
+                generator.step.eq(domain.step),
+                generator.flush.eq(self.flush),
+                generator.index.eq(domain.index),
+                address.eq(generator.address),
+            ]
+        return m

@@ -1,0 +1,123 @@
+"""Physical unified buffer around an SRAM with a read port and a write port, one word wide: the simplest one.
+
+Seed 001, section 6.1.1 and figure 6.1.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory, MemoryData
+from amaranth.lib.wiring import Component, In, Out
+
+from hw.memtile.controller import AffineController
+from hw.memtile.core import MemCore, Place, TileRegisters, select
+from hw.memtile.spec import MemTileSpec
+
+__all__ = ["DualPortBuffer", "DualPortSram"]
+
+
+class DualPortSram(Component):
+    """`capacity_words` words in block RAM. A read sees the write of the same cycle.
+
+    Ports: `write_address`, `write`, `write_data`; `read_address`, `read`; `read_data` is valid in the cycle after
+    `read` and holds until the cycle after the next `read`.
+    """
+
+    def __init__(self, spec: MemTileSpec) -> None:
+        self._data = MemoryData(shape=spec.word_width, depth=spec.capacity_words, init=[])
+        super().__init__(
+            {
+                "write_address": In(spec.sram_bits),
+                "write": In(1),
+                "write_data": In(spec.word_width),
+                "read_address": In(spec.sram_bits),
+                "read": In(1),
+                "read_data": Out(spec.word_width),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(self._data)
+        write = memory.write_port()
+        read = memory.read_port(transparent_for=(write,))
+        m.d.comb += [
+            write.addr.eq(self.write_address),
+            write.data.eq(self.write_data),
+            write.en.eq(self.write),
+            read.addr.eq(self.read_address),
+            read.en.eq(self.read),
+            self.read_data.eq(read.data),
+        ]
+        return m
+
+
+class DualPortBuffer(MemCore):
+    """The dual-port buffer. Ports: `hw.memtile.core.MemCoreSignature`; configuration: `DualPortConfig`.
+
+    What a controller does when it fires in (unstalled) cycle c:
+
+    - write i: `data_in[i]` goes to the SRAM at the end of c.
+    - read o: an SRAM word, as after cycles up to c - 1, is on `data_out[o]` from c + 1 until the cycle after the next
+      read. A chained output takes `chain_in[o]` of cycle c if the address is not this tile's.
+
+    The SRAM access of a read is in c - 1 and sees the write of that cycle, so that the SRAM's output does not drive
+    the routing network: read controllers run one cycle ahead of their configuration (`MemTileSpec.read_ahead`).
+
+    ROM mode: `data_in[0]` in c is a word address, its word is on `data_out[0]` in c + 2.
+
+    In one cycle only one write and one read controller may fire; if more do, the lowest-numbered does its access,
+    the others lose theirs, and `conflict` is set until `flush`.
+    """
+
+    kind = "dual-port"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        registers = self._registers(m)
+        m.submodules.sram = sram = DualPortSram(self.spec)
+        writes, reads = self._controllers(m, "write"), self._controllers(m, "read")
+        rom = registers.mode.rom
+        self._connect_write(m, sram, writes, registers)
+        places = [self._place(m, c.address0, registers.outputs[o], registers.mode) for o, c in enumerate(reads)]
+        grants = self._connect_read(m, sram, reads, places, rom)
+        for o, (grant, place) in enumerate(zip(grants, places, strict=True)):
+            pending = grant | rom if o == 0 else grant
+            self._drive_output(m, o, pending, registers.chained[o] & ~place.own, sram.read_data)
+        self._flag_conflicts(m, [c.fire for c in writes], [c.fire for c in reads])
+        return m
+
+    def _connect_write(
+        self, m: Module, sram: DualPortSram, writes: list[AffineController], registers: TileRegisters
+    ) -> None:
+        places = [self._place(m, c.address0, registers.inputs[i], registers.mode) for i, c in enumerate(writes)]
+        fires = [c.fire for c in writes]
+        grants, address = select(fires, [place.address for place in places])
+        _, data = select(fires, list(self.data_in))
+        write = Cat(grant & place.own for grant, place in zip(grants, places, strict=True)).any()
+        contents = self._contents_write()
+        m.d.comb += [
+            sram.write_address.eq(Mux(contents.valid, contents.index, address)),
+            sram.write_data.eq(Mux(contents.valid, self.cfg_data, data)),
+            sram.write.eq(contents.valid | (self.en & write)),
+        ]
+
+    def _connect_read(
+        self, m: Module, sram: DualPortSram, reads: list[AffineController], places: list[Place], rom: Value
+    ) -> list[Value]:
+        grants, address = select([c.fire for c in reads], [place.address for place in places])
+        m.d.comb += [
+            sram.read_address.eq(Mux(rom, self.data_in[0], address)),
+            sram.read.eq(self.en & (rom | Cat(grants).any())),
+        ]
+        return grants
+
+    def _drive_output(self, m: Module, number: int, grant: Value, foreign: Value, data: Value) -> None:
+        """Take the word that was read in the last cycle, or the chain's."""
+        pending, from_chain = Signal(), Signal()
+        with m.If(self.flush):
+            m.d.sync += pending.eq(0)
+        with m.Elif(self.en):
+            m.d.sync += [pending.eq(grant), from_chain.eq(foreign)]
+        with m.If(self.en & pending):
+            m.d.sync += self.data_out[number].eq(Mux(from_chain, self.chain_in[number], data))
