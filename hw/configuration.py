@@ -143,7 +143,7 @@ class ConfigurationStore(wiring.Component):
         place = self.layout.placements[name]
         return self._registers[place.register][place.offset : place.offset + place.width]
 
-    def elaborate(self, _platform: object) -> Module:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         selected = self.cfg_valid & (self.cfg_feature == self.layout.feature)
         for index, register in enumerate(self._registers):

@@ -37,6 +37,7 @@ __all__ = [
     "connection_field",
     "decode_array",
     "delay_field",
+    "input_used_field",
     "io_layout",
     "select_field",
     "tile_id",

@@ -1,0 +1,191 @@
+"""The array: tiles by the module name of their kind, their tracks joined, configuration and control distributed."""
+
+from __future__ import annotations
+
+from amaranth.back import verilog
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Instance, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.fabric.bus import BUS
+from hw.fabric.config import CLEAR_ADDRESS, EDGE, tile_id
+from hw.fabric.edge_stage import EdgeStage
+from hw.fabric.routing import Network, Side, neighbour
+from hw.fabric.spec import FabricSpec, TileKind
+from hw.fabric.tile import MemTile, PeTile, track_ports
+
+__all__ = ["CgraArray", "emit_array", "emit_tiles"]
+
+EDGE_MODULE = "edge_stage"
+TILE_MODULES = {TileKind.PE: "pe_tile", TileKind.MEM: "mem_tile"}
+"""Verilog modules that an array instantiates."""
+
+ARRAY_MODULE = "cgra_array"
+
+COLUMN_GROUP = 8
+ROW_GROUP = 4
+"""Columns, and rows, that share a register of the tree that distributes `en` and `flush`."""
+
+
+class CgraArray(wiring.Component):
+    """An array of tiles with an edge stage per column. Its tiles are separate Verilog modules: `emit_tiles`.
+
+    Ports:
+
+    * `cfg_valid`, `cfg_address` (32), `cfg_data` (32): configuration, a word in each cycle in which valid is 1,
+      in effect after `FabricSpec.config_latency` cycles whatever `en` is.
+    * `en`: the array advances; `flush`: every controller restarts. Obeyed `EN_LATENCY` cycles later.
+    * `i_stream[c]`, `o_stream[c]`: words from and to the global buffer at column c. A word that comes in is on all
+      tracks into row 0 `IO_INPUT_LATENCY` cycles later; one that goes out left its track `IO_OUTPUT_LATENCY`
+      cycles before.
+    * `conflict`: in some memory, two controllers wanted one port in one cycle since the last `flush`; up to
+      rows + 2 cycles late.
+    """
+
+    def __init__(self, spec: FabricSpec):
+        self.spec = spec
+        super().__init__(
+            {
+                **{f"cfg_{name}": In(width) for name, width in BUS.items()},
+                "en": In(1),
+                "flush": In(1),
+                "i_stream": In(spec.width).array(spec.columns),
+                "o_stream": Out(spec.width).array(spec.columns),
+                "conflict": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self._tracks = {place: self._outgoing(*place) for place in self.spec.tiles()}
+        root = self._register(m, "root", self.en, self.flush)
+        bus = self._bus_root(m)
+        groups = range(0, self.spec.columns, COLUMN_GROUP)
+        columns = [self._register(m, f"columns{first}", *root) for first in groups]
+        conflicts = []
+        for column in range(self.spec.columns):
+            control = self._register(m, f"column{column}", *columns[column // COLUMN_GROUP])
+            conflicts.append(self._column(m, column, control, self._bus_column(m, column, bus)))
+        m.d.sync += self.conflict.eq(Cat(conflicts).any())
+        return m
+
+    def _outgoing(self, row: int, column: int) -> dict[str, Signal]:
+        return {
+            name: Signal(width, name=f"tile_{row}_{column}_{name}")
+            for name, width in track_ports(self.spec).items()
+        }
+
+    def _register(self, m: Module, name: str, en: Value, flush: Value) -> tuple[Signal, Signal]:
+        """One level of the tree that distributes `en` and `flush`."""
+        outputs = Signal(name=f"en_{name}"), Signal(name=f"flush_{name}")
+        m.d.sync += [outputs[0].eq(en), outputs[1].eq(flush)]
+        return outputs
+
+    def _bus_root(self, m: Module) -> dict[str, Signal]:
+        bus = {name: Signal(width, name=f"cfg_root_{name}") for name, width in BUS.items()}
+        m.d.sync += [signal.eq(getattr(self, f"cfg_{name}")) for name, signal in bus.items()]
+        return bus
+
+    def _bus_column(self, m: Module, column: int, root: dict[str, Signal]) -> dict[str, Signal]:
+        """The bus into a column: only words for its units pass."""
+        bus = {name: Signal(width, name=f"cfg_{column}_{name}") for name, width in BUS.items()}
+        unit = root["address"][16:]
+        mine = Signal(name=f"cfg_{column}_mine")
+        m.d.comb += mine.eq(root["valid"] & ((unit[:8] == column) | (unit == CLEAR_ADDRESS >> 16)))
+        m.d.sync += bus["valid"].eq(mine)
+        with m.If(mine):
+            m.d.sync += [bus[name].eq(root[name]) for name in ("address", "data")]
+        return bus
+
+    def _column(
+        self, m: Module, column: int, control: tuple[Signal, Signal], bus: dict[str, Signal]
+    ) -> Value:
+        """Tiles and edge stage of a column; the result is whether a memory in it reports a conflict."""
+        groups = [
+            self._register(m, f"column{column}_rows{first}", *control)
+            for first in range(0, self.spec.rows, ROW_GROUP)
+        ]
+        stream = self._edge_stage(m, column, groups[0][0], bus)
+        conflicts = [Signal(name=f"conflict_{row}_{column}") for row in range(self.spec.rows)]
+        for row in range(self.spec.rows):
+            below = conflicts[row + 1] if row + 1 < self.spec.rows else Const(0)
+            ports = self._control_ports(row, column, groups[row // ROW_GROUP])
+            ports |= self._track_connections(row, column, stream)
+            bus = self._bus_ports(row, column, bus, ports)
+            kind = self.spec.tile_kind(row, column)
+            if kind is TileKind.MEM:
+                ports |= {"i_i_conflict": below, "o_o_conflict": conflicts[row]}
+            m.submodules[f"tile_{row}_{column}"] = Instance(TILE_MODULES[kind], **ports)
+        return conflicts[0]
+
+    def _edge_stage(self, m: Module, column: int, en: Value, bus: dict[str, Signal]) -> Signal:
+        """The edge stage of a column; the result is the word that enters row 0."""
+        stream = Signal(self.spec.width, name=f"stream_{column}")
+        tracks = self._tracks[0, column]
+        m.submodules[f"edge_{column}"] = Instance(
+            EDGE_MODULE,
+            i_clk=ClockSignal(),
+            i_id=Const(tile_id(EDGE, column), 16),
+            i_en=en,
+            **{f"i_i_cfg_{name}": signal for name, signal in bus.items()},
+            i_i_stream=self.i_stream[column],
+            o_o_stream=self.o_stream[column],
+            **{f"i_i_track{track}": tracks[f"word_n{track}"] for track in range(self.spec.tracks)},
+            o_o_track=stream,
+        )
+        return stream
+
+    def _control_ports(self, row: int, column: int, control: tuple[Signal, Signal]) -> dict[str, Value]:
+        return {
+            "i_clk": ClockSignal(),
+            "i_id": Const(tile_id(row, column), 16),
+            "i_en": control[0],
+            "i_flush": control[1],
+        }
+
+    def _bus_ports(
+        self, row: int, column: int, bus: dict[str, Signal], ports: dict[str, Value]
+    ) -> dict[str, Signal]:
+        """Add the bus to a tile's `ports`; the result is the bus for the tile below."""
+        following = {name: Signal(width, name=f"cfg_{row}_{column}_{name}") for name, width in BUS.items()}
+        ports |= {f"i_i_cfg_{name}": signal for name, signal in bus.items()}
+        ports |= {f"o_o_cfg_{name}": signal for name, signal in following.items()}
+        return following
+
+    def _track_connections(self, row: int, column: int, stream: Signal) -> dict[str, Value]:
+        ports: dict[str, Value] = {}
+        for name, width in track_ports(self.spec).items():
+            ports[f"o_o_{name}"] = self._tracks[row, column][name]
+            ports[f"i_i_{name}"] = self._incoming(row, column, name, width, stream)
+        return ports
+
+    def _incoming(self, row: int, column: int, name: str, width: int, stream: Signal) -> Value:
+        """What comes in at a port: the neighbour's track, the stream at the north edge, zero at the others."""
+        network, end = name.split("_")
+        side = Side[end[0].upper()]
+        place = neighbour(self.spec, row, column, side)
+        if place is not None:
+            return self._tracks[place][f"{network}_{side.opposite.name.lower()}{end[1:]}"]
+        if side is Side.N and network == Network.WORD:
+            return stream
+        return Const(0, width)
+
+
+def emit_tiles(spec: FabricSpec) -> dict[str, str]:
+    """Verilog files, by name, of the modules that `CgraArray` instantiates."""
+    modules = {EDGE_MODULE: EdgeStage(spec), TILE_MODULES[TileKind.PE]: PeTile(spec)}
+    if spec.tiles(TileKind.MEM):
+        modules[TILE_MODULES[TileKind.MEM]] = MemTile(spec)
+    # What a tile forgets, it forgets by the configuration bus: no reset is distributed.
+    return {
+        f"{name}.v": verilog.convert(
+            module, name, missing_domain=lambda domain: ClockDomain(domain, reset_less=True), emit_src=False
+        )
+        for name, module in modules.items()
+    }
+
+
+def emit_array(spec: FabricSpec) -> dict[str, str]:
+    """Verilog files, by name, of an array whose top module is `cgra_array` (clock `clk`, reset `rst`)."""
+    top = verilog.convert(CgraArray(spec), ARRAY_MODULE, emit_src=False)
+    return {f"{ARRAY_MODULE}.v": top, **emit_tiles(spec)}

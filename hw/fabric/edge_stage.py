@@ -1,0 +1,56 @@
+"""The north edge: one register between the array and the global buffer in each direction and column."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.configuration import ConfigurationStore
+from hw.fabric.bus import BUS, BusReceiver
+from hw.fabric.config import io_layout
+from hw.fabric.connection_box import ConnectionBox
+from hw.fabric.spec import FabricSpec
+
+__all__ = ["EdgeStage"]
+
+
+class EdgeStage(wiring.Component):
+    """Edge stage of a column.
+
+    `i_stream`: word from the global buffer; it is at `o_track`, which drives all tracks into row 0, one cycle later
+    (`IO_INPUT_LATENCY`). `i_track*`: word tracks out of row 0; the one that is configured is at `o_stream`, towards
+    the global buffer, one cycle later (`IO_OUTPUT_LATENCY`). `id`, `en`, `i_cfg_*`: as for a tile.
+    """
+
+    def __init__(self, spec: FabricSpec):
+        self.spec = spec
+        super().__init__(
+            {
+                "id": In(16),
+                "en": In(1),
+                **{f"i_cfg_{name}": In(width) for name, width in BUS.items()},
+                "i_stream": In(spec.width),
+                "o_stream": Out(spec.width),
+                **{f"i_track{track}": In(spec.width) for track in range(spec.tracks)},
+                "o_track": Out(spec.width),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.receiver = receiver = BusReceiver()
+        m.submodules.store = store = ConfigurationStore(io_layout(self.spec))
+        receiver.connect(m, self)
+        receiver.serve(m, store)
+        m.submodules.connect = box = ConnectionBox(self.spec.width, self.spec.tracks)
+        for track, signal in enumerate(box.i):
+            m.d.comb += signal.eq(getattr(self, f"i_track{track}"))
+        m.d.comb += box.select.eq(store.value("track"))
+        en = Signal()
+        m.d.sync += en.eq(self.en)
+        with m.If(en):
+            m.d.sync += self.o_track.eq(self.i_stream)
+            with m.If(store.value("used")):
+                m.d.sync += self.o_stream.eq(box.o)
+        return m

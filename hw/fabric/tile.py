@@ -1,0 +1,174 @@
+"""Tiles: a processing element or a memory, with the switch boxes and input stages that surround it."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.configuration import ConfigurationStore
+from hw.fabric.bus import BUS, BusReceiver
+from hw.fabric.config import (
+    connection_field,
+    delay_field,
+    input_used_field,
+    select_field,
+    tile_layout,
+    used_field,
+)
+from hw.fabric.connection_box import ConnectionBox, InputStage
+from hw.fabric.routing import Network, Side, connection_sources, core_inputs, core_outputs
+from hw.fabric.spec import FabricSpec, TileKind
+from hw.fabric.switch_box import SwitchBox, network_width
+from hw.memtile.dual_port import DualPortBuffer
+from hw.memtile.wide_fetch import WideFetchBuffer
+from hw.pe.core import Pe
+
+__all__ = ["MemTile", "PeTile", "Tile", "track_ports"]
+
+
+def track_ports(spec: FabricSpec) -> dict[str, int]:
+    """Names and widths of the tracks of one direction: a port for each word track, one per side for the bits."""
+    words = {f"word_{side.name.lower()}{track}": spec.width for side in Side for track in range(spec.tracks)}
+    return words | {f"bit_{side.name.lower()}": spec.tracks for side in Side}
+
+
+class Tile(wiring.Component):
+    """What tiles of both kinds have; a subclass adds the core.
+
+    Ports:
+
+    * `i_*` and `o_*` for the tracks (see `track_ports`); outgoing ones are registers.
+    * `id` (16): the tile's address.
+    * `i_cfg_valid`, `i_cfg_address` (32), `i_cfg_data` (32): the configuration bus, passed on one cycle later as
+      `o_cfg_*`. A word is in effect in the second cycle after it came in.
+    * `en` and `flush`: obeyed one cycle later, by way of the tile's own registers.
+    """
+
+    kind: TileKind
+
+    def __init__(self, spec: FabricSpec):
+        self.spec = spec
+        ports = {"id": In(16), "en": In(1), "flush": In(1)}
+        for name, width in track_ports(spec).items():
+            ports |= {f"i_{name}": In(width), f"o_{name}": Out(width)}
+        for name, width in BUS.items():
+            ports |= {f"i_cfg_{name}": In(width), f"o_cfg_{name}": Out(width)}
+        super().__init__(ports | self.core_ports())
+
+    def core_ports(self) -> dict[str, wiring.Member]:
+        """Further ports of the kind of tile."""
+        return {}
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.receiver = self.receiver = BusReceiver()
+        m.submodules.store = self.store = ConfigurationStore(tile_layout(self.spec, self.kind))
+        self.receiver.connect(m, self)
+        self.receiver.serve(m, self.store)
+        self.route_en = Signal()
+        self.core_en = Signal()
+        m.d.sync += [
+            self.route_en.eq(self.en & self.store.value("route")),
+            self.core_en.eq(self.en & self.store.value("compute")),
+        ]
+        inputs = self._input_stages(m)
+        outputs = self.add_core(m, inputs)
+        for network in Network:
+            self._switch_box(m, network, outputs)
+        return m
+
+    def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
+        """Add the core, whose inputs are the input stages' outputs, and give its outputs, all by name of the port."""
+        raise NotImplementedError
+
+    def _incoming(self, network: Network, side: Side, track: int) -> Value:
+        if network is Network.WORD:
+            return getattr(self, f"i_word_{side.name.lower()}{track}")
+        return getattr(self, f"i_bit_{side.name.lower()}")[track]
+
+    def _input_stages(self, m: Module) -> dict[str, Value]:
+        """Connection box, delay and register for every input of the core."""
+        slot = Signal(range(self.spec.delay_depth))
+        with m.If(self.core_en):
+            m.d.sync += slot.eq(slot + 1)
+        outputs: dict[str, Value] = {}
+        for network in Network:
+            sources = connection_sources(self.spec, network)
+            for port in core_inputs(self.spec, self.kind, network):
+                width = network_width(self.spec, network)
+                m.submodules[f"connect_{port}"] = box = ConnectionBox(width, len(sources))
+                m.submodules[f"stage_{port}"] = stage = InputStage(width, self.spec.delay_depth)
+                for signal, source in zip(box.i, sources, strict=True):
+                    m.d.comb += signal.eq(self._incoming(network, source.side, source.track))
+                m.d.comb += [
+                    box.select.eq(self.store.value(connection_field(port))),
+                    stage.en.eq(self.core_en),
+                    stage.slot.eq(slot),
+                    stage.used.eq(self.store.value(input_used_field(port))),
+                    stage.delay.eq(self.store.value(delay_field(port))),
+                    stage.i.eq(box.o),
+                ]
+                outputs[port] = stage.o
+        return outputs
+
+    def _switch_box(self, m: Module, network: Network, outputs: dict[str, Value]) -> None:
+        m.submodules[f"{network}_switch"] = box = SwitchBox(self.spec, self.kind, network)
+        m.d.comb += box.en.eq(self.route_en)
+        for signal, port in zip(box.core, core_outputs(self.spec, self.kind, network), strict=True):
+            m.d.comb += signal.eq(outputs[port])
+        for side in Side:
+            for track in range(self.spec.tracks):
+                m.d.comb += [
+                    box.i[side][track].eq(self._incoming(network, side, track)),
+                    box.select[side][track].eq(self.store.value(select_field(network, side, track))),
+                    box.used[side][track].eq(self.store.value(used_field(network, side, track))),
+                ]
+            self._outgoing(m, network, side, box.o[side])
+
+    def _outgoing(self, m: Module, network: Network, side: Side, tracks: list[Value]) -> None:
+        if network is Network.BIT:
+            m.d.comb += getattr(self, f"o_bit_{side.name.lower()}").eq(Cat(tracks))
+            return
+        for track, value in enumerate(tracks):
+            m.d.comb += getattr(self, f"o_word_{side.name.lower()}{track}").eq(value)
+
+
+class PeTile(Tile):
+    """A tile with a processing element. A word on a track is at the core 1 + delay cycles later, and the core's
+    result is at the switch boxes `hw.pe.PE_LATENCY` cycles after its operands are at the core."""
+
+    kind = TileKind.PE
+
+    def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
+        m.submodules.core = core = Pe(self.spec.pe)
+        self.receiver.serve(m, core)
+        m.d.comb += core.en.eq(self.core_en)
+        for port, value in inputs.items():
+            m.d.comb += getattr(core, f"i_{port}").eq(value)
+        return {"word0": core.o_word, "bit0": core.o_bit}
+
+
+class MemTile(Tile):
+    """A tile with a memory core of the kind that `spec.mem` names.
+
+    Further ports: `i_conflict`, and `o_conflict` one cycle later: some memory of this column, from the south edge up to
+    this tile, has two controllers that wanted one port in one cycle since the last `flush`.
+    """
+
+    kind = TileKind.MEM
+
+    def core_ports(self) -> dict[str, wiring.Member]:
+        return {"i_conflict": In(1), "o_conflict": Out(1)}
+
+    def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
+        core = (WideFetchBuffer if self.spec.mem.kind == "pub" else DualPortBuffer)(self.spec.mem)
+        m.submodules.core = ResetInserter(self.receiver.clear)(core)
+        self.receiver.serve(m, core)
+        flush = Signal()
+        m.d.sync += [flush.eq(self.flush), self.o_conflict.eq(self.i_conflict | core.conflict)]
+        m.d.comb += [core.en.eq(self.core_en), core.flush.eq(flush)]
+        for prefix, signals in (("in", core.data_in), ("chain", core.chain_in)):
+            for index, signal in enumerate(signals):
+                m.d.comb += signal.eq(inputs[f"{prefix}{index}"])
+        return {f"out{index}": signal for index, signal in enumerate(core.data_out)}

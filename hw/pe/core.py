@@ -1,0 +1,77 @@
+"""The processing element: every operation of the table on one shared data path, with registered results."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.configuration import CONFIGURATION_PORT, ConfigurationStore
+from hw.ops import OPERATIONS, Datapath, Kind
+from hw.pe.config import OPERANDS, PeSpec, pe_layout
+
+__all__ = ["PE_LATENCY", "Pe"]
+
+PE_LATENCY = 1
+"""Cycles from operands at the inputs to the result at the output."""
+
+
+class Pe(wiring.Component):
+    """One operation per cycle on `spec.width`-bit words and single bits. Seed 001, sections 6.2 and 7.1.
+
+    Operands are `i_word0` to `i_word2` and `i_bit0` to `i_bit2`, or the constants that are configured in their
+    place. The result is at `o_word` or `o_bit` one cycle later, by the kind of the operation's result; the other
+    output is zero. Both hold while `en` is 0 and while the processing element is off.
+
+    The configuration port (see `hw.configuration`) works whatever `en` is.
+    """
+
+    def __init__(self, spec: PeSpec):
+        self.spec = spec
+        super().__init__(
+            {
+                "en": In(1),
+                **CONFIGURATION_PORT,
+                **{f"i_word{index}": In(spec.width) for index in range(OPERANDS)},
+                **{f"i_bit{index}": In(1) for index in range(OPERANDS)},
+                "o_word": Out(spec.width),
+                "o_bit": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.store = store = ConfigurationStore(pe_layout(self.spec))
+        for name in CONFIGURATION_PORT:
+            m.d.comb += getattr(store, name).eq(getattr(self, name))
+        datapath = self._datapath(m, store)
+        results = {Kind.WORD: Signal(self.spec.width), Kind.BIT: Signal()}
+        with m.Switch(store.value("op")):
+            for entry in OPERATIONS.values():
+                with m.Case(entry.code):
+                    m.d.comb += results[entry.result].eq(entry.build(datapath))
+        with m.If(self.en & store.value("enable")):
+            m.d.sync += [self.o_word.eq(results[Kind.WORD]), self.o_bit.eq(results[Kind.BIT])]
+        return m
+
+    def _datapath(self, m: Module, store: ConfigurationStore) -> Datapath:
+        """Extended operands and the one multiplier and one subtractor that all operations share."""
+        a, b, c = (self._word(m, store, index) for index in range(OPERANDS))
+        p, q, r = (
+            Mux(store.value(f"bit_constant{i}_used"), store.value(f"bit_constant{i}"), getattr(self, f"i_bit{i}"))
+            for i in range(OPERANDS)
+        )
+        product = Signal((a * b).shape())
+        difference = Signal((a - b).shape())
+        m.d.comb += [product.eq(a * b), difference.eq(a - b)]
+        return Datapath(self.spec.width, a, b, c, p, q, r, store.value("table"), product, difference)
+
+    def _word(self, m: Module, store: ConfigurationStore, index: int) -> Value:
+        raw = Mux(
+            store.value(f"constant{index}_used"), store.value(f"constant{index}"), getattr(self, f"i_word{index}")
+        )
+        word = Signal(self.spec.width, name=f"operand{index}")
+        m.d.comb += word.eq(raw)
+        extended = Signal(self.spec.width + 1, name=f"extended{index}")
+        m.d.comb += extended.eq(Cat(word, word[-1] & store.value("signed")))
+        return extended.as_signed()
