@@ -1,0 +1,291 @@
+"""Covering expressions with processing elements: the value of each statement becomes a tree of PE operations.
+
+Words on the array are 16 bits wide. A narrower integer is held zero- or sign-extended, and a unit that could leave
+its range is followed by one that wraps it. Wider arithmetic is accepted where the operation table has it: 32-bit
+products of which 16 bits are kept (``mul``, ``mul_mid``, ``mul_high``). Everything else is an error that names the
+statement, its line and the reason. Seed 001, section 5.7; the operation table is `hw.ops`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from compiler.bind.cgra.netlist import Edge, MemNode, PeNode, Pin, Separation
+from compiler.bind.cgra.signals import Constant, Operand, Signal
+from compiler.bind.cgra.sums import MASK, WIDTH, flatten_sum
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
+from compiler.ir.program import Statement
+from compiler.ir.types import BIT, Int, Type
+from hw.errors import SluiceError
+from hw.memtile import MemTileSpec
+from hw.ops import OPERATIONS, Kind
+from hw.pe.config import PeConfig
+
+__all__ = ["CoverError", "Coverer"]
+
+_OVERFLOWING = {"add", "sub", "mul", "mad", "shl", "abs", "absd"}
+_LINEAR = {"add", "sub", "mul", "mad"}
+_KEPT_PRODUCT_BITS = {0: "mul", WIDTH // 2: "mul_mid", WIDTH: "mul_high"}
+
+
+class CoverError(SluiceError):
+    """An expression that the processing elements cannot compute."""
+
+
+class Coverer:
+    """Collects the units and connections of one statement's value.
+
+    `reads` are the operands that the statement's reads deliver. After `result` has been called, `pes`, `roms` and
+    `edges` hold what it took.
+    """
+
+    def __init__(self, statement: Statement, reads: Sequence[Signal], mem: MemTileSpec) -> None:
+        self.statement = statement
+        self.reads = reads
+        self.mem = mem
+        self.pes: list[PeNode] = []
+        self.roms: dict[str, tuple[MemNode, str]] = {}
+        self.edges: list[Edge] = []
+        self.separations: list[Separation] = []
+        self._done: dict[Expr, Operand] = {}
+        self._uses: Counter[Expr] = Counter()
+
+    def result(self) -> Signal:
+        """The stream of the statement's values: at logical cycle s, the value of the instance scheduled for s."""
+        for node in dict.fromkeys(postorder(self.statement.value)):
+            self._uses.update(dict.fromkeys(children(node), 1))
+        operand = self._cover(self.statement.value)
+        if operand.kind is Kind.BIT:
+            operand = self._unit("select", [operand, Constant(1), Constant(0)], signed=False)
+        if isinstance(operand, Constant):
+            operand = self._emit("pass", [operand], signed=False)
+        return operand
+
+    def _fail(self, reason: str) -> CoverError:
+        place = f" ({self.statement.location})" if self.statement.location else ""
+        return CoverError(f"statement '{self.statement.name}'{place}: {reason}")
+
+    def _cover(self, expr: Expr) -> Operand:
+        if expr not in self._done:
+            self._done[expr] = self._cover_new(expr)
+        return self._done[expr]
+
+    def _cover_new(self, expr: Expr) -> Operand:
+        match expr:
+            case Const(value, type_):
+                return Constant(value & MASK, Kind.BIT if type_ == BIT else Kind.WORD)
+            case Read(index):
+                return self._read(self.reads[index], expr.type)
+            case Cast(arg, type_):
+                return self._cast(arg, type_)
+            case Lookup(table, index):
+                return self._lookup(table, self._cover(index))
+            case Iterator(name):
+                raise self._fail(f"uses the value of iterator '{name}', which no stream of the array carries")
+            case Apply():
+                return self._apply(expr)
+        raise AssertionError(expr)
+
+    def _integer(self, type_: Type) -> Int:
+        if not isinstance(type_, Int):
+            raise self._fail(f"computes with {type_}; the array has integer operations")
+        if type_.width > WIDTH:
+            raise self._fail(f"computes with {type_}; the array has {WIDTH}-bit words, and of wider arithmetic only "
+                             f"products of two {WIDTH}-bit words shifted right by 0, {WIDTH // 2} or {WIDTH}")
+        return type_
+
+    def _read(self, signal: Signal, type_: Type) -> Operand:
+        if self._integer(type_) == BIT:
+            return self._unit("ne", [signal, Constant(0)], signed=False)
+        return signal
+
+    # Conversions.
+
+    def _cast(self, arg: Expr, type_: Type) -> Operand:
+        target = self._integer(type_)
+        kept = self._kept_product(arg) if target.width == WIDTH else None
+        if kept is not None:
+            return kept
+        source = self._integer(arg.type)
+        operand = self._cover(arg)
+        if operand.kind is Kind.BIT and target != BIT:
+            operand = self._unit("select", [operand, Constant(1), Constant(0)], signed=False)
+        if target == BIT and source != BIT:
+            low = self._unit("and", [operand, Constant(1)], signed=False)
+            return self._unit("ne", [low, Constant(0)], signed=False)
+        if target.minimum <= source.minimum and source.maximum <= target.maximum:
+            return operand
+        return self._wrap(operand, target)
+
+    def _wrap(self, operand: Operand, type_: Int) -> Operand:
+        """Bring a 16-bit pattern into the range of a narrower type."""
+        if type_.width == WIDTH:
+            return operand
+        if not type_.signed:
+            return self._unit("and", [operand, Constant((1 << type_.width) - 1)], signed=False)
+        amount = Constant(WIDTH - type_.width)
+        return self._unit("shr", [self._unit("shl", [operand, amount], signed=True), amount], signed=True)
+
+    def _kept_product(self, arg: Expr) -> Operand | None:
+        """``cast16((cast32(a) * cast32(b)) >> k)`` as one multiplication that keeps other bits."""
+        amount = 0
+        if isinstance(arg, Apply) and arg.op == "shr" and isinstance(arg.args[1], Const):
+            amount, arg = arg.args[1].value, arg.args[0]
+        if not (isinstance(arg, Apply) and arg.op == "mul" and isinstance(arg.type, Int) and arg.type.width > WIDTH):
+            return None
+        factors = [self._narrow(a) for a in arg.args]
+        types = {f.type for f in factors if f is not None and not isinstance(f, Const)}
+        if None in factors or len(types) != 1 or amount not in _KEPT_PRODUCT_BITS or arg.type.width < 2 * WIDTH:
+            return None
+        signed = next(iter(types)).signed  # type: ignore[union-attr]
+        operands = [self._cover(f) for f in factors if f is not None]
+        if any(isinstance(f, Const) and not self._fits(f.value, signed) for f in factors):
+            return None
+        return self._unit(_KEPT_PRODUCT_BITS[amount], operands, signed)
+
+    @staticmethod
+    def _narrow(expr: Expr) -> Expr | None:
+        """The 16-bit expression that a wide factor extends, or a constant."""
+        if isinstance(expr, Const):
+            return expr
+        if isinstance(expr, Cast) and isinstance(expr.arg.type, Int) and expr.arg.type.width == WIDTH:
+            return expr.arg
+        return None
+
+    @staticmethod
+    def _fits(value: int, signed: bool) -> bool:
+        low, high = (-(1 << WIDTH - 1), 1 << WIDTH - 1) if signed else (0, 1 << WIDTH)
+        return low <= value < high
+
+    def _lookup(self, table: str, index: Operand) -> Operand:
+        if isinstance(index, Constant):
+            index = self._emit("pass", [index], signed=False)
+        name = f"{self.statement.name}.rom{len(self.roms)}"
+        self.roms[name] = (MemNode(name), table)
+        pin_in, pin_out = Pin(name, "in0"), Pin(name, "out0")
+        self.edges.append(Edge(index.pin, pin_in, "word", index.distance))
+        latency = self.mem.ROM_LATENCY
+        self.separations.append(Separation(pin_out, pin_in, latency, latency))
+        return Signal(pin_out, Kind.WORD, 0, index.rank + 2)
+
+    # Operations.
+
+    def _apply(self, expr: Apply) -> Operand:
+        if expr.op == "lut3":
+            table = expr.args[0]
+            assert isinstance(table, Const)
+            return self._lut(table.value, [self._cover(a) for a in expr.args[1:]])
+        word_type = next(self._integer(a.type) for a in expr.args if a.type != BIT or len(expr.args) == 1)
+        if expr.op in _LINEAR and word_type.width == WIDTH:
+            return self._sum(expr)
+        if expr.op in ("mul_mid", "mul_high") and word_type.width < WIDTH:
+            return self._narrow_product(expr, word_type)
+        operand = self._unit(expr.op, [self._cover(a) for a in expr.args], word_type.signed)
+        return self._wrap(operand, word_type) if expr.op in _OVERFLOWING else operand
+
+    def _narrow_product(self, expr: Apply, type_: Int) -> Operand:
+        """Upper bits of a product of narrow words; only up to 8 bits is the whole product one word."""
+        if 2 * type_.width > WIDTH:
+            raise self._fail(f"operation '{expr.op}' on {type_} needs a product wider than {WIDTH} bits")
+        amount = type_.width // 2 if expr.op == "mul_mid" else type_.width
+        product = self._unit("mul", [self._cover(a) for a in expr.args], type_.signed)
+        return self._wrap(self._unit("shr", [product, Constant(amount)], type_.signed), type_)
+
+    def _lut(self, table: int, operands: list[Operand]) -> Operand:
+        if all(isinstance(o, Constant) for o in operands):
+            place = sum((o.value & 1) << k for k, o in enumerate(operands) if isinstance(o, Constant))
+            return Constant(table >> place & 1, Kind.BIT)
+        return self._emit("lut3", operands, signed=False, table=table)
+
+    def _unit(self, op: str, operands: Sequence[Operand], signed: bool) -> Operand:
+        """One operation, computed now if nothing in it changes."""
+        if all(isinstance(o, Constant) for o in operands):
+            return self._constant_result(op, [o for o in operands if isinstance(o, Constant)], signed)
+        return self._emit(op, operands, signed)
+
+    @staticmethod
+    def _constant_result(op: str, operands: list[Constant], signed: bool) -> Constant:
+        entry = OPERATIONS[op]
+        word = Int(WIDTH, signed)
+        values = [word.wrap(o.value) if o.kind is Kind.WORD else o.value for o in operands]
+        return Constant(int(entry.evaluate(WIDTH, *values)) & (MASK if entry.result is Kind.WORD else 1), entry.result)
+
+    def _emit(self, op: str, operands: Sequence[Operand], signed: bool, table: int = 0) -> Signal:
+        """Add a processing element and connect it."""
+        name = f"{self.statement.name}.{len(self.pes)}"
+        constants: dict[Kind, list[int | None]] = {Kind.WORD: [None] * 3, Kind.BIT: [None] * 3}
+        place = {Kind.WORD: 0, Kind.BIT: 0}
+        rank = 0
+        for operand in operands:
+            kind, port = operand.kind, place[operand.kind]
+            place[kind] += 1
+            if isinstance(operand, Constant):
+                constants[kind][port] = operand.value
+            else:
+                network = "word" if kind is Kind.WORD else "bit"
+                self.edges.append(Edge(operand.pin, Pin(name, f"{kind.value}{port}"), network, operand.distance))
+                rank = max(rank, 0 if operand.rank == Signal.FLEXIBLE else operand.rank)
+        words, bits = constants[Kind.WORD], constants[Kind.BIT]
+        config = PeConfig(op, signed, (words[0], words[1], words[2]), (bits[0], bits[1], bits[2]), table)
+        self.pes.append(PeNode(name, config))
+        return Signal(Pin(name, config.output), config.operation.result, 0, rank + 1)
+
+    # Sums of products.
+
+    def _sum(self, expr: Expr) -> Operand:
+        total = flatten_sum(expr, lambda e: self._uses[e] > 1)
+        terms = [(p.coefficient, [self._cover(f) for f in p.factors]) for p in total.products]
+        constant = total.constant
+        plain: list[tuple[int, Operand]] = []
+        products: list[tuple[Operand, Operand]] = []
+        for coefficient, factors in terms:
+            if all(isinstance(f, Constant) for f in factors):
+                value = coefficient
+                for factor in factors:
+                    value *= factor.value  # type: ignore[union-attr]
+                constant = (constant + value) & MASK
+            elif len(factors) == 1 and coefficient in (1, MASK):
+                plain.append((coefficient, factors[0]))
+            elif len(factors) == 1:
+                products.append((factors[0], Constant(coefficient)))
+            elif coefficient == 1:
+                products.append((factors[0], factors[1]))
+            else:
+                products.append(self._scaled(factors, coefficient, plain))
+        return self._chain(constant, plain, [p for p in products if p is not None])
+
+    def _scaled(self, factors: list[Operand], coefficient: int,
+                plain: list[tuple[int, Operand]]) -> tuple[Operand, Operand]:
+        """A product of two streams with a coefficient: multiply first, then scale."""
+        product = self._unit("mul", factors, signed=False)
+        return product, Constant(coefficient)
+
+    def _chain(self, constant: int, plain: list[tuple[int, Operand]],
+               products: list[tuple[Operand, Operand]]) -> Operand:
+        """Add everything up in a chain, operands that are ready first and adaptable ones last."""
+        plain.sort(key=lambda term: (term[0] != 1, self._lateness(term[1])))
+        products.sort(key=lambda pair: max(self._lateness(pair[0]), self._lateness(pair[1])))
+        start: Operand = Constant(constant)
+        if products and not constant and plain and plain[0][0] == 1:
+            start = plain.pop(0)[1]
+        for a, b in products:
+            if start == Constant(0):
+                start = self._unit("mul", [a, b], signed=False)
+            else:
+                start = self._unit("mad", [a, b, start], signed=False)
+        for coefficient, operand in plain:
+            start = self._plus(start, operand) if coefficient == 1 else self._unit("sub", [start, operand], False)
+        return start
+
+    def _plus(self, a: Operand, b: Operand) -> Operand:
+        return b if a == Constant(0) else self._unit("add", [a, b], signed=False)
+
+    @staticmethod
+    def _lateness(operand: Operand) -> tuple[int, int]:
+        """Sort key: constants, then streams by their estimated arrival; far taps of one stream come first."""
+        if isinstance(operand, Constant):
+            return -1, 0
+        return operand.rank, -operand.distance
+
+

@@ -1,0 +1,86 @@
+"""Where units can be: the sites of an array by kind, and how many of each an application needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from compiler.bind.cgra.netlist import MemNode, Netlist, Node, PeNode
+from hw.errors import SluiceError
+from hw.fabric.spec import FabricSpec, TileKind
+
+__all__ = ["IO_ROW", "KINDS", "ArrayTooSmall", "Grid", "Site", "check_capacity", "grid", "kind_of"]
+
+IO_ROW = -1
+"""Row of the banks of the global buffer: north of row 0."""
+
+KINDS = ("PE tiles", "memory tiles", "streams")
+
+
+class Site(NamedTuple):
+    """A tile, or with row `IO_ROW` the bank of a column."""
+
+    row: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"bank {self.column}" if self.row == IO_ROW else f"({self.row}, {self.column})"
+
+
+class ArrayTooSmall(SluiceError):
+    """The array has fewer tiles or streams than the application needs. `needed` and `present` by `KINDS`."""
+
+    def __init__(self, needed: tuple[int, ...], present: tuple[int, ...], spec: FabricSpec, delays: int = 0):
+        self.needed, self.present = needed, present
+        wanted = [f"{count} {kind}" for count, kind in zip(needed, KINDS, strict=True)]
+        if delays:
+            wanted[0] += f" ({delays} of them for delays)"
+        has = ", ".join(map(str, present))
+        super().__init__(f"needs {', '.join(wanted)}; the {spec.rows}x{spec.columns} array has {has}")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Sites of one kind: every row in `rows` of every column in `columns`."""
+
+    rows: range
+    columns: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows) * len(self.columns)
+
+    def site(self, index: int) -> Site:
+        """Site number `index`, row by row."""
+        row, column = divmod(index, len(self.columns))
+        return Site(self.rows[row], self.columns[column])
+
+    def index(self, site: Site) -> int:
+        """Number of a site. Raises ValueError if the grid does not have it."""
+        return self.rows.index(site.row) * len(self.columns) + self.columns.index(site.column)
+
+
+def kind_of(node: Node) -> int:
+    """Index into `KINDS`."""
+    if isinstance(node, PeNode):
+        return 0
+    return 1 if isinstance(node, MemNode) else 2
+
+
+def grid(spec: FabricSpec, kind: int, rows: int | None = None, columns: int | None = None) -> Grid:
+    """Sites of one kind in the first `rows` rows and `columns` columns (all of them by default)."""
+    width = spec.columns if columns is None else columns
+    if kind == 2:
+        return Grid(range(IO_ROW, IO_ROW + 1), tuple(c for c in spec.bank_columns if c < width))
+    wanted = (TileKind.PE, TileKind.MEM)[kind]
+    chosen = tuple(c for c in range(width) if spec.tile_kind(0, c) is wanted)
+    return Grid(range(spec.rows if rows is None else rows), chosen)
+
+
+def check_capacity(netlist: Netlist, spec: FabricSpec, delays: int = 0) -> None:
+    """Raise `ArrayTooSmall` if the array lacks sites; `delays` of the PEs are there only to delay."""
+    needed = [0, 0, 0]
+    for node in netlist.nodes.values():
+        needed[kind_of(node)] += 1
+    present = tuple(len(grid(spec, kind)) for kind in range(len(KINDS)))
+    if any(n > p for n, p in zip(needed, present, strict=True)):
+        raise ArrayTooSmall(tuple(needed), present, spec, delays)

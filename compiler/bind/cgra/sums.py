@@ -1,0 +1,103 @@
+"""Sums of products: flattening expressions modulo 2^16 and ordering their terms into a chain of multiply-adds.
+
+Additions and multiplications of full words wrap, so they may be reassociated freely (bit-exactly). A chain needs one
+processing element per product; constants and one plain term ride along in the three-input multiply-add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from compiler.ir.expr import Apply, Cast, Const, Expr
+from compiler.ir.types import Int
+
+__all__ = ["Product", "Sum", "flatten_sum"]
+
+WIDTH = 16
+MASK = (1 << WIDTH) - 1
+
+
+@dataclass(frozen=True)
+class Product:
+    """``coefficient * factors[0] * ...`` with at most two factors; the coefficient is modulo 2^16."""
+
+    coefficient: int
+    factors: tuple[Expr, ...]
+
+
+@dataclass
+class Sum:
+    """A constant plus products, all modulo 2^16."""
+
+    constant: int = 0
+    products: list[Product] = field(default_factory=list)
+
+    def add(self, coefficient: int, factors: tuple[Expr, ...]) -> None:
+        """Add a product, merging it with an equal one and dropping it if it vanishes."""
+        if not factors:
+            self.constant = (self.constant + coefficient) & MASK
+            return
+        for place, have in enumerate(self.products):
+            if have.factors == factors:
+                self.products[place] = Product((have.coefficient + coefficient) & MASK, factors)
+                break
+        else:
+            self.products.append(Product(coefficient & MASK, factors))
+        self.products = [p for p in self.products if p.coefficient]
+
+
+def flatten_sum(expr: Expr, shared: Callable[[Expr], bool]) -> Sum:
+    """`expr`, a full word, as a sum of products. Subexpressions that are `shared` with other users stay whole."""
+    total = Sum()
+    _collect(expr, 1, total, shared, top=True)
+    return total
+
+
+def _is_word(expr: Expr) -> bool:
+    return isinstance(expr.type, Int) and expr.type.width == WIDTH
+
+
+def _collect(expr: Expr, sign: int, total: Sum, shared: Callable[[Expr], bool], top: bool = False) -> None:
+    if isinstance(expr, Const):
+        total.add(sign * expr.value, ())
+        return
+    if not top and shared(expr):
+        total.add(sign, (expr,))
+        return
+    match expr:
+        case Apply("add" | "sub" as op, (a, b)):
+            _collect(a, sign, total, shared)
+            _collect(b, sign if op == "add" else -sign, total, shared)
+        case Apply("mad", (a, b, c)):
+            _multiply(a, b, sign, total, shared)
+            _collect(c, sign, total, shared)
+        case Apply("mul", (a, b)):
+            _multiply(a, b, sign, total, shared)
+        case Apply("shl", (a, Const(value=amount))) if 0 <= amount < WIDTH:
+            _scale(a, sign << amount, total, shared)
+        case Cast(arg=inner) if _is_word(inner):
+            _collect(inner, sign, total, shared)
+        case _:
+            total.add(sign, (expr,))
+
+
+def _multiply(a: Expr, b: Expr, sign: int, total: Sum, shared: Callable[[Expr], bool]) -> None:
+    if isinstance(a, Const):
+        a, b = b, a
+    if isinstance(b, Const):
+        _scale(a, sign * b.value, total, shared)
+    else:
+        total.add(sign, (a, b))
+
+
+def _scale(expr: Expr, factor: int, total: Sum, shared: Callable[[Expr], bool]) -> None:
+    """Add ``factor * expr``; a single inner product takes the factor along, a longer sum is computed first."""
+    inner = Sum()
+    _collect(expr, 1, inner, shared)
+    if len(inner.products) + bool(inner.constant) == 1 and not shared(expr):
+        for product in inner.products:
+            total.add(factor * product.coefficient, product.factors)
+        total.add(factor * inner.constant, ())
+    else:
+        total.add(factor, (expr,))

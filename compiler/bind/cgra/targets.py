@@ -1,0 +1,56 @@
+"""What placement should aim at: for each edge the hops that the retiming would like it to have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ortools.linear_solver import pywraplp
+
+from compiler.bind.cgra.netlist import Edge, Netlist, Pin, StreamOut
+from compiler.bind.cgra.timing import TimingSystem, linear_solver
+
+__all__ = ["Window", "windows"]
+
+_SHORTAGE, _LATENCY, _WORD = 50, 2, 1
+"""Cost of a cycle that an input stage lacks, of a cycle of output latency, of a delay word."""
+
+
+class Window(NamedTuple):
+    """Fewer hops than `shortest` lack delay, more than `longest` make the outputs late."""
+
+    shortest: int
+    longest: int
+
+
+def windows(netlist: Netlist, hops: Mapping[Pin, int], delay_depth: int, stream_latency: int) -> dict[Pin, Window]:
+    """Windows by sink pin, around the best times for the given hops. A shortage of delay is only a cost here."""
+    system = TimingSystem(netlist, hops, delay_depth, stream_latency)
+    times = _compromise(system)
+    found: dict[Pin, Window] = {}
+    for bound in system.bounds:
+        if isinstance(bound.cause, Edge):
+            longest = hops[bound.cause.sink] + times[bound.after] - times[bound.before] - bound.low
+            found[bound.cause.sink] = Window(longest - (bound.high - bound.low), longest)
+    return found
+
+
+def _compromise(system: TimingSystem) -> list[int]:
+    """Times that break as few limits by as little as possible, where they cannot be met."""
+    solver = linear_solver()
+    infinity = solver.infinity()
+    times = [solver.NumVar(system.anchors.get(i, -infinity), infinity, "") for i in range(len(system.variables))]
+    costs: list[pywraplp.LinearExpr] = [_LATENCY * times[index] for index in system.outputs()]
+    nodes = system.netlist.nodes
+    for bound in system.bounds:
+        gap = times[bound.after] - times[bound.before]
+        late, lacking = solver.NumVar(0, infinity, ""), solver.NumVar(0, infinity, "")
+        solver.Add(gap + late >= bound.low)
+        solver.Add(gap - lacking <= bound.high)
+        costs += [_SHORTAGE * late, _SHORTAGE * lacking]
+        if isinstance(bound.cause, Edge) and not isinstance(nodes[bound.cause.sink.node], StreamOut):
+            costs.append(_WORD * gap)
+    solver.Minimize(sum(costs))
+    if solver.Solve() != pywraplp.Solver.OPTIMAL:
+        return [0] * len(times)
+    return [round(variable.solution_value()) for variable in times]

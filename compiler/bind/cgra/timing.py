@@ -1,0 +1,165 @@
+"""The difference constraints that a netlist and its routes put on physical times.
+
+One variable per timed thing: a PE (both outputs appear in the same cycle), an output pin of a memory or an
+input stream, an input pin of a memory or an output stream. Its value T is the physical cycle of logical
+cycle 0. Times are unstalled cycles. Seed 001, sections 4.2 and 5.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ortools.linear_solver import pywraplp
+
+from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, Separation, StreamIn, StreamOut
+from hw.errors import SluiceError
+
+__all__ = ["INPUT_STAGE", "PE_LATENCY", "Bound", "TimingLoop", "TimingSystem", "latency", "linear_solver"]
+
+INPUT_STAGE = 1
+"""Cycles from a track wire to the core behind an input stage without extra delay; also the IO connection box."""
+PE_LATENCY = 2
+"""Cycles from a track wire to the output of a PE: input stage and result register."""
+_MEMORY_START = 1
+"""A memory output that nothing else bounds fires in cycle 0 at the earliest and is visible one cycle later."""
+
+
+class TimingLoop(SluiceError):
+    """A loop of connections is slower than its logical distance allows; no delay can repair that."""
+
+    def __init__(self, causes: tuple[Edge | Separation, ...], excess: int):
+        self.causes, self.excess = causes, excess
+        pins = [str(c.sink if isinstance(c, Edge) else c.output) for c in causes]
+        path = " -> ".join([*pins, pins[0]])
+        super().__init__(f"the loop {path} is {excess} cycles slower than its distances allow")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """``low <= T[after] - T[before] <= high``."""
+
+    before: int
+    after: int
+    low: int
+    high: int
+    cause: Edge | Separation
+
+
+def latency(netlist: Netlist, edge: Edge) -> int:
+    """Cycles from the last track wire of an edge to the sink's time, with no extra delay."""
+    return PE_LATENCY if isinstance(netlist.nodes[edge.sink.node], PeNode) else INPUT_STAGE
+
+
+@dataclass
+class TimingSystem:
+    """All constraints of a routed netlist.
+
+    `hops` gives the switch-box registers on the way to each sink pin, `delay_depth` the depth of an input
+    stage (extra delays 0 .. delay_depth - 1), `stream_latency` the earliest time of an input stream.
+    """
+
+    netlist: Netlist
+    hops: Mapping[Pin, int]
+    delay_depth: int
+    stream_latency: int
+    variables: dict[Pin, int] = field(default_factory=dict, init=False)
+    bounds: list[Bound] = field(default_factory=list, init=False)
+    anchors: dict[int, int] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        for edge in self.netlist.edges:
+            self._add_edge(edge)
+        for s in self.netlist.separations:
+            self.bounds.append(Bound(self.variable(s.input), self.variable(s.output), s.minimum, s.maximum, s))
+        self._anchor()
+
+    def variable(self, pin: Pin) -> int:
+        """Index of the variable that times `pin`; the pins of a PE share one."""
+        if isinstance(self.netlist.nodes[pin.node], PeNode):
+            pin = Pin(pin.node, "")
+        return self.variables.setdefault(pin, len(self.variables))
+
+    def outputs(self) -> list[int]:
+        """Variables of the output streams."""
+        nodes = self.netlist.nodes
+        return [index for pin, index in self.variables.items() if isinstance(nodes[pin.node], StreamOut)]
+
+    def _add_edge(self, edge: Edge) -> None:
+        low = self.hops[edge.sink] + latency(self.netlist, edge) - edge.distance
+        fixed = isinstance(self.netlist.nodes[edge.sink.node], StreamOut)
+        high = low if fixed else low + self.delay_depth - 1
+        self.bounds.append(Bound(self.variable(edge.source), self.variable(edge.sink), low, high, edge))
+
+    def _anchor(self) -> None:
+        """Give a lower bound to everything that no other constraint bounds from below."""
+        followers = {bound.after for bound in self.bounds}
+        for pin, index in self.variables.items():
+            if isinstance(self.netlist.nodes[pin.node], StreamIn):
+                self.anchors[index] = self.stream_latency
+            elif index not in followers:
+                self.anchors[index] = _MEMORY_START
+        successors: dict[int, list[int]] = {}
+        for bound in self.bounds:
+            successors.setdefault(bound.before, []).append(bound.after)
+        reached: set[int] = set()
+        _reach(self.anchors, successors, reached)
+        for index in range(len(self.variables)):
+            if index not in reached:
+                self.anchors[index] = _MEMORY_START
+                _reach([index], successors, reached)
+
+    def earliest(self, *, limits: bool) -> list[int]:
+        """The least solution, which is the least in every variable at once.
+
+        With `limits` off, input stages may delay without bound. Raises `TimingLoop` if there is no solution.
+        """
+        arcs = [(b.before, b.after, b.low, b) for b in self.bounds]
+        arcs += [(b.after, b.before, -b.high, b) for b in self.bounds if limits or self._hard(b)]
+        times: list[int | None] = [self.anchors.get(index) for index in range(len(self.variables))]
+        via: dict[int, tuple[int, Bound, int]] = {}
+        for _ in range(len(times) + 1):
+            changed = -1
+            for before, after, weight, bound in arcs:
+                start, end = times[before], times[after]
+                if start is not None and (end is None or start + weight > end):
+                    times[after] = start + weight
+                    via[after] = (before, bound, weight)
+                    changed = after
+            if changed < 0:
+                return [time if time is not None else _MEMORY_START for time in times]
+        raise _loop(via, changed)
+
+    def _hard(self, bound: Bound) -> bool:
+        """True where extra delay cannot be inserted."""
+        return isinstance(bound.cause, Separation) or bound.low == bound.high
+
+
+def linear_solver() -> pywraplp.Solver:
+    """A simplex solver. Preprocessing is off: these programs are small, and it warns about unbounded variables."""
+    solver = pywraplp.Solver.CreateSolver("GLOP")
+    solver.SetSolverSpecificParametersAsString("use_preprocessing:false")
+    return solver
+
+
+def _reach(starts: Mapping[int, int] | list[int], successors: dict[int, list[int]], reached: set[int]) -> None:
+    stack = list(starts)
+    while stack:
+        index = stack.pop()
+        if index not in reached:
+            reached.add(index)
+            stack += successors.get(index, [])
+
+
+def _loop(via: dict[int, tuple[int, Bound, int]], index: int) -> TimingLoop:
+    """The loop of constraints that keeps pushing variable `index`."""
+    for _ in range(len(via)):
+        index = via[index][0]
+    causes: list[Edge | Separation] = []
+    excess, current = 0, index
+    while True:
+        current, bound, weight = via[current]
+        causes.append(bound.cause)
+        excess += weight
+        if current == index:
+            return TimingLoop(tuple(reversed(causes)), excess)
