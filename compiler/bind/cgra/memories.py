@@ -1,0 +1,223 @@
+"""Memory tiles: which buffers they hold, on which ports, and their configuration once all times are known.
+
+Output ports of a tile are shared out first, then tiles of a chain where one is too small (seed 001, sections 5.2
+to 5.4). Before placement a tile only states by how many cycles its reads may lag its writes (`Separation`); after
+retiming the smallest circular region that this lag needs is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compiler.bind.buffers import dual_port, wide_fetch
+from compiler.bind.buffers.circular import Lifetimes, block_lifetimes
+from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
+from compiler.bind.buffers.wide_fetch import PlacedBuffer
+from compiler.bind.cgra.netlist import Edge, MemNode, Pin, Separation
+from compiler.bind.cgra.signals import Signal
+from hw.errors import SluiceError
+from hw.memtile import DualPortConfig, MemTileSpec, PubConfig
+from hw.ops import Kind
+
+__all__ = ["MemoryAllocator", "MemoryError_", "MemoryTile", "TileBuffer", "configure_memory"]
+
+SLACK = 64
+"""Cycles by which reads may at least be later than they must, so that routing has room."""
+
+MAX_CHAIN = 16
+
+
+class MemoryError_(SluiceError):  # noqa: N801 (the builtin has the plain name)
+    """A buffer that no chain of memory tiles can hold."""
+
+
+@dataclass(frozen=True)
+class TileBuffer:
+    """One buffer in a tile: input port, and for each of its reads the output port. `limit`: largest region."""
+
+    traffic: BufferTraffic
+    input: int
+    reads: tuple[ReadTraffic, ...]
+    outputs: tuple[int, ...]
+    limit: int
+
+
+@dataclass
+class MemoryTile:
+    """One memory tile of the application. `chain` is its place and the length of its chain, None if alone."""
+
+    name: str
+    buffers: list[TileBuffer] = field(default_factory=list)
+    chain: tuple[int, int] | None = None
+
+    @property
+    def used_outputs(self) -> int:
+        """Output ports in use."""
+        return sum(len(b.outputs) for b in self.buffers)
+
+
+class MemoryAllocator:
+    """Puts buffers into memory tiles and collects the units, connections and separations that this takes."""
+
+    def __init__(self, spec: MemTileSpec) -> None:
+        self.spec = spec
+        self.fetch = spec.fetch_width if spec.kind == "pub" else 1
+        self.outputs = spec.outputs if spec.kind == "pub" else 1
+        self.tiles: list[MemoryTile] = []
+        self.edges: list[Edge] = []
+        self.separations: list[Separation] = []
+
+    @property
+    def capacity(self) -> int:
+        """Blocks (of `fetch` words) in one tile."""
+        return self.spec.capacity_words // self.fetch
+
+    def delays(self, name: str, source: Signal, start: int, length: int, distances: Sequence[int]) -> list[Signal]:
+        """Streams that repeat `source` each of the ascending `distances` cycles later."""
+        from compiler.bind.buffers.sequences import delay_traffic
+
+        found: list[Signal] = []
+        base, tap = 0, source
+        pending = list(distances)
+        while pending:
+            step = pending[0] - base
+            if step > self._longest_delay():
+                base, tap = base + self._longest_delay(), self._delay_tile(
+                    name, tap, start + base, length, [self._longest_delay()], delay_traffic)[0]
+                continue
+            group = [d for d in pending[: self.outputs] if d - base <= self._longest_delay()]
+            heads = [d - base for d in group]
+            signals = self._delay_tile(name, tap, start + base, length, heads, delay_traffic)
+            found += signals
+            pending = pending[len(group):]
+            base, tap = group[-1], signals[-1]
+        return found
+
+    def _longest_delay(self) -> int:
+        return self.spec.capacity_words - 2 * SLACK
+
+    def _delay_tile(self, name: str, source: Signal, start: int, length: int, heads: Sequence[int],
+                    make_traffic) -> list[Signal]:
+        traffic = make_traffic(name, start, length, {f"{name}+{d}": d for d in heads})
+        return self._place(traffic, source, share=True)
+
+    def reads(self, traffic: BufferTraffic, source: Signal) -> list[Signal]:
+        """Streams that deliver the reads of `traffic`, whatever their order."""
+        found: list[Signal] = []
+        for first in range(0, len(traffic.reads), self.outputs):
+            part = BufferTraffic(traffic.name, traffic.write, traffic.reads[first: first + self.outputs],
+                                 traffic.period, traffic.tiles, traffic.tile_words)
+            found += self._place(part, source, share=False)
+        return found
+
+    def _place(self, traffic: BufferTraffic, source: Signal, share: bool) -> list[Signal]:
+        lifetimes = [block_lifetimes(traffic, read, self.fetch) for read in traffic.reads]
+        region = max(self._region(life, traffic) for life in lifetimes)
+        if region > self.capacity:
+            return self._chain(traffic, source, lifetimes, region // self.capacity)
+        tile = self._tile_for(traffic, region, share)
+        limit = self.capacity if not share or len(traffic.reads) == self.outputs else self.capacity // 2
+        return self._attach(tile, traffic, source, lifetimes, limit)
+
+    def _region(self, life: Lifetimes, traffic: BufferTraffic) -> int:
+        """Smallest power of two of blocks that leaves `SLACK` cycles to routing."""
+        region = 2
+        while life.maximum_shift(region) < life.minimum_shift() + self._latency + SLACK:
+            region *= 2
+            if region > self.capacity * MAX_CHAIN:
+                raise MemoryError_(f"buffer {traffic.name} needs more than {MAX_CHAIN} chained memory tiles of "
+                                   f"{self.spec.capacity_words} words")
+        return region
+
+    @property
+    def _latency(self) -> int:
+        return wide_fetch.MIN_LATENCY if self.spec.kind == "pub" else dual_port.MIN_LATENCY
+
+    def _tile_for(self, traffic: BufferTraffic, region: int, share: bool) -> MemoryTile:
+        """A tile with a free input and enough free outputs: bank merging (seed 001, section 5.2.3)."""
+        small = region <= self.capacity // 2 and len(traffic.reads) < self.outputs
+        if share and small and self.spec.kind == "pub":
+            for tile in self.tiles:
+                room = len(tile.buffers) < self.spec.inputs and self._can_share(tile)
+                if room and tile.used_outputs + len(traffic.reads) <= self.outputs:
+                    return tile
+        return self._new_tile(None)
+
+    def _can_share(self, tile: MemoryTile) -> bool:
+        return tile.chain is None and all(b.traffic.homogeneous and b.limit < self.capacity for b in tile.buffers)
+
+    def _new_tile(self, chain: tuple[int, int] | None) -> MemoryTile:
+        tile = MemoryTile(f"mem{len(self.tiles)}", chain=chain)
+        self.tiles.append(tile)
+        return tile
+
+    def _attach(self, tile: MemoryTile, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes],
+                limit: int) -> list[Signal]:
+        port, first = len(tile.buffers), tile.used_outputs
+        outputs = tuple(range(first, first + len(traffic.reads)))
+        tile.buffers.append(TileBuffer(traffic, port, traffic.reads, outputs, limit))
+        pin = Pin(tile.name, f"in{port}")
+        self.edges.append(Edge(source.pin, pin, "word", source.distance))
+        chained = limit * (tile.chain[1] if tile.chain else 1)
+        signals = []
+        for life, output in zip(lifetimes, outputs, strict=True):
+            out = Pin(tile.name, f"out{output}")
+            self.separations.append(Separation(out, pin, life.minimum_shift() + self._latency,
+                                               life.maximum_shift(chained)))
+            signals.append(Signal(out, Kind.WORD, 0, Signal.FLEXIBLE))
+        return signals
+
+    def _chain(self, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes],
+               count: int) -> list[Signal]:
+        """Several tiles that each hold a part of the address range; words pass from tile to tile to the last."""
+        signals: list[Signal] = []
+        for place in range(count):
+            tile = self._new_tile((place, count))
+            previous, signals = signals, self._attach(tile, traffic, source, lifetimes, self.capacity)
+            for output, signal in enumerate(previous):
+                pin = Pin(tile.name, f"chain{output}")
+                self.edges.append(Edge(signal.pin, pin, "word"))
+                self.separations.append(Separation(signals[output].pin, pin, 1, 1))
+        return signals
+
+    def nodes(self) -> dict[str, MemNode]:
+        """Units by name."""
+        return {tile.name: MemNode(tile.name) for tile in self.tiles}
+
+
+def configure_memory(tile: MemoryTile, times: Mapping[Pin, int], spec: MemTileSpec) -> PubConfig | DualPortConfig:
+    """Configuration of one tile for the times that retiming has found.
+
+    Raises `VectorizationError` if its memory port cannot serve everything in time.
+    """
+    fetch = spec.fetch_width if spec.kind == "pub" else 1
+    sized = sorted(((_needed_region(tile, b, times, fetch), b) for b in tile.buffers), key=lambda pair: -pair[0])
+    placed, base = [], 0
+    for region, buffer in sized:
+        placed.append(_placed(tile, buffer, times, base, region))
+        base += region
+    chain_id = tile.chain[0] if tile.chain else None
+    plan = wide_fetch.plan_wide_fetch if spec.kind == "pub" else dual_port.plan_dual_port
+    return plan(placed, spec, chain_id)
+
+
+def _needed_region(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int], fetch: int) -> int:
+    """Smallest region for the lag that retiming has chosen; a chain keeps its whole range."""
+    if tile.chain:
+        return buffer.limit * tile.chain[1]
+    written = times[Pin(tile.name, f"in{buffer.input}")]
+    region = 2
+    for read, output in zip(buffer.reads, buffer.outputs, strict=True):
+        life = block_lifetimes(buffer.traffic, read, fetch)
+        while life.maximum_shift(region) < times[Pin(tile.name, f"out{output}")] - written:
+            region *= 2
+    return region
+
+
+def _placed(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int], base: int, region: int) -> PlacedBuffer:
+    shifts = tuple(times[Pin(tile.name, f"out{o}")] - 1 for o in buffer.outputs)
+    chained = tuple(bool(tile.chain and tile.chain[0]) for _ in buffer.outputs)
+    written = times[Pin(tile.name, f"in{buffer.input}")]
+    return PlacedBuffer(buffer.traffic, buffer.input, buffer.outputs, buffer.reads, written, shifts, base, region,
+                        chained)
