@@ -252,14 +252,8 @@ class Coverer:
             elif coefficient == 1:
                 products.append((factors[0], factors[1]))
             else:
-                products.append(self._scaled(factors, coefficient, plain))
-        return self._chain(constant, plain, [p for p in products if p is not None])
-
-    def _scaled(self, factors: list[Operand], coefficient: int,
-                plain: list[tuple[int, Operand]]) -> tuple[Operand, Operand]:
-        """A product of two streams with a coefficient: multiply first, then scale."""
-        product = self._unit("mul", factors, signed=False)
-        return product, Constant(coefficient)
+                products.append((self._unit("mul", factors, signed=False), Constant(coefficient)))
+        return self._chain(constant, plain, products)
 
     def _chain(self, constant: int, plain: list[tuple[int, Operand]],
                products: list[tuple[Operand, Operand]]) -> Operand:
@@ -282,10 +276,10 @@ class Coverer:
         return b if a == Constant(0) else self._unit("add", [a, b], signed=False)
 
     @staticmethod
-    def _lateness(operand: Operand) -> tuple[int, int]:
+    def _lateness(operand: Operand) -> tuple[int, Pin, int]:
         """Sort key: constants, then streams by their estimated arrival; far taps of one stream come first."""
         if isinstance(operand, Constant):
-            return -1, 0
-        return operand.rank, -operand.distance
+            return -1, Pin("", ""), 0
+        return operand.rank, operand.pin, -operand.distance
 
 

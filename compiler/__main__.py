@@ -1,0 +1,178 @@
+"""Command line: ``python -m compiler APP --target T`` compiles an application, simulates it and reports."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from compiler import images
+from compiler.bind.design import Design, Run
+from compiler.bind.registry import TARGETS, compile_program
+from compiler.frontend.apps import applications, load
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from hw.errors import SluiceError
+from hw.files import write_atomic
+
+__all__ = ["main"]
+
+
+class UsageError(SluiceError):
+    """A command line that asks for something impossible."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m compiler", description=__doc__)
+    parser.add_argument("app", help=f"an application file, or one of: {', '.join(applications())}")
+    parser.add_argument("--target", default="cgra", help=f"one of: {', '.join(TARGETS)} (default: %(default)s)")
+    parser.add_argument("--memory", help="memory tiles: pub (wide fetch, default) or dual-port")
+    parser.add_argument("--array", metavar="RxC", help="rows and columns of tiles (default: 8x8)")
+    parser.add_argument("--fusion-level", type=int, metavar="N", help="loops that stages share (default: all)")
+    parser.add_argument("--tile-depth", type=int, metavar="N", help="outer loops that enumerate tiles")
+    parser.add_argument("--half-words", type=int, metavar="N", help="words in half a global-buffer bank")
+    parser.add_argument("--seed", type=int, default=0, help="of placement (default: 0)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the application")
+    parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
+    parser.add_argument("--stall-seed", type=int, metavar="N", help="random memory stalls from this seed")
+    parser.add_argument("--waves", action="store_true", help="record a waveform")
+    parser.add_argument("--input", type=Path, metavar="IMAGE", help="image to process (default: a sample photograph)")
+    parser.add_argument("--output", type=Path, metavar="IMAGE", help="where the resulting image goes")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write report.html and comparison.png there")
+    parser.add_argument("-o", "--directory", type=Path, metavar="DIR", help="write Verilog and the design directory there")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line. Returns the exit status: 0 if all results equal the reference, else 1."""
+    options = _parser().parse_args(arguments)
+    console = Console()
+    try:
+        return _run(options, console)
+    except SluiceError as error:
+        Console(stderr=True).print(f"error: {error}", style="red", markup=False, soft_wrap=True)
+        return 1
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    program = load(options.app, **_parameters(options.set))
+    progress = Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
+                        transient=True)
+    with progress:
+        task = progress.add_task(f"compiling {program.name}")
+        design = compile_program(program, options.target, **_target_options(options))
+        inputs = _inputs(program, options.input)
+        reference = interpret(program, inputs)
+        run = None
+        if options.simulator != "none":
+            progress.update(task, description=f"simulating {program.name} ({options.simulator}; the first run builds)")
+            run = _simulate(design, inputs, options)
+        if options.directory:
+            progress.update(task, description="writing Verilog")
+            design.emit(options.directory, inputs)
+        if options.report:
+            progress.update(task, description="writing the report")
+            _write_report(options.report, design, inputs, reference, run)
+    equal = run is None or _equal(run, reference)
+    console.print(_table(design, run, equal))
+    _write_results(options, run, console)
+    return 0 if equal else 1
+
+
+def _parameters(settings: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for setting in settings:
+        name, separator, text = setting.partition("=")
+        if not separator:
+            raise UsageError(f"--set {setting}: write NAME=VALUE")
+        try:
+            found[name] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            found[name] = text
+    return found
+
+
+def _target_options(options: argparse.Namespace) -> dict[str, Any]:
+    names = ("memory", "array", "fusion_level", "tile_depth", "half_words", "seed")
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+
+
+def _inputs(program: Program, image: Path | None) -> dict[str, np.ndarray]:
+    """The picture for the program's image input; small random numbers, always the same, for all others."""
+    picture = images.load_image(image) if image else images.sample_image()
+    target = program.image_input
+    generator = np.random.default_rng(0)
+    inputs = {a.name: generator.integers(0, 16, a.shape) for a in program.inputs}
+    inputs[target.name] = images.image_to_array(picture, target, str(image) if image else "the sample photograph")
+    return inputs
+
+
+def _simulate(design: Design, inputs: dict[str, np.ndarray], options: argparse.Namespace) -> Run:
+    extra: dict[str, Any] = {"waves": options.waves}
+    if options.stall_seed is not None:
+        from hw.sim import StallProfile
+
+        extra |= {"seed": options.stall_seed, "stall": StallProfile.random()}
+    return design.simulate(inputs, options.simulator, **extra)
+
+
+def _equal(run: Run, reference: dict[str, np.ndarray]) -> bool:
+    return all(np.array_equal(run.outputs[name], reference[name]) for name in reference)
+
+
+def _table(design: Design, run: Run | None, equal: bool) -> Table:
+    table = Table(title=f"{design.program.name} on the array", show_header=False)
+    rows: list[tuple[str, str]] = []
+    if run:
+        rows.append((f"cycles simulated ({run.simulator})", f"{run.cycles} (+ {run.stall_cycles} stalled)"))
+    rows += [
+        ("cycles predicted", str(design.predicted_cycles)),
+        ("lower bound", str(design.lower_bound)),
+        ("ratio to the bound", f"{(run.cycles if run else design.predicted_cycles) / design.lower_bound:.4f}"),
+        *((name, str(value)) for name, value in design.resources.items()),
+    ]
+    for item in design.storage:
+        rows.append((f"words of {item.name}", f"{item.live_words} live, {item.allocated_words} allocated"))
+    rows.append(("compile time", f"{design.compile_seconds:.2f} s"))
+    if run:
+        rows.append(("simulation speed", f"{run.cycles_per_second:,.0f} cycles/s (build {run.build_seconds:.0f} s)"))
+        rows.append(("predicted = simulated", "yes" if run.cycles == design.predicted_cycles else "NO"))
+        rows.append(("equal to the reference", "yes" if equal else "NO"))
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _write_report(folder: Path, design: Design, inputs: dict[str, np.ndarray], reference: dict[str, np.ndarray],
+                  run: Run | None) -> None:
+    page = design.report(run, None if run is None else _equal(run, reference))
+    write_atomic(folder / "report.html", page)
+    if run:
+        given, name = inputs[design.program.image_input.name], next(iter(reference))
+        title = f"{design.program.name}: {run.cycles} cycles, {run.simulator}"
+        picture = images.comparison_picture(given, run.outputs[name], reference[name], title)
+        write_atomic(folder / "comparison.png", picture)
+
+
+def _write_results(options: argparse.Namespace, run: Run | None, console: Console) -> None:
+    if options.output and run:
+        images.save_image(options.output, next(iter(run.outputs.values())))
+        console.print(f"output image: {options.output}")
+    if options.directory:
+        console.print(f"Verilog and design directory: {options.directory}")
+    if options.report:
+        console.print(f"report: {options.report / 'report.html'}")
+    if run and run.waveform:
+        console.print(f"waveform: {run.waveform}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""From a placed, routed and retimed application to the configuration of every tile, edge stage and bank."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compiler.bind.cgra.application import Application
+from compiler.bind.cgra.memories import configure_memory
+from compiler.bind.cgra.netlist import PeNode, Pin, StreamOut
+from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.transfers import bank_config
+from compiler.ir.program import Table
+from hw.errors import SluiceError
+from hw.fabric.bank_config import BankConfig
+from hw.fabric.config import ArrayConfig, IoConfig, TileConfig
+from hw.fabric.routing import Network, Side, Source, TrackSource
+from hw.fabric.spec import GLB_INPUT_LATENCY, FabricSpec
+from hw.memtile import DualPortConfig, PubConfig
+from hw.pe.config import PeConfig
+
+__all__ = ["configure", "configure_banks"]
+
+Core = PeConfig | PubConfig | DualPortConfig
+
+
+class TableError(SluiceError):
+    """A lookup table that does not fit a memory tile."""
+
+
+@dataclass
+class _Tile:
+    switches: dict[tuple[Network, Side, int], Source] = field(default_factory=dict)
+    connections: dict[str, TrackSource] = field(default_factory=dict)
+    delays: dict[str, int] = field(default_factory=dict)
+    core: Core | None = None
+
+
+def configure(application: Application, physical: Physical, spec: FabricSpec) -> ArrayConfig:
+    """Configuration of the whole array. Raises `VectorizationError` or `TableError` where a memory cannot do it."""
+    tiles: defaultdict[tuple[int, int], _Tile] = defaultdict(_Tile)
+    ios: dict[int, IoConfig] = {}
+    for wire, source in physical.routes.switches.items():
+        tiles[wire.row, wire.column].switches[wire.network, wire.side, wire.track] = source
+    for pin, source in physical.routes.connections.items():
+        site = physical.placement[pin.node]
+        assert isinstance(source, TrackSource)
+        if isinstance(physical.netlist.nodes[pin.node], StreamOut):
+            ios[site.column] = IoConfig(source.track)
+        else:
+            tiles[site.row, site.column].connections[pin.port] = source
+    for pin, delay in physical.retiming.delays.items():
+        if delay:
+            site = physical.placement[pin.node]
+            tiles[site.row, site.column].delays[pin.port] = delay
+    for name, core in _cores(application, physical, spec).items():
+        site = physical.placement[name]
+        tiles[site.row, site.column].core = core
+    made = {place: TileConfig(t.switches, t.connections, t.delays, t.core) for place, t in tiles.items()}
+    return ArrayConfig(made, ios, configure_banks(application, physical))
+
+
+def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Mapping[str, Core]:
+    cores: dict[str, Core] = {n: node.config for n, node in physical.netlist.nodes.items() if isinstance(node, PeNode)}
+    for tile in application.memories:
+        cores[tile.name] = configure_memory(tile, physical.retiming.times, spec.mem)
+    program = application.schedule.staged.program
+    for name, table in application.roms.items():
+        cores[name] = _rom(program.table(table), spec)
+    return cores
+
+
+def _rom(table: Table, spec: FabricSpec) -> PubConfig | DualPortConfig:
+    """A memory tile that looks words up; indices beyond the table see its last entry's neighbours as zero."""
+    if len(table.values) > spec.mem.capacity_words:
+        raise TableError(f"table {table.name} has {len(table.values)} entries; a memory tile holds "
+                         f"{spec.mem.capacity_words} words")
+    contents = tuple(value & ((1 << spec.mem.word_width) - 1) for value in table.values)
+    kind = PubConfig if spec.mem.kind == "pub" else DualPortConfig
+    return kind(contents=contents, rom=True)
+
+
+def configure_banks(application: Application, physical: Physical) -> dict[int, BankConfig]:
+    """Configuration of every bank in use, by column."""
+    schedule, times = application.schedule, physical.retiming.times
+    banks: dict[int, BankConfig] = {}
+    for footprint in schedule.staged.inputs:
+        name = application.streams_in[footprint.array]
+        shift = times[Pin(name, "out")] - GLB_INPUT_LATENCY
+        entry = schedule.statements[footprint.statement]
+        banks[physical.placement[name].column] = bank_config(footprint, entry, shift, "input")
+    for footprint in schedule.staged.outputs:
+        name = application.streams_out[footprint.array]
+        shift = times[Pin(name, "in")]
+        entry = schedule.statements[footprint.statement]
+        banks[physical.placement[name].column] = bank_config(footprint, entry, shift, "output")
+    return banks

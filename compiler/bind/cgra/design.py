@@ -1,0 +1,211 @@
+"""A program compiled for the array: predictions, simulation and emission."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.bind.cgra.application import Application
+from compiler.bind.cgra.netlist import MemNode, PeNode
+from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.storage import buffer_storage
+from compiler.bind.cgra.transfers import ELEMENT_BYTES, MemoryLayout, descriptor, lay_out
+from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Array, Program
+from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
+from hw.dma.descriptor import DmaDescriptor
+from hw.fabric.config import ArrayConfig
+from hw.fabric.control_registers import control_registers
+from hw.fabric.driver import RunPlan, check_status
+from hw.fabric.image import configuration_image
+from hw.fabric.spec import FabricSpec
+from hw.files import write_atomic
+
+if TYPE_CHECKING:
+    from compiler.bind.cgra.target import Options
+    from hw.sim import StallProfile
+
+__all__ = ["CgraDesign"]
+
+
+@dataclass
+class CgraDesign(Design):
+    """See `Design`. `seconds` are the compile times of the stages."""
+
+    program: Program
+    options: Options
+    spec: FabricSpec
+    application: Application
+    physical: Physical
+    config: ArrayConfig
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def schedule(self):
+        """The cycle-accurate schedule (`compiler.sched.cycle_accurate.Schedule`), in logical cycles."""
+        return self.application.schedule
+
+    @cached_property
+    def words(self) -> list[tuple[int, int]]:
+        """Configuration-bus words: (address, data)."""
+        return self.config.words(self.spec)
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time that compiling took, all stages together."""
+        return sum(self.seconds.values())
+
+    # Predictions.
+
+    @property
+    def path_latency(self) -> int:
+        """Cycles by which latencies of units and routes delay the last output against the logical schedule."""
+        return self.predicted_cycles - 1 - self._logical_last
+
+    @property
+    def _logical_last(self) -> int:
+        schedule = self.schedule
+        ends = [schedule.statements[f.statement].last for f in schedule.staged.outputs]
+        return (schedule.staged.tiles - 1) * schedule.period + max(ends)
+
+    @cached_property
+    def predicted_cycles(self) -> int:
+        """Unstalled cycles until the last word of the last tile is in its bank."""
+        tail = max(bank.nest.last_time for bank in self.config.banks.values() if bank.direction == "output")
+        return (self.schedule.staged.tiles - 1) * self.schedule.period + tail + 1
+
+    @property
+    def lower_bound(self) -> int:
+        """Largest trip count of any one statement: nothing with one unit per statement is faster."""
+        return self.schedule.lower_bound
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """Tiles used; `delay PEs` only balance paths, `registers` are words of shift registers between taps."""
+        compute = self.application.netlist.count(PeNode)
+        return {
+            "PEs": compute,
+            "delay PEs": self.physical.netlist.count(PeNode) - compute,
+            "memory tiles": self.application.netlist.count(MemNode),
+            "registers": self.application.registers,
+            "input-stage delay words": self.physical.retiming.words,
+            "routed wires": self.physical.routes.wires,
+        }
+
+    @cached_property
+    def storage(self) -> list[BufferStorage]:
+        sites = {t.name: self.physical.placement[t.name] for t in self.application.memories}
+        places = {name: (site.row, site.column) for name, site in sites.items()}
+        fetch = self.spec.mem.fetch_width if self.spec.mem.kind == "pub" else 1
+        return buffer_storage(self.application.memories, places, self.config, fetch)
+
+    @property
+    def choices(self) -> dict[str, str]:
+        staged = self.schedule.staged
+        taken = {"tile loops": f"{staged.tile_depth} ({staged.tiles} tiles)", "period": f"{self.schedule.period} cycles"}
+        return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
+
+    # Main memory.
+
+    @cached_property
+    def image(self) -> bytes:
+        """The configuration as it lies in main memory, at address 0."""
+        return configuration_image(self.words)
+
+    @cached_property
+    def layout(self) -> MemoryLayout:
+        """Where the input and output arrays lie, after the configuration."""
+        return lay_out((*self.program.inputs, *self.program.outputs), -(-len(self.image) // 64) * 64)
+
+    @cached_property
+    def descriptors(self) -> dict[int, DmaDescriptor]:
+        """DMA descriptor of every bank in use, by column."""
+        staged, placement = self.schedule.staged, self.physical.placement
+        streams = {**self.application.streams_in, **self.application.streams_out}
+        found = {}
+        for footprint in (*staged.inputs, *staged.outputs):
+            array = self.program.array(footprint.array)
+            column = placement[streams[array.name]].column
+            found[column] = descriptor(footprint, array, self.layout.addresses[array.name], staged.tile_counts)
+        return found
+
+    @cached_property
+    def plan(self) -> RunPlan:
+        """What a host writes to run this design."""
+        return RunPlan(0, len(self.image) // 4, self.schedule.period, self.schedule.staged.tiles,
+                       self.predicted_cycles, self.descriptors)
+
+    def validate(self) -> None:
+        """Translation validation of the finished configuration. Raises `ValidationError` with a witness."""
+
+    # Running.
+
+    def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int | None = None,
+                 stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None) -> Run:
+        """Run the emitted Verilog. `seed` and `stall` randomise the memory's gaps and back-pressure.
+
+        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout` naming what the hardware waits for, and
+        `RunFailure` for an error that the hardware reports.
+        """
+        from compiler.bind.cgra.simulation import simulate
+
+        return simulate(self, check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves,
+                        cycle_limit=cycle_limit)
+
+    def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
+        """Write ``rtl/*.v`` and the design directory that `hw.build` takes. Returns the directory."""
+        from hw.fabric.system import emit_system
+
+        directory = Path(directory)
+        for name, text in emit_system(self.spec).items():
+            write_atomic(directory / "rtl" / name, text)
+        write_design(directory, self.design_image(inputs))
+        return directory
+
+    def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
+        """The design as plain data; with `inputs`, their memory contents and the expected outputs' checksums."""
+        data = check_inputs(self.program, inputs) if inputs is not None else None
+        blocks = [(0, self.image)]
+        sums: dict[str, int] = {}
+        if data is not None:
+            blocks += [(self.layout.addresses[n], element_bytes(a)) for n, a in data.items()]
+            sums = {n: crc32(element_bytes(a)) for n, a in interpret(self.program, data).items()}
+        regions = tuple(OutputRegion(a.name, self.layout.addresses[a.name], array_bytes(a), sums.get(a.name))
+                        for a in self.program.outputs)
+        registers = control_registers(self.spec)
+        return DesignImage(
+            name=self.program.name.replace("-", "_"), array=str(self.spec), configuration=tuple(self.words),
+            plan=tuple(self.plan.writes(registers)), memory=tuple(blocks), outputs=regions,
+            memory_bytes=self.layout.end, parameters=_parameters(self.spec), metadata=self._metadata(),
+        )
+
+    def _metadata(self) -> dict:
+        return {
+            "choices": self.choices, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
+            "path_latency": self.path_latency, "resources": self.resources,
+            "shapes": {a.name: list(a.shape) for a in (*self.program.inputs, *self.program.outputs)},
+        }
+
+    def check(self, registers: Mapping[str, int]) -> None:
+        """Raise `RunFailure` if the status registers report a failed run."""
+        check_status(control_registers(self.spec), registers["STATUS"], registers["DETAIL"])
+
+
+def _parameters(spec: FabricSpec) -> dict:
+    return {name: value for name, value in asdict(spec).items() if name not in ("rows", "columns")}
+
+
+def array_bytes(array: Array) -> int:
+    """Size of an array in main memory, in bytes."""
+    return int(np.prod(array.shape)) * ELEMENT_BYTES
+
+
+def element_bytes(data: np.ndarray) -> bytes:
+    """An array as it lies in main memory: 16-bit little-endian elements in C order."""
+    return (np.asarray(data).astype(np.int64) & 0xFFFF).astype("<u2").tobytes()

@@ -1,0 +1,101 @@
+"""Main memory on one side, the array on the other: DMA descriptors and bank schedules for every stream.
+
+Arrays lie in main memory in C order with 16-bit elements, little-endian. A tile's box is packed row by row into
+one half of a bank; the bank then walks it in the order in which its statement executes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from compiler.ir.program import Array
+from compiler.sched.cycle_accurate import StatementSchedule
+from compiler.sched.streams import Footprint, StreamError
+from hw.dma.descriptor import DmaDescriptor, DmaLevel
+from hw.fabric.bank_config import BankConfig
+from hw.memtile import Affine, AffineNest
+
+__all__ = ["ELEMENT_BYTES", "MemoryLayout", "bank_config", "descriptor", "lay_out"]
+
+ELEMENT_BYTES = 2
+_ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class MemoryLayout:
+    """Byte address of every array in main memory, and the end of the last one."""
+
+    addresses: dict[str, int]
+    end: int
+
+
+def lay_out(arrays: Iterable[Array], start: int) -> MemoryLayout:
+    """Place arrays one after the other from `start` on."""
+    addresses: dict[str, int] = {}
+    for array in arrays:
+        addresses[array.name] = start
+        size = prod(array.shape) * ELEMENT_BYTES
+        start = -(-(start + size) // _ALIGNMENT) * _ALIGNMENT
+    return MemoryLayout(addresses, start)
+
+
+def bank_config(footprint: Footprint, entry: StatementSchedule, shift: int, direction) -> BankConfig:
+    """The bank's accesses in one tile. `shift`: cycles from the logical cycle of an element to its access."""
+    steps = _row_major(footprint.extents)
+    place = {name: step for name, step in zip(footprint.dimensions, steps, strict=True) if name is not None}
+    names = list(entry.strides)[::-1] or []
+    first = entry.offset + shift
+    if not names:
+        return BankConfig(direction, AffineNest((1,), (0,), first, (Affine((0,)),)), 1, first)
+    nest = AffineNest(tuple(entry.trips[n] for n in names), tuple(entry.strides[n] for n in names), first,
+                      (Affine(tuple(place.get(n, 0) for n in names)),))
+    return BankConfig(direction, nest.trimmed(), footprint.words, first)
+
+
+def _row_major(extents: tuple[int, ...]) -> list[int]:
+    return [prod(extents[k + 1:]) for k in range(len(extents))]
+
+
+def descriptor(footprint: Footprint, array: Array, address: int, tile_counts: tuple[int, ...]) -> DmaDescriptor:
+    """How the DMA engine walks the boxes of all tiles of `array`, which starts at byte `address`.
+
+    Raises `StreamError` for boxes of more than three dimensions or more than two tile loops.
+    """
+    steps = [s * ELEMENT_BYTES for s in _row_major(array.shape)]
+    levels = _merged([(n, s) for n, s in zip(footprint.extents, steps, strict=True) if n > 1])
+    row_bytes, levels = _innermost(levels)
+    tiles = [(count, sum(low[0][k] * step for low, step in zip(footprint.low, steps, strict=True)))
+             for k, count in enumerate(tile_counts)]
+    tiles = _merged([level for level in tiles if level[0] > 1])
+    if len(levels) > 2 or len(tiles) > 2:
+        raise StreamError(f"array {array.name}: a tile is a box of {len(levels) + 1} dimensions in {len(tiles)} tile "
+                          "loops; the DMA engine walks up to 3 and 2")
+    base = address + sum(low[1] * step for low, step in zip(footprint.low, steps, strict=True))
+    rows, planes = _two(levels)
+    return DmaDescriptor(base, row_bytes, rows, planes, _two(tiles))
+
+
+def _innermost(levels: list[tuple[int, int]]) -> tuple[int, list[tuple[int, int]]]:
+    """Bytes of a contiguous row, and the levels around it."""
+    if levels and levels[-1][1] == ELEMENT_BYTES:
+        return levels[-1][0] * ELEMENT_BYTES, levels[:-1]
+    return ELEMENT_BYTES, levels
+
+
+def _merged(levels: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Merge neighbouring levels (outermost first) that together are one arithmetic progression."""
+    result: list[tuple[int, int]] = []
+    for count, stride in levels:
+        if result and result[-1][1] == count * stride:
+            result[-1] = (result[-1][0] * count, stride)
+        else:
+            result.append((count, stride))
+    return result
+
+
+def _two(levels: list[tuple[int, int]]) -> tuple[DmaLevel, DmaLevel]:
+    """Innermost and outermost of at most two levels."""
+    inner_first = [DmaLevel(*level) for level in reversed(levels)]
+    return (*inner_first, DmaLevel(), DmaLevel())[:2]  # type: ignore[return-value]

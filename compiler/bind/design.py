@@ -1,0 +1,121 @@
+"""What every target gives back: a `Design` that answers questions, simulates and emits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from compiler.ir.program import Array, Program
+from compiler.ir.types import Int
+from hw.errors import SluiceError
+
+__all__ = ["BufferStorage", "Design", "InputError", "Run", "check_inputs"]
+
+
+class InputError(SluiceError):
+    """Input data that does not fit the program's arrays."""
+
+
+@dataclass(frozen=True)
+class BufferStorage:
+    """Words that one buffer occupies beside the most words that are live in it at once (the lower bound)."""
+
+    name: str
+    units: tuple[str, ...]
+    live_words: int
+    allocated_words: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """Result of one simulation.
+
+    `cycles`: unstalled cycles that the hardware counted; `stall_cycles`: cycles in which it stood still;
+    `wall_cycles`: clock cycles from start to done, configuration and memory traffic included.
+    `clock_cycles` were simulated in `seconds`; the simulator itself was built in `build_seconds` (0 if cached).
+    """
+
+    outputs: dict[str, np.ndarray]
+    cycles: int
+    stall_cycles: int
+    wall_cycles: int
+    simulator: str
+    clock_cycles: int
+    seconds: float
+    build_seconds: float
+    waveform: Path | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def cycles_per_second(self) -> float:
+        """Simulation speed in clock cycles per second."""
+        return self.clock_cycles / self.seconds if self.seconds else 0.0
+
+
+class Design(ABC):
+    """A program compiled for one target. Every answer but `simulate`'s is known without simulating."""
+
+    program: Program
+
+    @property
+    @abstractmethod
+    def predicted_cycles(self) -> int:
+        """Unstalled cycles of a run."""
+
+    @property
+    @abstractmethod
+    def lower_bound(self) -> int:
+        """Cycles that no mapping of this class can beat."""
+
+    @property
+    @abstractmethod
+    def resources(self) -> dict[str, int]:
+        """Units used, by kind."""
+
+    @property
+    @abstractmethod
+    def storage(self) -> list[BufferStorage]:
+        """Storage of every buffer beside its lower bound."""
+
+    @property
+    @abstractmethod
+    def choices(self) -> dict[str, str]:
+        """Options the user set and choices the compiler took."""
+
+    @abstractmethod
+    def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator") -> Run:
+        """Run the emitted Verilog on `inputs` (arrays by name, shapes as in the program)."""
+
+    @abstractmethod
+    def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
+        """Write Verilog and the design directory; `inputs`, if given, become the initial memory contents."""
+
+
+def check_inputs(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """`inputs` as arrays of the program's shapes. Raises `InputError` naming what does not fit and how."""
+    known = {array.name: array for array in program.inputs}
+    for name in inputs:
+        if name not in known:
+            raise InputError(f"program {program.name} has no input '{name}'; inputs: {', '.join(known) or 'none'}")
+    return {name: _checked(array, inputs.get(name)) for name, array in known.items()}
+
+
+def _checked(array: Array, data: np.ndarray | None) -> np.ndarray:
+    if data is None:
+        raise InputError(f"input {array.name} is missing")
+    data = np.asarray(data)
+    if data.shape != array.shape:
+        raise InputError(f"input {array.name} has shape {data.shape}, the program needs {array.shape}")
+    if data.dtype.kind not in "iub":
+        raise InputError(f"input {array.name} holds {data.dtype}, the program needs integers ({array.type})")
+    assert isinstance(array.type, Int)
+    low, high = int(data.min(initial=0)), int(data.max(initial=0))
+    if low < array.type.minimum or high > array.type.maximum:
+        worst = low if low < array.type.minimum else high
+        place = tuple(int(i) for i in np.argwhere(data == worst)[0])
+        raise InputError(f"input {array.name} holds {worst} at {place}, outside the range of {array.type}")
+    return data.astype(np.int64)

@@ -1,0 +1,117 @@
+"""Pictures in and out: any image file as a program's input array, output arrays as image files."""
+
+from __future__ import annotations
+
+import io
+from math import isqrt
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from compiler.bind.design import InputError
+from compiler.ir.program import Array
+from compiler.ir.types import Int
+from hw.files import write_atomic
+
+__all__ = ["comparison_picture", "image_to_array", "load_image", "sample_image", "save_image", "to_picture"]
+
+
+def sample_image() -> np.ndarray:
+    """A real photograph in grey, 8 bits, shape (600, 512): the portrait that matplotlib carries."""
+    from matplotlib import cbook
+
+    with cbook.get_sample_data("grace_hopper.jpg") as file:
+        return np.asarray(Image.open(file).convert("L"))
+
+
+def load_image(path: Path) -> np.ndarray:
+    """An image file as a (height, width) array of grey values, 8 or 16 bits. Raises `InputError`."""
+    try:
+        with Image.open(path) as image:
+            grey = image if image.mode.startswith("I") else image.convert("L")
+            return np.asarray(grey).astype(np.int64)
+    except FileNotFoundError:
+        raise InputError(f"there is no image {path}") from None
+    except (UnidentifiedImageError, OSError) as error:
+        raise InputError(f"{path} is not an image that can be read ({error})") from None
+
+
+def _grid(count: int) -> tuple[int, int]:
+    """Rows and columns of the most nearly square arrangement of `count` tiles."""
+    rows = max(r for r in range(1, isqrt(count) + 1) if count % r == 0)
+    return rows, count // rows
+
+
+def image_to_array(image: np.ndarray, array: Array, name: str = "image") -> np.ndarray:
+    """The middle of `image` as input `array` of shape (height, width), or (tiles, height, width) cut row by row.
+
+    Raises `InputError` if the image is too small or a pixel does not fit the array's type.
+    """
+    *tiles, height, width = array.shape
+    rows, columns = _grid(tiles[0]) if tiles else (1, 1)
+    needed = rows * height, columns * width
+    if image.shape[0] < needed[0] or image.shape[1] < needed[1]:
+        raise InputError(f"{name} has {image.shape[1]}x{image.shape[0]} pixels; input {array.name} needs at least "
+                         f"{needed[1]}x{needed[0]}")
+    assert isinstance(array.type, Int)
+    if image.max(initial=0) > array.type.maximum:
+        raise InputError(f"{name} has pixels up to {image.max()}, outside the range of {array.type}")
+    top, left = ((have - need) // 2 for have, need in zip(image.shape, needed, strict=True))
+    middle = image[top: top + needed[0], left: left + needed[1]]
+    cut = middle.reshape(rows, height, columns, width).swapaxes(1, 2)
+    return cut.reshape(array.shape)
+
+
+def to_picture(data: np.ndarray) -> np.ndarray:
+    """An array as one (height, width) picture: tiles are put together again, other dimensions side by side."""
+    if data.ndim < 2:
+        return np.atleast_2d(data)
+    stacked = data.reshape(-1, *data.shape[-2:])
+    rows, columns = _grid(len(stacked))
+    height, width = stacked.shape[1:]
+    return stacked.reshape(rows, columns, height, width).swapaxes(1, 2).reshape(rows * height, columns * width)
+
+
+def save_image(path: Path, data: np.ndarray) -> None:
+    """Write an array as a grey image: 8 bits if all values fit, else 16 bits. The format follows the name.
+
+    Raises `InputError` for a format that cannot be written, `OutputError` if the place cannot.
+    """
+    picture = to_picture(data)
+    depth = np.uint8 if picture.max(initial=0) < 256 else np.uint16
+    buffer = io.BytesIO()
+    try:
+        Image.fromarray((picture & 0xFFFF).astype(depth)).save(buffer, format=_format(path))
+    except (KeyError, OSError, ValueError):
+        raise InputError(f"cannot write an image of {np.dtype(depth).itemsize * 8} bits as {path.name}") from None
+    write_atomic(path, buffer.getvalue())
+
+
+def _format(path: Path) -> str:
+    Image.init()
+    return Image.EXTENSION[path.suffix.lower()]
+
+
+def comparison_picture(given: np.ndarray, result: np.ndarray, reference: np.ndarray, title: str) -> bytes:
+    """A PNG that shows input, output of the hardware, and its difference from the reference side by side."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    difference = np.abs(to_picture(result).astype(np.int64) - to_picture(reference).astype(np.int64))
+    figure, axes = plt.subplots(1, 3, figsize=(12, 4.4))
+    worst = int(difference.max(initial=0))
+    panels = [("input", to_picture(given), None), ("hardware output", to_picture(result), None),
+              (f"difference from reference (largest {worst})", difference, max(1, worst))]
+    for axis, (name, picture, limit) in zip(axes, panels, strict=True):
+        axis.imshow(picture, cmap="gray", vmin=0 if limit else None, vmax=limit)
+        axis.set_title(name)
+        axis.set_axis_off()
+    figure.suptitle(title)
+    figure.tight_layout()
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    plt.close(figure)
+    return buffer.getvalue()
