@@ -42,9 +42,10 @@ from compiler.frontend.address import address_map
 from compiler.frontend.apps import load
 from compiler.frontend.kernel import Typed
 from compiler.ir.expr import Expr, Read
+from compiler.ir.names import check_name
 from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
 from compiler.ir.types import UINT16, ProgramError, Type
-from compiler.ir.verify import check_name, verify
+from compiler.ir.verify import verify
 from hw.ops import OPERATIONS
 
 __all__ = ["LoopNode", "OpNode", "Prog", "load", "prog"]
@@ -279,12 +280,12 @@ class Prog(_Scope):
         self._ops[op.name] = op
 
     def _declare(self, name: str, shape: tuple[int, ...] | None, type: Type | None, role: Role) -> None:
-        self._new_name(name)
+        self._new_name(name, 4)
         shape = None if shape is None else tuple(int(size) for size in shape)
         self._declarations[name] = _Declaration(type or self.type, role, shape, _caller(3))
 
-    def _new_name(self, name: str) -> None:
-        label = f"'{name}' ({_caller(3)})"
+    def _new_name(self, name: str, depth: int = 3) -> None:
+        label = f"'{name}' ({_caller(depth)})"
         check_name(name, label)
         if name in self._declarations or name in self._tables or name in self._constants:
             raise ProgramError(f"{label} is declared twice")

@@ -90,11 +90,15 @@ class Statement:
     location: Location | None = None
 
     def __str__(self) -> str:
-        place = f" ({self.location})" if self.location else ""
-        return f"statement '{self.name}'{place}"
+        return self.label()
 
     def __hash__(self) -> int:
         return hash((self.name, self.iterators))
+
+    def label(self, access: Access | None = None) -> str:
+        """How messages name the statement: with the source line of `access`, or else its own."""
+        location = (access and access.location) or self.location
+        return f"statement '{self.name}'{f' ({location})' if location else ''}"
 
     @cached_property
     def _box(self) -> dict[str, tuple[int, int]] | None:
