@@ -1,11 +1,14 @@
-"""Cycle-accurate software model of the memory cores.
+"""Cycle-accurate software models of the memory cores.
 
-It takes a configuration as the compiler makes it and computes `data_out` cycle by cycle from the events of its nests.
-It shares no code with the hardware or with the encoding of configurations.
+They take a configuration as the compiler makes it and compute `data_out` cycle by cycle from the events of its nests.
+They share no code with the hardware or with the encoding of configurations. Memories hold 0 at first and keep their
+words from one configuration to the next, as the hardware does in simulation.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -15,8 +18,9 @@ from hw.memtile.affine import AffineNest
 from hw.memtile.config import DualPortConfig, DualPortInput, DualPortOutput, PubConfig, PubInput, PubOutput
 from hw.memtile.spec import MemTileSpec
 
-__all__ = ["Trace", "simulate"]
+__all__ = ["DualPortModel", "MemModel", "Trace", "WideFetchModel", "simulate"]
 
+Config = PubConfig | DualPortConfig
 Port = PubInput | PubOutput | DualPortInput | DualPortOutput
 Schedule = dict[int, tuple[int, ...]]
 """Cycle -> addresses of the event in that cycle."""
@@ -24,37 +28,23 @@ Schedule = dict[int, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Trace:
-    """`data_out`: int64 array (outputs, cycles), the words on the ports in each cycle; `conflict`: the first cycle
+    """`data_out`: int64 array (outputs, cycles), the words on the ports in each cycle. `conflict`: the first cycle
     in which two controllers wanted one SRAM port, or None."""
 
     data_out: np.ndarray
     conflict: int | None
 
 
-def simulate(
-    config: PubConfig | DualPortConfig, spec: MemTileSpec, data_in: np.ndarray, chain_in: np.ndarray | None = None
-) -> Trace:
-    """Run a core from cycle 0 for as many unstalled cycles as `data_in` (inputs, cycles) has columns.
-
-    `chain_in` (outputs, cycles) is 0 if absent. Memories and outputs hold 0 at the start, save for the contents.
-    """
-    cycles = data_in.shape[1]
-    chain = np.zeros((spec.outputs, cycles), dtype=np.int64) if chain_in is None else chain_in
-    model = _WideFetch(config, spec, cycles) if isinstance(config, PubConfig) else _DualPort(config, spec, cycles)
-    out = np.zeros((spec.outputs, cycles), dtype=np.int64)
-    for cycle in range(cycles):
-        out[:, cycle] = model.data_out
-        model.advance(cycle, data_in[:, cycle].tolist(), chain[:, cycle].tolist())
-    return Trace(out, model.conflict)
+def simulate(config: Config, spec: MemTileSpec, data_in: np.ndarray, chain_in: np.ndarray | None = None) -> Trace:
+    """Run a new core of the kind that `config` is for; see `MemModel.run`."""
+    model = WideFetchModel(spec) if isinstance(config, PubConfig) else DualPortModel(spec)
+    model.configure(config)
+    return model.run(data_in, chain_in)
 
 
-def _schedule(nest: AffineNest, cycles: int) -> Schedule:
-    return dict(takewhile(lambda event: event[0] < cycles, nest.events()))
-
-
-@dataclass
+@dataclass(frozen=True)
 class _Region:
-    """Where addresses of a port lie: (physical address, whether it is this tile's)."""
+    """Where SRAM addresses of a port lie: physical address, and whether it is in this tile."""
 
     base: int
     mask: int
@@ -67,137 +57,168 @@ class _Region:
         return physical, self.chain_id is None or tile == self.chain_id
 
 
-def _region(port: Port, config: PubConfig | DualPortConfig, size: int) -> _Region:
-    return _Region(port.base, port.mask, config.chain_id, size)
+class MemModel(ABC):
+    """What the models of both kinds share. `rows` is the number of addresses of the SRAM."""
 
+    def __init__(self, spec: MemTileSpec, rows: int) -> None:
+        self.spec = spec
+        self.sram = [0] * spec.capacity_words
+        self.rows = rows
+        self.configure_ports(None, 0)
+        self.data_out = [0] * spec.outputs
+        self.config: Config | None = None
 
-@dataclass
-class _Core:
-    """State that both kinds have."""
+    def configure(self, config: Config) -> None:
+        """Reset everything but the memories, then load `config` and its contents."""
+        self.config = config
+        self.data_out = [0] * self.spec.outputs
+        self.sram[: len(config.contents)] = config.contents
 
-    spec: MemTileSpec
-    sram: list[int]
-    data_out: list[int]
-    conflict: int | None = None
-    rom_word: int | None = None
+    def run(self, data_in: np.ndarray, chain_in: np.ndarray | None = None) -> Trace:
+        """Flush, then run for as many unstalled cycles as `data_in` (inputs, cycles) has columns.
 
-    def granted(self, ports: list[int], cycle: int) -> int | None:
+        `chain_in` (outputs, cycles) is 0 if absent.
+        """
+        cycles = data_in.shape[1]
+        chain = np.zeros((self.spec.outputs, cycles), dtype=np.int64) if chain_in is None else chain_in
+        out = np.zeros((self.spec.outputs, cycles), dtype=np.int64)
+        self.conflict: int | None = None
+        self.rom_word: int | None = None
+        self.configure_ports(self.config, cycles)
+        for cycle in range(cycles):
+            out[:, cycle] = self.data_out
+            self.advance(cycle, data_in[:, cycle].tolist(), chain[:, cycle].tolist())
+            if self.config is not None and self.config.rom:
+                self._serve_rom(int(data_in[0, cycle]))
+        return Trace(out, self.conflict)
+
+    @abstractmethod
+    def configure_ports(self, config: Config | None, cycles: int) -> None:
+        """Restart all controllers, for a run of `cycles`."""
+
+    @abstractmethod
+    def advance(self, cycle: int, data_in: list[int], chain_in: list[int]) -> None:
+        """One unstalled cycle."""
+
+    def _serve_rom(self, address: int) -> None:
+        word, self.rom_word = self.rom_word, self.sram[address % len(self.sram)]
+        self.data_out[0] = self.data_out[0] if word is None else word
+
+    def _grant(self, ports: list[int], cycle: int) -> int | None:
         """The one of the requesting ports that gets an SRAM port."""
         if len(ports) > 1 and self.conflict is None:
             self.conflict = cycle
         return min(ports, default=None)
 
-    def serve_rom(self, address: int) -> None:
-        word, self.rom_word = self.rom_word, self.sram[address % len(self.sram)]
-        self.data_out[0] = self.data_out[0] if word is None else word
+    def _region(self, port: Port) -> _Region:
+        chain_id = None if self.config is None else self.config.chain_id
+        return _Region(port.base, port.mask, chain_id, self.rows)
 
 
-def _core_state(config: PubConfig | DualPortConfig, spec: MemTileSpec) -> tuple[list[int], list[int]]:
-    return [*config.contents, *[0] * (spec.capacity_words - len(config.contents))], [0] * spec.outputs
+def _schedule(nest: AffineNest, cycles: int) -> Schedule:
+    return dict(takewhile(lambda event: event[0] < cycles, nest.events()))
 
 
-def _foreign(output: PubOutput | DualPortOutput, own: bool) -> bool:
-    return output.chained and not own
+def _used(ports: Sequence[Port | None]) -> Iterator[tuple[int, Port]]:
+    return ((number, port) for number, port in enumerate(ports) if port is not None)
 
 
-class _DualPort(_Core):
-    def __init__(self, config: DualPortConfig, spec: MemTileSpec, cycles: int) -> None:
-        super().__init__(spec, *_core_state(config, spec))
-        self.is_rom = config.rom
-        self.inputs = {
-            i: (_schedule(p.write, cycles), _region(p, config, spec.capacity_words))
-            for i, p in enumerate(config.inputs)
-            if p is not None
-        }
-        self.outputs = {
-            o: (p, _schedule(p.read, cycles), _region(p, config, spec.capacity_words))
-            for o, p in enumerate(config.outputs)
-            if p is not None
-        }
+class DualPortModel(MemModel):
+    """Model of `hw.memtile.dual_port.DualPortBuffer`."""
+
+    def __init__(self, spec: MemTileSpec) -> None:
+        super().__init__(spec, spec.capacity_words)
+
+    def configure_ports(self, config: Config | None, cycles: int) -> None:
+        inputs, outputs = (config.inputs, config.outputs) if isinstance(config, DualPortConfig) else ((), ())
+        self.writes = {i: (_schedule(p.write, cycles), self._region(p)) for i, p in _used(inputs)}
+        self.reads = {o: (_schedule(p.read, cycles), self._region(p), p.chained) for o, p in _used(outputs)}
 
     def advance(self, cycle: int, data_in: list[int], chain_in: list[int]) -> None:
-        if self.is_rom:
-            self.serve_rom(data_in[0])
         self._read(cycle, chain_in)
-        firing = [i for i, (schedule, _) in self.inputs.items() if cycle in schedule]
-        port = self.granted(firing, cycle)
+        port = self._grant([i for i, (schedule, _) in self.writes.items() if cycle in schedule], cycle)
         if port is not None:
-            schedule, region = self.inputs[port]
+            schedule, region = self.writes[port]
             address, own = region.locate(schedule[cycle][0])
             if own:
                 self.sram[address] = data_in[port]
 
     def _read(self, cycle: int, chain_in: list[int]) -> None:
-        port = self.granted([o for o, (_, schedule, _) in self.outputs.items() if cycle in schedule], cycle)
+        port = self._grant([o for o, (schedule, _, _) in self.reads.items() if cycle in schedule], cycle)
         if port is not None:
-            output, schedule, region = self.outputs[port]
+            schedule, region, chained = self.reads[port]
             address, own = region.locate(schedule[cycle][0])
-            self.data_out[port] = chain_in[port] if _foreign(output, own) else self.sram[address]
+            self.data_out[port] = chain_in[port] if chained and not own else self.sram[address]
 
 
-class _WideFetch(_Core):
-    def __init__(self, config: PubConfig, spec: MemTileSpec, cycles: int) -> None:
-        super().__init__(spec, *_core_state(config, spec))
-        self.is_rom = config.rom
+class WideFetchModel(MemModel):
+    """Model of `hw.memtile.wide_fetch.WideFetchBuffer`."""
+
+    def __init__(self, spec: MemTileSpec) -> None:
         self.agg = [[0] * spec.agg_words for _ in range(spec.inputs)]
-        self.tb = [[(0, False)] * spec.tb_words for _ in range(spec.outputs)]
-        self.pending: tuple[int, int, list[tuple[int, bool]]] | None = None
-        self.inputs = {
-            i: (_schedule(p.write, cycles), _schedule(p.store, cycles), _region(p, config, spec.depth))
-            for i, p in enumerate(config.inputs)
-            if p is not None
-        }
-        self.outputs = {
-            o: (p, _schedule(p.fetch, cycles), _schedule(p.read, cycles), _region(p, config, spec.depth))
-            for o, p in enumerate(config.outputs)
-            if p is not None
-        }
+        self.tb = [[0] * spec.tb_words for _ in range(spec.outputs)]
+        self.tb_own = [[False] * spec.tb_blocks for _ in range(spec.outputs)]
+        super().__init__(spec, spec.depth)
+
+    def configure(self, config: Config) -> None:
+        super().configure(config)
+        self.tb_own = [[False] * self.spec.tb_blocks for _ in range(self.spec.outputs)]
+
+    def configure_ports(self, config: Config | None, cycles: int) -> None:
+        inputs, outputs = (config.inputs, config.outputs) if isinstance(config, PubConfig) else ((), ())
+        self.fetched: tuple[int, int, list[int], bool] | None = None
+        self.writes = {i: _schedule(p.write, cycles) for i, p in _used(inputs)}
+        self.stores = {i: (_schedule(p.store, cycles), self._region(p)) for i, p in _used(inputs)}
+        self.fetches = {o: (_schedule(p.fetch, cycles), self._region(p)) for o, p in _used(outputs)}
+        self.reads = {o: (_schedule(p.read, cycles), p.chained) for o, p in _used(outputs)}
 
     def advance(self, cycle: int, data_in: list[int], chain_in: list[int]) -> None:
-        if self.is_rom:
-            self.serve_rom(data_in[0])
-        self._read(cycle, chain_in)
+        for port, (schedule, chained) in self.reads.items():
+            if cycle in schedule:
+                self._read(port, schedule[cycle][0], chain_in[port] if chained else None)
         self._fill()
         self._access(cycle)
-        for i, (write, _, _) in self.inputs.items():
-            if cycle in write:
-                self.agg[i][write[cycle][0] % self.spec.agg_words] = data_in[i]
+        for port, schedule in self.writes.items():
+            if cycle in schedule:
+                self.agg[port][schedule[cycle][0] % self.spec.agg_words] = data_in[port]
 
-    def _read(self, cycle: int, chain_in: list[int]) -> None:
-        for o, (output, _, read, _) in self.outputs.items():
-            if cycle in read:
-                word, own = self.tb[o][read[cycle][0] % self.spec.tb_words]
-                self.data_out[o] = chain_in[o] if _foreign(output, own) else word
+    def _read(self, port: int, address: int, foreign_word: int | None) -> None:
+        address %= self.spec.tb_words
+        own = self.tb_own[port][address // self.spec.fetch_width]
+        self.data_out[port] = self.tb[port][address] if own or foreign_word is None else foreign_word
 
     def _fill(self) -> None:
-        if self.pending is not None:
-            port, start, words = self.pending
+        """The transpose buffer gets what was fetched in the last cycle."""
+        if self.fetched is not None:
+            port, block, words, own = self.fetched
+            start = block * self.spec.fetch_width
             self.tb[port][start : start + len(words)] = words
-            self.pending = None
+            self.tb_own[port][block] = own
+            self.fetched = None
 
     def _access(self, cycle: int) -> None:
-        """One store or fetch. Ports are numbered as in the priority order: inputs, then outputs."""
-        firing = [i for i, (_, store, _) in self.inputs.items() if cycle in store]
-        firing += [self.spec.inputs + o for o, (_, fetch, _, _) in self.outputs.items() if cycle in fetch]
-        port = self.granted(firing, cycle)
+        """One store or fetch. Ports are numbered in the order of priority: inputs, then outputs."""
+        firing = [i for i, (schedule, _) in self.stores.items() if cycle in schedule]
+        firing += [self.spec.inputs + o for o, (schedule, _) in self.fetches.items() if cycle in schedule]
+        port = self._grant(firing, cycle)
         if port is not None and port < self.spec.inputs:
             self._store(port, cycle)
         elif port is not None:
             self._fetch(port - self.spec.inputs, cycle)
 
     def _store(self, port: int, cycle: int) -> None:
-        _, store, region = self.inputs[port]
+        schedule, region = self.stores[port]
         width = self.spec.fetch_width
-        block, target = store[cycle]
+        block, target = schedule[cycle]
         address, own = region.locate(target)
         start = block * width % self.spec.agg_words
         if own:
             self.sram[address * width : (address + 1) * width] = self.agg[port][start : start + width]
 
     def _fetch(self, port: int, cycle: int) -> None:
-        _, fetch, _, region = self.outputs[port]
+        schedule, region = self.fetches[port]
         width = self.spec.fetch_width
-        source, block = fetch[cycle]
+        source, block = schedule[cycle]
         address, own = region.locate(source)
-        words = [(word, own) for word in self.sram[address * width : (address + 1) * width]]
-        self.pending = (port, block * width % self.spec.tb_words, words)
+        words = self.sram[address * width : (address + 1) * width]
+        self.fetched = (port, block % self.spec.tb_blocks, words, own)

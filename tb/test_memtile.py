@@ -1,0 +1,76 @@
+"""Both memory cores, as a chain of two, on both simulators against the software model (`memtile_bench`)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from amaranth.back import verilog
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib.wiring import Component, In, Out
+
+from hw.memtile import MemTileSpec
+from hw.memtile.core import MemCore
+from hw.memtile.dual_port import DualPortBuffer
+from hw.memtile.wide_fetch import WideFetchBuffer
+from hw.sim.bench import run_bench
+
+CORES: dict[str, type[MemCore]] = {"pub": WideFetchBuffer, "dual-port": DualPortBuffer}
+
+
+class ChainedPair(Component):
+    """Two tiles with the same inputs; tile 0's outputs are, one register later, tile 1's chain inputs.
+
+    Arrays of words are packed into one port each, for the sake of the bench's speed.
+    """
+
+    def __init__(self, spec: MemTileSpec) -> None:
+        self.spec = spec
+        width = spec.word_width
+        super().__init__(
+            {
+                "en": In(1),
+                "flush": In(1),
+                "cfg_tile": In(1),
+                "cfg_valid": In(1),
+                "cfg_feature": In(8),
+                "cfg_register": In(8),
+                "cfg_data": In(32),
+                "data_in": In(width * spec.inputs),
+                "chain_in": In(width * spec.outputs),
+                "data_out": Out(width * spec.outputs * 2),
+                "conflict": Out(2),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        passed = Signal.like(self.chain_in)
+        tiles = [CORES[self.spec.kind](self.spec) for _ in range(2)]
+        with m.If(self.en):
+            m.d.sync += passed.eq(Cat(tiles[0].data_out))
+        for number, (tile, chain) in enumerate(zip(tiles, (self.chain_in, passed), strict=True)):
+            m.submodules[f"tile{number}"] = tile
+            m.d.comb += [
+                Cat(tile.data_in).eq(self.data_in),
+                Cat(tile.chain_in).eq(chain),
+                tile.cfg_valid.eq(self.cfg_valid & (self.cfg_tile == number)),
+            ]
+            for port in ("en", "flush", "cfg_feature", "cfg_register", "cfg_data"):
+                m.d.comb += getattr(tile, port).eq(getattr(self, port))
+        m.d.comb += [
+            self.data_out.eq(Cat(tile.data_out for tile in tiles)),
+            self.conflict.eq(Cat(tile.conflict for tile in tiles)),
+        ]
+        return m
+
+
+@pytest.mark.parametrize("kind", CORES)
+def test_chained_pair(kind: str, simulator: str) -> None:
+    spec = MemTileSpec(kind=kind)
+    text = verilog.convert(ChainedPair(spec), name="chained_pair", strip_internal_attrs=True)
+    bench = Path(__file__).parent / "memtile_bench.py"
+    sources = {"chained_pair.v": text}
+    result = run_bench(sources, "chained_pair", bench, simulator=simulator, data=asdict(spec), seed=7)
+    assert len(result.passed) == 9
