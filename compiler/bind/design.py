@@ -90,6 +90,15 @@ class Design(ABC):
     def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator") -> Run:
         """Run the emitted Verilog on `inputs` (arrays by name, shapes as in the program)."""
 
+    @property
+    @abstractmethod
+    def compile_seconds(self) -> float:
+        """Time that compiling took."""
+
+    @abstractmethod
+    def report(self, run: Run | None = None, equal: bool | None = None) -> str:
+        """A self-contained HTML page about this design and, if given, one run of it."""
+
     @abstractmethod
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write Verilog and the design directory; `inputs`, if given, become the initial memory contents."""

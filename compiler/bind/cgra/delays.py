@@ -24,7 +24,7 @@ _PASS, _DETOUR, _LATENCY = 200, 40, 2
 _LONGEST_CHAIN = 64
 _LONGEST_DETOUR = 2
 """Longest detour, in pairs of hops: a grid has no detour of an odd length."""
-_SOLVER = "num_workers:1 max_deterministic_time:2.0 random_seed:1"
+_SOLVER = "limits/nodes = 500\nlimits/gap = 0.004\n"
 _IDENTITY = 0b10101010
 """Truth table of a LUT that gives its first input."""
 
@@ -72,7 +72,7 @@ class _Model:
     def __init__(self, system: TimingSystem, detours: bool):
         self.system = system
         self.earliest = system.earliest(limits=False)
-        self.solver = pywraplp.Solver.CreateSolver("SAT")
+        self.solver = pywraplp.Solver.CreateSolver("SCIP")
         self.solver.SetSolverSpecificParametersAsString(_SOLVER)
         horizon = max(self.earliest, default=0) + sum(abs(s.minimum) for s in system.netlist.separations)
         self.times = [self.solver.IntVar(time, horizon + 8 * system.delay_depth, "") for time in self.earliest]

@@ -185,6 +185,12 @@ class CgraDesign(Design):
             memory_bytes=self.layout.end, parameters=_parameters(self.spec), metadata=self._metadata(),
         )
 
+    def report(self, run: Run | None = None, equal: bool | None = None) -> str:
+        """A self-contained HTML page about this design and, if given, one run of it."""
+        from compiler.bind.cgra.report import html_report
+
+        return html_report(self, run, equal)
+
     def _metadata(self) -> dict:
         return {
             "choices": self.choices, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,

@@ -16,14 +16,12 @@ import numpy as np
 
 from compiler.bind.cgra.netlist import Edge, Netlist, Pin, StreamIn
 from compiler.bind.cgra.sites import KINDS, ArrayTooSmall, Grid, Site, check_capacity, grid, kind_of
-from compiler.bind.cgra.targets import Window, windows
+from compiler.bind.cgra.targets import Target, targets
 from hw.errors import SluiceError
 from hw.fabric.spec import GLB_INPUT_LATENCY, FabricSpec
 
 __all__ = ["ArrayTooSmall", "Placement", "PlacementError", "Site", "distance", "place"]
 
-_SPREAD = 1.5
-"""Sites in the region that annealing uses, per unit: room for routes, near the banks."""
 _EFFORT = 450
 """Moves of one annealing: this times units ** (4/3)."""
 _HOT, _WARM, _COLD = 8.0, 1.0, 0.1
@@ -31,11 +29,11 @@ _HOT, _WARM, _COLD = 8.0, 1.0, 0.1
 _STEPS = 40
 _REVISE = 5
 """Steps between two revisions of the timing windows."""
-_EARLY, _LATE = 2.0, 1.0
-"""Cost of each hop that an edge is too short for its delay, or too long for its slack."""
+_EARLY, _CRITICAL = 2.0, 3.0
+"""Cost, beside 1 for wire, of a hop that an edge lacks for its delay, and of a hop on the critical path."""
 
 
-_ANY = Window(0, 1 << 16)
+_ANY = Target(0, 0.0)
 
 
 class PlacementError(SluiceError):
@@ -69,14 +67,16 @@ def place(
     seed: int = 0,
     fixed: Mapping[str, Site] | None = None,
     start: Placement | None = None,
+    spread: float = 1.5,
 ) -> Placement:
     """Sites for all units; the same for the same arguments.
 
     `fixed` units stay where they are told. `start` is a placement to refine: units that it does not know
-    are put near what they connect to. Raises `ArrayTooSmall`, or `PlacementError` for an impossible `fixed`.
+    are put near what they connect to. A fresh placement takes a corner of the array with `spread` times as many
+    sites as units, to leave room for routes near the banks. Raises `ArrayTooSmall`, or `PlacementError` for an impossible `fixed`.
     """
     check_capacity(netlist, spec)
-    annealer = _Annealer(netlist, spec, Random(seed), dict(fixed or {}), start)
+    annealer = _Annealer(netlist, spec, Random(seed), dict(fixed or {}), start, spread)
     annealer.run(refine=start is not None)
     return Placement({name: annealer.site(i) for i, name in enumerate(netlist.nodes)})
 
@@ -86,13 +86,19 @@ class _Annealer:
     `code` the numbers of their sites in the distance table, `holder` the unit at a site (-1 free, -2 closed)."""
 
     def __init__(
-        self, netlist: Netlist, spec: FabricSpec, random: Random, fixed: dict[str, Site], start: Placement | None
+        self,
+        netlist: Netlist,
+        spec: FabricSpec,
+        random: Random,
+        fixed: dict[str, Site],
+        start: Placement | None,
+        spread: float,
     ):
         self.netlist, self.spec, self.random = netlist, spec, random
         self.names = list(netlist.nodes)
         self.number = {name: i for i, name in enumerate(self.names)}
         self.kinds = [kind_of(node) for node in netlist.nodes.values()]
-        self.grids = _region(netlist, spec, whole=bool(fixed) or start is not None)
+        self.grids = _region(netlist, spec, math.inf if fixed or start is not None else spread)
         self.edges = [e for e in netlist.edges if e.source.node != e.sink.node]
         self.movable = [i for i, name in enumerate(self.names) if name not in fixed]
         self.codes, self.spans = _distances(self.grids)
@@ -161,11 +167,11 @@ class _Annealer:
     def revise(self, progress: float) -> None:
         """Derive the cost tables of the edges from the retiming that the present distances allow."""
         nodes, longest = self.netlist.nodes, max(map(max, self.spans)) + 1
-        targets = windows(self.netlist, self.hops(), self.spec.delay_depth, GLB_INPUT_LATENCY) if progress else {}
+        aims = targets(self.netlist, self.hops(), self.spec.delay_depth, GLB_INPUT_LATENCY) if progress else {}
         self.neighbours = [[] for _ in self.names]
         for edge in self.edges:
             offset = 1 if isinstance(nodes[edge.source.node], StreamIn) else 0
-            table = _table(targets.get(edge.sink, _ANY), longest, offset, progress)
+            table = _table(aims.get(edge.sink, _ANY), longest, offset, progress)
             u, v = self.number[edge.source.node], self.number[edge.sink.node]
             self.neighbours[u].append((v, table))
             self.neighbours[v].append((u, table))
@@ -221,23 +227,21 @@ class _Annealer:
                     code[other] = there
 
 
-def _table(window: Window, longest: int, offset: int, progress: float) -> list[float]:
+def _table(target: Target, longest: int, offset: int, progress: float) -> list[float]:
     """Cost of an edge by the distance of its ends; hops are that distance less `offset`."""
-    costs = []
-    for hops in range(-offset, longest - offset):
-        early, late = max(0, window.shortest - hops), max(0, hops - window.longest)
-        costs.append(hops + progress * (_EARLY * early + _LATE * late))
-    return costs
+    weight = 1 + progress * _CRITICAL * target.criticality
+    hops = range(-offset, longest - offset)
+    return [weight * h + progress * _EARLY * max(0, target.shortest - h) for h in hops]
 
 
-def _region(netlist: Netlist, spec: FabricSpec, whole: bool) -> list[Grid]:
-    """Sites to anneal on: the smallest corner of the array that has room to spare, or all of it."""
+def _region(netlist: Netlist, spec: FabricSpec, spread: float) -> list[Grid]:
+    """Sites to anneal on: the smallest corner of the array with `spread` times the sites needed, or all of it."""
     kinds = [kind_of(node) for node in netlist.nodes.values()]
     needed = [kinds.count(kind) for kind in range(len(KINDS))]
     whole_grids = [grid(spec, kind) for kind in range(len(KINDS))]
-    if whole:
+    if math.isinf(spread):
         return whole_grids
-    wanted = [min(len(g), math.ceil(_SPREAD * n)) for n, g in zip(needed, whole_grids, strict=True)]
+    wanted = [min(len(g), math.ceil(spread * n)) for n, g in zip(needed, whole_grids, strict=True)]
     shapes = [(rows, columns) for rows in range(1, spec.rows + 1) for columns in range(1, spec.columns + 1)]
     for rows, columns in sorted(shapes, key=lambda shape: (sum(shape), abs(shape[0] - shape[1]))):
         grids = [grid(spec, kind, rows, columns) for kind in range(len(KINDS))]

@@ -83,7 +83,7 @@ def _fewest_words(system: TimingSystem, earliest: list[int], latest: int) -> lis
     # One unit of weight on every time picks the earliest among equal optima.
     weight = len(times) * (max(earliest) - min(earliest) + system.delay_depth)
     edges = [b for b in system.bounds if isinstance(b.cause, Edge)]
-    solver.Minimize(weight * sum(times[b.after] - times[b.before] for b in edges) + sum(times))
+    solver.Minimize(solver.Sum([weight * (times[b.after] - times[b.before]) for b in edges] + times))
     if solver.Solve() != pywraplp.Solver.OPTIMAL:
         raise AssertionError("a system with a least solution has an optimum")
     return _integers(system, [variable.solution_value() for variable in times])

@@ -95,7 +95,8 @@ def route(
 ) -> Routes:
     """Short routes for all nets that share no wire.
 
-    `detours` asks for at least so many hops to a sink pin. Raises `Unroutable`.
+    `detours` asks for at least so many hops to a sink pin; where there is no such way the route is a short one.
+    Raises `Unroutable`.
     """
     router = _Router(netlist, placement, roadmap(spec), dict(detours or {}))
     router.negotiate()
@@ -157,7 +158,7 @@ class _Router:
         net.tree[net.source] = (-1, 0)
         for pin, sink in net.sinks:
             least = self.detours.get(pin, 0)
-            path = self._detour(net, sink, least) if least else self._path(net, sink)
+            path = (self._detour(net, sink, least) if least else None) or self._path(net, sink)
             if path is None:
                 raise Unroutable((net.pin,), self.graph.spec)
             for before, node in pairwise(path):

@@ -10,28 +10,34 @@ from ortools.linear_solver import pywraplp
 from compiler.bind.cgra.netlist import Edge, Netlist, Pin, StreamOut
 from compiler.bind.cgra.timing import TimingSystem, linear_solver
 
-__all__ = ["Window", "windows"]
+__all__ = ["Target", "targets"]
+
+_SLACK = 6
 
 _SHORTAGE, _LATENCY, _WORD = 50, 2, 1
 """Cost of a cycle that an input stage lacks, of a cycle of output latency, of a delay word."""
 
 
-class Window(NamedTuple):
-    """Fewer hops than `shortest` lack delay, more than `longest` make the outputs late."""
+class Target(NamedTuple):
+    """With fewer hops than `shortest` an edge lacks delay. `criticality`: 1 where every hop delays the outputs, less
+    where there is slack, 0 from `_SLACK` cycles of slack on."""
 
     shortest: int
-    longest: int
+    criticality: float
 
 
-def windows(netlist: Netlist, hops: Mapping[Pin, int], delay_depth: int, stream_latency: int) -> dict[Pin, Window]:
-    """Windows by sink pin, around the best times for the given hops. A shortage of delay is only a cost here."""
+def targets(netlist: Netlist, hops: Mapping[Pin, int], delay_depth: int, stream_latency: int) -> dict[Pin, Target]:
+    """Targets by sink pin, from the best times for the given hops. A shortage of delay is only a cost here."""
     system = TimingSystem(netlist, hops, delay_depth, stream_latency)
     times = _compromise(system)
-    found: dict[Pin, Window] = {}
+    earliest = system.earliest(limits=False)
+    latest = system.latest(earliest)
+    found: dict[Pin, Target] = {}
     for bound in system.bounds:
         if isinstance(bound.cause, Edge):
-            longest = hops[bound.cause.sink] + times[bound.after] - times[bound.before] - bound.low
-            found[bound.cause.sink] = Window(longest - (bound.high - bound.low), longest)
+            shortest = hops[bound.cause.sink] + times[bound.after] - times[bound.before] - bound.high
+            slack = latest[bound.after] - earliest[bound.before] - bound.low
+            found[bound.cause.sink] = Target(shortest, max(0.0, 1 - slack / _SLACK))
     return found
 
 
@@ -50,7 +56,7 @@ def _compromise(system: TimingSystem) -> list[int]:
         costs += [_SHORTAGE * late, _SHORTAGE * lacking]
         if isinstance(bound.cause, Edge) and not isinstance(nodes[bound.cause.sink.node], StreamOut):
             costs.append(_WORD * gap)
-    solver.Minimize(sum(costs))
+    solver.Minimize(solver.Sum(costs))
     if solver.Solve() != pywraplp.Solver.OPTIMAL:
         return [0] * len(times)
     return [round(variable.solution_value()) for variable in times]

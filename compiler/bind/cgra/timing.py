@@ -130,6 +130,24 @@ class TimingSystem:
                 return [time if time is not None else _MEMORY_START for time in times]
         raise _loop(via, changed)
 
+    def latest(self, earliest: list[int]) -> list[int]:
+        """The greatest times with which, delays unlimited, no output is later than in `earliest`.
+
+        What leads to no output has the greatest of all.
+        """
+        end = max(earliest, default=0)
+        outputs = self.outputs()
+        last = max((earliest[index] for index in outputs), default=end)
+        times = [last if index in outputs else end for index in range(len(earliest))]
+        changed = True
+        while changed:
+            changed = False
+            for bound in self.bounds:
+                if times[bound.after] - bound.low < times[bound.before]:
+                    times[bound.before] = times[bound.after] - bound.low
+                    changed = True
+        return times
+
     def _hard(self, bound: Bound) -> bool:
         """True where extra delay cannot be inserted."""
         return isinstance(bound.cause, Separation) or bound.low == bound.high
