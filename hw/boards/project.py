@@ -1,0 +1,135 @@
+"""A design on a board as the files of a tool project."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from amaranth.back import verilog
+
+from hw.boards.core import STATUS_LIGHTS, BoardCore, EmittedSystem
+from hw.boards.pins import Connection
+from hw.boards.registry import Board
+from hw.boards.top import BoardTop
+from hw.designs.system import SystemDesign
+
+__all__ = ["TOP", "Project", "make_project"]
+
+TOP = "top"
+"""Name of the top module and stem of the project's files."""
+
+_SOURCE_LOCATION = re.compile(r'^ *\(\* src = "[^"\n]*" \*\)\n', re.MULTILINE)
+_REPORT = ("--timing-allow-fail", "--report", f"{TOP}.report.json")
+_COMFORTABLE_HZ = 50e6
+_KEPT = {"stratix3": (".v", ".qsf", ".sdc", ".srf", ".sh"), "ecp5": (".v", ".ys", ".lpf", ".sh")}
+
+
+@dataclass(frozen=True)
+class Project:
+    """Files by name, and what is worth knowing about them.
+
+    `commands` are the tool invocations that make a bitstream, tool name first. `clock_hz` is the core's clock.
+    `lights` are the status lights the board has, `checked` the outputs whose checksum is compared there, `virtual` the
+    ports without a package pin, `unplaced` those whose pin the fitter chooses.
+    """
+
+    board: Board
+    files: Mapping[str, str]
+    commands: Sequence[Sequence[str]]
+    clock_hz: float
+    lights: tuple[str, ...]
+    checked: tuple[str, ...]
+    virtual: tuple[str, ...]
+    unplaced: tuple[str, ...]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a user must know before trusting the project on a board."""
+        lines = []
+        if self.virtual or self.unplaced:
+            lines.append(_pin_warning(self.virtual, self.unplaced))
+        missing = STATUS_LIGHTS[len(self.lights) :]
+        if missing:
+            lines.append(f"the board has no light for: {', '.join(missing)}")
+        if not self.checked:
+            lines.append("the design expects no output, so the light 'passed' stays dark")
+        return lines
+
+
+def _pin_warning(virtual: Sequence[str], unplaced: Sequence[str]) -> str:
+    parts = []
+    if virtual:
+        parts.append(f"virtual pins: {', '.join(virtual)}")
+    if unplaced:
+        parts.append(f"pin left to the fitter: {', '.join(unplaced)}")
+    return f"not every pin is known ({'; '.join(parts)}): for analysis only, give the board's pin file with --pins"
+
+
+def default_divide(clock_hz: float) -> int:
+    """The smallest power of two that brings the board's clock to 50 MHz or less."""
+    divide = 1
+    while clock_hz / divide > _COMFORTABLE_HZ:
+        divide *= 2
+    return divide
+
+
+def make_project(
+    board: Board,
+    design: SystemDesign,
+    *,
+    divide: int | None = None,
+    pins: Path | None = None,
+    connections: Sequence[Connection] = (),
+) -> Project:
+    """The project of `design` on `board`. Equal arguments give equal files. Raises `BoardError`, `PinError`."""
+    platform = board.build_platform(pins, connections)
+    divide = divide or default_divide(board.clock_hz)
+    system = EmittedSystem(design.module, design.registers.address_width)
+    core = BoardCore(system, design.image, design.registers)
+    top = BoardTop(core, divide=divide)
+    for name, text in sorted(design.sources.items()):
+        platform.add_file(name, text)
+    plan = platform.prepare(top, TOP)
+    texts = _texts(plan.files)
+    return Project(
+        board=board,
+        files={name: text for name, text in texts.items() if name.endswith(_KEPT[board.family])},
+        commands=_commands(texts),
+        clock_hz=board.clock_hz / divide,
+        lights=top.lights,
+        checked=tuple(region.name for region in core.checked),
+        virtual=getattr(platform, "virtual_ports", ()),
+        unplaced=getattr(platform, "unplaced_ports", ()),
+    )
+
+
+def _texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
+    """The files as text. Where Amaranth writes its intermediate form (ECP5), Verilog takes its place.
+
+    The platforms' own options for this are not used because not every board passes them on.
+    """
+    texts = {name: _text(content) for name, content in sorted(files.items())}
+    if f"{TOP}.il" in texts:
+        texts[f"{TOP}.v"] = _text(verilog._convert_rtlil_text(texts[f"{TOP}.il"], strip_internal_attrs=True))
+        texts[f"{TOP}.ys"] = texts[f"{TOP}.ys"].replace(f"read_rtlil {TOP}.il", f"read_verilog {TOP}.v")
+        texts[f"build_{TOP}.sh"] = texts[f"build_{TOP}.sh"].replace(" --log ", f" {' '.join(_REPORT)} --log ")
+    return texts
+
+
+def _text(content: str | bytes) -> str:
+    """`content` as text that ends with a newline, without source locations: they name folders of this machine."""
+    text = content.decode() if isinstance(content, bytes) else content
+    text = _SOURCE_LOCATION.sub("", text)
+    return text if text.endswith("\n") else text + "\n"
+
+
+def _commands(texts: Mapping[str, str]) -> list[list[str]]:
+    """The tool invocations of the build script, tool name first."""
+    commands = json.loads(texts[f"build_{TOP}.json"])["commands"]
+    return [
+        [tool, *_REPORT, *arguments] if tool.startswith("nextpnr") else [tool, *arguments]
+        for tool, *arguments in commands
+    ]

@@ -1,0 +1,125 @@
+"""The top level of a board: clock, reset and lights around a `BoardCore`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.build import Platform
+from amaranth.hdl import ClockDomain, ClockSignal, Const, DomainRenamer, Module, ResetSignal, Signal
+from amaranth.lib import io
+from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
+from amaranth.lib.wiring import Component
+
+from hw.boards.core import STATUS_LIGHTS
+
+__all__ = ["BoardTop", "Lights", "request_lights"]
+
+_SETTLE = 16
+"""Cycles after power-on until the button's idle level is taken; a synchronizer needs 3."""
+
+
+@dataclass(frozen=True)
+class Lights:
+    """Output ports of one bit: `status` for the first of `STATUS_LIGHTS`, `color` for lines that choose a colour."""
+
+    status: list[Any]
+    color: list[Any]
+
+
+def request_lights(platform: Platform) -> Lights:
+    """The board's lights, at most as many as there are `STATUS_LIGHTS`.
+
+    Resources named like the outputs of the core, or else ``led`` by number, or else green, red and blue of each
+    ``rgb_led``, or else the rows of ``rgb_leds_muxed``.
+    """
+    named = [name for name in STATUS_LIGHTS if (name, 0) in platform.resources]
+    if named:
+        return Lights([platform.request(name, 0, dir="-") for name in named], [])
+    status = [bit for port in _numbered(platform, "led") for bit in _bits(port)]
+    color: list[Any] = []
+    if not status:
+        status = [bit for group in _numbered(platform, "rgb_led") for bit in _colors(group, "grb")]
+    if not status:
+        groups = list(_numbered(platform, "rgb_leds_muxed"))
+        status = [bit for group in groups for bit in _bits(group.leds)]
+        color = [bit for group in groups for bit in _colors(group, "rgb")]
+    return Lights(status[: len(STATUS_LIGHTS)], color)
+
+
+def _colors(group: Any, order: str) -> list[Any]:
+    return [bit for name in order for bit in _bits(getattr(group, name))]
+
+
+def _numbered(platform: Platform, name: str) -> Iterator[Any]:
+    numbers = sorted(number for resource, number in platform.resources if resource == name)
+    return (platform.request(name, number, dir="-") for number in numbers)
+
+
+def _bits(port: Any) -> list[Any]:
+    return [port[index] for index in range(len(port))]
+
+
+class BoardTop(Component):
+    """A board's clock, divided by `divide` (a power of two), its button and its lights around `core`.
+
+    The core is reset after power-on and while the board's button is pressed: ``reset`` or ``button`` 0 at another
+    level than the one it had when power came on, so its polarity does not matter. Releasing it runs the design again.
+    A reset input of the board that its platform knows about works too. The lights show the first of `STATUS_LIGHTS`.
+
+    `lights`, set by elaboration, are the names of those that the board shows.
+    """
+
+    def __init__(self, core: Any, *, divide: int = 1):
+        self._core = core
+        self._divide = divide
+        self.lights: tuple[str, ...] = ()
+        super().__init__({})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.domains.core = domain = ClockDomain("core")
+        self._clock(m, platform, domain)
+        button = self._button(m, platform)
+        outer = ResetSignal("sync", allow_reset_less=True)
+        m.submodules.reset = ResetSynchronizer(outer | button, domain="core")
+        m.submodules.core = DomainRenamer("core")(self._core)
+        self._lights(m, request_lights(platform))
+        return m
+
+    def _lights(self, m: Module, lights: Lights) -> None:
+        self.lights = STATUS_LIGHTS[: len(lights.status)]
+        for name, port in zip(self.lights, lights.status, strict=True):
+            m.submodules[f"light_{name}"] = light = io.Buffer(io.Direction.Output, port)
+            m.d.comb += light.o.eq(getattr(self._core, name))
+        for index, port in enumerate(lights.color):
+            m.submodules[f"color_{index}"] = color = io.Buffer(io.Direction.Output, port)
+            # Whether a high or a low line selects a colour is not known, so both are shown in turn.
+            m.d.comb += color.o.eq(self._core.heartbeat)
+
+    def _clock(self, m: Module, platform: Any, domain: ClockDomain) -> None:
+        if self._divide == 1:
+            m.d.comb += domain.clk.eq(ClockSignal("sync"))
+            return
+        divider = Signal(range(self._divide), reset_less=True)
+        divided = Signal(name="clock_divided")
+        m.d.sync += divider.eq(divider + 1)
+        m.d.comb += [divided.eq(divider[-1]), domain.clk.eq(divided)]
+        platform.add_clock_constraint(divided, platform.default_clk_frequency / self._divide)
+
+    def _button(self, m: Module, platform: Any) -> Any:
+        """High while the button is not at its idle level."""
+        name = next((name for name in ("reset", "button") if (name, 0) in platform.resources), None)
+        if name is None:
+            return Const(0)
+        port = platform.request(name, 0, dir="-")
+        m.submodules.button = buffer = io.Buffer(io.Direction.Input, port)
+        level, idle, pressed = Signal(), Signal(reset_less=True), Signal(reset_less=True)
+        count = Signal(range(_SETTLE + 1), reset_less=True)
+        m.submodules.button_sync = FFSynchronizer(buffer.i, level)
+        with m.If(count < _SETTLE):
+            m.d.sync += [count.eq(count + 1), idle.eq(level)]
+        with m.Else():
+            m.d.sync += pressed.eq(level != idle)
+        return pressed

@@ -1,0 +1,128 @@
+"""Synthesis, placement and routing for Lattice ECP5 with yosys and nextpnr."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hw.errors import SluiceError
+
+__all__ = ["ECP5_85", "Figures", "PnrError", "find_tool", "read_report", "run_tool", "tool_version"]
+
+ECP5_85 = ("--85k", "--package", "CABGA381", "--speed", "6")
+"""nextpnr's options for the LFE5U-85F of the usual development boards, slowest speed grade."""
+
+_LOW_PRIORITY = 10
+
+
+class PnrError(SluiceError):
+    """A tool of the flow is missing or failed. The message ends with the tool's own first complaint."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a design takes and how fast it runs, from nextpnr's report.
+
+    `lut`: 4-input LUTs, those used as carry chains and small memories included. `ff`: flip-flops. `block_ram`: 18 Kbit
+    blocks. `multipliers`: 18x18. `lut_ram`: 16x4 memories. `mhz`: of the slowest clock after routing, None without a
+    path from register to register. `target_mhz`: what was asked of it. `device` available units by the same names.
+    """
+
+    lut: int
+    ff: int
+    block_ram: int
+    multipliers: int
+    lut_ram: int
+    mhz: float | None
+    target_mhz: float | None
+    available: Mapping[str, int]
+
+    @property
+    def met(self) -> bool:
+        """Whether every clock reaches its target."""
+        return self.mhz is None or self.target_mhz is None or self.mhz >= self.target_mhz
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data; MHz rounded to two digits."""
+        data = asdict(self)
+        for name in ("mhz", "target_mhz"):
+            data[name] = None if data[name] is None else round(data[name], 2)
+        return data
+
+
+_CELLS = {
+    "lut": "TRELLIS_COMB",
+    "ff": "TRELLIS_FF",
+    "block_ram": "DP16KD",
+    "multipliers": "MULT18X18D",
+    "lut_ram": "TRELLIS_RAMW",
+}
+
+
+def read_report(path: Path) -> Figures:
+    """Figures from the file that nextpnr's ``--report`` writes. Raises `PnrError`."""
+    try:
+        report = json.loads(path.read_text())
+        used = {name: report["utilization"].get(cell, {}).get("used", 0) for name, cell in _CELLS.items()}
+        available = {name: report["utilization"].get(cell, {}).get("available", 0) for name, cell in _CELLS.items()}
+        clocks = [(clock["achieved"], clock["constraint"]) for clock in report["fmax"].values()]
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise PnrError(f"nextpnr wrote no usable report: {error}") from error
+    mhz, target = min(clocks, key=lambda clock: clock[0] / clock[1], default=(None, None))
+    return Figures(**used, mhz=mhz, target_mhz=target, available=available)
+
+
+def find_tool(name: str) -> list[str]:
+    """The command for ``yosys``, ``nextpnr-ecp5`` or ``ecppack``.
+
+    The environment variable of that name in capitals (``NEXTPNR_ECP5``) comes first, then the YoWASP package in this
+    Python's environment or on the path, then a native tool. Raises `PnrError` with what to type.
+    """
+    variable = os.environ.get(name.upper().replace("-", "_"))
+    if variable:
+        return [variable]
+    beside = Path(sys.executable).parent / f"yowasp-{name}"
+    for candidate in (str(beside), f"yowasp-{name}", name):
+        if found := shutil.which(candidate):
+            return [found]
+    raise PnrError(f"{name} is not installed: type  pip install 'sluice[pnr]'")
+
+
+def tool_version(name: str) -> str:
+    """The first line that a tool says about its version."""
+    option = "-V" if name == "yosys" else "--version"
+    result = subprocess.run([*find_tool(name), option], capture_output=True, text=True, check=False)
+    lines = (result.stdout + result.stderr).strip().splitlines()
+    return lines[0].strip().replace('"', "") if lines else "unknown"
+
+
+def run_tool(name: str, arguments: Sequence[str], directory: Path) -> str:
+    """Run a tool in `directory` at low priority and return what it printed. Raises `PnrError` if it fails."""
+    command = [*find_tool(name), *arguments]
+    try:
+        result = subprocess.run(
+            command, cwd=directory, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            preexec_fn=_lower_priority,
+        )  # fmt: skip
+    except OSError as error:
+        raise PnrError(f"{command[0]}: {error.strerror}") from error
+    if result.returncode != 0:
+        raise PnrError(f"{name} failed: {_complaint(result.stdout)}")
+    return result.stdout
+
+
+def _lower_priority() -> None:
+    os.nice(_LOW_PRIORITY)
+
+
+def _complaint(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    wrong = [line for line in lines if line.startswith("ERROR")]
+    return (wrong or lines[-1:] or ["it printed nothing"])[0]
