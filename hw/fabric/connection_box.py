@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+
+from hw.fabric.multiplexer import hold, multiplex
 
 __all__ = ["ConnectionBox", "InputStage"]
 
@@ -24,7 +26,7 @@ class ConnectionBox(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.comb += self.o.eq(Array(self.i)[self.select])
+        m.d.comb += self.o.eq(multiplex(self.select, self.i))
         return m
 
 
@@ -61,6 +63,5 @@ class InputStage(wiring.Component):
             write.en.eq(advance & self.delay.any()),
             read.addr.eq(self.slot - self.delay),
         ]
-        with m.If(advance):
-            m.d.sync += self.o.eq(Mux(self.delay.any(), read.data, self.i))
+        m.d.sync += self.o.eq(hold(self.o, advance, Mux(self.delay.any(), read.data, self.i)))
         return m

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Value
+from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.fabric.multiplexer import hold, multiplex
 from hw.fabric.routing import CoreSource, Network, Side, Source, core_outputs, switch_sources
 from hw.fabric.spec import FabricSpec, TileKind
 
@@ -48,13 +49,12 @@ class SwitchBox(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        with m.If(self.en):
-            for side in Side:
-                for track in range(self.spec.tracks):
-                    sources = switch_sources(self.spec, self.kind, self.network, side, track)
-                    choices = Array(self._value(source) for source in sources)
-                    with m.If(self.used[side][track]):
-                        m.d.sync += self.o[side][track].eq(choices[self.select[side][track]])
+        for side in Side:
+            for track in range(self.spec.tracks):
+                sources = switch_sources(self.spec, self.kind, self.network, side, track)
+                choice = multiplex(self.select[side][track], [self._value(source) for source in sources])
+                output = self.o[side][track]
+                m.d.sync += output.eq(hold(output, self.en & self.used[side][track], choice))
         return m
 
     def _value(self, source: Source) -> Value:
