@@ -1,0 +1,121 @@
+"""Running a built simulation with cocotb inside it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from hw.errors import SluiceError
+from hw.sim.build import Build
+from hw.sim.toolchain import SimulatorMissing
+
+__all__ = ["Outcome", "SimulationError", "run_simulation"]
+
+
+class SimulationError(SluiceError):
+    """A simulation did not come to its end."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cocotb run left: (test name, failure text or None) of each test, and everything it printed."""
+
+    tests: tuple[tuple[str, str | None], ...]
+    log: str
+
+
+def run_simulation(
+    build: Build,
+    folder: Path,
+    modules: Sequence[str],
+    *,
+    search: Iterable[Path] = (),
+    plusargs: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    seconds: float,
+) -> Outcome:
+    """Run `build` in `folder` with the cocotb tests of `modules`, found on ``sys.path`` or in `search`.
+
+    `plusargs` come without their plus sign. Raises `SimulationError` after `seconds` of wall-clock time, or
+    when the simulation ends without a report.
+    """
+    report = folder / "results.xml"
+    variables = _environment(build, modules, search, report) | dict(environment or {})
+    log = _execute(_command(build, plusargs), folder, variables, seconds)
+    if not report.is_file():
+        raise SimulationError(f"the simulation ended without a report: {_last_line(log)}")
+    return Outcome(_read_report(report), log)
+
+
+def _command(build: Build, plusargs: Sequence[str]) -> list[str]:
+    arguments = [f"+{argument}" for argument in plusargs]
+    if build.simulator == "icarus":
+        from cocotb_tools.config import lib_name_path
+
+        vvp = shutil.which("vvp")
+        if vvp is None:
+            raise SimulatorMissing("vvp was not found: type `apt-get install iverilog` as root")
+        return [vvp, "-n", "-m", str(lib_name_path("vpi", "icarus")), str(build.executable), *arguments]
+    tracing = ["--trace", "--trace-file", f"dump.{build.waves}"] if build.waves else []
+    return [str(build.executable), *tracing, *arguments]
+
+
+def _environment(build: Build, modules: Sequence[str], search: Iterable[Path], report: Path) -> dict[str, str]:
+    return os.environ | {
+        "COCOTB_ANSI_OUTPUT": "0",
+        "COCOTB_RESULTS_FILE": str(report),
+        "COCOTB_TEST_MODULES": ",".join(modules),
+        "COCOTB_TOPLEVEL": build.top,
+        # Writes then take effect as the simulator schedules them; Icarus does not do that reliably.
+        "COCOTB_TRUST_INERTIAL_WRITES": "1" if build.simulator == "verilator" else "0",
+        "GPI_USERS": _gpi_users(),
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "PYTHONPATH": os.pathsep.join([*map(str, search), *(entry for entry in sys.path if entry)]),
+        "TOPLEVEL_LANG": "verilog",
+    }
+
+
+@functools.cache
+def _gpi_users() -> str:
+    import find_libpython
+    from cocotb_tools.config import pygpi_entry_point
+
+    library = find_libpython.find_libpython()
+    if library is None:
+        package = f"libpython{sys.version_info.major}.{sys.version_info.minor}"
+        raise SimulatorMissing(f"Python's shared library was not found: type `apt-get install {package}` as root")
+    return f"{library};{pygpi_entry_point()}"
+
+
+def _execute(command: list[str], folder: Path, environment: dict[str, str], seconds: float) -> str:
+    log = folder / "simulation.log"
+    with log.open("w") as file:
+        try:
+            subprocess.run(
+                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=file,
+                stderr=subprocess.STDOUT, timeout=seconds, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise SimulationError(f"the simulation was stopped after {seconds:g} s of wall-clock time") from None
+    return log.read_text(errors="replace")
+
+
+def _read_report(path: Path) -> tuple[tuple[str, str | None], ...]:
+    tests: list[tuple[str, str | None]] = []
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        problems = [child for child in case if child.tag in ("failure", "error")]
+        text = "; ".join(child.get("error_msg") or child.get("message") or child.text or "" for child in problems)
+        tests.append((case.get("name", "?"), text if problems else None))
+    return tuple(tests)
+
+
+def _last_line(log: str) -> str:
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    return lines[-1] if lines else "no output"

@@ -1,0 +1,156 @@
+"""The Verilog around a design: which of its ports go where, and the text of the top module `sluice_tb`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.errors import SluiceError
+from hw.sim.ports import Port, module_ports
+
+__all__ = ["TESTBENCH_TOP", "JobError", "Testbench", "testbench"]
+
+TESTBENCH_TOP = "sluice_tb"
+_HERE = Path(__file__).parent
+
+# Signals of the harness that the cocotb side reads or writes.
+_TOUCHED = (
+    "clk", "rst", "cycle", "request", "is_write", "served", "access_address", "access_data", "answer_data",
+    "answer_status", "written", "watching", "finished", "expired", "ended", "violation", "read_beats", "write_beats",
+    "dump", "dumped", "channels", "outstanding",
+)  # fmt: skip
+
+# What the manager drives: signal -> (width, value where a design leaves the port out).
+_MANAGER = {
+    "awvalid": ("1", "1'b0"),
+    "awaddr": ("ADDRESS", "0"),
+    "awlen": ("8", "8'd0"),
+    "awsize": ("3", "3'd3"),
+    "awburst": ("2", "2'd1"),
+    "awid": ("ID", "0"),
+    "wvalid": ("1", "1'b0"),
+    "wdata": ("64", "64'd0"),
+    "wstrb": ("8", "8'hFF"),
+    "wlast": ("1", "1'b1"),
+    "bready": ("1", "1'b1"),
+    "arvalid": ("1", "1'b0"),
+    "araddr": ("ADDRESS", "0"),
+    "arlen": ("8", "8'd0"),
+    "arsize": ("3", "3'd3"),
+    "arburst": ("2", "2'd1"),
+    "arid": ("ID", "0"),
+    "rready": ("1", "1'b1"),
+}
+_MEMORY = {
+    "awready": "1", "wready": "1", "bvalid": "1", "bresp": "2", "bid": "ID", "arready": "1", "rvalid": "1",
+    "rdata": "64", "rresp": "2", "rlast": "1", "rid": "ID",
+}  # fmt: skip
+_CONTROL_IN = {
+    "awvalid": "1", "awaddr": "CONTROL", "wvalid": "1", "wdata": "32", "wstrb": "4", "bready": "1", "arvalid": "1",
+    "araddr": "CONTROL", "rready": "1",
+}  # fmt: skip
+_CONTROL_OUT = {
+    "awready": "1", "wready": "1", "bvalid": "1", "bresp": "2", "arready": "1", "rvalid": "1", "rdata": "32",
+    "rresp": "2",
+}  # fmt: skip
+_FIXED = {"m_axi_wdata": 64, "m_axi_rdata": 64, "s_axil_wdata": 32, "s_axil_rdata": 32}
+
+
+class JobError(SluiceError):
+    """A job or its design does not fit the simulation harness."""
+
+
+@dataclass(frozen=True)
+class Testbench:
+    """Verilog `sources` (harness, memory model, top module) to add to a design's, and the signals to keep visible."""
+
+    __test__ = False  # the name looks like a test class to pytest
+
+    sources: Mapping[str, str]
+    public: tuple[str, ...]
+
+
+def testbench(sources: Mapping[str, str], top: str, words: int) -> Testbench:
+    """The testbench for the design `top` found in `sources`, with a main memory of `words` 64-bit words.
+
+    The design has ports ``clk``, ``rst``, ``irq``, an AXI4 manager ``m_axi_*`` (64-bit data; identifiers, sizes and
+    burst types may be left out; no manager at all is fine too) and an AXI4-Lite subordinate ``s_axil_*`` (32-bit
+    data). Raises `JobError` naming the port that is missing or does not fit.
+    """
+    ports = module_ports(sources.values(), top)
+    if ports is None:
+        raise JobError(f"no module '{top}' in the sources ({', '.join(sorted(sources)) or 'none'})")
+    table = {port.name: port for port in ports}
+    _check(top, table)
+    files = {name: (_HERE / name).read_text() for name in ("harness.v", "memory.v")}
+    files[f"{TESTBENCH_TOP}.v"] = _top(top, table, words)
+    return Testbench(files, tuple(f"sluice_harness.{name}" for name in _TOUCHED))
+
+
+def _check(top: str, ports: Mapping[str, Port]) -> None:
+    needed = ["clk", "rst", "irq", *(f"s_axil_{name}" for name in (*_CONTROL_IN, *_CONTROL_OUT))]
+    optional = {"s_axil_wstrb", "s_axil_bresp", "s_axil_rresp"}
+    missing = [name for name in needed if name not in ports and name not in optional]
+    if missing:
+        raise JobError(f"module '{top}' has no port {', '.join(missing)}")
+    for name, width in _FIXED.items():
+        if name in ports and ports[name].width != width:
+            raise JobError(f"port {name} of '{top}' is {ports[name].width} bits wide, not {width}")
+    known = {"clk", "rst", *(f"m_axi_{name}" for name in _MEMORY), *(f"s_axil_{name}" for name in _CONTROL_IN)}
+    for port in ports.values():
+        if port.direction != "output" and port.name not in known | {"s_axil_awprot", "s_axil_arprot"}:
+            raise JobError(f"nothing drives port {port.name} of '{top}'")
+
+
+def _top(top: str, ports: Mapping[str, Port], words: int) -> str:
+    widths = {
+        "ADDRESS": max(_width(ports, "m_axi_awaddr", 32), _width(ports, "m_axi_araddr", 32)),
+        "ID": max(_width(ports, "m_axi_awid", 1), _width(ports, "m_axi_arid", 1)),
+        "CONTROL": _width(ports, "s_axil_awaddr", 32),
+    }
+    parameters = (
+        f".WORDS({words}), .ADDRESS_BITS({widths['ADDRESS']}), .ID_BITS({widths['ID']}), "
+        f".CONTROL_ADDRESS_BITS({widths['CONTROL']})"
+    )
+    wires = _wires(widths)
+    lines = [
+        f"module {TESTBENCH_TOP};",
+        *(f"  wire [{bits}-1:0] {name};" for name, bits in wires.items()),
+        *_defaults(ports),
+        f"  sluice_harness #({parameters}) harness (",
+        ",\n".join(f"    .{name}({name})" for name in wires),
+        "  );",
+        f"  {top} dut (",
+        ",\n".join(f"    .{port.name}({_net(port, wires)})" for port in ports.values()),
+        "  );",
+        "endmodule",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _width(ports: Mapping[str, Port], name: str, default: int) -> int:
+    port = ports.get(name)
+    return port.width if port is not None and port.width is not None else default
+
+
+def _wires(widths: Mapping[str, int]) -> dict[str, str]:
+    wires = {"clk": "1", "rst": "1", "irq": "1"}
+    wires |= {f"m_{name}": bits for name, (bits, _) in _MANAGER.items()}
+    wires |= {f"m_{name}": bits for name, bits in _MEMORY.items()}
+    wires |= {f"s_{name}": bits for name, bits in (_CONTROL_IN | _CONTROL_OUT).items()}
+    return {name: str(widths.get(bits, bits)) for name, bits in wires.items()}
+
+
+def _defaults(ports: Mapping[str, Port]) -> list[str]:
+    lines = [f"  assign m_{name} = {value};" for name, (_, value) in _MANAGER.items() if f"m_axi_{name}" not in ports]
+    lines += [f"  assign s_{name} = 0;" for name in ("bresp", "rresp") if f"s_axil_{name}" not in ports]
+    return lines
+
+
+def _net(port: Port, wires: Mapping[str, str]) -> str:
+    """The wire for a port: nothing for an output that nobody reads, zero for a protection type."""
+    name = port.name.replace("m_axi_", "m_").replace("s_axil_", "s_")
+    if name in wires:
+        return name
+    return "" if port.direction == "output" else f"{port.width or 1}'d0"
