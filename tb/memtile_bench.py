@@ -184,4 +184,4 @@ async def random_configurations(dut) -> None:
         conflicts += flags.bit_count()
         seen |= set(expected.ravel().tolist())
     assert 10 <= conflicts < 50, f"{conflicts} of 50 runs had a conflict"
-    assert len(seen) > 1000, f"only {len(seen)} words were seen"
+    assert len(seen) > 500, f"only {len(seen)} words were seen"

@@ -152,7 +152,7 @@ def rom(spec: MemTileSpec, cycles: int = 200) -> Pattern:
     """A table of all addresses of the tile, read at random."""
     contents = tuple(int(w) for w in words(spec.capacity_words, 5, 1)[0])
     data = words(cycles, 6) % (4 * spec.capacity_words)
-    looked_up = {c + spec.ROM_LATENCY: contents[int(data[0, c]) % spec.capacity_words] for c in range(cycles - 2)}
+    looked_up = {c + spec.ROM_LATENCY: contents[int(data[0, c]) % spec.capacity_words] for c in range(cycles - 3)}
     config = (PubConfig if spec.kind == "pub" else DualPortConfig)(contents=contents, rom=True)
     return Pattern(config, data, {0: looked_up})
 

@@ -6,7 +6,7 @@ model. Registers of one controller (its feature is given by the unit that contai
 ==============  ==================================================================================
 register        contents
 ==============  ==================================================================================
-0x00            bit 31 enable; bit d set if dimension d has a single iteration
+0x00            bit 31 enable; bit d set if dimension d has a single iteration (only outermost ones can)
 0x10 + d        trip count of dimension d less 2
 0x20 + d        cycles from an event to the next one if that increments dimension d, less 1
 0x2F            cycle of the first event
@@ -213,6 +213,8 @@ def decode_nest(registers: Mapping[int, int], spec: AffineSpec) -> AffineNest | 
     """
     control = registers.get(ControllerRegister.CONTROL, 0)
     dims = [d for d in range(spec.dims) if not control >> d & 1]
+    if dims and dims[-1] != len(dims) - 1:
+        raise ConfigurationError(f"dimension {dims[-1]} has several iterations, one inside it has a single one")
     tables = _tables(spec)
     _check_registers(registers, tables, spec)
     if not control >> ControllerRegister.ENABLE_BIT & 1:

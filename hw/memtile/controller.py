@@ -13,7 +13,9 @@ both is the last one before the restart. Configuration writes (layout: `hw.memti
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
+from dataclasses import dataclass
+
+from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
@@ -58,11 +60,23 @@ class StepTable(Component):
         return m
 
 
+@dataclass(frozen=True)
+class _Outer:
+    """The lowest dimension above 0 that is not in its last iteration, whether it is in its first one; if any."""
+
+    index: Signal
+    fresh: Signal
+    final: Signal
+
+
 class IterationDomain(Component):
     """Counters of a loop nest: which dimension does the next event increment?
 
     Ports: `step` (an event happens in this cycle), `flush`; `index` (4 bits): the table entry for the step that
-    follows this event, 15 during `flush`; `final`: every dimension is in its last iteration. Combinational from state.
+    follows this event, 15 during `flush`; `final`: every dimension is in its last iteration.
+
+    Dimensions with a single iteration are the outermost ones, so every other event increments dimension 0: there is a
+    cycle to find out which of the outer dimensions is next, and the path to the tables is one LUT long.
     """
 
     def __init__(self, spec: AffineSpec) -> None:
@@ -73,32 +87,39 @@ class IterationDomain(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        spec = self._spec
-        single = Signal(spec.dims, init=-1)
-        fresh = Signal(spec.dims, init=-1)
-        last = Signal(spec.dims, init=-1)
+        single = Signal(self._spec.dims, init=-1)
+        fresh, last = Signal.like(single), Signal.like(single)  # in its first iteration, in its last one
         with m.If(self.cfg_valid & (self.cfg_register == ControllerRegister.CONTROL)):
             m.d.sync += single.eq(self.cfg_data)
 
-        reached = [last[:d].all() for d in range(spec.dims)]
-        incremented = Cat(reached[d] & ~last[d] for d in range(spec.dims))
-        with m.If(self.flush):
-            m.d.comb += self.index.eq(spec.OFFSET_ENTRY)
-        for d in range(spec.dims):
-            with m.Elif(~last[d]):
-                m.d.comb += self.index.eq(d)
-        m.d.comb += self.final.eq(last.all())
-
-        exhausted = self._count(m, (incremented & fresh).any())
+        outer = self._choose_outer(m, single, fresh, last)
+        m.d.comb += [
+            self.index.eq(Mux(last[0], outer.index, 0) | self.flush.replicate(INDEX_WIDTH)),
+            self.final.eq(last[0] & outer.final),
+        ]
+        exhausted = self._count(m, Mux(last[0], outer.fresh, fresh[0]))
         with m.If(self.flush):
             m.d.sync += [fresh.eq(-1), last.eq(single)]
+        with m.Elif(self.step & ~last[0]):
+            m.d.sync += [fresh[0].eq(0), last[0].eq(exhausted)]
         with m.Elif(self.step):
-            for d in range(spec.dims):
-                with m.If(incremented[d]):
+            for d in range(self._spec.dims):
+                with m.If(outer.index == d):
                     m.d.sync += [fresh[d].eq(0), last[d].eq(exhausted)]
-                with m.Elif(reached[d]):
-                    m.d.sync += [fresh[d].eq(1), last[d].eq(single[d])]
+                with m.Elif(outer.index > d):
+                    m.d.sync += [fresh[d].eq(1), last[d].eq(0)]
         return m
+
+    def _choose_outer(self, m: Module, single: Signal, fresh: Signal, last: Signal) -> _Outer:
+        """Registers with the dimension that is next when dimension 0 is exhausted; a cycle after the flags."""
+        outer = _Outer(Signal(INDEX_WIDTH), Signal(), Signal())
+        for d in reversed(range(1, self._spec.dims)):
+            with m.If(~last[d]):
+                m.d.sync += [outer.index.eq(d), outer.fresh.eq(fresh[d])]
+        m.d.sync += outer.final.eq(last[1:].all())
+        with m.If(self.flush):
+            m.d.sync += outer.final.eq(single[1:].all())
+        return outer
 
     def _count(self, m: Module, fresh: Value) -> Value:
         """Count the indexed dimension down. A counter holds the number of iterations after the current one, less 1.
@@ -185,7 +206,7 @@ class AffineController(Component):
     - `address[a]`: its addresses, ``spec.address_widths[a]`` bits, as members `address0`, `address1`, ...
 
     An event can follow the last one in the next cycle. After the last event nothing happens until `flush`.
-    Critical path: flags -> index (priority encoder over `dims` flags) -> LUT RAM -> adder -> register.
+    Critical path: flag -> index -> LUT RAM -> adder -> flag.
     """
 
     def __init__(self, spec: AffineSpec) -> None:

@@ -64,7 +64,7 @@ class DualPortBuffer(MemCore):
     The SRAM access of a read is in c - 1 and sees the write of that cycle, so that the SRAM's output does not drive
     the routing network: read controllers run one cycle ahead of their configuration (`MemTileSpec.read_ahead`).
 
-    ROM mode: `data_in[0]` in c is a word address, its word is on `data_out[0]` in c + 2.
+    ROM mode: `data_in[0]` in c is a word address, its word is on `data_out[0]` in c + 3.
 
     In one cycle only one write and one read controller may fire; if more do, the lowest-numbered does its access,
     the others lose theirs, and `conflict` is set until `flush`.
@@ -106,8 +106,11 @@ class DualPortBuffer(MemCore):
         self, m: Module, sram: DualPortSram, reads: list[AffineController], places: list[Place], rom: Value
     ) -> list[Value]:
         grants, address = select([c.fire for c in reads], [place.address for place in places])
+        rom_address = Signal.like(sram.read_address)
+        with m.If(self.en):
+            m.d.sync += rom_address.eq(self.data_in[0])
         m.d.comb += [
-            sram.read_address.eq(Mux(rom, self.data_in[0], address)),
+            sram.read_address.eq(Mux(rom, rom_address, address)),
             sram.read.eq(self.en & (rom | Cat(grants).any())),
         ]
         return grants

@@ -8,6 +8,7 @@ words from one configuration to the next, as the hardware does in simulation.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -83,7 +84,7 @@ class MemModel(ABC):
         chain = np.zeros((self.spec.outputs, cycles), dtype=np.int64) if chain_in is None else chain_in
         out = np.zeros((self.spec.outputs, cycles), dtype=np.int64)
         self.conflict: int | None = None
-        self.rom_word: int | None = None
+        self.rom_words: deque[int] = deque()
         self.configure_ports(self.config, cycles)
         for cycle in range(cycles):
             out[:, cycle] = self.data_out
@@ -101,8 +102,9 @@ class MemModel(ABC):
         """One unstalled cycle."""
 
     def _serve_rom(self, address: int) -> None:
-        word, self.rom_word = self.rom_word, self.sram[address % len(self.sram)]
-        self.data_out[0] = self.data_out[0] if word is None else word
+        self.rom_words.append(self.sram[address % len(self.sram)])
+        if len(self.rom_words) == self.spec.ROM_LATENCY:
+            self.data_out[0] = self.rom_words.popleft()
 
     def _grant(self, ports: list[int], cycle: int) -> int | None:
         """The one of the requesting ports that gets an SRAM port."""

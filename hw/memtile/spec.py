@@ -98,8 +98,8 @@ class MemTileSpec:
 
     ADDRESS_WIDTH = 16
     """Bits of a logical SRAM address; those above the tile's own capacity select the tile of a chain."""
-    ROM_LATENCY = 2
-    """ROM mode: an address at `data_in[0]` in cycle c gives its word on `data_out[0]` in cycle c + 2."""
+    ROM_LATENCY = 3
+    """ROM mode: an address at `data_in[0]` in cycle c gives its word on `data_out[0]` in cycle c + 3."""
 
     def __post_init__(self) -> None:
         _require(self.kind in ("pub", "dual-port"), f"kind '{self.kind}' is neither 'pub' nor 'dual-port'")

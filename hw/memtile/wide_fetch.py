@@ -146,7 +146,8 @@ class WideFetchBuffer(MemCore):
     - read o: a word of the transpose buffer, as after cycles up to c - 1, is on `data_out[o]` from c + 1 until the
       cycle after the next read. A chained output takes `chain_in[o]` of cycle c if the block is not this tile's.
 
-    ROM mode: `data_in[0]` in c is a word address, its word is on `data_out[0]` in c + 2.
+    ROM mode: `data_in[0]` in c is a word address, its word goes through block 0 of the transpose buffer and is on
+    `data_out[0]` in c + 3.
 
     In one cycle only one of store and fetch controllers may fire; if more do, the first in the order store 0,
     store 1, fetch 0, fetch 1 does its access, the others lose theirs, and `conflict` is set until `flush`.
@@ -160,18 +161,19 @@ class WideFetchBuffer(MemCore):
         stores = self._stores(m, registers)
         fetches = self._fetches(m, registers)
         m.submodules.sram = sram = SinglePortSram(self.spec)
-        grants = self._connect_sram(m, sram, stores, fetches, registers.mode.rom)
-        rom_word = self._rom_word(m, sram.read_data)
+        rom = registers.mode.rom
+        grants = self._connect_sram(m, sram, stores, fetches, rom)
         for o, (controller, fetch) in enumerate(zip(self._controllers(m, "read"), fetches, strict=True)):
             m.submodules[f"tb{o}"] = buffer = TransposeBuffer(self.spec)
-            self._fill(m, buffer, fetch, grants[len(stores) + o], sram.read_data)
-            m.d.comb += buffer.address.eq(controller.address0)
-            foreign = registers.chained[o] & ~buffer.data_own
-            value, update = Mux(foreign, self.chain_in[o], buffer.data), controller.fire
+            address, read, fill = controller.address0, controller.fire, grants[len(stores) + o]
             if o == 0:
-                value, update = Mux(registers.mode.rom, rom_word, value), update | registers.mode.rom
-            with m.If(self.en & update):
-                m.d.sync += self.data_out[o].eq(value)
+                address, read, fill = Mux(rom, self._rom_lane(m), address), read | rom, fill | rom
+                fetch = _Request(fetch.fire, fetch.place, Mux(rom, 0, fetch.detail))
+            self._fill(m, buffer, fetch, fill, sram.read_data)
+            m.d.comb += buffer.address.eq(address)
+            foreign = registers.chained[o] & ~buffer.data_own
+            with m.If(self.en & read):
+                m.d.sync += self.data_out[o].eq(Mux(foreign, self.chain_in[o], buffer.data))
         self._flag_conflicts(m, [request.fire for request in (*stores, *fetches)])
         return m
 
@@ -249,12 +251,12 @@ class WideFetchBuffer(MemCore):
     def _lane_bits(self) -> int:
         return self.spec.fetch_width.bit_length() - 1
 
-    def _rom_word(self, m: Module, data: Value) -> Value:
-        """The word of the SRAM's data that last cycle's address chose."""
-        lane = Signal(self._lane_bits)
+    def _rom_lane(self, m: Module) -> Signal:
+        """The place in its wide word of the word that was asked for two cycles ago."""
+        lanes_ = [Signal(self._lane_bits, name=f"rom_lane{age}") for age in (1, 2)]
         with m.If(self.en):
-            m.d.sync += lane.eq(self.data_in[0])
-        return data.word_select(lane, self.spec.word_width)
+            m.d.sync += [lanes_[0].eq(self.data_in[0]), lanes_[1].eq(lanes_[0])]
+        return lanes_[1]
 
 
 @dataclass(frozen=True)
