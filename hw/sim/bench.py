@@ -92,7 +92,8 @@ def _passed(outcome: Outcome, simulator: str) -> tuple[str, ...]:
     failed = [f"{name}: {problem}" for name, problem in outcome.tests if problem is not None]
     tail = "\n".join(outcome.log.splitlines()[-_LOG_LINES:])
     if failed:
-        raise BenchFailure(f"{len(failed)} of {len(outcome.tests)} tests failed on {simulator}: {', '.join(failed)}\n{tail}")
+        names = ", ".join(failed)
+        raise BenchFailure(f"{len(failed)} of {len(outcome.tests)} tests failed on {simulator}: {names}\n{tail}")
     if not outcome.tests:
         raise BenchFailure(f"no test ran on {simulator}\n{tail}")
     return tuple(name for name, _ in outcome.tests)

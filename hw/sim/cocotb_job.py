@@ -107,7 +107,7 @@ async def _status(registers: _Registers, names: dict[str, int]) -> dict[str, int
     return values
 
 
-def _counters(harness: Any) -> dict[str, int]:
+def _counters(harness: Any) -> dict[str, Any]:
     return {
         "cycles": _number(harness.ended) - _number(harness.written),
         "total_cycles": _number(harness.cycle),

@@ -31,7 +31,10 @@ _VIOLATIONS = (
 # The first state that holds names the party that everything else waits for.
 _WAITS: tuple[tuple[Callable[[Mapping[str, bool]], bool], str], ...] = (
     (lambda on: on["rvalid"] and not on["rready"], "the design does not take the read data that memory offers"),
-    (lambda on: on["bvalid"] and not on["bready"], "the design does not take the write response that memory offers"),
+    (
+        lambda on: on["bvalid"] and not on["bready"],
+        "the design does not take the write response that memory offers",
+    ),
     (lambda on: on["arvalid"] and not on["arready"], "memory does not take the read address"),
     (lambda on: on["awvalid"] and not on["awready"], "memory does not take the write address"),
     (lambda on: on["reading"], "the design waits for read data from memory"),

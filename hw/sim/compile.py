@@ -1,0 +1,191 @@
+"""The command lines that turn Verilog into a simulation, one function per simulator.
+
+Measured on the emitted fabric (see `hw.sim.compile.OPTIMISATION`): most of the time that a small design takes to build is
+Verilator's own runtime library, which never changes, so its object files are kept and reused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hw.errors import SluiceError
+from hw.sim.ports import module_ports
+from hw.sim.toolchain import Toolchain
+
+__all__ = ["EXECUTABLES", "BuildError", "BuildRequest", "cocotb_libraries", "compile_sources"]
+
+EXECUTABLES = {"verilator": "simulation", "icarus": "simulation.vvp"}
+OPTIMISATION = {"OPT_FAST": "-O2", "OPT_SLOW": "-O0", "OPT_GLOBAL": "-O2"}
+_TIMESCALE = "1ns/1ps"
+_WAVES_MODULE = "sluice_waves"
+_WAVES = """\
+module {module};
+  initial begin
+    $dumpfile("dump.vcd");
+    $dumpvars(0, {top});
+  end
+endmodule
+"""
+_MAKE_INHERITANCE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEFILES")
+
+
+class BuildError(SluiceError):
+    """The simulator rejected the sources, or the cache folder cannot be written."""
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What to compile.
+
+    `sources` maps file names to Verilog text; `parameters` are those of the module `top`. `public` lists the
+    signals below the top that a bench touches under Verilator, as ``"module.signal"`` patterns (``*`` matches
+    anything): each one costs simulation speed, so the default is none besides the ports of the top. Icarus shows
+    every signal. `timing` allows delays in the sources (Verilator only; cycle-based designs do not need it).
+    """
+
+    sources: Mapping[str, str]
+    top: str
+    simulator: str = "verilator"
+    parameters: Mapping[str, int | str] = field(default_factory=dict)
+    waves: bool = False
+    public: tuple[str, ...] = ()
+    timing: bool = False
+
+
+def compile_sources(
+    work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None, runtimes: Path
+) -> Path:
+    """Compile `request` in the empty folder `work`, tracing to a file of kind `waves`; returns the executable.
+
+    `runtimes` is where object files of Verilator's runtime library are kept. Raises `BuildError`.
+    """
+    for name, text in request.sources.items():
+        (work / name).write_text(text)
+    if request.simulator == "icarus":
+        return _icarus(work, request, toolchain, waves)
+    return _verilator(work, request, toolchain, waves, runtimes)
+
+
+def cocotb_libraries() -> Path:
+    """The folder of cocotb's shared libraries, which Verilator simulations are linked to."""
+    from cocotb_tools.config import libs_dir
+
+    return Path(libs_dir)
+
+
+def _icarus(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None) -> Path:
+    (work / "options.f").write_text(f"+timescale+{_TIMESCALE}\n")
+    command = [*toolchain.compile, "-g2012", "-o", EXECUTABLES["icarus"], "-f", "options.f", "-s", request.top]
+    command += [f"-P{request.top}.{name}={_literal(value)}" for name, value in request.parameters.items()]
+    files = sorted(request.sources)
+    if waves:
+        (work / f"{_WAVES_MODULE}.v").write_text(_WAVES.format(module=_WAVES_MODULE, top=request.top))
+        command += ["-s", _WAVES_MODULE]
+        files.append(f"{_WAVES_MODULE}.v")
+    _run([*command, *files], work, toolchain, "Icarus Verilog")
+    return work / EXECUTABLES["icarus"]
+
+
+def _verilator(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None, runtimes: Path) -> Path:
+    (work / "public.vlt").write_text(_public_signals(request))
+    harness = cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp"
+    command = [*toolchain.compile, *_verilator_options(request, waves), str(harness), "public.vlt"]
+    _run([*command, *sorted(request.sources)], work, toolchain, "Verilator")
+    variables = [f"{name}={value}" for name, value in (OPTIMISATION | dict(toolchain.make_variables)).items()]
+    runtime = runtimes / _digest([*toolchain.identity, *variables, *_switches(work)])
+    known = _reuse_runtime(runtime, work)
+    _run(["make", "-j", "2", "-f", "Vtop.mk", *variables], work, toolchain, "The C++ compiler")
+    if not known:
+        _keep_runtime(runtime, work)
+    return work / EXECUTABLES["verilator"]
+
+
+def _verilator_options(request: BuildRequest, waves: str | None) -> list[str]:
+    libraries = cocotb_libraries()
+    options = ["--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", ".", "-o", EXECUTABLES["verilator"]]
+    options += ["--top-module", request.top, "--timescale", _TIMESCALE]
+    options += ["-O3", "--x-assign", "fast", "--x-initial", "fast"]
+    options += ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--quiet"]
+    options += ["--timing" if request.timing else "--no-timing"]
+    options += [f"--trace-{waves}"] if waves else []
+    options += ["-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"]
+    return options + [f"-G{name}={_literal(value)}" for name, value in request.parameters.items()]
+
+
+def _public_signals(request: BuildRequest) -> str:
+    """Verilator configuration that shows the top's ports, and what the request names, to cocotb."""
+    ports = module_ports(request.sources.values(), request.top) or ()
+    lines = ["`verilator_config"]
+    for pattern in [*(f"{request.top}.{port.name}" for port in ports), *request.public]:
+        module, _, signal = pattern.partition(".")
+        lines.append(f'public_flat_rw -module "{module}" -var "{signal or "*"}"')
+    return "\n".join(lines) + "\n"
+
+
+def _literal(value: int | str) -> str:
+    return str(value) if isinstance(value, int) else f'"{value}"'
+
+
+def _digest(parts: list[str]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
+
+
+def _switches(work: Path) -> list[str]:
+    """The lines of the generated makefile that change how the runtime library is compiled."""
+    lines = (work / "Vtop_classes.mk").read_text().splitlines()
+    return sorted(line for line in lines if re.match(r"VM_(TIMING|TRACE\w*|COVERAGE|SC)\s*=", line))
+
+
+def _runtime_objects(work: Path) -> list[str]:
+    """Names of the runtime library's object files that the build in `work` needs."""
+    text = (work / "Vtop_classes.mk").read_text().replace("\\\n", " ")
+    lists = re.findall(r"^VM_GLOBAL_(?:FAST|SLOW) \+?= *(.*)$", text, re.MULTILINE)
+    return [f"{name}.o" for names in lists for name in names.split()]
+
+
+def _reuse_runtime(runtime: Path, work: Path) -> bool:
+    """Put kept object files into `work`, so that make finds them newer than what they depend on."""
+    objects = _runtime_objects(work)
+    if not all((runtime / name).is_file() for name in objects):
+        return False
+    for name in objects:
+        shutil.copyfile(runtime / name, work / name)
+    return True
+
+
+def _keep_runtime(runtime: Path, work: Path) -> None:
+    runtime.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".staging-", dir=runtime.parent))
+    for name in _runtime_objects(work):
+        shutil.copyfile(work / name, staging / name)
+    try:
+        staging.rename(runtime)
+    except OSError:  # another process was first
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _run(command: list[str], work: Path, toolchain: Toolchain, what: str) -> None:
+    # A make that runs us must not hand its options to the make that we run.
+    inherited = {name: value for name, value in os.environ.items() if name not in _MAKE_INHERITANCE}
+    result = subprocess.run(
+        command, cwd=work, env=inherited | dict(toolchain.environment), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+    )  # fmt: skip
+    if result.returncode:
+        raise BuildError(f"{what} rejected the sources: {_first_error(result.stdout)}")
+
+
+def _first_error(output: str) -> str:
+    """The first line of a tool's output that reports an error, else the last line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    marked = [line for line in lines if re.search(r"%error|\berror\b", line, re.IGNORECASE)]
+    return (marked or lines[-1:] or ["no message"])[0]
