@@ -7,14 +7,13 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-import compiler
 from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
 from hw.errors import SluiceError
 
 __all__ = ["applications", "load"]
 
-_FOLDER = Path(compiler.__file__).resolve().parent.parent / "apps"
+_FOLDER = Path(__file__).resolve().parents[2] / "apps"
 
 
 def applications() -> tuple[str, ...]:

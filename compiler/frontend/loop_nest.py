@@ -36,7 +36,6 @@ from typing import Any
 
 import islpy as isl
 
-import compiler
 from compiler.frontend import kernel
 from compiler.frontend.address import address_map
 from compiler.frontend.apps import load
@@ -51,7 +50,7 @@ from hw.ops import OPERATIONS
 __all__ = ["LoopNode", "OpNode", "Prog", "load", "prog"]
 
 Function = Callable[..., Any]
-_ROOT = Path(compiler.__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def evaluate(
 
 def _wrapped(type: Int, values: np.ndarray) -> np.ndarray:
     """Exact `values` as values of `type`."""
-    if storage(type) == object:
+    if storage(type).kind == "O":
         values = values.astype(object, copy=False)
     return np.asarray(type.wrap(values)).astype(storage(type), copy=False)
 

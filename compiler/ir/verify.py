@@ -80,7 +80,7 @@ def _check_domain(statement: Statement) -> None:
     domain = statement.domain
     if domain.dim(isl.dim_type.param):
         raise ProgramError(f"{statement}: its domain has parameters; sizes must be numbers")
-    if domain.get_tuple_name() != statement.name or domain.dim(isl.dim_type.set) != len(statement.iterators):
+    if _tuple_name(domain) != statement.name or domain.dim(isl.dim_type.set) != len(statement.iterators):
         raise ProgramError(f"{statement}: its domain is over {_space_text(domain)}, not its own iterators")
     if domain.is_empty():
         raise ProgramError(f"{statement} has an empty domain")
@@ -88,8 +88,12 @@ def _check_domain(statement: Statement) -> None:
         raise ProgramError(f"{statement} has an unbounded domain")
 
 
+def _tuple_name(domain: isl.Set) -> str:
+    return domain.get_tuple_name() if domain.has_tuple_name() else ""
+
+
 def _space_text(domain: isl.Set) -> str:
-    return f"{domain.get_tuple_name() or ''}[{domain.dim(isl.dim_type.set)} dimensions]"
+    return f"{_tuple_name(domain)}[{domain.dim(isl.dim_type.set)} dimensions]"
 
 
 def _check_access(program: Program, statement: Statement, access: Access) -> None:
@@ -98,8 +102,9 @@ def _check_access(program: Program, statement: Statement, access: Access) -> Non
         known = ", ".join(array.name for array in program.arrays)
         raise ProgramError(f"{label}: there is no array '{access.array}'; there are: {known}")
     array = program.array(access.array)
-    if access.map.get_tuple_name(isl.dim_type.out) != array.name:
-        raise ProgramError(f"{label}: the access to '{array.name}' maps to {access.map.range().get_space()}")
+    target = access.map.get_tuple_name(isl.dim_type.out) if access.map.has_tuple_name(isl.dim_type.out) else ""
+    if target != array.name:
+        raise ProgramError(f"{label}: the access to '{array.name}' maps to '{target}'")
     if access.map.dim(isl.dim_type.out) != len(array.shape):
         count = access.map.dim(isl.dim_type.out)
         raise ProgramError(f"{label}: '{array.name}' has {len(array.shape)} dimensions and is accessed with {count}")

@@ -1,0 +1,179 @@
+"""Typed expressions in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compiler.frontend import kernel
+from compiler.frontend.kernel import (
+    Typed,
+    absolute,
+    absolute_difference,
+    cast,
+    clamp,
+    constant,
+    iterator,
+    lookup,
+    mad,
+    maximum,
+    minimum,
+    mul_mid,
+    select,
+    weighted_sum,
+)
+from compiler.ir.evaluate import evaluate
+from compiler.ir.expr import Apply, Cast, Const, Lookup, Read
+from compiler.ir.expr import Iterator as IteratorNode
+from compiler.ir.program import Table
+from compiler.ir.types import BIT, INT16, UINT16, Fixed, Int, ProgramError
+from hw.ops import OPERATIONS
+
+A, B, C = (Typed(Read(index, UINT16)) for index in range(3))
+S = Typed(Read(3, INT16))
+P, Q = (Typed(Read(index, BIT)) for index in (4, 5))
+
+
+def u16(value: int) -> Const:
+    return Const(value, UINT16)
+
+
+@pytest.mark.parametrize(
+    ("made", "op", "args"),
+    [
+        (lambda: A + B, "add", (A.expr, B.expr)),
+        (lambda: A + 3, "add", (A.expr, u16(3))),
+        (lambda: 3 + A, "add", (u16(3), A.expr)),
+        (lambda: A - B, "sub", (A.expr, B.expr)),
+        (lambda: 9 - A, "sub", (u16(9), A.expr)),
+        (lambda: A * 3, "mul", (A.expr, u16(3))),
+        (lambda: 3 * A, "mul", (u16(3), A.expr)),
+        (lambda: A << 2, "shl", (A.expr, u16(2))),
+        (lambda: 1 << A, "shl", (u16(1), A.expr)),
+        (lambda: A >> 8, "shr", (A.expr, u16(8))),
+        (lambda: 256 >> A, "shr", (u16(256), A.expr)),
+        (lambda: A // 4, "shr", (A.expr, u16(2))),
+        (lambda: A % 4, "and", (A.expr, u16(3))),
+        (lambda: A & B, "and", (A.expr, B.expr)),
+        (lambda: A | 1, "or", (A.expr, u16(1))),
+        (lambda: 1 ^ A, "xor", (A.expr, u16(1))),
+        (lambda: ~A, "xor", (A.expr, u16(65535))),
+        (lambda: ~S, "xor", (S.expr, Const(-1, INT16))),
+        (lambda: -S, "sub", (Const(0, INT16), S.expr)),
+        (lambda: minimum(A, 7), "min", (A.expr, u16(7))),
+        (lambda: maximum(7, A), "max", (u16(7), A.expr)),
+        (lambda: absolute(S), "abs", (S.expr,)),
+        (lambda: absolute_difference(A, B), "absd", (A.expr, B.expr)),
+        (lambda: mul_mid(A, B), "mul_mid", (A.expr, B.expr)),
+        (lambda: mad(A, 5, B), "mad", (A.expr, u16(5), B.expr)),
+        (lambda: select(P, A, 0), "select", (P.expr, A.expr, u16(0))),
+        (lambda: clamp(A, 1, 9), "min", ((maximum(A, 1)).expr, u16(9))),
+    ],
+)
+def test_words_make_word_operations(made: Callable[[], Typed], op: str, args: tuple[Any, ...]) -> None:
+    node = made().expr
+    assert node == Apply(op, args, args[-1].type)
+
+
+@pytest.mark.parametrize(
+    ("made", "op"),
+    [
+        (lambda: A == 3, "eq"),
+        (lambda: A != 3, "ne"),
+        (lambda: A < 3, "lt"),
+        (lambda: A <= 3, "le"),
+        (lambda: A > 3, "gt"),
+        (lambda: A >= 3, "ge"),
+    ],
+)
+def test_comparisons_make_bits(made: Callable[[], Typed], op: str) -> None:
+    assert made().expr == Apply(op, (A.expr, u16(3)), BIT)
+
+
+def test_an_integer_on_the_left_of_a_comparison_turns_it_around() -> None:
+    assert (3 < A).expr == Apply("gt", (A.expr, u16(3)), BIT)
+
+
+@pytest.mark.parametrize(
+    ("function", "meaning"),
+    [
+        (lambda p, q: p & q, lambda p, q: p and q),
+        (lambda p, q: p | q, lambda p, q: p or q),
+        (lambda p, q: p ^ q, lambda p, q: p != q),
+        (lambda p, q: p == q, lambda p, q: p == q),
+        (lambda p, q: p != q, lambda p, q: p != q),
+        (lambda p, q: ~p, lambda p, q: not p),
+        (lambda p, q: select(p, q, 1), lambda p, q: q if p else 1),
+        (lambda p, q: select(p, 0, q), lambda p, q: 0 if p else q),
+        (lambda p, q: p & 1 | q & False, lambda p, q: p),
+    ],
+)
+def test_logic_on_bits_is_a_truth_table(function: Callable[..., Typed], meaning: Callable[..., Any]) -> None:
+    import numpy as np
+
+    node = function(P, Q).expr
+    assert isinstance(node, Apply) and node.op == "lut3" and node.type == BIT
+    p, q = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+    result = evaluate(node, lambda index: p if index == 4 else q, {}, {})
+    assert result.tolist() == [int(bool(meaning(*row))) for row in zip(p, q, strict=True)]
+
+
+def test_every_operation_can_be_imported_by_its_name() -> None:
+    for name in OPERATIONS:
+        assert callable(getattr(kernel, name))
+    with pytest.raises(AttributeError, match=r"module 'compiler\.frontend\.kernel' has no attribute 'divide'"):
+        kernel.divide  # noqa: B018
+
+
+def test_leaves() -> None:
+    table = Table("curve", (1, 2), INT16)
+    assert lookup(table, A).expr == Lookup("curve", A.expr, INT16)
+    assert iterator("x", UINT16).expr == IteratorNode("x", UINT16)
+    assert constant(INT16, -5).expr == Const(-5, INT16)
+    assert cast(INT16, A).expr == Cast(A.expr, INT16)
+    assert cast(UINT16, A) is A
+
+
+def test_a_weighted_sum_is_a_chain_without_needless_terms() -> None:
+    assert weighted_sum([2, 0, 1], [A, B, C]).expr == ((A * 2) + C).expr
+    with pytest.raises(ValueError, match="zip"):
+        weighted_sum([1, 2], [A])
+
+
+CASES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: A + S, "operation 'add' mixes uint16 and int16; cast one of them"),
+    (lambda: S + A, "operation 'add' mixes int16 and uint16; cast one of them"),
+    (lambda: select(P, A, S), "operation 'select' mixes uint16 and int16; cast one of them"),
+    (lambda: A * 65536, "constant 65536 does not fit uint16 (0..65535)"),
+    (lambda: A + -1, "constant -1 does not fit uint16 (0..65535)"),
+    (lambda: S * 40000, "constant 40000 does not fit int16 (-32768..32767)"),
+    (lambda: A + 0.5, "operation 'add' takes typed values and integers, not 0.5"),
+    (lambda: A + P, "operation 'add' takes a word and is given a value of type bit"),
+    (lambda: select(A, A, A), "operation 'select' takes a bit and is given a value of type uint16"),
+    (lambda: P & A, "operation 'lut3' takes a bit and is given a value of type uint16"),
+    (lambda: mad(A, B), "operation 'mad' takes 3 operands, not 2"),
+    (lambda: mul_mid(A, B, C), "operation 'mul_mid' takes 2 operands, not 3"),
+    (lambda: minimum(1, 2), "operation 'min' needs a typed operand; constant(type, value) makes one"),
+    (lambda: A // 3, "'//' takes a constant positive power of two, not 3"),
+    (lambda: A % B, "'%' takes a constant positive power of two, not Typed(Read(index=1, type=Int(width=16, signed=False)))"),
+    (lambda: A if A < B else B, "a value of the program is not known in Python; use select(condition, a, b)"),
+    (lambda: cast(INT16, 5), "'cast' takes a typed value, not 5; constant(type, value) makes one"),  # type: ignore[arg-type]
+    (lambda: cast(Fixed(16, 8), A), "fixed16.8: only integer operations are supported"),
+    (lambda: Typed(Read(0, Fixed(16, 8))) + 1, "fixed16.8: only integer operations are supported"),
+    (
+        lambda: Typed(Read(0, Fixed(16, 8))) + Typed(Read(0, Fixed(16, 8))),
+        "operation 'add' on fixed16.8: only integer operations are supported",
+    ),
+    (lambda: constant(Int(3), 4), "constant 4 does not fit int3 (-4..3)"),
+    (lambda: weighted_sum([0, 0], [A, B]), "a weighted sum needs at least one weight that is not zero"),
+    (lambda: kernel.apply("power", A, 2), f"there is no operation 'power'; there are: {', '.join(sorted(OPERATIONS))}"),
+]
+
+
+@pytest.mark.parametrize(("made", "message"), CASES, ids=[message for _, message in CASES])
+def test_mistakes_are_one_clear_error(made: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ProgramError) as error:
+        made()
+    assert str(error.value) == message
