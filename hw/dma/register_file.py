@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from amaranth.hdl import Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
@@ -21,7 +22,9 @@ def register_layout(register: Register) -> Shape | data.FlexibleLayout:
     """A register's fields as a 32-bit layout; a plain word if it has none."""
     if not register.fields:
         return Shape(WORD_BITS)
-    fields = {field.name: data.Field(field.width, field.low) for field in register.fields}
+    fields: dict[int | str, data.Field] = {
+        field.name: data.Field(field.width, field.low) for field in register.fields
+    }
     return data.FlexibleLayout(WORD_BITS, fields)
 
 
@@ -41,8 +44,7 @@ class RegisterFile(wiring.Component):
         ports = {"bus": In(Axi4LiteSignature(address_width=registers.address_width))}
         for register in registers.registers:
             if register.access != "constant":
-                flow = In if register.access == "read" else Out
-                ports[register.name.lower()] = flow(register_layout(register))
+                ports[register.name.lower()] = _member(register)
         for window in registers.windows:
             ports[f"{window.name.lower()}_index"] = In(range(_depth(window)))
             ports[f"{window.name.lower()}_data"] = Out(WORD_BITS)
@@ -154,6 +156,16 @@ class RegisterFile(wiring.Component):
         ]
         with m.If(self._inside(window, read_address)):
             m.d.comb += [found.eq(reader.data), known.eq(1)]
+
+
+def _member(register: Register) -> wiring.Member:
+    layout = register_layout(register)
+    if register.access == "read":
+        return In(layout)
+    init: Any = register.reset
+    if register.fields:
+        init = {field.name: field.extract(register.reset) for field in register.fields}
+    return Out(layout, init=init)  # pyright: ignore[reportCallIssue] (missing in the stubs)
 
 
 def _depth(window: Window) -> int:

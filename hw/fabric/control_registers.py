@@ -8,7 +8,7 @@ from hw.dma.registers import Field, Register, RegisterMap, Window
 from hw.fabric.spec import FabricSpec
 from hw.fabric.status import Phase, RunError, Waiting
 
-__all__ = ["BANK_REGISTERS", "IDENTITY", "VERSION", "control_registers"]
+__all__ = ["BANK_REGISTERS", "COLUMN_BITS", "IDENTITY", "NO_BANK", "VERSION", "control_registers"]
 
 IDENTITY = 0x534C5543
 """ASCII "SLUC": what register ID reads."""
@@ -16,7 +16,10 @@ IDENTITY = 0x534C5543
 VERSION = 0x0001_0000
 """Major number in the upper, minor number in the lower half."""
 
-NO_BANK = 0x3FF
+COLUMN_BITS = 10
+"""Bits of a column's number in DETAIL and DMA."""
+
+NO_BANK = (1 << COLUMN_BITS) - 1
 """DETAIL.bank and DMA.*_bank when no bank is concerned."""
 
 BANK_REGISTERS = (
@@ -48,14 +51,14 @@ _STATUS = (
 _DETAIL = (
     Field("phase", 0, 4, "what the controller does; after an error, what it did", Phase),
     Field("waiting", 4, 4, "what it waits for", Waiting),
-    Field("bank", 8, 10, "column of the bank that is waited for or at fault, 1023 if none"),
+    Field("bank", 8, COLUMN_BITS, "column of the bank that is waited for or at fault, 1023 if none"),
 )
 
 _DMA = (
-    Field("read_bank", 0, 10, "column of the bank being filled; 1023 is none or the configuration"),
+    Field("read_bank", 0, COLUMN_BITS, "column of the bank being filled; 1023 is none or the configuration"),
     Field("read_busy", 10, 1, "the read engine has a job"),
     Field("read_outstanding", 12, 4, "read bursts without their last beat"),
-    Field("write_bank", 16, 10, "column of the bank being drained; 1023 is none"),
+    Field("write_bank", 16, COLUMN_BITS, "column of the bank being drained; 1023 is none"),
     Field("write_busy", 26, 1, "the write engine has a job"),
     Field("write_outstanding", 28, 4, "write bursts without their response"),
 )

@@ -21,7 +21,7 @@ class RunPlanError(SluiceError):
     """A run that the array at hand cannot carry out."""
 
 
-class RunFailure(SluiceError):  # noqa: N818 (the field's word for a run that ended with an error code)
+class RunFailure(SluiceError):
     """The hardware ended a run with an error code."""
 
 

@@ -29,11 +29,15 @@ class RunError(IntEnum):
     RUN_TOO_SHORT = 8
     """RUN_CYCLES ended before a bank had made all accesses of all tiles."""
     PARAMETER = 9
-    """PERIOD or RUN_CYCLES is zero."""
+    """PERIOD, TILES or RUN_CYCLES is zero, or has more bits than the register uses."""
     ARRAY_CONFLICT = 10
     """Two controllers of one memory tile or bank wanted the same port in the same cycle."""
     ABORTED = 11
     """The host wrote CONTROL.clear during a run."""
+    BANK_OVERRUN = 12
+    """A tile began before the bank had made all accesses of the tile before."""
+    NOT_CONFIGURED = 13
+    """No bank is switched on: the array has no configuration."""
 
 
 class Phase(IntEnum):

@@ -1,0 +1,225 @@
+"""Banks of the global buffer: double-buffered between the burst engines and the array.
+
+Memory fills or drains one half of a bank as a stream, in its own time, while the array reads or writes the other
+half on its static schedule. Seed 001, section 6.2.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.configuration import ConfigurationStore
+from hw.fabric.bank_config import BANK_NEST_FEATURE, bank_controller, bank_layout
+from hw.fabric.bus import BUS, BusReceiver
+from hw.fabric.spec import FabricError, FabricSpec
+from hw.memtile.affine import ControllerRegister
+from hw.memtile.controller import AffineController
+from hw.memtile.spec import AffineSpec
+
+__all__ = ["TILES_BITS", "Bank", "BankSignature", "HalfCounter", "line_bits"]
+
+TILES_BITS = 16
+"""Bits of a number of tiles."""
+
+HALVES = 2
+
+
+def line_bits(spec: FabricSpec) -> int:
+    """Bits of the address of a line (one word of the memory bus) in half a bank.
+
+    Raises `FabricError` if the bus or the halves have a size that cannot be built.
+    """
+    words, width = spec.glb.half_words, spec.glb.bus_width
+    lanes = width // spec.width
+    if width % spec.width or lanes & (lanes - 1) or lanes < 2:
+        raise FabricError(f"a bus of {width} bits does not hold 2, 4, 8... words of {spec.width} bits")
+    if words & (words - 1) or words < 2 * lanes:
+        raise FabricError(f"half a bank cannot have {words} words; it needs a power of two from {2 * lanes} on")
+    return (words // lanes - 1).bit_length()
+
+
+class BankSignature(wiring.Signature):
+    """The ports of a `Bank`."""
+
+    def __init__(self, spec: FabricSpec):
+        lines = line_bits(spec)
+        super().__init__({
+            "id": In(16),
+            **{f"i_cfg_{name}": In(width) for name, width in BUS.items()},
+            "en": In(1),
+            "flush": In(1),
+            "begin": In(1),
+            "i_word": In(spec.width),
+            "o_word": Out(spec.width),
+            "finish": Out(1),
+            "unfinished": Out(1),
+            "overrun": Out(1),
+            "stored": Out(1),
+            "fill": In(1),
+            "fill_half": In(1),
+            "fill_line": In(lines),
+            "fill_data": In(spec.glb.bus_width),
+            "drain": In(1),
+            "drain_half": In(1),
+            "drain_line": In(lines),
+            "drain_data": Out(spec.glb.bus_width),
+            "enable": Out(1),
+            "output": Out(1),
+            "first": Out(bank_controller(spec.glb).time_width),
+        })
+
+
+class Bank(wiring.Component):
+    """One bank: block RAM of two halves, and the controller of the array side.
+
+    Array side, in cycles in which `en` is 1:
+
+    * `begin`: a tile's first access is in the next such cycle (or, with `flush`, in the first one). The half
+      changes from tile to tile; `flush` goes back to half 0 and forgets a tile that was begun.
+    * An input bank: an access in cycle c puts its word on `o_word` in c + 1, where it stays.
+    * An output bank: an access in cycle c stores `i_word` of cycle c.
+    * `finish` (1): this cycle has a tile's last access. `unfinished` (1): a tile has accesses left. `overrun`: in this
+      cycle a tile begins though the one before has accesses left. `stored`: an output bank has an access.
+
+    Memory side: `fill` writes `fill_data` to line `fill_line` of the half `fill_half`; `drain` reads line
+    `drain_line` of half `drain_half`, on `drain_data` from the next cycle until the next `drain`. Lines are as wide as
+    the memory bus, word address 0 in the low bits.
+
+    Configuration: `id` and `i_cfg_*` as for a tile (`hw.fabric.bus`); `enable`, `output`, `first` are its registers
+    (`hw.fabric.bank_config`). The controller's own register for the first cycle has no effect: tiles begin with
+    `begin`.
+    """
+
+    def __init__(self, spec: FabricSpec):
+        self.spec = spec
+        super().__init__(BankSignature(spec))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.receiver = receiver = BusReceiver()
+        m.submodules.store = store = ConfigurationStore(bank_layout(self.spec))
+        receiver.connect(m, self)
+        receiver.serve(m, store)
+        for name in ("enable", "output", "first"):
+            m.d.comb += getattr(self, name).eq(store.value(name))
+        address = self._controller(m, receiver)
+        access, half = self._tiles(m, store.value("words"))
+        self._memory(m, access, half, address)
+        return m
+
+    def _controller(self, m: Module, receiver: BusReceiver) -> Value:
+        """The controller restarts with every tile; the result is the word address of its event."""
+        controller = AffineController(bank_controller(self.spec.glb))
+        m.submodules.controller = ResetInserter(receiver.clear)(controller)
+        offset = receiver.cfg_register == ControllerRegister.TIME + AffineSpec.OFFSET_ENTRY
+        m.d.comb += [
+            controller.cfg_valid.eq(receiver.cfg_valid & (receiver.cfg_feature == BANK_NEST_FEATURE)),
+            controller.cfg_register.eq(receiver.cfg_register),
+            controller.cfg_data.eq(Mux(offset, 0, receiver.cfg_data)),
+            controller.en.eq(self.en),
+            controller.flush.eq(self.begin),
+        ]
+        self._fire = controller.fire
+        return controller.addresses[0]
+
+    def _tiles(self, m: Module, words: Value) -> tuple[Signal, Signal]:
+        """Count the accesses of a tile; the results are whether there is one in this cycle, and in which half."""
+        left = Signal(len(words) + 1)  # accesses after the next one, -1 if there is no next one
+        access, half = Signal(), Signal()
+        m.d.comb += [
+            access.eq(self.en & self._fire & self.unfinished),
+            self.finish.eq(access & (left == 0)),
+            self.overrun.eq(self.begin & ~self.flush & self.unfinished & ~self.finish),
+            self.stored.eq(access & self.output),
+        ]
+        with m.If(access):
+            m.d.sync += left.eq(left - 1)
+        with m.If(self.finish):
+            m.d.sync += [half.eq(~half), self.unfinished.eq(0)]
+        with m.If(self.flush):
+            m.d.sync += [half.eq(0), self.unfinished.eq(0)]
+        with m.If(self.begin):
+            m.d.sync += [left.eq(words - 1), self.unfinished.eq(self.enable)]
+        return access, half
+
+    def _memory(self, m: Module, access: Value, half: Value, address: Value) -> None:
+        depth = HALVES << len(self.fill_line)
+        m.submodules.memory = memory = Memory(shape=self.spec.glb.bus_width, depth=depth, init=[])
+        write, read = memory.write_port(granularity=self.spec.width), memory.read_port()
+        lanes = len(write.en)
+        lane_bits = (lanes - 1).bit_length()
+        lane, line = address[:lane_bits], Cat(address[lane_bits:], half)
+        with m.If(self.output):
+            m.d.comb += [
+                write.addr.eq(line),
+                write.data.eq(self.i_word.replicate(lanes)),
+                write.en.eq(access << lane),
+                read.addr.eq(Cat(self.drain_line, self.drain_half)),
+                read.en.eq(self.drain),
+            ]
+        with m.Else():
+            m.d.comb += [
+                write.addr.eq(Cat(self.fill_line, self.fill_half)),
+                write.data.eq(self.fill_data),
+                write.en.eq(self.fill.replicate(lanes)),
+                read.addr.eq(line),
+                read.en.eq(access),
+            ]
+        selected = Signal(lane_bits)
+        with m.If(access):
+            m.d.sync += selected.eq(lane)
+        m.d.comb += self.drain_data.eq(read.data)
+        m.d.comb += self.o_word.eq(read.data.word_select(selected, self.spec.width))
+
+
+class HalfCounter(wiring.Component):
+    """Who may use how many halves of a bank: memory and the array hand them to each other.
+
+    `prepare` starts a run of `tiles` tiles: an input bank's halves belong to memory, those of a bank with `output`
+    to the array. Array: `ready` if it has a half for the next tile; `start` takes that, `finish` gives it back.
+    Memory: `wanted` if it has a half and tiles to transfer; `claim` takes it, `release` gives it to the array;
+    `half` is the one it claimed last, or claims next if there is none. `complete`: all tiles are transferred.
+    """
+
+    def __init__(self) -> None:
+        pulses = ("prepare", "start", "finish", "claim", "release")
+        super().__init__({
+            "enable": In(1),
+            "output": In(1),
+            "tiles": In(TILES_BITS),
+            **{name: In(1) for name in pulses},
+            "ready": Out(1),
+            "wanted": Out(1),
+            "half": Out(1),
+            "complete": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        array, memory = Signal(2), Signal(2)
+        jobs, transferring = Signal(TILES_BITS), Signal()
+        m.d.sync += [
+            array.eq(array + self.release - self.start),
+            memory.eq(memory + self.finish - self.claim),
+            jobs.eq(jobs - self.claim),
+            self.half.eq(self.half ^ self.release),
+        ]
+        with m.If(self.claim | self.release):
+            m.d.sync += transferring.eq(self.claim)
+        with m.If(self.prepare):
+            m.d.sync += [
+                array.eq(Mux(self.output, HALVES, 0)),
+                memory.eq(Mux(self.output, 0, HALVES)),
+                jobs.eq(Mux(self.enable, self.tiles, 0)),
+                self.half.eq(0),
+                transferring.eq(0),
+            ]
+        m.d.comb += [
+            self.ready.eq(array != 0),
+            self.wanted.eq((memory != 0) & (jobs != 0)),
+            self.complete.eq((jobs == 0) & ~transferring),
+        ]
+        return m

@@ -1,0 +1,66 @@
+"""The complete system: array, global buffer, burst engines and control registers, and its Verilog."""
+
+from __future__ import annotations
+
+from amaranth.back import verilog
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import connect, flipped
+
+from hw.dma.axi import connect_flat
+from hw.dma.spec import DmaSpec
+from hw.fabric.array import ARRAY_MODULE, emit_array
+from hw.fabric.bank import Bank, BankSignature
+from hw.fabric.emitted import Emitted
+from hw.fabric.host import ArraySignature, CgraHost, host_ports
+from hw.fabric.spec import FabricSpec
+
+__all__ = ["SYSTEM_MODULE", "CgraSystem", "emit_system"]
+
+SYSTEM_MODULE = "cgra_system"
+BANK_MODULE = "cgra_bank"
+
+
+class CgraSystem(wiring.Component):
+    """An array with everything it needs; its bank and the array are modules of their own (`emit_system`).
+
+    Ports: `m_axi` (AXI4 manager, 64-bit data, 32-bit addresses), `s_axil` (AXI4-Lite subordinate, registers of
+    `hw.fabric.control_registers`), `irq` (high while a run has ended and the host has not cleared that).
+    """
+
+    def __init__(self, spec: FabricSpec, dma: DmaSpec | None = None):
+        self.spec = spec
+        self.dma = dma
+        super().__init__(host_ports(spec))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.host = host = CgraHost(self.spec, self.dma, _emitted_bank)
+        m.submodules.array = array = Emitted(ARRAY_MODULE, ArraySignature(self.spec).flip())
+        connect(m, flipped(self.s_axil), host.s_axil)
+        connect(m, host.m_axi, flipped(self.m_axi))
+        m.d.comb += self.irq.eq(host.irq)
+        connect(m, host.array, array)
+        return m
+
+
+def _emitted_bank(spec: FabricSpec) -> Emitted:
+    return Emitted(BANK_MODULE, BankSignature(spec))
+
+
+def emit_system(spec: FabricSpec, dma: DmaSpec | None = None) -> dict[str, str]:
+    """Verilog files, by name, of a system whose top module is `cgra_system`.
+
+    Its ports have the usual flat names: ``clk``, ``rst`` (synchronous, active high), ``irq``, ``m_axi_awaddr`` and so
+    on (AXI4), ``s_axil_awaddr`` and so on (AXI4-Lite).
+    """
+    m = Module()
+    m.submodules.system = system = CgraSystem(spec, dma)
+    ports = [
+        *connect_flat(m, system.m_axi, "m_axi", manager=True),
+        *connect_flat(m, system.s_axil, "s_axil", manager=False),
+        system.irq,
+    ]
+    top = verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)
+    bank = verilog.convert(Bank(spec), BANK_MODULE, emit_src=False)
+    return {f"{SYSTEM_MODULE}.v": top, f"{BANK_MODULE}.v": bank, **emit_array(spec)}
