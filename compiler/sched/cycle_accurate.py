@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import gcd, lcm
 
 import islpy as isl
@@ -64,12 +65,17 @@ class StatementSchedule:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Schedules of all statements of one staged program. Tile t starts ``t * period`` cycles after tile 0."""
+    """Schedules of all statements of one staged program. Tile t starts ``t * period`` cycles after tile 0.
+
+    `interval` is the initiation interval of the busiest loop, `alignment` what loop lengths were rounded up to.
+    """
 
     staged: StagedProgram
     dependences: tuple[Dependence, ...]
     statements: dict[str, StatementSchedule]
     period: int
+    alignment: int = 1
+    interval: int = 1
 
     @cached_property
     def lower_bound(self) -> int:
@@ -132,7 +138,7 @@ class _Levels:
         graph.add_nodes_from(self.level.values())
         for statement, iterators in self.nests.items():
             inner = [self.level[statement, i] for i in iterators]
-            graph.add_edges_from(zip(inner, inner[1:], strict=False))
+            graph.add_edges_from(pairwise(inner))
         return graph
 
     def join(self, producer: Loop, consumer: Loop, slope: Fraction) -> bool:
@@ -161,26 +167,29 @@ class _Levels:
             for loop in loops:
                 self.rate[loop] = self.rate[loop] * scale / common
 
-    def weights(self, trips: Mapping[Loop, int]) -> dict[int, int]:
+    def weights(self, trips: Mapping[Loop, int], alignment: int, interval: int) -> dict[int, int]:
         """Cycles between two steps of each level: the length of the longest level directly inside it."""
         graph = self.order()
         weight: dict[int, int] = {}
         for level in reversed(list(nx.topological_sort(graph))):
-            inner = [weight[k] * self._length(k, trips) for k in graph.successors(level)]
-            weight[level] = max(inner, default=1)
+            inner = [weight[k] * self.length(k, trips, alignment) for k in graph.successors(level)]
+            weight[level] = max(inner, default=interval)
         return weight
 
-    def _length(self, level: int, trips: Mapping[Loop, int]) -> int:
-        return max(int(self.rate[loop]) * trips[loop] for loop in self.members(level))
+    def length(self, level: int, trips: Mapping[Loop, int], alignment: int) -> int:
+        """Steps of a level: those of its busiest loop, rounded up to a multiple of `alignment`."""
+        busiest = max(int(self.rate[loop]) * trips[loop] for loop in self.members(level))
+        return -(-busiest // alignment) * alignment
 
 
-def schedule_program(staged: StagedProgram, fusion_level: int | None = None) -> Schedule:
-    """Schedule `staged` with initiation interval one.
+def schedule_program(staged: StagedProgram, fusion_level: int | None = None, alignment: int = 1,
+                     interval: int = 1) -> Schedule:
+    """Schedule `staged`, one instance of the busiest loop every `interval` cycles.
 
     `fusion_level` is the number of loops inside the tile loops that producers and consumers share step by step:
     None (default) means all of them, 1 lets a consumer start only at whole iterations of the outermost loop,
-    0 after the producer has finished. Raises `DependenceError` for recurrences, `FusionError` for a level that
-    no statement has.
+    0 after the producer has finished. `alignment` rounds the lengths of loops up, for memories that cannot follow
+    them otherwise. Raises `DependenceError` for recurrences, `FusionError` for a level that no statement has.
     """
     dependences = flow(staged.program)
     order = topological_order(staged.program, dependences)
@@ -190,10 +199,20 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None) -> 
     if fusion_level is not None and not 0 <= fusion_level <= deepest:
         raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
     levels = _align(staged, nests, order, dependences)
-    entries = _strides(levels, statements, nests)
+    trips = {(s, n): _trips(statements[s])[n] for s, nest in nests.items() for n in nest}
+    weights = levels.weights(trips, alignment, interval)
+    entries = _strides(levels, weights, statements, nests)
     entries = _offsets(staged, entries, order, dependences, fusion_level)
-    period = max(entry.span for entry in entries.values())
-    return Schedule(staged, dependences, entries, period)
+    return Schedule(staged, dependences, entries, _period(levels, weights, trips, entries, alignment), alignment, interval)
+
+
+def _period(levels: _Levels, weights: Mapping[int, int], trips: Mapping[Loop, int],
+            entries: Mapping[str, StatementSchedule], alignment: int) -> int:
+    """Cycles from tile to tile: nothing is busy for longer in one tile."""
+    if alignment == 1:
+        return max(entry.span for entry in entries.values())
+    outermost = {levels.level[name, nest[0]] for name, nest in levels.nests.items() if nest}
+    return max((weights[k] * levels.length(k, trips, alignment) for k in outermost), default=alignment)
 
 
 def _align(staged: StagedProgram, nests: Mapping[str, tuple[str, ...]], order: list[str],
@@ -233,16 +252,14 @@ def _trips(statement: Statement) -> dict[str, int]:
     return {name: high - low + 1 for name, (low, high) in box.items()}
 
 
-def _strides(levels: _Levels, statements: Mapping[str, Statement],
+def _strides(levels: _Levels, weights: Mapping[int, int], statements: Mapping[str, Statement],
              nests: Mapping[str, tuple[str, ...]]) -> dict[str, StatementSchedule]:
-    trips = {(s, n): _trips(statements[s])[n] for s, nest in nests.items() for n in nest}
-    weights = levels.weights(trips)
     entries = {}
     for name, nest in nests.items():
         box = statements[name].box() or {}
         strides = {n: int(levels.rate[name, n]) * weights[levels.level[name, n]] for n in nest}
         low = {n: box[n][0] for n in nest}
-        entries[name] = StatementSchedule(name, strides, low, {n: trips[name, n] for n in nest}, 0)
+        entries[name] = StatementSchedule(name, strides, low, {n: _trips(statements[name])[n] for n in nest}, 0)
     return entries
 
 

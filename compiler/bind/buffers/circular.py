@@ -80,9 +80,9 @@ def block_lifetimes(traffic: BufferTraffic, read: ReadTraffic, fetch: int) -> Li
 
 def _uses(read: ReadTraffic, fetch: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
     """First and last cycle in which each block is used."""
-    block = read.address // fetch
+    block, time = read.address[read.real] // fetch, read.time[read.real]
     first = np.full(blocks, 1 << 60)
     last = np.full(blocks, NEVER)
-    np.minimum.at(first, block, read.time)
-    np.maximum.at(last, block, read.time)
+    np.minimum.at(first, block, time)
+    np.maximum.at(last, block, time)
     return np.where(last > NEVER, first, NEVER), last

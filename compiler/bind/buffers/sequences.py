@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import lcm
 
 import islpy as isl
 import numpy as np
@@ -29,12 +30,10 @@ class WriteTraffic:
     time_offset: int
     address: tuple[int, ...]
 
-    def words(self, limit: int) -> tuple[np.ndarray, np.ndarray]:
-        """Cycles and word addresses of the first `limit` writes at least, in order."""
+    def words(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cycles and word addresses of all writes, in order."""
         time, address = np.array([self.time_offset]), np.array([0])
         for count, cycles, words in zip(self.ranges, self.time, self.address, strict=True):
-            if len(time) >= limit:
-                break
             steps = np.arange(count)[:, None]
             time, address = (steps * cycles + time).ravel(), (steps * words + address).ravel()
         return time, address
@@ -42,11 +41,15 @@ class WriteTraffic:
 
 @dataclass(frozen=True)
 class ReadTraffic:
-    """Cycles and word addresses of one reader in one tile, in order."""
+    """Cycles and word addresses of one reader in one tile, in order.
+
+    Where `real` is false nobody uses the word: such reads only round a loop up, so that the nest stays regular.
+    """
 
     name: str
     time: np.ndarray
     address: np.ndarray
+    real: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,10 @@ class BufferTraffic:
     @cached_property
     def writes(self) -> tuple[np.ndarray, np.ndarray]:
         """Cycles and word addresses of the writes that are enumerated."""
-        return self.write.words(SAMPLE if self.homogeneous else 1 << 62)
+        if self.homogeneous:
+            count = len(self.reads[0].time)
+            return np.arange(count) * self.write.time[0] + self.write.time_offset, np.arange(count)
+        return self.write.words()
 
 
 SAMPLE = 8192
@@ -80,9 +86,9 @@ def delay_traffic(name: str, start: int, length: int, distances: Mapping[str, in
     inner = min(4096, -(-length // 4) * 4)
     ranges = (inner, -(-length // inner))
     longest = max(distances.values())
-    sample = min(ranges[0] * ranges[1], max(SAMPLE, 4 * longest))
-    time = np.arange(sample) + start
-    reads = tuple(ReadTraffic(key, time + distance, np.arange(sample)) for key, distance in distances.items())
+    sample = max(SAMPLE, 4 * longest)
+    time, every = np.arange(sample) + start, np.ones(sample, dtype=bool)
+    reads = tuple(ReadTraffic(key, time + distance, np.arange(sample), every) for key, distance in distances.items())
     write = WriteTraffic(ranges, (1, inner), start, (1, inner))
     return BufferTraffic(name, write, reads, 0, 1, 0, homogeneous=True)
 
@@ -106,16 +112,43 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, write: WriteT
     statement = schedule.staged.program.statement(reader.statement)
     depth = schedule.staged.tile_depth
     box = statement.box() or {}
-    first_tile = [np.array(box[n][0]) for n in statement.iterators[:depth]]
     inner = statement.iterators[depth:]
-    grid = np.meshgrid(*[np.arange(box[n][0], box[n][1] + 1) for n in inner], indexing="ij") if inner else []
-    coordinates = [*(np.broadcast_to(t, grid[0].shape) for t in first_tile), *grid] if grid else first_tile
+    trips = _padded_trips(schedule, reader)
+    grid = np.meshgrid(*[box[n][0] + np.arange(trips[n]) for n in inner], indexing="ij")
+    shape = grid[0].shape if grid else ()
+    coordinates = [*(np.full(shape, box[n][0]) for n in statement.iterators[:depth]), *grid]
     source = _evaluate_relation(reader.dependence.relation, coordinates)[depth:]
-    address = sum((index - low) * stride for index, low, stride in
-                  zip(source, producer.low.values(), write.address[::-1], strict=True))
+    address = sum(((index - low) * stride for index, low, stride in
+                   zip(source, producer.low.values(), write.address[::-1], strict=False)), np.zeros(shape, np.int64))
     entry = reader.schedule
-    time = entry.offset + sum((g - entry.low[n]) * entry.strides[n] for g, n in zip(grid, inner, strict=True))
-    return ReadTraffic(f"{reader.statement}.{reader.read}", np.ravel(time), np.broadcast_to(address, np.shape(time)).ravel())
+    time = sum(((g - entry.low[n]) * entry.strides[n] for g, n in zip(grid, inner, strict=True)),
+               np.full(shape, entry.offset))
+    real = np.ones(shape, dtype=bool)
+    for g, n in zip(grid, inner, strict=True):
+        real &= g <= box[n][1]
+    return ReadTraffic(f"{reader.statement}.{reader.read}", time.ravel(), address.ravel(), real.ravel())
+
+
+def _padded_trips(schedule: Schedule, reader: ReadPort) -> dict[str, int]:
+    """Trip counts of the reader's loops, rounded up to the divisors in its access where the schedule leaves room."""
+    trips = dict(reader.schedule.trips)
+    statement = schedule.staged.program.statement(reader.statement)
+    divisor = _common_divisor(reader.dependence.relation)
+    if divisor > 1 and schedule.alignment % divisor == 0:
+        for name in statement.iterators[schedule.staged.tile_depth:]:
+            trips[name] = -(-trips[name] // divisor) * divisor
+    return trips
+
+
+def _common_divisor(relation: isl.Map) -> int:
+    """Least common multiple of the divisors of all floors in a relation."""
+    found = 1
+    for _, function in pieces(relation):
+        for k in range(function.dim(isl.dim_type.out)):
+            part = function.get_aff(k)
+            for d in range(part.dim(isl.dim_type.div)):
+                found = lcm(found, part.get_div(d).get_denominator_val().to_python())
+    return found
 
 
 def _evaluate_relation(relation: isl.Map, coordinates: list[np.ndarray]) -> list[np.ndarray]:

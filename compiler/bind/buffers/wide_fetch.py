@@ -27,6 +27,7 @@ up to 4 until the store finds a free port cycle, up to 5 for the fetch, 1 for th
 STORE_DELAYS = range(1, 9)
 FETCH_LEADS = range(2, 10)
 TILES_COMPARED = 3
+NEVER = -(1 << 60)
 
 
 class VectorizationError(SluiceError):
@@ -37,13 +38,15 @@ class VectorizationError(SluiceError):
 class FetchPlan:
     """Which blocks a reader fetches, in order, and where its words then are in the transpose buffer.
 
-    `block` and `first_use`, `last_use` are per fetch; `word` is the transpose-buffer address of every read,
-    counted without wrapping (fetch number * fetch width + place in the block).
+    `block`, `first_use`, `last_use` and `needed` are per fetch; `word` is the transpose-buffer address of every
+    read, counted without wrapping (fetch number * fetch width + place in the block). Where a row starts inside a
+    block, `first_use` is when a row that started with the block would have used it, so that it stays regular.
     """
 
     block: np.ndarray
     first_use: np.ndarray
     last_use: np.ndarray
+    needed: np.ndarray
     word: np.ndarray
 
 
@@ -73,10 +76,19 @@ def fetch_plan(read: ReadTraffic, spec: MemTileSpec) -> FetchPlan:
     number = np.cumsum(starts) - 1
     holder = _holding_fetch(block, starts, number)
     fetches = np.flatnonzero(starts)
-    last = np.zeros(len(fetches), dtype=np.int64)
-    np.maximum.at(last, holder, read.time)
-    word = holder * spec.fetch_width + read.address % spec.fetch_width
-    return FetchPlan(block[fetches], read.time[fetches], last, word)
+    last = np.full(len(fetches), NEVER)
+    np.maximum.at(last, holder[read.real], read.time[read.real])
+    place = read.address % spec.fetch_width
+    first = read.time[fetches] - np.floor(place[fetches] * _cycles_per_word(read)).astype(np.int64)
+    return FetchPlan(block[fetches], first, last, last > NEVER, holder * spec.fetch_width + place)
+
+
+def _cycles_per_word(read: ReadTraffic) -> float:
+    """Cycles in which the reader's innermost moving loop passes one word; 0 if it does not move forward."""
+    moved = np.flatnonzero(read.address != read.address[0])
+    if not len(moved) or read.address[moved[0]] < read.address[0]:
+        return 0.0
+    return float(read.time[moved[0]] - read.time[0]) / float(read.address[moved[0]] - read.address[0])
 
 
 def _fetch_starts(block: np.ndarray, keep: int) -> np.ndarray:
@@ -120,6 +132,7 @@ class _Fetch:
     """Fetch events of one read over the compared tiles, without their lead."""
 
     block: np.ndarray
+    needed: np.ndarray
     first_use: np.ndarray
     previous_use: np.ndarray
 
@@ -167,12 +180,12 @@ def _fetches(buffer: PlacedBuffer, read: int, plan: FetchPlan, spec: MemTileSpec
     first = _over_tiles(plan.first_use + shift, traffic)
     last = _over_tiles(plan.last_use + shift, traffic)
     behind = spec.tb_words // spec.fetch_width
-    previous = np.full(len(first), -(1 << 60))
+    previous = np.full(len(first), NEVER)
     previous[behind:] = last[:-behind]
     tiles = min(traffic.tiles, TILES_COMPARED)
     step = traffic.tile_words // spec.fetch_width
     block = (np.arange(tiles)[:, None] * step + plan.block[None, :]).ravel()
-    return _Fetch(block, first, previous)
+    return _Fetch(block, np.tile(plan.needed, tiles), first, previous)
 
 
 def _schedule_port(buffers: Sequence[PlacedBuffer], stores: list[_Store], fetches: list[_Fetch],
@@ -195,15 +208,16 @@ def _schedule_port(buffers: Sequence[PlacedBuffer], stores: list[_Store], fetche
 
 def _legal_leads(fetch: _Fetch, stored: np.ndarray, region: int) -> list[int]:
     """Leads for which every block is stored before its fetch, not yet overwritten, and no slot is reused early."""
-    known = fetch.block < len(stored)
-    available = stored[fetch.block[known]]
-    after = fetch.block + region
-    overwritten = np.where(after < len(stored), stored[np.minimum(after, len(stored) - 1)], 1 << 60)
+    block, first_use = fetch.block[fetch.needed], fetch.first_use[fetch.needed]
+    known = block < len(stored)
+    available = stored[block[known]]
+    overwriter = block + region
+    overwritten = np.where(overwriter < len(stored), stored[np.minimum(overwriter, len(stored) - 1)], 1 << 60)
     legal = []
     for lead in FETCH_LEADS:
-        cycle = fetch.first_use - lead
-        if (np.all(cycle[known] > available) and np.all(cycle < overwritten)
-                and np.all(cycle + 1 >= fetch.previous_use)):
+        cycle = first_use - lead
+        in_time = np.all(cycle[known] > available) and np.all(cycle < overwritten)
+        if in_time and np.all(fetch.first_use - lead + 1 >= fetch.previous_use):
             legal.append(lead)
     return legal
 

@@ -22,9 +22,10 @@ __all__ = ["DelayPlan", "insert_delays", "pass_node", "plan_delays"]
 _PASS, _DETOUR, _LATENCY = 200, 40, 2
 """Cost of a PE that passes, of a detour of two hops, of a cycle of output latency."""
 _LONGEST_CHAIN = 64
-_LONGEST_DETOUR = 2
+_LONGEST_DETOUR = 4
 """Longest detour, in pairs of hops: a grid has no detour of an odd length."""
-_SOLVER = "limits/nodes = 500\nlimits/gap = 0.004\n"
+_SOLVER = "limits/nodes = 100\nlimits/gap = 0.01\n"
+"""Limits that do not depend on the speed of the machine, so that results repeat."""
 _IDENTITY = 0b10101010
 """Truth table of a LUT that gives its first input."""
 

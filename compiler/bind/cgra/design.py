@@ -108,7 +108,10 @@ class CgraDesign(Design):
     @property
     def choices(self) -> dict[str, str]:
         staged = self.schedule.staged
-        taken = {"tile loops": f"{staged.tile_depth} ({staged.tiles} tiles)", "period": f"{self.schedule.period} cycles"}
+        taken = {"tile loops": f"{staged.tile_depth} ({staged.tiles} tiles)",
+                 "period": f"{self.schedule.period} cycles",
+                 "initiation interval": str(self.schedule.interval),
+                 "alignment of loop lengths": str(self.schedule.alignment)}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 
     # Main memory.

@@ -24,12 +24,14 @@ __all__ = ["Physical", "implement"]
 _T = TypeVar("_T")
 
 _TRIES = 8
-_WORK = 800
+_WORK = 400
 """Tries beyond the first that closes, to pick the best of: this by units ** (4/3), the cost of one."""
-_USUAL_HOPS = (1, 1, 0, 1, 2)
+_USUAL_HOPS = (1, 0, 1, 0, 2)
 """Guesses of an edge's hops before placement, for one try after the other. A high one inserts more delays."""
 _SPREADS = (1.5, 2.0, 3.0)
 """Room for routes, for as many tries as were unroutable."""
+_HOPELESS = 3
+"""First tries that find the array too small for the delays, after which there is no other."""
 _REPAIRS, _STILL = 10, 3
 """Repairs in one try; after so many of them units stay where they are."""
 
@@ -67,8 +69,10 @@ def implement(netlist: Netlist, spec: FabricSpec, seed: int = 0) -> Physical:
             closed.append(_Try(netlist, spec, seed + attempt, _pick(_SPREADS, crowded)).close(attempt))
         except (ArrayTooSmall, DelayShortage, TimingLoop, Unroutable) as failure:
             failures.append(failure)
+        if len(failures) == _HOPELESS and all(isinstance(failure, ArrayTooSmall) for failure in failures):
+            break
     if not closed:
-        raise failures[0]
+        raise min(failures, key=_severity)
     best = min(closed, key=lambda p: (p.netlist.count(PeNode), p.retiming.latest, p.routes.wires))
     check(best, spec)
     return best
@@ -120,6 +124,11 @@ class _Try:
         self.netlist = insert_delays(self.netlist, plan)
         check_capacity(self.netlist, self.spec, self.netlist.count(PeNode) - self.original.count(PeNode))
         return True
+
+
+def _severity(failure: SluiceError) -> int:
+    """Orders failures: of arrays that are too small the one that came closest, before all others."""
+    return failure.needed[0] if isinstance(failure, ArrayTooSmall) else 1 << 32
 
 
 def _pick(values: tuple[_T, ...], index: int) -> _T:

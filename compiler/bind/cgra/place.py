@@ -73,7 +73,8 @@ def place(
 
     `fixed` units stay where they are told. `start` is a placement to refine: units that it does not know
     are put near what they connect to. A fresh placement takes a corner of the array with `spread` times as many
-    sites as units, to leave room for routes near the banks. Raises `ArrayTooSmall`, or `PlacementError` for an impossible `fixed`.
+    sites as units, to leave room for routes near the banks. Raises `ArrayTooSmall`, or `PlacementError` for an
+    impossible `fixed`.
     """
     check_capacity(netlist, spec)
     annealer = _Annealer(netlist, spec, Random(seed), dict(fixed or {}), start, spread)

@@ -118,7 +118,10 @@ def shortage(system: TimingSystem) -> dict[Edge, int]:
 
 def _result(system: TimingSystem, times: list[int], latest: int) -> Retiming:
     nodes = system.netlist.nodes
-    found: dict[Pin, int] = {pin: times[i] for pin, i in system.variables.items() if pin.port}
+    found: dict[Pin, int] = {}
+    for pin, index in system.variables.items():
+        node = nodes[pin.node]
+        found[Pin(pin.node, node.config.output) if isinstance(node, PeNode) else pin] = times[index]
     delays: dict[Pin, int] = {}
     for bound in system.bounds:
         edge = bound.cause

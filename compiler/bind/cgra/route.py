@@ -28,7 +28,7 @@ _HOP = 0.5
 """Price of a hop on the way to one sink; a wire of its own costs 1 and is shared by the net's sinks."""
 _PRESENT, _GROWTH, _PAST = 0.6, 1.6, 0.5
 """Price of contention: at first, its growth per round, and what each round with contention adds for good."""
-_MARGIN = 6
+_MARGIN = 4
 """Hops that a detour may be longer than asked, or than the direct way."""
 _LISTED = 6
 """Nets that a message names."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.application import build_application
 from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.design import CgraDesign
@@ -14,13 +15,18 @@ from compiler.bind.cgra.physical import implement
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.cycle_accurate import schedule_program
+from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
+from hw.memtile.spec import ConfigurationError
 
 __all__ = ["Options", "OptionsError", "compile_program"]
 
 MEMORIES = ("pub", "dual-port")
+
+_LOOSER = ((1, 1), (4, 1), (4, 2), (4, 4), (4, 8))
+"""Schedules to try: alignment of loop lengths and initiation interval, fastest first."""
 
 
 class OptionsError(SluiceError):
@@ -62,21 +68,40 @@ class _Stopwatch:
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
         start = time.perf_counter()
-        yield
-        self.seconds[stage] = time.perf_counter() - start
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
 
 def compile_program(program: Program, options: Options) -> CgraDesign:
-    """Compile `program`; every stage checks its own input, and the finished mapping is validated from outside."""
+    """Compile `program`; every stage checks its own input, and the finished mapping is validated from outside.
+
+    Where memory tiles cannot follow the tightest schedule, it is loosened step by step: loop lengths are rounded up
+    to the fetch width, then the initiation interval grows. `CgraDesign.choices` says what was needed.
+    """
     spec = options.fabric()
     stage = _Stopwatch()
     with stage("verify"):
         verify(program)
+        live = remove_dead_statements(program)
+    failure: SluiceError | None = None
+    for alignment, interval in _LOOSER:
+        try:
+            return _compile_at(program, live, options, spec, stage, alignment, interval)
+        except (VectorizationError, ConfigurationError) as error:
+            failure = failure or error
+    assert failure is not None
+    raise failure
+
+
+def _compile_at(program: Program, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
+                alignment: int, interval: int) -> CgraDesign:
     with stage("schedule"):
         depth = options.tile_depth
         if depth is None:
-            depth = choose_tile_depth(program, spec.glb.half_words)
-        schedule = schedule_program(stage_streams(program, depth), options.fusion_level)
+            depth = choose_tile_depth(live, spec.glb.half_words)
+        schedule = schedule_program(stage_streams(live, depth), options.fusion_level, alignment, interval)
     with stage("map"):
         application = build_application(schedule, spec.mem)
     with stage("place and route"):
@@ -84,6 +109,7 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
     with stage("configure"):
         config = configure(application, physical, spec)
         design = CgraDesign(program, options, spec, application, physical, config, stage.seconds)
+        _ = design.words
     with stage("validate"):
         design.validate()
     return design

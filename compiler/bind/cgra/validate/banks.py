@@ -1,0 +1,144 @@
+"""Banks of the global buffer and their DMA descriptors: which array element passes in which cycle.
+
+Proven for every bank: its accesses of one tile end before those of the next begin, its addresses lie in what the DMA
+engine moves per tile, that fits a half, and the run control is told the right number of accesses and first cycle. For
+an output also: every word that is written to main memory is captured, exactly once per tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import islpy as isl
+
+from compiler.bind.cgra.validate.nests import Events, increasing
+from compiler.ir.program import Array
+from compiler.sched.verify import ValidationError
+from compiler.sched.verify.relations import coordinates
+from hw.dma.descriptor import DmaDescriptor
+from hw.fabric.bank_config import BankConfig, bank_controller
+from hw.fabric.driver import RunPlan
+from hw.fabric.spec import FabricSpec
+
+__all__ = ["BankProof", "require_disjoint_arrays"]
+
+_BYTES = 2
+"""Bytes of an element in main memory."""
+
+
+@dataclass(frozen=True)
+class BankProof:
+    """The bank of `column`, which serves `array` at byte `address` of main memory."""
+
+    column: int
+    bank: BankConfig
+    descriptor: DmaDescriptor
+    array: Array
+    address: int
+    plan: RunPlan
+    spec: FabricSpec
+
+    def __post_init__(self) -> None:
+        self._check_cycles()
+        self._check_words()
+        if self.bank.direction == "output":
+            self._check_complete()
+
+    def _fail(self, reason: str) -> ValidationError:
+        return ValidationError(f"the bank of column {self.column} ({self.bank.direction} {self.array.name}): {reason}")
+
+    def _check_cycles(self) -> None:
+        nest = self.bank.nest
+        if not increasing(nest):
+            raise self._fail("its time does not advance")
+        span = nest.last_time - nest.time_offset + 1
+        if self.plan.tiles > 1 and span > self.plan.period:
+            raise self._fail(f"a tile takes {span} cycles, the next one begins after {self.plan.period}")
+        if self.bank.first != nest.time_offset:
+            raise self._fail(f"a tile begins in cycle {self.bank.first}, its first access is in {nest.time_offset}")
+        if self.bank.words != nest.count:
+            raise self._fail(f"a tile has {nest.count} accesses, not {self.bank.words}")
+
+    def _check_words(self) -> None:
+        size, half = self.tile_words, self.spec.glb.half_words
+        if size > half:
+            raise self._fail(f"a tile of {size} words does not fit half a bank of {half}")
+        outside = self._tile_addresses.range().subtract(self._half)
+        if not outside.is_empty():
+            raise self._fail(f"word {coordinates(outside)[0]} of a half is accessed, a tile has {size}")
+
+    def _check_complete(self) -> None:
+        missing = self._half.subtract(self._tile_addresses.range())
+        if not missing.is_empty():
+            raise self._fail(f"word {coordinates(missing)[0]} of every tile is written to memory but not captured")
+        if not self._tile_addresses.is_injective():
+            raise self._fail("a word of a half is captured twice")
+
+    @property
+    def tile_words(self) -> int:
+        """Words that the DMA engine moves per tile."""
+        size = self.descriptor.tile_bytes
+        if self.descriptor.row_bytes % _BYTES:
+            raise self._fail(f"rows of {self.descriptor.row_bytes} bytes cut an element")
+        return size // _BYTES
+
+    @property
+    def _half(self) -> isl.Set:
+        return isl.Set(f"{{ [a] : 0 <= a < {self.tile_words} }}")
+
+    @cached_property
+    def _tile_addresses(self) -> isl.Map:
+        """{access of a tile -> [word address]}."""
+        events = Events("access", self.bank.nest, bank_controller(self.spec.glb).address_widths)
+        return events.relation(f"[{events.address(0).text}]")
+
+    @cached_property
+    def accesses(self) -> Events:
+        """All accesses of the run."""
+        widths = bank_controller(self.spec.glb).address_widths
+        return Events(f"bank{self.column}", self.bank.nest, widths, self.plan.tiles, self.plan.period)
+
+    @cached_property
+    def elements(self) -> isl.Map:
+        """{access -> array element}, by way of the half's address and the DMA descriptor."""
+        access = self.accesses
+        placed = access.relation(f"[t, {access.address(0).text}]")
+        return placed.apply_range(self._moved).coalesce()
+
+    @cached_property
+    def _moved(self) -> isl.Map:
+        """{[tile, word address in the half] -> array element}."""
+        d = self.descriptor
+        row_words = d.row_bytes // _BYTES
+        (rows, planes), (inner, outer) = (d.rows, d.planes), d.tiles
+        names = [f"e{k}" for k in range(len(self.array.shape))]
+        steps = [prod(self.array.shape[k + 1:]) for k in range(len(names))]
+        linear = " + ".join(f"{step}*{name}" for name, step in zip(names, steps, strict=True)) or "0"
+        byte = (f"{d.base - self.address} + {planes.stride}*p + {rows.stride}*r + {_BYTES}*q "
+                f"+ {inner.stride}*j + {outer.stride}*k")
+        conditions = [
+            f"0 <= q < {row_words}", f"0 <= r < {rows.count}", f"0 <= p < {planes.count}",
+            f"0 <= j < {inner.count}", f"0 <= k < {outer.count}",
+            f"t mod {inner.count * outer.count} = {inner.count}*k + j", f"0 <= t < {self.plan.tiles}",
+            f"a = {rows.count * row_words}*p + {row_words}*r + q", f"{_BYTES}*({linear}) = {byte}",
+            *(f"0 <= {name} < {size}" for name, size in zip(names, self.array.shape, strict=True)),
+        ]
+        target = f"{self.array.name}[{', '.join(names)}]"
+        return isl.Map(f"{{ [t, a] -> {target} : exists p, r, q, j, k : {' and '.join(conditions)} }}")
+
+    @cached_property
+    def sent(self) -> isl.Map:
+        """{access -> [cycle]} in which the bank reads or captures its word."""
+        return self.accesses.times
+
+
+def require_disjoint_arrays(arrays: list[Array], addresses: Mapping[str, int]) -> None:
+    """Raise `ValidationError` if two arrays share bytes of main memory."""
+    end, last = 0, ""
+    for address, array in sorted(((addresses[a.name], a) for a in arrays), key=lambda pair: pair[0]):
+        if address < end:
+            raise ValidationError(f"arrays {last} and {array.name} overlap in main memory at byte {address}")
+        end, last = address + prod(array.shape) * _BYTES, array.name

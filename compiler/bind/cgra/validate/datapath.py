@@ -1,0 +1,188 @@
+"""The processing elements of one statement: what they compute from which words, against the statement's expression.
+
+The graph is followed in the decoded configuration from the statement's result back to the outputs that carry its
+reads, so opcodes, constants, signedness, truth tables and operand order are those of the configuration. It is
+evaluated with the operation table's reference meaning on corner and random operands. That compares arithmetic on
+examples; everything about time and place is proven elsewhere for all instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compiler.bind.cgra.validate.fabric import Fabric, Origin
+from compiler.ir.evaluate import TableIndexError, evaluate
+from compiler.ir.program import Program, Statement
+from compiler.ir.types import Int
+from compiler.sched.verify import ValidationError, operand_vectors
+from hw.fabric.routing import CoreOutput, StreamSource
+from hw.memtile import DualPortConfig, PubConfig
+from hw.ops import OPERATIONS, Kind
+from hw.pe.config import PeConfig
+
+__all__ = ["Datapath", "Leaf", "require_same_value"]
+
+PE_LATENCY = 1
+
+
+@dataclass(frozen=True, order=True)
+class Leaf:
+    """The word that was visible at `origin` `lag` cycles before the statement's result is visible."""
+
+    origin: Origin
+    lag: int
+
+
+Vectors = Mapping[Leaf, np.ndarray]
+Evaluator = Callable[[Vectors], np.ndarray]
+Found = tuple[Evaluator, Kind]
+
+
+@dataclass
+class Datapath:
+    """The units between the result of `statement` at `root` and the outputs in `stops`, which carry its reads.
+
+    `leaves` and the ROM contents used are there after construction. Raises `ValidationError` for anything else that
+    feeds it, and for units that are off.
+    """
+
+    statement: Statement
+    fabric: Fabric
+    root: Origin
+    stops: frozenset[Origin]
+    leaves: dict[Leaf, None] = field(default_factory=dict)
+    units: set[Origin] = field(default_factory=set)
+    _known: dict[Leaf, Found] = field(default_factory=dict)
+    _path: list[Origin] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._evaluate, kind = self._at(self.root, 0)
+        if kind is not Kind.WORD:
+            raise self._fail(f"its result at {self.root} is a bit")
+
+    def _fail(self, reason: str) -> ValidationError:
+        return ValidationError(f"{self.statement}: {reason}")
+
+    def words(self, operands: Vectors) -> np.ndarray:
+        """Result patterns (0 to 2**width - 1) for operand patterns."""
+        return self._evaluate(operands)
+
+    def _at(self, origin: Origin, lag: int) -> Found:
+        place = Leaf(origin, lag)
+        if origin in self.stops:
+            self.leaves[place] = None
+            return (lambda vectors: vectors[place]), Kind.WORD
+        if place not in self._known:
+            if origin in self._path:
+                raise self._fail(f"its value depends on itself through {origin}")
+            self._path.append(origin)
+            self._known[place] = self._unit(origin, lag)
+            self._path.pop()
+        return self._known[place]
+
+    def _unit(self, origin: Origin, lag: int) -> Found:
+        if isinstance(origin, StreamSource):
+            raise self._fail(f"it takes the {origin}, which none of its reads is")
+        core = self.fabric.tile(origin.row, origin.column).core
+        if isinstance(core, PeConfig):
+            self.units.add(origin)
+            return self._pe(origin, core, lag)
+        if isinstance(core, PubConfig | DualPortConfig) and core.rom and origin.port == "out0":
+            self.units.add(origin)
+            return self._rom(origin, core, lag)
+        raise self._fail(f"it takes {origin}, which none of its reads is")
+
+    def _operand(self, unit: CoreOutput, port: str, lag: int, kind: Kind) -> Evaluator:
+        arrival = self.fabric.arrival(unit.row, unit.column, port)
+        value, found = self._at(arrival.origin, lag + arrival.lag)
+        if found is not kind:
+            raise self._fail(f"input {port} of the unit at ({unit.row}, {unit.column}) gets a {found.value}")
+        return value
+
+    def _pe(self, unit: CoreOutput, config: PeConfig, lag: int) -> Found:
+        entry = config.operation
+        if unit.port != config.output:
+            raise self._fail(f"it takes {unit}, but '{config.op}' has its result at {config.output}")
+        count = {Kind.WORD: 0, Kind.BIT: 0}
+        operands = []
+        for kind in entry.operands:
+            index = count[kind]
+            count[kind] += 1
+            constant = (config.constants if kind is Kind.WORD else config.bit_constants)[index]
+            operands.append(_constant(constant) if constant is not None else
+                            self._operand(unit, f"{kind.value}{index}", lag + PE_LATENCY, kind))
+        return _operation(config, operands, self.fabric.spec.width), entry.result
+
+    def _rom(self, unit: CoreOutput, config: PubConfig | DualPortConfig, lag: int) -> Found:
+        spec = self.fabric.spec.mem
+        address = self._operand(unit, "in0", lag + spec.ROM_LATENCY, Kind.WORD)
+        table = np.zeros(spec.capacity_words, dtype=np.int64)
+        table[: len(config.contents)] = config.contents
+        return (lambda vectors: table[address(vectors) % len(table)]), Kind.WORD
+
+
+def _constant(value: int) -> Evaluator:
+    return lambda vectors: np.array([value], dtype=np.int64)
+
+
+def _operation(config: PeConfig, operands: Sequence[Evaluator], width: int) -> Evaluator:
+    word = Int(width, config.signed)
+    mask = (1 << width) - 1 if config.operation.result is Kind.WORD else 1
+    table = [config.table] if config.op == "lut3" else []
+
+    def evaluator(vectors: Vectors) -> np.ndarray:
+        values = [operand(vectors) for operand in operands]
+        read = [word.wrap(v) if kind is Kind.WORD else v
+                for v, kind in zip(values, config.operation.operands, strict=True)]
+        return np.asarray(OPERATIONS[config.op].evaluate(width, *table, *read)) & mask
+
+    return evaluator
+
+
+def require_same_value(program: Program, datapath: Datapath, sees: Mapping[Leaf, int],
+                       classes: Mapping[int, int]) -> int:
+    """Compare on operand vectors, and return their number. Raises `ValidationError` with the operands.
+
+    `sees` tells which read each leaf is; `classes` maps every read to the first one that sees the same values.
+    """
+    statement = datapath.statement
+    used = sorted(set(classes.values()))
+    types = {k: program.array(statement.reads[k].array).type for k in used}
+    columns = operand_vectors([t for t in types.values() if isinstance(t, Int)])
+    values = dict(zip(used, columns, strict=True)) if used else {}
+    values = {k: v.astype(object) if _wide(types[k]) else v for k, v in values.items()}
+    values, expected = _expected(program, statement, values, classes)
+    mask = (1 << datapath.fabric.spec.width) - 1
+    operands = {leaf: values[classes[k]].astype(np.int64) & mask for leaf, k in sees.items()}
+    size = max([1, *(len(v) for v in values.values())])
+    expected, actual = (np.broadcast_to(v, (size,)) for v in (expected & mask, datapath.words(operands)))
+    wrong = np.flatnonzero(expected != actual)
+    if wrong.size:
+        first = int(wrong[0])
+        row = ", ".join(f"{statement.reads[k].array} = {v[first]}" for k, v in values.items())
+        raise ValidationError(f"{statement} computes {expected[first]} from operands {row or 'of its own'}; "
+                              f"its processing elements compute {actual[first]}")
+    return size
+
+
+def _wide(type_: object) -> bool:
+    return isinstance(type_, Int) and type_.width > 31
+
+
+def _expected(program: Program, statement: Statement, values: dict[int, np.ndarray],
+              classes: Mapping[int, int]) -> tuple[dict[int, np.ndarray], np.ndarray]:
+    """The expression's values, on those vectors that look nothing up outside a table."""
+    tables = {table.name: table for table in program.tables}
+    keep = values
+    while True:
+        try:
+            chosen = keep
+            result = evaluate(statement.value, lambda k, chosen=chosen: chosen[classes[k]], {}, tables)
+            return keep, np.asarray(result).astype(object if result.dtype == object else np.int64)
+        except TableIndexError as error:
+            keep = {k: np.delete(v, error.position) for k, v in keep.items()}
+            if any(not v.size for v in keep.values()):
+                raise ValidationError(f"{statement}: no operands stay within its tables") from None

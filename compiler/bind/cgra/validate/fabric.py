@@ -1,0 +1,90 @@
+"""The decoded configuration as a circuit: from the input of a unit back to the output that drives it.
+
+Follows what the multiplexers of the switch boxes, connection boxes and edge stages select, and counts registers.
+Every multiplexer selects one source, so every input and wire has one driver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.sched.verify import ValidationError
+from hw.fabric.config import ArrayConfig, TileConfig
+from hw.fabric.routing import CoreOutput, Network, Side, StreamSource, TrackSource, Wire, core_outputs, neighbour
+from hw.fabric.spec import IO_OUTPUT_LATENCY, FabricSpec
+
+__all__ = ["Arrival", "Fabric", "Origin"]
+
+Origin = CoreOutput | StreamSource
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What an input takes: a word is there `lag` cycles after it is visible at `origin`."""
+
+    origin: Origin
+    lag: int
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """The configured array."""
+
+    config: ArrayConfig
+    spec: FabricSpec
+
+    def tile(self, row: int, column: int) -> TileConfig:
+        """Configuration of a tile, all off if it has none."""
+        return self.config.tiles.get((row, column), TileConfig())
+
+    def arrival(self, row: int, column: int, port: str) -> Arrival:
+        """What core input `port` of a tile takes. Raises `ValidationError` if it is not driven by a unit."""
+        tile = self.tile(row, column)
+        what = f"input {port} of tile ({row}, {column})"
+        if port not in tile.connections:
+            raise ValidationError(f"{what} is not connected")
+        network = Network.BIT if port.startswith("bit") else Network.WORD
+        origin, hops = self._walk(row, column, network, tile.connections[port], what)
+        return Arrival(origin, hops + 1 + tile.delays.get(port, 0))
+
+    def capture(self, column: int) -> Arrival:
+        """What the bank of a column takes."""
+        what = f"the bank of column {column}"
+        if column not in self.config.ios:
+            raise ValidationError(f"{what} captures words, but its edge stage is off")
+        wire = Wire(0, column, Network.WORD, Side.N, self.config.ios[column].track)
+        origin, hops = self._follow(wire, what)
+        return Arrival(origin, hops + IO_OUTPUT_LATENCY)
+
+    def _walk(self, row: int, column: int, network: Network, selected: TrackSource, what: str) -> tuple[Origin, int]:
+        """The driver of an incoming track of a tile, and the registers on the way."""
+        place = neighbour(self.spec, row, column, selected.side)
+        if place is not None:
+            return self._follow(Wire(*place, network, selected.side.opposite, selected.track), what)
+        if row == 0 and selected.side is Side.N and network is Network.WORD:
+            return StreamSource(column), 0
+        raise ValidationError(f"{what} is fed from beyond the {selected.side.name} edge of the array")
+
+    def _follow(self, wire: Wire, what: str) -> tuple[Origin, int]:
+        seen: set[Wire] = set()
+        while True:
+            if wire in seen:
+                raise ValidationError(f"{what} is fed by a loop of tracks through {wire}")
+            seen.add(wire)
+            tile = self.tile(wire.row, wire.column)
+            selected = tile.switches.get((wire.network, wire.side, wire.track))
+            if selected is None:
+                raise ValidationError(f"{what} is fed by {wire}, which nothing drives")
+            if not isinstance(selected, TrackSource):
+                return self._core(wire, selected.port, what), len(seen)
+            place = neighbour(self.spec, wire.row, wire.column, selected.side)
+            if place is None:
+                origin, _ = self._walk(wire.row, wire.column, wire.network, selected, what)
+                return origin, len(seen)
+            wire = Wire(*place, wire.network, selected.side.opposite, selected.track)
+
+    def _core(self, wire: Wire, port: str, what: str) -> CoreOutput:
+        kind = self.spec.tile_kind(wire.row, wire.column)
+        if port not in core_outputs(self.spec, kind, wire.network):
+            raise ValidationError(f"{what} is fed by {wire}, which takes {port}: there is no such output")
+        return CoreOutput(wire.row, wire.column, port)

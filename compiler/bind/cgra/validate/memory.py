@@ -1,0 +1,202 @@
+"""What the outputs of a memory tile show, as relations between cycles, from the decoded affine nests alone.
+
+For every output the result is {cycle in which a word is visible -> cycle in which it was at an input}. It comes from
+last-write analysis, stage by stage and over all events at once: transpose buffer, SRAM, aggregator ("pub"), or SRAM
+("dual-port"). Any write overwrites, so a value that is overwritten too early shows as another one. Also proven: no
+SRAM port is used twice in a cycle (each pair of controllers has disjoint firing cycles).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import combinations
+
+import islpy as isl
+
+from compiler.bind.cgra.validate.nests import Events, Expression, field, increasing, modulo, quotient
+from compiler.sched.verify import ValidationError, last_writes
+from compiler.sched.verify.relations import coordinates, maps, simplified
+from hw.memtile import AffineNest, DualPortConfig, MemTileSpec, PubConfig
+
+__all__ = ["MemoryProof"]
+
+Config = PubConfig | DualPortConfig
+
+
+class MemoryProof:
+    """One configured memory tile. `name` is for messages, `cycles` the length of the run.
+
+    Raises `ValidationError` if a port is used twice in a cycle or a controller's time does not advance.
+    """
+
+    def __init__(self, name: str, config: Config, spec: MemTileSpec, cycles: int) -> None:
+        self.name = name
+        self.config = config
+        self.spec = spec
+        self.cycles = cycles
+        self.port_pairs = 0
+        self._events: dict[str, Events] = {}
+        self._seen: dict[int, list[tuple[str, isl.Map]]] = {}
+        stages: Sequence[tuple[str, tuple]] = (("write", config.inputs), ("store", config.inputs),
+                                               ("fetch", config.outputs), ("read", config.outputs))
+        for role, ports in stages:
+            for number, port in enumerate(ports):
+                if port is not None and hasattr(port, role):
+                    self._add(f"{role}{number}", getattr(port, role))
+        self._require_free_ports()
+
+    def _add(self, controller: str, nest: AffineNest) -> None:
+        if not increasing(nest):
+            raise ValidationError(f"memory {self.name}: the time of controller {controller} does not advance")
+        widths = self.spec.controllers[controller].address_widths
+        self._events[controller] = Events(controller, nest, widths)
+
+    def _roles(self, *roles: str) -> list[Events]:
+        return [e for name, e in self._events.items() if name.rstrip("0123456789") in roles]
+
+    def _require_free_ports(self) -> None:
+        shared = [("store", "fetch")] if self.spec.kind == "pub" else [("write",), ("read",)]
+        run = isl.Set(f"{{ [c] : 0 <= c < {self.cycles} }}")
+        for roles in shared:
+            for first, second in combinations(self._roles(*roles), 2):
+                both = first.times.range().intersect(second.times.range()).intersect(run)
+                if not both.is_empty():
+                    raise ValidationError(f"memory {self.name}: controllers {first} and {second} use one SRAM port "
+                                          f"in cycle {coordinates(both)[0]}")
+                self.port_pairs += 1
+
+    def shown(self, output: int) -> list[tuple[str, isl.Map]]:
+        """What output `output` shows: (input port, {visible cycle -> cycle at that input}) in pieces.
+
+        Only cycles right after a read controller has fired are covered, not those in which the output just holds.
+        """
+        if output not in self._seen:
+            self._seen[output] = self._shown(output)
+        return self._seen[output]
+
+    def _shown(self, output: int) -> list[tuple[str, isl.Map]]:
+        read = self._events.get(f"read{output}")
+        if read is None:
+            return []
+        arrivals = self._arrivals_pub(output) if self.spec.kind == "pub" else self._arrivals_dual_port(output)
+        visible = read.times.reverse().apply_domain(isl.Map("{ [c] -> [c + 1] }"))
+        return [(port, simplified(visible.apply_range(relation))) for port, relation in arrivals]
+
+    # Places in the SRAM.
+
+    def _place(self, address: Expression, port) -> tuple[Expression, str]:
+        """Physical SRAM address, and the condition under which it is this tile's."""
+        logical = _masked(address, port.mask, port.base)
+        bits = self.spec.sram_bits
+        physical, above = modulo(logical, 1 << bits), quotient(logical, 1 << bits)
+        if self.config.chain_id is None:
+            return physical, "0 = 0"
+        return physical, f"{above.text} = {self.config.chain_id}"
+
+    def _sram_access(self, events: Events, number: int, port) -> isl.Map:
+        place, own = self._place(events.address(number), port)
+        return events.relation(f"sram[{place.text}]", own)
+
+    def _foreign(self, events: Events, number: int, port) -> isl.Set:
+        _, own = self._place(events.address(number), port)
+        return events.times.domain().subtract(events.relation("own[]", own).domain())
+
+    @cached_property
+    def _sram_writes(self) -> list[tuple[Events, isl.Map]]:
+        """Events that write the SRAM, with their places."""
+        role, number = ("store", 1) if self.spec.kind == "pub" else ("write", 0)
+        found = []
+        for k, port in enumerate(self.config.inputs):
+            if port is not None:
+                events = self._events[f"{role}{k}"]
+                found.append((events, self._sram_access(events, number, port)))
+        return found
+
+    def _sram_sources(self, reader: Events, accesses: isl.Map) -> list[isl.Map]:
+        """For every SRAM read the write event whose word it gets; a read sees writes of earlier cycles."""
+        return _flow(reader, accesses, self._sram_writes, delay=1)
+
+    # The two kinds.
+
+    def _arrivals_dual_port(self, output: int) -> list[tuple[str, isl.Map]]:
+        read, port = self._events[f"read{output}"], self.config.outputs[output]
+        found = []
+        for relation in self._sram_sources(read, self._sram_access(read, 0, port)):
+            found.append(self._input_of(relation))
+        if port is not None and port.chained:
+            foreign = self._foreign(read, 0, port)
+            found.append((f"chain{output}", read.times.intersect_domain(foreign)))
+        return found
+
+    def _arrivals_pub(self, output: int) -> list[tuple[str, isl.Map]]:
+        read, fetch = self._events[f"read{output}"], self._events[f"fetch{output}"]
+        port, width = self.config.outputs[output], self.spec.fetch_width
+        word = read.address(0)
+        blocks = read.relation(f"tb[{quotient(word, width).text}]")
+        filled = [(fetch, fetch.relation(f"tb[{fetch.address(1).text}]"))]
+        # A fetch in cycle c fills its block at the end of c + 1.
+        fetches = _flow(read, blocks, filled, delay=2)
+        lane = read.relation(f"lane[{modulo(word, width).text}]")
+        accesses = self._sram_access(fetch, 0, port)
+        found = []
+        for fetched in fetches:
+            for stored in self._sram_sources(fetch, accesses):
+                found += self._through_aggregator(fetched.apply_range(stored).range_product(lane))
+            if port is not None and port.chained:
+                foreign = fetched.intersect_range(self._foreign(fetch, 0, port)).domain()
+                found.append((f"chain{output}", read.times.intersect_domain(foreign)))
+        return found
+
+    def _through_aggregator(self, stored: isl.Map) -> list[tuple[str, isl.Map]]:
+        """From {read -> [store event -> lane]} to the cycles in which the words were at the input."""
+        store = self._events[stored.range().unwrap().get_tuple_name(isl.dim_type.in_)]
+        number = store.name.removeprefix("store")
+        write, width = self._events[f"write{number}"], self.spec.fetch_width
+        point = f"[{store.point} -> lane[l]]"
+        block = store.address(0)
+        lanes = store.relation("lane[l]", f"0 <= l < {width}").wrap()
+        words = isl.Map(f"{{ {point} -> agg[{width}*{block.text} + l] }}").intersect_domain(lanes)
+        times = isl.Map(f"{{ {point} -> [{store.cycle}] }}").intersect_domain(lanes)
+        written = write.relation(f"agg[{modulo(write.address(0), self.spec.agg_words).text}]")
+        sources = _last(words, times, [(write, written)], delay=1)
+        return [self._input_of(stored.apply_range(relation)) for relation in sources]
+
+    def _input_of(self, relation: isl.Map) -> tuple[str, isl.Map]:
+        """{read -> write event} as the input port and {read -> cycle}."""
+        write = self._events[relation.get_tuple_name(isl.dim_type.out)]
+        return f"in{write.name.removeprefix('write')}", relation.apply_range(write.times)
+
+
+def _masked(address: Expression, mask: int, base: int) -> Expression:
+    """``base | (address & mask)``; the two have no bit in common."""
+    parts, low = [], 0
+    while mask >> low:
+        if not mask >> low & 1:
+            low += 1
+            continue
+        high = low
+        while mask >> high & 1:
+            high += 1
+        parts.append(field(address, low, high))
+        low = high
+    text = " + ".join([*(p.text for p in parts), str(base)])
+    return Expression(text, base + sum(p.low for p in parts), base + sum(p.high for p in parts))
+
+
+def _flow(reader: Events, accesses: isl.Map, writers: Iterable[tuple[Events, isl.Map]], delay: int) -> list[isl.Map]:
+    return _last(accesses, reader.times.intersect_domain(accesses.domain()), writers, delay)
+
+
+def _last(accesses: isl.Map, times: isl.Map, writers: Iterable[tuple[Events, isl.Map]], delay: int) -> list[isl.Map]:
+    """Last writes; a read in cycle c sees writes of cycles up to c - `delay`."""
+    # Doubled time puts a read between the writes of cycle c - delay and those of the next cycle.
+    schedule = isl.UnionMap.from_map(times.apply_range(isl.Map(f"{{ [c] -> [2*c - {2 * delay - 1}] }}")))
+    writes = isl.UnionMap.empty(accesses.get_space().params())
+    for events, places in writers:
+        doubled = events.times.apply_range(isl.Map("{ [c] -> [2*c] }"))
+        schedule = schedule.union(isl.UnionMap.from_map(doubled))
+        writes = writes.union(isl.UnionMap.from_map(places))
+    if writes.is_empty():
+        return []
+    return maps(last_writes(isl.UnionMap.from_map(accesses), writes, schedule))

@@ -1,0 +1,123 @@
+"""Affine controllers as isl relations: which events there are, when they happen, and which addresses they have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import islpy as isl
+
+from hw.memtile import Affine, AffineNest
+
+__all__ = ["Events", "Expression", "field", "merged", "modulo"]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A quasi-affine function of iterators as isl text, with bounds of its value where they are known."""
+
+    text: str
+    low: int
+    high: int
+
+
+def modulo(value: Expression, modulus: int) -> Expression:
+    """`value` mod `modulus`, without the operation where it changes nothing."""
+    if 0 <= value.low and value.high < modulus:
+        return value
+    return Expression(f"(({value.text}) mod {modulus})", 0, modulus - 1)
+
+
+def quotient(value: Expression, divisor: int) -> Expression:
+    """`value` divided by `divisor`, rounded down."""
+    if divisor == 1:
+        return value
+    return Expression(f"floor(({value.text})/{divisor})", value.low // divisor, value.high // divisor)
+
+
+def field(value: Expression, low: int, high: int) -> Expression:
+    """Bits `low` to `high` - 1 of `value`, in place."""
+    part = quotient(modulo(value, 1 << high), 1 << low)
+    scale = 1 << low
+    return Expression(f"{scale}*{part.text}" if low else part.text, part.low * scale, part.high * scale)
+
+
+def merged(nest: AffineNest, widths: Sequence[int]) -> AffineNest:
+    """The same events with neighbouring loops made one where together they are one, addresses modulo 2^width.
+
+    A delay line is one homogeneous loop in truth, however its trip count was split to fit the counters.
+    """
+    ranges, time = list(nest.ranges), list(nest.time)
+    strides = [list(a.strides) for a in nest.addresses]
+    d = 0
+    while d + 1 < len(ranges):
+        even = time[d + 1] == ranges[d] * time[d] and all(
+            (s[d + 1] - ranges[d] * s[d]) % (1 << width) == 0 for s, width in zip(strides, widths, strict=True))
+        if even:
+            ranges[d] *= ranges.pop(d + 1)
+            for values in (time, *strides):
+                values.pop(d + 1)
+        else:
+            d += 1
+    addresses = tuple(Affine(tuple(s), a.offset) for s, a in zip(strides, nest.addresses, strict=True))
+    return AffineNest(tuple(ranges), tuple(time), nest.time_offset, addresses)
+
+
+class Events:
+    """The events of one controller as points ``name[outermost, ..., innermost]``.
+
+    `tiles` and `period`: the nest runs again every `period` cycles, with one more, outermost loop; None: once.
+    `widths`: bits of the controller's address generators.
+    """
+
+    def __init__(self, name: str, nest: AffineNest, widths: Sequence[int], tiles: int | None = None,
+                 period: int = 0) -> None:
+        self.name = name
+        self.nest = nest = merged(nest, widths)
+        self._widths = widths
+        self._iterators = [f"i{d}" for d in range(len(nest.ranges))]
+        self._bounds = [f"0 <= {i} < {n}" for i, n in zip(self._iterators, nest.ranges, strict=True)]
+        self._again = "" if tiles is None else f" + {period}*t"
+        outer = [] if tiles is None else ["t"]
+        if tiles is not None:
+            self._bounds.append(f"0 <= t < {tiles}")
+        self.point = f"{name}[{', '.join([*outer, *self._iterators[::-1]])}]"
+
+    def relation(self, target: str, *conditions: str) -> isl.Map:
+        """{event -> target}, `target` and `conditions` being texts over the iterators."""
+        return isl.Map(f"{{ {self.point} -> {target} : {' and '.join([*self._bounds, *conditions])} }}")
+
+    def _affine(self, function: Affine) -> Expression:
+        terms = [f"{s}*{i}" for s, i in zip(function.strides, self._iterators, strict=True) if s]
+        ends = [s * (n - 1) for s, n in zip(function.strides, self.nest.ranges, strict=True)]
+        low = function.offset + sum(min(0, e) for e in ends)
+        high = function.offset + sum(max(0, e) for e in ends)
+        return Expression(" + ".join([*terms, str(function.offset)]), low, high)
+
+    @property
+    def cycle(self) -> str:
+        """The cycle in which an event happens."""
+        return self._affine(Affine(self.nest.time, self.nest.time_offset)).text + self._again
+
+    @cached_property
+    def times(self) -> isl.Map:
+        """{event -> [cycle]}."""
+        return self.relation(f"[{self.cycle}]")
+
+    def address(self, number: int) -> Expression:
+        """Address of generator `number`, as it is on its wires."""
+        return modulo(self._affine(self.nest.addresses[number]), 1 << self._widths[number])
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def increasing(nest: AffineNest) -> bool:
+    """Whether every event is at least one cycle after the one before: each step of a loop outruns all inner ones."""
+    span = 0
+    for trips, stride in zip(nest.ranges, nest.time, strict=True):
+        if trips > 1 and stride - span < 1:
+            return False
+        span += (trips - 1) * stride
+    return True

@@ -1,0 +1,43 @@
+"""Removing statements whose values reach no output."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islpy as isl
+
+from compiler.ir.program import Program
+from compiler.sched.dependences import flow
+from hw.errors import SluiceError
+
+__all__ = ["NoOutputError", "remove_dead_statements"]
+
+
+class NoOutputError(SluiceError):
+    """A program that computes nothing anybody could see."""
+
+
+def remove_dead_statements(program: Program) -> Program:
+    """`program` without the statements that no output depends on. Raises `NoOutputError` if none is left."""
+    outputs = {array.name for array in program.outputs}
+    live = {s.name for s in program.statements if s.write.array in outputs}
+    if not live:
+        raise NoOutputError(f"program '{program.name}' writes no output")
+    dependences = flow(program)
+    while True:
+        more = {d.source for d in dependences if d.sink in live} - live
+        if not more:
+            break
+        live |= more
+    if len(live) == len(program.statements):
+        return program
+    statements = tuple(s for s in program.statements if s.name in live)
+    order = program.order.intersect_domain(_instances(statements))
+    return replace(program, statements=statements, order=order)
+
+
+def _instances(statements) -> isl.UnionSet:
+    total = isl.UnionSet.from_set(statements[0].domain)
+    for statement in statements[1:]:
+        total = total.union(isl.UnionSet.from_set(statement.domain))
+    return total

@@ -1,0 +1,98 @@
+"""Relations between points and what is seen there: comparison with a witness, and the last write before a read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import islpy as isl
+
+from compiler.sched.verify.errors import ValidationError
+
+__all__ = ["Difference", "bounded_effort", "coordinates", "difference", "last_writes", "maps", "simplified"]
+
+_EFFORT = 20_000_000
+"""Steps that isl may take for one validation; the applications take well under a tenth of it."""
+
+
+@contextmanager
+def bounded_effort() -> Iterator[None]:
+    """Turn a proof that takes too long into a `ValidationError`: what cannot be proven is not let through."""
+    context = isl.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(_EFFORT)
+    try:
+        yield
+    except isl.Error as error:
+        if context.get_max_operations() and "maximal number of operations" not in str(error):
+            raise
+        raise ValidationError(f"the mapping is too irregular to be proven right within {_EFFORT} steps") from error
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A `point` at which two relations differ; what they relate it to, None where that is nothing."""
+
+    point: tuple[int, ...]
+    actual: tuple[int, ...] | None
+    expected: tuple[int, ...] | None
+
+
+def difference(actual: isl.Map, expected: isl.Map) -> Difference | None:
+    """The first point of the domain of the function `expected` at which `actual` relates to anything else or nothing.
+
+    None proves that `actual`, restricted to the points of `expected`, equals it.
+    """
+    missing = expected.domain().subtract(actual.domain())
+    if not missing.is_empty():
+        return _at(missing.lexmin(), None, expected)
+    wrong = actual.intersect_domain(expected.domain()).subtract(expected)
+    if wrong.is_empty():
+        return None
+    return _at(wrong.domain().lexmin(), wrong, expected)
+
+
+def _at(point: isl.Set, actual: isl.Map | None, expected: isl.Map) -> Difference:
+    seen = None if actual is None else coordinates(actual.intersect_domain(point).range())
+    return Difference(coordinates(point), seen, coordinates(expected.intersect_domain(point).range()))
+
+
+def coordinates(points: isl.Set) -> tuple[int, ...]:
+    """The coordinates of the first point of a set that is not empty."""
+    point = points.lexmin().sample_point()
+    count = points.dim(isl.dim_type.set)
+    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(count))
+
+
+def maps(union: isl.UnionMap) -> list[isl.Map]:
+    """The relations of a union, one per pair of spaces."""
+    found: list[isl.Map] = []
+    union.foreach_map(found.append)
+    return found
+
+
+def last_writes(reads: isl.UnionMap, writes: isl.UnionMap, times: isl.UnionMap) -> isl.UnionMap:
+    """The write, if any, whose value each read sees: {read -> write}.
+
+    `reads` and `writes` map events to locations, `times` both to one-dimensional time. A read sees the last write to
+    its location with a smaller time; any write overwrites, whoever does it. Reads without a write have no image.
+    """
+    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule_map(times)
+    return info.compute_flow().get_must_dependence().reverse().coalesce()
+
+
+def simplified(relation: isl.Map) -> isl.Map:
+    """The same relation between cycles in a short form, if it delays all cycles of an interval alike."""
+    relation = relation.coalesce()
+    shifts = relation.deltas()
+    if shifts.is_empty() or not shifts.is_singleton():
+        return relation
+    shift = coordinates(shifts)[0]
+    domain = relation.domain().coalesce()
+    hull = isl.Set.from_basic_set(domain.simple_hull())
+    domain = hull if hull.is_equal(domain) else domain
+    return isl.Map(f"{{ [c] -> [c + {shift}] }}").intersect_domain(domain)
