@@ -14,9 +14,9 @@ __all__ = ["Emitted"]
 class Emitted(wiring.Component):
     """Instance of module `name`, which is a component with `signature` as `amaranth.back.verilog.convert` writes it."""
 
-    def __init__(self, name: str, signature: wiring.Signature):
+    def __init__(self, name: str, signature: Any):
         self._name = name
-        super().__init__(signature.members)
+        super().__init__(dict(signature.members.items()))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -31,8 +31,8 @@ class TransferEngine(wiring.Component):
 
     Banks, one bit per column: `wanted`, `output`, `half`, `claim`, `release` (see `HalfCounter`); `fill`, `drain`.
 
-    Descriptors: `index`, `word` (see `TileSequencer`). Loader: while `load_busy`, `load_job`, `load_word`, `load_done` and
-    `load_stop` are the reader's ports. `m_axi`: memory.
+    Descriptors: `index`, `word` (see `TileSequencer`). Loader: while `load_busy`, it has the
+    reader, by `load_job`, `load_word`, `load_done`, `load_stop`. `m_axi`: memory.
     """
 
     def __init__(self, spec: FabricSpec, dma: DmaSpec):
