@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["compile"]
 
 
-def compile(program: Program, target: str = "cgra", **options: Any) -> Design:  # noqa: A001 (the design's name for it)
+def compile(program: Program, target: str = "cgra", **options: Any) -> Design:
     """Compile `program` for `target`; `options` are the fields of the target's ``Options``.
 
     Raises `hw.errors.SluiceError` subclasses whose one-line messages name the statement, line and reason.

@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--input", type=Path, metavar="IMAGE", help="image to process (default: a sample photograph)")
     parser.add_argument("--output", type=Path, metavar="IMAGE", help="where the resulting image goes")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write report.html and comparison.png there")
-    parser.add_argument("-o", "--directory", type=Path, metavar="DIR", help="write Verilog and the design directory there")
+    parser.add_argument("-o", "--directory", type=Path, metavar="DIR", help="where Verilog and the design go")
     return parser
 
 

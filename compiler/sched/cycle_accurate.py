@@ -203,7 +203,8 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     weights = levels.weights(trips, alignment, interval)
     entries = _strides(levels, weights, statements, nests)
     entries = _offsets(staged, entries, order, dependences, fusion_level)
-    return Schedule(staged, dependences, entries, _period(levels, weights, trips, entries, alignment), alignment, interval)
+    period = _period(levels, weights, trips, entries, alignment)
+    return Schedule(staged, dependences, entries, period, alignment, interval)
 
 
 def _period(levels: _Levels, weights: Mapping[int, int], trips: Mapping[Loop, int],

@@ -96,8 +96,8 @@ def _accesses(draw: st.DrawFn, picked: list[Source]) -> tuple[list[Access], int,
     for source in dict.fromkeys(picked):
         kind = draw(st.sampled_from(("window", "window", "window", "down", "up", "transpose")))
         scale = {"down": "2*", "up": "", "window": "", "transpose": ""}[kind]
-        reach_y, reach_x = (draw(st.integers(0, min(2, source.height - 2))),
-                            draw(st.integers(0, min(2, source.width - 2))))
+        reach_y, reach_x = (draw(st.integers(0, max(0, min(2, source.height - 2)))),
+                            draw(st.integers(0, max(0, min(2, source.width - 2)))))
         offsets = draw(st.lists(st.tuples(st.integers(0, reach_x), st.integers(0, reach_y)), min_size=1, max_size=4,
                                 unique=True))
         for dx, dy in offsets:

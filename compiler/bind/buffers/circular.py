@@ -21,7 +21,7 @@ TILES_COMPARED = 3
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """Per block of `fetch` words, over some consecutive tiles: the nominal cycle in which it is complete, and the
+    """Per block, over some consecutive tiles: the nominal cycle in which it is complete, and the
     first and last cycles in which `read` uses it (for blocks that are never read, both are very early).
 
     `complete` is sorted: blocks are numbered in the order of their production.
@@ -59,8 +59,9 @@ UNLIMITED = 1 << 20
 """Lateness that nothing in a buffer limits; a bound keeps the solver's numbers small."""
 
 
-def block_lifetimes(traffic: BufferTraffic, read: ReadTraffic, fetch: int) -> Lifetimes:
-    """Lifetimes of the blocks of `traffic` as `read` sees them."""
+def block_lifetimes(traffic: BufferTraffic, read: ReadTraffic, words: int | None = None) -> Lifetimes:
+    """Lifetimes of the blocks of `traffic` as `read` sees them; blocks of `words` words, default its packing."""
+    fetch = words or traffic.packing
     time, address = traffic.writes
     inner = traffic.write.time[0]
     firsts = address % fetch == 0

@@ -66,6 +66,7 @@ class BufferTraffic:
     period: int
     tiles: int
     tile_words: int
+    packing: int
     homogeneous: bool = False
 
     @cached_property
@@ -81,7 +82,7 @@ SAMPLE = 8192
 """Writes of a delay line that are enumerated."""
 
 
-def delay_traffic(name: str, start: int, length: int, distances: Mapping[str, int]) -> BufferTraffic:
+def delay_traffic(name: str, start: int, length: int, distances: Mapping[str, int], packing: int) -> BufferTraffic:
     """A delay line: one word per cycle from cycle `start` on, `length` words, each read `distances` cycles later."""
     inner = min(4096, -(-length // 4) * 4)
     ranges = (inner, -(-length // inner))
@@ -90,21 +91,22 @@ def delay_traffic(name: str, start: int, length: int, distances: Mapping[str, in
     time, every = np.arange(sample) + start, np.ones(sample, dtype=bool)
     reads = tuple(ReadTraffic(key, time + distance, np.arange(sample), every) for key, distance in distances.items())
     write = WriteTraffic(ranges, (1, inner), start, (1, inner))
-    return BufferTraffic(name, write, reads, 0, 1, 0, homogeneous=True)
+    return BufferTraffic(name, write, reads, 0, 1, 0, packing, homogeneous=True)
 
 
-def array_traffic(schedule: Schedule, buffer: UnifiedBuffer, readers: Sequence[ReadPort], fetch: int) -> BufferTraffic:
-    """The traffic of `readers` of `buffer`, whatever their order, with rows padded to `fetch` words."""
+def array_traffic(schedule: Schedule, buffer: UnifiedBuffer, readers: Sequence[ReadPort],
+                  packing: int) -> BufferTraffic:
+    """The traffic of `readers` of `buffer`, whatever their order, with rows padded to whole wide words."""
     entry = buffer.writer.schedule
     trips = list(entry.trips.values())[::-1] or [1]
     times = list(entry.strides.values())[::-1] or [1]
     address, size = [], 1
     for level, count in enumerate(trips):
         address.append(size)
-        size *= count if level else -(-count // fetch) * fetch
+        size *= count if level else -(-count // packing) * packing
     write = WriteTraffic(tuple(trips), tuple(times), entry.offset, tuple(address))
     reads = tuple(_read_traffic(schedule, entry, write, reader) for reader in readers)
-    return BufferTraffic(buffer.name, write, reads, schedule.period, schedule.staged.tiles, size)
+    return BufferTraffic(buffer.name, write, reads, schedule.period, schedule.staged.tiles, size, packing)
 
 
 def _read_traffic(schedule: Schedule, producer: StatementSchedule, write: WriteTraffic,

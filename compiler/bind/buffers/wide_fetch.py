@@ -69,16 +69,16 @@ class PlacedBuffer:
     chained: tuple[bool, ...] = ()
 
 
-def fetch_plan(read: ReadTraffic, spec: MemTileSpec) -> FetchPlan:
+def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec) -> FetchPlan:
     """Fetch a block when a word is needed that is in none of the blocks the transpose buffer still holds."""
-    block = read.address // spec.fetch_width
+    block = read.address // packing
     starts = _fetch_starts(block, spec.tb_words // spec.fetch_width - 1)
     number = np.cumsum(starts) - 1
     holder = _holding_fetch(block, starts, number)
     fetches = np.flatnonzero(starts)
     last = np.full(len(fetches), NEVER)
     np.maximum.at(last, holder[read.real], read.time[read.real])
-    place = read.address % spec.fetch_width
+    place = read.address % packing
     first = read.time[fetches] - np.floor(place[fetches] * _cycles_per_word(read)).astype(np.int64)
     return FetchPlan(block[fetches], first, last, last > NEVER, holder * spec.fetch_width + place)
 
@@ -143,7 +143,7 @@ def plan_wide_fetch(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id
     Raises `VectorizationError` if a reader's fetches are no affine nest or the SRAM port has no free cycle for them.
     """
     stores = [_stores(b, spec) for b in buffers]
-    plans = [[fetch_plan(read, spec) for read in b.reads] for b in buffers]
+    plans = [[fetch_plan(read, b.traffic.packing, spec) for read in b.reads] for b in buffers]
     fetches = [_fetches(b, k, plan, spec) for b, row in zip(buffers, plans, strict=True) for k, plan in enumerate(row)]
     owners = [n for n, b in enumerate(buffers) for _ in b.reads]
     delays, leads = _schedule_port(buffers, stores, fetches, owners)
@@ -151,9 +151,9 @@ def plan_wide_fetch(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id
     outputs: list[PubOutput | None] = [None] * spec.outputs
     position = 0
     for number, buffer in enumerate(buffers):
-        inputs[buffer.input] = _input(buffer, delays[number], spec, chain_id)
+        inputs[buffer.input] = _input(buffer, delays[number], spec)
         for k, plan in enumerate(plans[number]):
-            outputs[buffer.outputs[k]] = _output(buffer, k, plan, leads[position], spec, chain_id)
+            outputs[buffer.outputs[k]] = _output(buffer, k, plan, leads[position], spec)
             position += 1
     return PubConfig(tuple(inputs), tuple(outputs), chain_id)
 
@@ -166,8 +166,8 @@ def _over_tiles(values: np.ndarray, traffic: BufferTraffic) -> np.ndarray:
 def _stores(buffer: PlacedBuffer, spec: MemTileSpec) -> _Store:
     traffic = buffer.traffic
     time, address = traffic.writes
-    firsts = time[address % spec.fetch_width == 0] + buffer.write_shift
-    complete = _over_tiles(firsts + (spec.fetch_width - 1) * traffic.write.time[0], traffic)
+    firsts = time[address % traffic.packing == 0] + buffer.write_shift
+    complete = _over_tiles(firsts + (traffic.packing - 1) * traffic.write.time[0], traffic)
     first_words = _over_tiles(firsts, traffic)
     ahead = spec.agg_words // spec.fetch_width
     reused = np.full(len(complete), 1 << 60)
@@ -183,7 +183,7 @@ def _fetches(buffer: PlacedBuffer, read: int, plan: FetchPlan, spec: MemTileSpec
     previous = np.full(len(first), NEVER)
     previous[behind:] = last[:-behind]
     tiles = min(traffic.tiles, TILES_COMPARED)
-    step = traffic.tile_words // spec.fetch_width
+    step = traffic.tile_words // traffic.packing
     block = (np.arange(tiles)[:, None] * step + plan.block[None, :]).ravel()
     return _Fetch(block, np.tile(plan.needed, tiles), first, previous)
 
@@ -244,22 +244,23 @@ def _with_tiles(ranges: Sequence[int], traffic: BufferTraffic) -> tuple[int, ...
     return (*ranges, traffic.tiles)
 
 
-def _input(buffer: PlacedBuffer, delay: int, spec: MemTileSpec, chain_id: int | None) -> PubInput:
-    traffic, width = buffer.traffic, spec.fetch_width
+def _input(buffer: PlacedBuffer, delay: int, spec: MemTileSpec) -> PubInput:
+    """A word goes to its lane of the aggregator; with one word per wide word, always to the first lane."""
+    traffic, packing = buffer.traffic, buffer.traffic.packing
     write, tiles = traffic.write, traffic.tiles
-    words = Affine((*write.address, traffic.tile_words))
+    words = (*write.address, traffic.tile_words)
+    lanes = Affine(tuple(w * (spec.fetch_width // packing) for w in words))
     nest = AffineNest((*write.ranges, tiles), (*write.time, traffic.period), write.time_offset + buffer.write_shift,
-                      (words,))
-    blocks = Affine(tuple(a // width if level else 1 for level, a in enumerate(words.strides)))
-    ranges = (-(-write.ranges[0] // width), *write.ranges[1:], tiles)
-    time = (write.time[0] * width, *write.time[1:], traffic.period)
-    start = nest.time_offset + (width - 1) * write.time[0] + delay
+                      (lanes,))
+    blocks = Affine(tuple(w // packing if level else 1 for level, w in enumerate(words)))
+    ranges = (-(-write.ranges[0] // packing), *write.ranges[1:], tiles)
+    time = (write.time[0] * packing, *write.time[1:], traffic.period)
+    start = nest.time_offset + (packing - 1) * write.time[0] + delay
     store = AffineNest(ranges, time, start, (blocks, blocks))
     return PubInput(nest.trimmed(), store.trimmed(), buffer.base, buffer.region - 1)
 
 
-def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: MemTileSpec,
-            chain_id: int | None) -> PubOutput:
+def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: MemTileSpec) -> PubOutput:
     traffic, shift = buffer.traffic, buffer.read_shifts[read]
     source = buffer.reads[read]
     if traffic.homogeneous:
@@ -268,7 +269,7 @@ def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: M
     number = np.arange(len(plan.block))
     fetch = _fitted(traffic, fit_nest([plan.first_use, plan.block, number], dims))
     word = _fitted(traffic, fit_nest([source.time, plan.word], dims))
-    tile_blocks, tile_fetches = traffic.tile_words // spec.fetch_width, len(plan.block)
+    tile_blocks, tile_fetches = traffic.tile_words // traffic.packing, len(plan.block)
     fetch_nest = _nest(fetch, traffic, shift - lead, (tile_blocks, tile_fetches))
     read_nest = _nest(word, traffic, shift, (tile_fetches * spec.fetch_width,))
     chained = bool(buffer.chained) and buffer.chained[read]

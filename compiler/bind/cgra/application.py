@@ -12,6 +12,7 @@ from compiler.bind.cgra.memories import MemoryAllocator, MemoryTile
 from compiler.bind.cgra.netlist import Edge, Netlist, Node, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.signals import Signal
 from compiler.ir.program import Statement
+from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import Schedule
 from compiler.sched.dependences import topological_order
 from hw.errors import SluiceError
@@ -109,13 +110,13 @@ class _Builder:
     def _serve_varying(self, buffer: UnifiedBuffer, source: Signal, readers: list[ReadPort]) -> None:
         if not readers:
             return
-        traffic = array_traffic(self.schedule, buffer, readers, self.allocator.fetch)
+        traffic = array_traffic(self.schedule, buffer, readers, self.allocator.packing)
         for reader, signal in zip(readers, self.allocator.reads(traffic, source), strict=True):
             self.reads[reader.statement, reader.read] = signal
 
 
-def build_application(schedule: Schedule, mem: MemTileSpec) -> Application:
-    """Map all statements and buffers of `schedule` to units.
+def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False) -> Application:
+    """Map all statements and buffers of `schedule` to units; `sparse` as in `MemoryAllocator`.
 
     Raises `CoverError`, `MemoryError_`, `VectorizationError`, `DependenceError` or `ApplicationError`, each naming
     what does not fit.
@@ -123,7 +124,7 @@ def build_application(schedule: Schedule, mem: MemTileSpec) -> Application:
     staged, program = schedule.staged, schedule.staged.program
     _check_types(schedule)
     buffers = {b.writer.statement: b for b in extract_buffers(schedule)}
-    builder = _Builder(schedule, mem, MemoryAllocator(mem))
+    builder = _Builder(schedule, mem, MemoryAllocator(mem, sparse))
     loads = {f.statement: f.array for f in staged.inputs}
     outputs = {f.statement: f.array for f in staged.outputs}
     for name in topological_order(program, schedule.dependences):
@@ -145,8 +146,6 @@ def build_application(schedule: Schedule, mem: MemTileSpec) -> Application:
 
 def _check_types(schedule: Schedule) -> None:
     """Arrays must fit the words of the array of tiles."""
-    from compiler.ir.types import Int
-
     for array in schedule.staged.program.arrays:
         if not isinstance(array.type, Int) or array.type.width > 16:
             raise ApplicationError(f"array {array.name} holds {array.type}; the array target has 16-bit words")

@@ -70,7 +70,8 @@ def _bank(units: dict, column: int) -> str:
     name = units.get((IO_ROW, column))
     fill = "#d6efd2" if name else "#f4f4f4"
     box = f'<rect x="{x}" y="{MARGIN / 2}" width="{TILE}" height="24" rx="5" fill="{fill}" stroke="#999"/>'
-    label = f'<text x="{x + TILE / 2}" y="{MARGIN / 2 + 16}" text-anchor="middle">{escape((name or "bank")[:12])}</text>'
+    text = escape((name or "bank")[:12])
+    label = f'<text x="{x + TILE / 2}" y="{MARGIN / 2 + 16}" text-anchor="middle">{text}</text>'
     return f"<g><title>{escape(f'bank {column}: {name or chr(8212)}')}</title>{box}{label}</g>"
 
 

@@ -8,11 +8,11 @@ retiming the smallest circular region that this lag needs is taken.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compiler.bind.buffers import dual_port, wide_fetch
 from compiler.bind.buffers.circular import Lifetimes, block_lifetimes
-from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
+from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, delay_traffic
 from compiler.bind.buffers.wide_fetch import PlacedBuffer
 from compiler.bind.cgra.netlist import Edge, MemNode, Pin, Separation
 from compiler.bind.cgra.signals import Signal
@@ -60,9 +60,11 @@ class MemoryTile:
 class MemoryAllocator:
     """Puts buffers into memory tiles and collects the units, connections and separations that this takes."""
 
-    def __init__(self, spec: MemTileSpec) -> None:
+    def __init__(self, spec: MemTileSpec, sparse: bool = False) -> None:
+        """`sparse`: reads that are no delay lines get a wide word for every word, so that any order will do."""
         self.spec = spec
         self.fetch = spec.fetch_width if spec.kind == "pub" else 1
+        self.packing = 1 if sparse else self.fetch
         self.outputs = spec.outputs if spec.kind == "pub" else 1
         self.tiles: list[MemoryTile] = []
         self.edges: list[Edge] = []
@@ -75,20 +77,18 @@ class MemoryAllocator:
 
     def delays(self, name: str, source: Signal, start: int, length: int, distances: Sequence[int]) -> list[Signal]:
         """Streams that repeat `source` each of the ascending `distances` cycles later."""
-        from compiler.bind.buffers.sequences import delay_traffic
-
         found: list[Signal] = []
         base, tap = 0, source
         pending = list(distances)
         while pending:
             step = pending[0] - base
             if step > self._longest_delay():
-                base, tap = base + self._longest_delay(), self._delay_tile(
-                    name, tap, start + base, length, [self._longest_delay()], delay_traffic)[0]
+                tap = self._delay_tile(name, tap, start + base, length, [self._longest_delay()])[0]
+                base += self._longest_delay()
                 continue
             group = [d for d in pending[: self.outputs] if d - base <= self._longest_delay()]
             heads = [d - base for d in group]
-            signals = self._delay_tile(name, tap, start + base, length, heads, delay_traffic)
+            signals = self._delay_tile(name, tap, start + base, length, heads)
             found += signals
             pending = pending[len(group):]
             base, tap = group[-1], signals[-1]
@@ -97,22 +97,20 @@ class MemoryAllocator:
     def _longest_delay(self) -> int:
         return self.spec.capacity_words - 2 * SLACK
 
-    def _delay_tile(self, name: str, source: Signal, start: int, length: int, heads: Sequence[int],
-                    make_traffic) -> list[Signal]:
-        traffic = make_traffic(name, start, length, {f"{name}+{d}": d for d in heads})
+    def _delay_tile(self, name: str, source: Signal, start: int, length: int, heads: Sequence[int]) -> list[Signal]:
+        traffic = delay_traffic(name, start, length, {f"{name}+{d}": d for d in heads}, self.fetch)
         return self._place(traffic, source, share=True)
 
     def reads(self, traffic: BufferTraffic, source: Signal) -> list[Signal]:
         """Streams that deliver the reads of `traffic`, whatever their order."""
         found: list[Signal] = []
         for first in range(0, len(traffic.reads), self.outputs):
-            part = BufferTraffic(traffic.name, traffic.write, traffic.reads[first: first + self.outputs],
-                                 traffic.period, traffic.tiles, traffic.tile_words)
+            part = replace(traffic, reads=traffic.reads[first: first + self.outputs])
             found += self._place(part, source, share=False)
         return found
 
     def _place(self, traffic: BufferTraffic, source: Signal, share: bool) -> list[Signal]:
-        lifetimes = [block_lifetimes(traffic, read, self.fetch) for read in traffic.reads]
+        lifetimes = [block_lifetimes(traffic, read) for read in traffic.reads]
         region = max(self._region(life, traffic) for life in lifetimes)
         if region > self.capacity:
             return self._chain(traffic, source, lifetimes, region // self.capacity)
@@ -191,8 +189,7 @@ def configure_memory(tile: MemoryTile, times: Mapping[Pin, int], spec: MemTileSp
 
     Raises `VectorizationError` if its memory port cannot serve everything in time.
     """
-    fetch = spec.fetch_width if spec.kind == "pub" else 1
-    sized = sorted(((_needed_region(tile, b, times, fetch), b) for b in tile.buffers), key=lambda pair: -pair[0])
+    sized = sorted(((_needed_region(tile, b, times), b) for b in tile.buffers), key=lambda pair: -pair[0])
     placed, base = [], 0
     for region, buffer in sized:
         placed.append(_placed(tile, buffer, times, base, region))
@@ -202,14 +199,14 @@ def configure_memory(tile: MemoryTile, times: Mapping[Pin, int], spec: MemTileSp
     return plan(placed, spec, chain_id)
 
 
-def _needed_region(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int], fetch: int) -> int:
+def _needed_region(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int]) -> int:
     """Smallest region for the lag that retiming has chosen; a chain keeps its whole range."""
     if tile.chain:
         return buffer.limit * tile.chain[1]
     written = times[Pin(tile.name, f"in{buffer.input}")]
     region = 2
     for read, output in zip(buffer.reads, buffer.outputs, strict=True):
-        life = block_lifetimes(buffer.traffic, read, fetch)
+        life = block_lifetimes(buffer.traffic, read)
         while life.maximum_shift(region) < times[Pin(tile.name, f"out{output}")] - written:
             region *= 2
     return region

@@ -134,7 +134,8 @@ def _storage(rows: Sequence[BufferStorage]) -> str:
         tiles = ", ".join(row.units)
         parts.append(f'<text x="0" y="{y + 16}">{escape(row.name[:44])}</text>')
         for kind, words in (("allocated", row.allocated_words), ("live", row.live_words)):
-            parts.append(f'<rect class="{kind}" x="{label}" y="{y + 4}" width="{width * words / most:.1f}" height="16"/>')
-        parts.append(f'<text x="{label + width + 8}" y="{y + 16}">{row.live_words} live, {row.allocated_words} allocated '
-                     f"({escape(tiles)})</text>")
+            size = f'width="{width * words / most:.1f}" height="16"'
+            parts.append(f'<rect class="{kind}" x="{label}" y="{y + 4}" {size}/>')
+        words = f"{row.live_words} live, {row.allocated_words} allocated ({escape(tiles)})"
+        parts.append(f'<text x="{label + width + 8}" y="{y + 16}">{words}</text>')
     return "\n".join([*parts, "</svg>"])

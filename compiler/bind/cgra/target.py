@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.application import build_application
@@ -25,12 +26,23 @@ __all__ = ["Options", "OptionsError", "compile_program"]
 
 MEMORIES = ("pub", "dual-port")
 
-_LOOSER = ((1, 1), (4, 1), (4, 2), (4, 4), (4, 8))
-"""Schedules to try: alignment of loop lengths and initiation interval, fastest first."""
-
 
 class OptionsError(SluiceError):
     """An option of the target has a value that it cannot have."""
+
+
+class _Looseness(NamedTuple):
+    """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation interval of the
+    busiest loop, and whether irregular reads get a wide word for every word."""
+
+    alignment: int
+    interval: int
+    sparse: bool
+
+
+_LOOSER = (_Looseness(1, 1, False), _Looseness(4, 1, False),
+           *(_Looseness(4, interval, sparse) for interval in (2, 4, 8) for sparse in (False, True)))
+"""What is tried, fastest first."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +98,9 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
         verify(program)
         live = remove_dead_statements(program)
     failure: SluiceError | None = None
-    for alignment, interval in _LOOSER:
+    for looseness in _LOOSER:
         try:
-            return _compile_at(program, live, options, spec, stage, alignment, interval)
+            return _compile_at(program, live, options, spec, stage, looseness)
         except (VectorizationError, ConfigurationError) as error:
             failure = failure or error
     assert failure is not None
@@ -96,14 +108,15 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
 
 
 def _compile_at(program: Program, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
-                alignment: int, interval: int) -> CgraDesign:
+                looseness: _Looseness) -> CgraDesign:
     with stage("schedule"):
         depth = options.tile_depth
         if depth is None:
             depth = choose_tile_depth(live, spec.glb.half_words)
-        schedule = schedule_program(stage_streams(live, depth), options.fusion_level, alignment, interval)
+        schedule = schedule_program(stage_streams(live, depth), options.fusion_level, looseness.alignment,
+                                    looseness.interval)
     with stage("map"):
-        application = build_application(schedule, spec.mem)
+        application = build_application(schedule, spec.mem, looseness.sparse)
     with stage("place and route"):
         physical = implement(application.netlist, spec, options.seed)
     with stage("configure"):
