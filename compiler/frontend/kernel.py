@@ -14,6 +14,7 @@ becomes ``lut3``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import index
 from typing import Any
 
 from compiler.ir import expr
@@ -57,7 +58,7 @@ class Typed:
         return self.expr.type
 
     def __repr__(self) -> str:
-        return f"Typed({self.expr!r})"
+        return f"<expression of type {self.type}>"
 
     def __bool__(self) -> bool:
         raise ProgramError("a value of the program is not known in Python; use select(condition, a, b)")
@@ -145,8 +146,8 @@ def apply(op: str, *args: Any) -> Typed:
                  if kind is Kind.WORD and isinstance(arg, Typed)), None)
     if word is None and Kind.WORD in kinds:
         raise ProgramError(f"operation '{op}' needs a typed operand; constant(type, value) makes one")
-    defaults = {Kind.WORD: word, Kind.BIT: BIT, None: LUT3_TABLE}
-    padded = [*kinds, *[Kind.WORD] * (len(args) - len(kinds))]
+    defaults: dict[Kind | None, Type] = {Kind.WORD: word or BIT, Kind.BIT: BIT, None: LUT3_TABLE}
+    padded = [*kinds, *[kinds[-1]] * (len(args) - len(kinds))]
     nodes = [_node(op, arg, defaults[kind]) for arg, kind in zip(args, padded, strict=False)]
     return Typed(expr.apply(op, *nodes))
 
@@ -170,9 +171,9 @@ def cast(type: Type, value: Typed) -> Typed:
     return value if _typed("cast", value).type == type else Typed(expr.Cast(value.expr, type))
 
 
-def lookup(table: Table, index: Typed) -> Typed:
-    """Entry `index` of `table`, as `Prog.add_table` returned it."""
-    return Typed(expr.Lookup(table.name, _typed("lookup", index).expr, table.type))
+def lookup(table: Table, entry: Typed) -> Typed:
+    """Entry number `entry` of `table`, as `Prog.add_table` returned it."""
+    return Typed(expr.Lookup(table.name, _typed("lookup", entry).expr, table.type))
 
 
 def select(condition: Typed, a: Any, b: Any) -> Typed:
@@ -212,6 +213,9 @@ def weighted_sum(weights: Sequence[int], values: Iterable[Typed]) -> Typed:
 
     Values of weight zero are left out, those of weight one are not multiplied.
     """
+    values = list(values)
+    if len(values) != len(weights):
+        raise ProgramError(f"a weighted sum of {len(values)} values needs as many weights, not {len(weights)}")
     total: Typed | None = None
     for weight, value in zip(weights, values, strict=True):
         if weight != 0:
@@ -240,12 +244,14 @@ def _argument_kinds(op: str) -> tuple[Kind | None, ...]:
     return ((None,) if op == "lut3" else ()) + OPERATIONS[op].operands
 
 
-def _node(op: str, arg: Any, default: Type | None) -> Expr:
+def _node(op: str, arg: Any, default: Type) -> Expr:
     if isinstance(arg, Typed):
         return arg.expr
-    if isinstance(arg, int) and default is not None:
-        return constant(default, arg).expr
-    raise ProgramError(f"operation '{op}' takes typed values and integers, not {arg!r}")
+    try:
+        value = index(arg)
+    except TypeError:
+        raise ProgramError(f"operation '{op}' takes typed values and integers, not {arg!r}") from None
+    return constant(default, value).expr
 
 
 def _typed(op: str, value: Any) -> Typed:

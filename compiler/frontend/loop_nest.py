@@ -30,6 +30,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -349,7 +350,11 @@ def _caller(depth: int = 2) -> Location:
 
 
 def _location(frame: FrameType) -> Location:
-    """Where `frame` is; files of the project are named from its root, so that text forms do not depend on the place."""
-    file = Path(frame.f_code.co_filename)
-    inside = file.is_relative_to(_ROOT)
-    return Location(str(file.relative_to(_ROOT) if inside else file), frame.f_lineno)
+    return Location(_shown(frame.f_code.co_filename), frame.f_lineno)
+
+
+@cache
+def _shown(file: str) -> str:
+    """`file`, named from the project's root if it is inside, so that text forms do not depend on where that is."""
+    path = Path(file).resolve()
+    return str(path.relative_to(_ROOT)) if path.is_relative_to(_ROOT) else file

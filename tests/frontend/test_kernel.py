@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from compiler.frontend import kernel
@@ -46,6 +47,7 @@ def u16(value: int) -> Const:
         (lambda: A + B, "add", (A.expr, B.expr)),
         (lambda: A + 3, "add", (A.expr, u16(3))),
         (lambda: 3 + A, "add", (u16(3), A.expr)),
+        (lambda: A + np.int64(3), "add", (A.expr, u16(3))),
         (lambda: A - B, "sub", (A.expr, B.expr)),
         (lambda: 9 - A, "sub", (u16(9), A.expr)),
         (lambda: A * 3, "mul", (A.expr, u16(3))),
@@ -93,7 +95,7 @@ def test_comparisons_make_bits(made: Callable[[], Typed], op: str) -> None:
 
 
 def test_an_integer_on_the_left_of_a_comparison_turns_it_around() -> None:
-    assert (3 < A).expr == Apply("gt", (A.expr, u16(3)), BIT)
+    assert (3 < A).expr == Apply("gt", (A.expr, u16(3)), BIT)  # noqa: SIM300
 
 
 @pytest.mark.parametrize(
@@ -111,8 +113,6 @@ def test_an_integer_on_the_left_of_a_comparison_turns_it_around() -> None:
     ],
 )
 def test_logic_on_bits_is_a_truth_table(function: Callable[..., Typed], meaning: Callable[..., Any]) -> None:
-    import numpy as np
-
     node = function(P, Q).expr
     assert isinstance(node, Apply) and node.op == "lut3" and node.type == BIT
     p, q = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
@@ -138,8 +138,6 @@ def test_leaves() -> None:
 
 def test_a_weighted_sum_is_a_chain_without_needless_terms() -> None:
     assert weighted_sum([2, 0, 1], [A, B, C]).expr == ((A * 2) + C).expr
-    with pytest.raises(ValueError, match="zip"):
-        weighted_sum([1, 2], [A])
 
 
 CASES: list[tuple[Callable[[], Any], str]] = [
@@ -157,7 +155,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: mul_mid(A, B, C), "operation 'mul_mid' takes 2 operands, not 3"),
     (lambda: minimum(1, 2), "operation 'min' needs a typed operand; constant(type, value) makes one"),
     (lambda: A // 3, "'//' takes a constant positive power of two, not 3"),
-    (lambda: A % B, "'%' takes a constant positive power of two, not Typed(Read(index=1, type=Int(width=16, signed=False)))"),
+    (lambda: A % B, "'%' takes a constant positive power of two, not <expression of type uint16>"),
     (lambda: A if A < B else B, "a value of the program is not known in Python; use select(condition, a, b)"),
     (lambda: cast(INT16, 5), "'cast' takes a typed value, not 5; constant(type, value) makes one"),  # type: ignore[arg-type]
     (lambda: cast(Fixed(16, 8), A), "fixed16.8: only integer operations are supported"),
@@ -167,6 +165,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
         "operation 'add' on fixed16.8: only integer operations are supported",
     ),
     (lambda: constant(Int(3), 4), "constant 4 does not fit int3 (-4..3)"),
+    (lambda: weighted_sum([1, 2], [A]), "a weighted sum of 1 values needs as many weights, not 2"),
     (lambda: weighted_sum([0, 0], [A, B]), "a weighted sum needs at least one weight that is not zero"),
     (lambda: kernel.apply("power", A, 2), f"there is no operation 'power'; there are: {', '.join(sorted(OPERATIONS))}"),
 ]
