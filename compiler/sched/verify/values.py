@@ -50,8 +50,8 @@ def final_origins(program: Program, array: str) -> Origins:
         return {}
     depth = maps(order)[0].dim(isl.dim_type.out)
     end = isl.Map.from_domain_and_range(elements, isl.Set(f"{{ [{', '.join(['1'] + ['0'] * (depth - 1))}] }}"))
-    return _last_writers(program, array, isl.Map.identity(elements.get_space().map_from_set()).intersect_domain(elements),
-                         order.union(isl.UnionMap.from_map(end)))
+    reads = isl.Map.identity(elements.get_space().map_from_set()).intersect_domain(elements)
+    return _last_writers(program, array, reads, order.union(isl.UnionMap.from_map(end)))
 
 
 def _order(program: Program) -> isl.UnionMap:

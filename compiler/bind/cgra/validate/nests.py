@@ -24,7 +24,7 @@ class Expression:
 
 def modulo(value: Expression, modulus: int) -> Expression:
     """`value` mod `modulus`, without the operation where it changes nothing."""
-    if 0 <= value.low and value.high < modulus:
+    if value.low >= 0 and value.high < modulus:
         return value
     return Expression(f"(({value.text}) mod {modulus})", 0, modulus - 1)
 

@@ -1,0 +1,317 @@
+"""The proof that a configured array computes its program; see `compiler.bind.cgra.validate` for what is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from compiler.bind.cgra.application import Application
+from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.validate.banks import BankProof, require_disjoint_arrays
+from compiler.bind.cgra.validate.claims import Claims
+from compiler.bind.cgra.validate.datapath import Datapath, Leaf, require_same_value
+from compiler.bind.cgra.validate.fabric import Fabric, Origin
+from compiler.bind.cgra.validate.memory import MemoryProof
+from compiler.ir.program import Array, Program, Statement
+from compiler.sched.verify import Difference, Origins, ValidationError, difference, final_origins, read_origins
+from compiler.sched.verify.relations import coordinates
+from hw.fabric.config import ArrayConfig
+from hw.fabric.driver import RunPlan
+from hw.fabric.routing import CoreOutput, StreamSource
+from hw.fabric.spec import GLB_INPUT_LATENCY, FabricSpec
+from hw.memtile import DualPortConfig, PubConfig
+
+__all__ = ["Proof", "ValidationReport"]
+
+Describe = Callable[[tuple[int, ...]], str]
+"""Who wants a word, in words, from a point of the domain that wants it."""
+
+
+@dataclass
+class ValidationReport:
+    """What one validation has proven, in numbers."""
+
+    statements: int = 0
+    reads: int = 0
+    memory_outputs: int = 0
+    port_pairs: int = 0
+    banks: int = 0
+    elements: int = 0
+    units: int = 0
+    vectors: int = 0
+
+    def __str__(self) -> str:
+        return (f"validated: {self.reads} reads of {self.statements} statements see their values through "
+                f"{self.memory_outputs} memory outputs, {self.port_pairs} pairs of controllers never share a port, "
+                f"{self.units} units compute their expressions on {self.vectors} operand vectors, "
+                f"{self.elements} output elements are captured by {self.banks} banks in time")
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Words that somebody needs: in the cycle ``cycles(x)`` the word named by ``origins`` for x, for all points x."""
+
+    cycles: isl.Map
+    origins: isl.Map
+    describe: Describe
+
+
+@dataclass
+class Proof:
+    """Everything needed while proving one mapping. `addresses`: byte address of every array in main memory."""
+
+    program: Program
+    config: ArrayConfig
+    plan: RunPlan
+    addresses: Mapping[str, int]
+    spec: FabricSpec
+    claims: Claims
+    report: ValidationReport = field(default_factory=ValidationReport)
+
+    @classmethod
+    def of(cls, program: Program, application: Application, physical: Physical, config: ArrayConfig, plan: RunPlan,
+           addresses: Mapping[str, int], spec: FabricSpec) -> Proof:
+        """A proof to be run of `program` mapped as `application` and `physical` say."""
+        claims = Claims(program, application, physical, plan.period)
+        return cls(program, config, plan, addresses, spec, claims)
+
+    def __post_init__(self) -> None:
+        self.fabric = Fabric(self.config, self.spec)
+        self._visible: dict[str, isl.Map] = {}
+        self._wanted: list[str] = []
+        self._banks: dict[int, BankProof] = {}
+        self._memories: dict[tuple[int, int], MemoryProof] = {}
+
+    def run(self) -> ValidationReport:
+        """Prove everything, from the outputs backwards. Raises `ValidationError` with a witness."""
+        self.claims.require_own_sites()
+        self._prove_banks()
+        self._prove_memories()
+        for array in self.program.outputs:
+            self._prove_output(array)
+        done = 0
+        while done < len(self._wanted):
+            self._prove_statement(self.program.statement(self._wanted[done]))
+            done += 1
+        self.report.statements = done
+        return self.report
+
+    # Units.
+
+    def _prove_banks(self) -> None:
+        if set(self.plan.banks) != set(self.config.banks):
+            raise ValidationError(f"banks are configured in columns {sorted(self.config.banks)}, "
+                                  f"DMA descriptors in {sorted(self.plan.banks)}")
+        served: dict[int, Array] = {}
+        application = self.claims.application
+        for name in [*application.streams_in, *application.streams_out]:
+            array, column = self.program.array(name), self.claims.bank(name)
+            bank = self.config.banks.get(column)
+            if bank is None or bank.direction != array.role:
+                raise ValidationError(f"{array.role} {array.name} has no {array.role} bank in column {column}")
+            self._banks[column] = BankProof(column, bank, self.plan.banks[column], array,
+                                            self.addresses[name], self.plan, self.spec)
+            served[column] = array
+        idle = sorted(set(self.config.banks) - set(served))
+        if idle:
+            raise ValidationError(f"the bank of column {idle[0]} is on, but serves no array")
+        require_disjoint_arrays(list(served.values()), self.addresses)
+        self.report.banks = len(served)
+
+    def _prove_memories(self) -> None:
+        for place, tile in self.config.tiles.items():
+            if isinstance(tile.core, PubConfig | DualPortConfig) and not tile.core.rom:
+                name = self.claims.names.get(place, f"the unused tile {place}")
+                proof = MemoryProof(name, tile.core, self.spec.mem, self.plan.run_cycles)
+                self._memories[place] = proof
+                self.report.port_pairs += proof.port_pairs
+                self.report.memory_outputs += sum(port is not None for port in tile.core.outputs)
+
+    def _prove_output(self, array: Array) -> None:
+        """Every element that the program writes is captured, in time, from the statement that writes it last."""
+        column = self.claims.bank(array.name)
+        bank = self._banks[column]
+        late = bank.sent.range().subtract(isl.Set(f"{{ [c] : 0 <= c < {self.plan.run_cycles} }}"))
+        if not late.is_empty():
+            raise ValidationError(f"output {array.name} is captured in cycle {coordinates(late.lexmax())[0]}, "
+                                  f"the run has {self.plan.run_cycles} cycles")
+        arrival = self.fabric.capture(column)
+        cycles = bank.sent.apply_range(isl.Map(f"{{ [c] -> [c - {arrival.lag}] }}"))
+        finals = final_origins(self.program, array.name)
+        self._require_written(array, bank, finals)
+        for source, relation in finals.items():
+            captured = bank.elements.apply_range(relation)
+            self._prove(arrival.origin, source, Demand(cycles, captured, self._capture_of(array, bank)))
+            self.report.elements += relation.domain().count_val().to_python()
+
+    def _require_written(self, array: Array, bank: BankProof, finals: Origins) -> None:
+        """The elements that the bank moves to main memory are those that the program writes."""
+        written = isl.Set(f"{{ {array.name}[{', '.join(f'e{k}' for k in range(len(array.shape)))}] : 1 = 0 }}")
+        for relation in finals.values():
+            written = written.union(relation.domain())
+        moved = bank.elements.range()
+        outside = bank.accesses.times.domain().subtract(bank.elements.domain())
+        if not outside.is_empty():
+            raise ValidationError(f"output {array.name}: access {coordinates(outside)} of the bank in column "
+                                  f"{bank.column} goes to no element")
+        for points, what in ((written.subtract(moved), "is never captured"),
+                             (moved.subtract(written), "is captured, but the program does not write it")):
+            if not points.is_empty():
+                raise ValidationError(f"element {list(coordinates(points))} of output {array.name} {what}")
+
+    def _capture_of(self, array: Array, bank: BankProof) -> Describe:
+        def describe(point: tuple[int, ...]) -> str:
+            text = isl.Set(f"{{ {bank.accesses.name}[{', '.join(map(str, point))}] }}")
+            element = coordinates(bank.elements.intersect_domain(text).range())
+            return f"output {array.name}{list(element)} is captured"
+        return describe
+
+    # Statements.
+
+    def _prove_statement(self, statement: Statement) -> None:
+        """The unit that is claimed to carry a statement's values does."""
+        claims, name = self.claims, statement.name
+        numbers = range(len(statement.reads))
+        pins = {k: pin for k in numbers if (pin := claims.read(name, k)) is not None}
+        datapath = Datapath(statement, self.fabric, claims.result(name), frozenset(pins.values()))
+        sees = {leaf: min((k for k, pin in pins.items() if pin == leaf.origin),
+                          key=lambda k: abs(claims.lag(name, k) - leaf.lag)) for leaf in datapath.leaves}
+        origins = {k: read_origins(self.program, statement, k) for k in numbers}
+        for leaf, k in sees.items():
+            self._prove_leaf(statement, leaf, k, origins[k])
+        classes = _same_values(origins)
+        self.report.vectors += require_same_value(self.program, datapath, sees, classes)
+        self.report.units += len(datapath.units)
+
+    def _prove_leaf(self, statement: Statement, leaf: Leaf, index: int, origins: Origins) -> None:
+        """The word that enters a statement's arithmetic is the value that its read means, for every instance."""
+        cycles = self._cycles(statement).apply_range(isl.Map(f"{{ [c] -> [c - {leaf.lag}] }}"))
+        for source, relation in origins.items():
+            demand = Demand(cycles, relation, _reader(statement, index))
+            self._prove(leaf.origin, source, demand)
+        self.report.reads += 1
+
+    def _cycles(self, statement: Statement) -> isl.Map:
+        """{instance -> [cycle]} in which its value is visible, as claimed; the statement is then to be proven."""
+        if statement.name not in self._visible:
+            self._visible[statement.name] = self.claims.visible(statement)
+            self._wanted.append(statement.name)
+        return self._visible[statement.name]
+
+    # Words.
+
+    def _prove(self, origin: Origin, source: str, demand: Demand) -> None:
+        """The words of `demand`, values of `source`, are visible at `origin` when they are needed."""
+        cycles = demand.cycles.intersect_domain(demand.origins.domain())
+        if source in self.claims.application.results and self.claims.result(source) == origin:
+            self._prove_result(origin, source, demand, cycles)
+        elif isinstance(origin, StreamSource):
+            self._prove_stream(origin, demand, cycles)
+        else:
+            self._prove_memory(origin, source, demand, cycles)
+
+    def _prove_result(self, origin: Origin, source: str, demand: Demand, cycles: isl.Map) -> None:
+        """At the output of the producer: the cycle is the one in which the instance's value is visible."""
+        visible = self._cycles(self.program.statement(source))
+        expected = demand.origins.apply_range(visible)
+        wrong = difference(cycles, expected)
+        if wrong is not None:
+            raise self._witness(origin, demand, wrong, self._at(visible, wrong.actual), wrong.actual)
+
+    def _prove_stream(self, origin: StreamSource, demand: Demand, cycles: isl.Map) -> None:
+        """At a bank: the access that shows its word in the cycle has the element."""
+        bank = self._banks.get(origin.column)
+        if bank is None or bank.bank.direction != "input":
+            raise ValidationError(f"{demand.describe(self._first(cycles))} from column {origin.column}, "
+                                  "which has no input bank")
+        sent = bank.sent.reverse().apply_domain(isl.Map(f"{{ [c] -> [c + {GLB_INPUT_LATENCY}] }}"))
+        shown = sent.apply_range(bank.elements)
+        delivered = cycles.apply_range(shown)
+        wrong = difference(delivered, demand.origins)
+        if wrong is not None:
+            seen = None if wrong.actual is None else f"{bank.array.name}{list(wrong.actual)}"
+            raise self._witness(origin, demand, wrong, seen, self._image(cycles, wrong.point))
+
+    def _prove_memory(self, origin: CoreOutput, source: str, demand: Demand, cycles: isl.Map) -> None:
+        """At a memory: back to the cycles in which the words were at its inputs, and to their drivers."""
+        memory = self._memories.get((origin.row, origin.column))
+        if memory is None:
+            raise ValidationError(f"{demand.describe(self._first(cycles))} from {self.claims.name(origin)}, "
+                                  f"which does not carry values of {source}")
+        uncovered = cycles.domain()
+        for port, shown in memory.shown(int(origin.port.removeprefix("out"))):
+            at_input = cycles.apply_range(shown)
+            if at_input.is_empty():
+                continue
+            uncovered = uncovered.subtract(at_input.domain())
+            arrival = self.fabric.arrival(origin.row, origin.column, port)
+            earlier = at_input.apply_range(isl.Map(f"{{ [c] -> [c - {arrival.lag}] }}")).coalesce()
+            describe = self._through(origin, demand.describe, cycles)
+            part = demand.origins.intersect_domain(at_input.domain())
+            self._prove(arrival.origin, source, Demand(earlier, part, describe))
+        if not uncovered.is_empty():
+            point = coordinates(uncovered)
+            raise ValidationError(f"{demand.describe(point)} from {self.claims.name(origin)}, which delivers no "
+                                  f"word that was written (cycle {self._image(cycles, point)[0]})")
+
+    def _through(self, origin: Origin, describe: Describe, cycles: isl.Map) -> Describe:
+        def text(point: tuple[int, ...]) -> str:
+            return f"{describe(point)} from {self.claims.name(origin)} (cycle {self._image(cycles, point)[0]})"
+        return text
+
+    # Witnesses.
+
+    def _witness(self, origin: Origin, demand: Demand, wrong: Difference, seen: str | None,
+                 cycle: tuple[int, ...] | None) -> ValidationError:
+        when = "" if cycle is None else f" in cycle {cycle[0]}"
+        what = "no word of the program" if seen is None else f"the word of {seen}"
+        return ValidationError(f"{demand.describe(wrong.point)}, but {self.claims.name(origin)} delivers {what}{when}")
+
+    @staticmethod
+    def _at(visible: isl.Map, cycle: tuple[int, ...] | None) -> str | None:
+        """The statement instance whose value is visible in a cycle."""
+        if cycle is None:
+            return None
+        points = visible.intersect_range(isl.Set(f"{{ [{cycle[0]}] }}")).domain()
+        if points.is_empty():
+            return None
+        return f"{points.get_tuple_name()}{list(coordinates(points))}"
+
+    @staticmethod
+    def _first(cycles: isl.Map) -> tuple[int, ...]:
+        return coordinates(cycles.domain())
+
+    @staticmethod
+    def _image(relation: isl.Map, point: tuple[int, ...]) -> tuple[int, ...]:
+        fixed = relation
+        for position, value in enumerate(point):
+            fixed = fixed.fix_val(isl.dim_type.in_, position, isl.Val(value))
+        return coordinates(fixed.range())
+
+
+def _reader(statement: Statement, index: int) -> Describe:
+    """Words for one read, from the statement instance that does it."""
+    access = statement.reads[index]
+
+    def describe(point: tuple[int, ...]) -> str:
+        where = ", ".join(f"{n} = {v}" for n, v in zip(statement.iterators, point, strict=True))
+        instance = isl.Set(f"{{ {statement.name}[{', '.join(map(str, point))}] }}")
+        element = coordinates(access.map.intersect_domain(instance).range())
+        return f"{statement} reads {access.array}{list(element)} at {where}"
+
+    return describe
+
+
+def _same_values(origins: Mapping[int, Origins]) -> dict[int, int]:
+    """For every read the first one that always sees the same value."""
+    classes: dict[int, int] = {}
+    for k, mine in origins.items():
+        same = (j for j in classes.values() if _equal(origins[j], mine))
+        classes[k] = next(same, k)
+    return classes
+
+
+def _equal(first: Origins, second: Origins) -> bool:
+    return first.keys() == second.keys() and all(first[name].is_equal(second[name]) for name in first)
