@@ -7,7 +7,7 @@ one behind each core), not from the constraints that the retiming solves.
 from __future__ import annotations
 
 from collections import deque
-from functools import lru_cache
+from functools import cache
 
 from compiler.bind.cgra.netlist import MemNode, PeNode, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.physical import Physical
@@ -103,7 +103,7 @@ def expected(physical: Physical, name: str, logical: int) -> int:
     netlist = physical.netlist
     into = {edge.sink: edge for edge in netlist.edges}
 
-    @lru_cache(maxsize=None)
+    @cache
     def value(pin: Pin, cycle: int) -> int:
         node = netlist.nodes[pin.node]
         if isinstance(node, StreamIn):
