@@ -153,11 +153,15 @@ def apply(op: str, *args: Any) -> Typed:
 
 
 def constant(type: Type, value: int) -> Typed:
-    """`value` as a constant of `type`. Raises `ProgramError` if it does not fit."""
+    """`value` as a constant of `type`. Raises `ProgramError` if it is no integer or does not fit."""
     low, high = _integer(type).minimum, _integer(type).maximum
+    try:
+        value = index(value)
+    except TypeError:
+        raise ProgramError(f"constant {value!r} is not an integer") from None
     if not low <= value <= high:
         raise ProgramError(f"constant {value} does not fit {type} ({low}..{high})")
-    return Typed(Const(int(value), type))
+    return Typed(Const(value, type))
 
 
 def iterator(name: str, type: Type) -> Typed:
@@ -247,11 +251,9 @@ def _argument_kinds(op: str) -> tuple[Kind | None, ...]:
 def _node(op: str, arg: Any, default: Type) -> Expr:
     if isinstance(arg, Typed):
         return arg.expr
-    try:
-        value = index(arg)
-    except TypeError:
-        raise ProgramError(f"operation '{op}' takes typed values and integers, not {arg!r}") from None
-    return constant(default, value).expr
+    if not hasattr(arg, "__index__"):
+        raise ProgramError(f"operation '{op}' takes typed values and integers, not {arg!r}")
+    return constant(default, arg).expr
 
 
 def _typed(op: str, value: Any) -> Typed:

@@ -28,9 +28,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from operator import index
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -87,9 +88,10 @@ class _Scope:
         check_name(name, label)
         if any(loop.name == name for loop in self._loops):
             raise ProgramError(f"{label}: a loop around it has the same name")
-        if not isinstance(start, int) or not isinstance(bound, int) or bound < 1:
-            raise ProgramError(f"{label}: start {start!r} and bound {bound!r} must be integers, bound at least 1")
-        return LoopNode(self, name, start, bound)
+        first, count = _integers(f"{label}: start and bound", (start, bound))
+        if count < 1:
+            raise ProgramError(f"{label}: bound {count} must be at least 1")
+        return LoopNode(self, name, first, count)
 
     def add_op(self, name: str) -> OpNode:
         """An operation inside this node, after its earlier children. `name` becomes the statement's name."""
@@ -252,14 +254,14 @@ class Prog(_Scope):
     def add_table(self, name: str, values: list[int] | tuple[int, ...], type: Type | None = None) -> Table:
         """Constants for ``lookup(table, index)``."""
         self._new_name(name)
-        self._tables[name] = Table(name, tuple(int(value) for value in values), type or self.type)
+        self._tables[name] = Table(name, _integers(f"table '{name}' ({_caller()})", values), type or self.type)
         return self._tables[name]
 
     def add_constant(self, name: str, value: int, type: Type | None = None) -> Typed:
         """A named integer that addresses may use; returned as a typed value for functions."""
         self._new_name(name)
         typed = kernel.constant(type or self.type, value)
-        self._constants[name] = value
+        self._constants[name] = index(value)
         return typed
 
     def build(self) -> Program:
@@ -281,8 +283,9 @@ class Prog(_Scope):
 
     def _declare(self, name: str, shape: tuple[int, ...] | None, type: Type | None, role: Role) -> None:
         self._new_name(name, 4)
-        shape = None if shape is None else tuple(int(size) for size in shape)
-        self._declarations[name] = _Declaration(type or self.type, role, shape, _caller(3))
+        location = _caller(3)
+        shape = None if shape is None else _integers(f"shape of '{name}' ({location})", shape)
+        self._declarations[name] = _Declaration(type or self.type, role, shape, location)
 
     def _new_name(self, name: str, depth: int = 3) -> None:
         label = f"'{name}' ({_caller(depth)})"
@@ -337,6 +340,15 @@ class Prog(_Scope):
 
 prog = Prog
 """The seed's name of the root."""
+
+
+def _integers(label: str, values: Iterable[Any]) -> tuple[int, ...]:
+    """`values` as Python ints; numpy's integers count, floats do not."""
+    values = tuple(values)
+    try:
+        return tuple(index(value) for value in values)
+    except TypeError:
+        raise ProgramError(f"{label}: {values} must be integers") from None
 
 
 def _extent(touched: isl.Set) -> tuple[int, ...]:

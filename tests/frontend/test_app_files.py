@@ -46,7 +46,7 @@ def test_a_missing_file_is_an_error() -> None:
     ("text", "parameters", "message"),
     [
         (APP, {"sizes": 3}, "application 'mine' has no parameter 'sizes'; it has: size"),
-        (APP, {"size": 0}, "loop 'x' (FILE:7): start 0 and bound 0 must be integers, bound at least 1"),
+        (APP, {"size": 0}, "loop 'x' (FILE:7): bound 0 must be at least 1"),
         ("x = 1\n", {}, "application FILE defines no function 'build'"),
         ("import nowhere\n", {}, "application FILE cannot be imported: ModuleNotFoundError: No module named 'nowhere'"),
         ("def build(:\n", {}, "application FILE cannot be imported: SyntaxError: invalid syntax (mine.py, line 1)"),

@@ -282,10 +282,10 @@ PROGRAM_MISTAKES: list[tuple[Callable[[Prog], Any], str]] = [
         lambda p: p.add_loop("x y", 0, 1),
         "loop 'x y' (LINE): a name consists of letters, digits and underscores, not 'x y'",
     ),
-    (lambda p: p.add_loop("x", 0, 0), "loop 'x' (LINE): start 0 and bound 0 must be integers, bound at least 1"),
+    (lambda p: p.add_loop("x", 0, 0), "loop 'x' (LINE): bound 0 must be at least 1"),
     (
         lambda p: p.add_loop("x", 0, 2.5),  # type: ignore[arg-type]
-        "loop 'x' (LINE): start 0 and bound 2.5 must be integers, bound at least 1",
+        "loop 'x' (LINE): start and bound: (0, 2.5) must be integers",
     ),
     (lambda p: p.add_loop("x", 0, 2).add_loop("x", 0, 2), "loop 'x' (LINE): a loop around it has the same name"),
     (
@@ -296,6 +296,9 @@ PROGRAM_MISTAKES: list[tuple[Callable[[Prog], Any], str]] = [
     (lambda p: (p.add_input("a"), p.add_table("a", [1])), "'a' (LINE) is declared twice"),
     (lambda p: (p.add_constant("a", 1), p.add_intermediate("a")), "'a' (LINE) is declared twice"),
     (lambda p: p.add_input("floor"), "'floor' (LINE): 'floor' is a reserved word"),
+    (lambda p: p.add_table("a", [1, 2.5]), "table 'a' (LINE): (1, 2.5) must be integers"),  # type: ignore[list-item]
+    (lambda p: p.add_input("a", (4, 2.0)), "shape of 'a' (LINE): (4, 2.0) must be integers"),  # type: ignore[arg-type]
+    (lambda p: p.add_constant("a", 2.5), "constant 2.5 is not an integer"),  # type: ignore[arg-type]
     (lambda p: p.add_constant("a", -1), "constant -1 does not fit uint16 (0..65535)"),
     (
         lambda p: (p.add_output("a"), p.build()),
