@@ -22,7 +22,7 @@ class AxiMemory:
         self._writes = deque()
         self._answers = deque()
         self._worst = Response.OKAY
-        self._time = 0
+        self._clocks = {"read": 0, "write": 0}
 
     def load(self, address, data):
         for offset, value in enumerate(data):
@@ -37,12 +37,19 @@ class AxiMemory:
     def pauses(self):
         return self.random.random() < self.stall
 
-    def _due(self):
-        return self._time + self.random.randint(0, self.latency)
+    @property
+    def cycles(self):
+        """Clock cycles that were simulated."""
+        return max(self._clocks.values())
 
-    def response(self, address):
+    def due(self, side):
+        """When an answer is ready; `side` is read or write."""
+        return self._clocks[side] + self.random.randint(0, self.latency)
+
+    def response(self, address, size):
+        """What a beat of `size` bytes at `address` gets."""
         for region, response in self.faults.items():
-            if address in region:
+            if address < region.stop and address + size > region.start:
                 return response
         return Response.OKAY
 
@@ -60,22 +67,22 @@ class AxiMemory:
         while True:
             ready = not self.pauses()
             first = self._reads[0] if self._reads else None
-            valid = first is not None and first[0] <= self._time and (held is first or not self.pauses())
+            valid = first is not None and first[0] <= self._clocks["read"] and (held is first or not self.pauses())
             held = first if valid else None
             ctx.set(port.ar.ready, ready)
             ctx.set(port.r.valid, valid)
             if valid:
                 _, address, size, last = first
                 data = int.from_bytes(self.read(address, size), "little")
-                ctx.set(port.r.payload, {"id": 0, "data": data, "resp": self.response(address), "last": last})
+                ctx.set(port.r.payload, {"id": 0, "data": data, "resp": self.response(address, size), "last": last})
             sampled = await ctx.tick().sample(port.ar.valid, port.ar.payload, port.r.ready)
             _, _, requested, payload, taken = sampled
-            self._time += 1
+            self._clocks["read"] += 1
             if valid and taken:
                 self._reads.popleft()
             if requested and ready:
                 addresses, size = self._burst(payload)
-                due = self._due()
+                due = self.due("read")
                 for address in addresses:
                     self._reads.append((due, address, size, address == addresses[-1]))
             self.most_outstanding = max(self.most_outstanding, sum(entry[3] for entry in self._reads))
@@ -85,7 +92,7 @@ class AxiMemory:
         early = deque()
         while True:
             address_ready, data_ready = not self.pauses(), not self.pauses()
-            valid = bool(self._answers) and self._answers[0][0] <= self._time
+            valid = bool(self._answers) and self._answers[0][0] <= self._clocks["write"]
             ctx.set(port.aw.ready, address_ready)
             ctx.set(port.w.ready, data_ready)
             ctx.set(port.b.valid, valid)
@@ -94,7 +101,7 @@ class AxiMemory:
             sampled = await ctx.tick().sample(port.aw.valid, port.aw.payload, port.w.valid, port.w.payload,
                                               port.b.ready)
             _, _, requested, request, offered, data, taken = sampled
-            self._time += 1
+            self._clocks["write"] += 1
             if valid and taken:
                 self._answers.popleft()
             if requested and address_ready:
@@ -108,11 +115,11 @@ class AxiMemory:
     def _write_beat(self, beat):
         address, size, last = self._writes.popleft()
         assert beat.last == last, "WLAST in the wrong beat"
-        response = self.response(address)
+        response = self.response(address, size)
         for lane in range(size):
             if beat.strb >> lane & 1 and response == Response.OKAY:
                 self.bytes[address + lane] = beat.data >> 8 * lane & 0xFF
         self._worst = max(self._worst, response)
         if last:
-            self._answers.append((self._due(), self._worst))
+            self._answers.append((self.due("write"), self._worst))
             self._worst = Response.OKAY

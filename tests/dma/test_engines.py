@@ -194,16 +194,16 @@ def test_bursts_are_as_long_as_they_can_be():
 
 def test_reader_hides_latency_behind_outstanding_bursts():
     memory = AxiMemory(latency=0)
-    memory._due = lambda: memory._time + 100
+    memory.due = lambda side: memory.cycles + 100
     read_tiles(DmaSpec(outstanding=8), memory, [DmaDescriptor(0, 128, DmaLevel(32, 256))])
     assert memory.most_outstanding >= 4
-    assert memory._time < 32 * 16 + 4 * 120
+    assert memory.cycles < 32 * 16 + 4 * 120
 
 
 def test_full_bandwidth_without_stalls():
     memory = AxiMemory()
     read_tiles(DmaSpec(), memory, [DmaDescriptor(0, 2048)])
-    assert memory._time < 256 + 20
+    assert memory.cycles < 256 + 20
 
 
 def test_writer_reaches_full_bandwidth():
@@ -211,7 +211,7 @@ def test_writer_reaches_full_bandwidth():
     data = bytes(range(256)) * 8
     write_tiles(DmaSpec(), memory, [DmaDescriptor(0, 2048)], [data])
     assert memory.read(0, 2048) == data
-    assert memory._time < 256 + 30
+    assert memory.cycles < 256 + 30
 
 
 @pytest.mark.parametrize("response", [Response.SLVERR, Response.DECERR])
