@@ -88,7 +88,8 @@ class IterationDomain(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         single = Signal(self._spec.dims, init=-1)
-        fresh, last = Signal.like(single), Signal.like(single)  # in its first iteration, in its last one
+        fresh = Signal(self._spec.dims, init=-1)  # in its first iteration
+        last = Signal(self._spec.dims, init=-1)  # in its last iteration
         with m.If(self.cfg_valid & (self.cfg_register == ControllerRegister.CONTROL)):
             m.d.sync += single.eq(self.cfg_data)
 
@@ -112,7 +113,9 @@ class IterationDomain(Component):
 
     def _choose_outer(self, m: Module, single: Signal, fresh: Signal, last: Signal) -> _Outer:
         """Registers with the dimension that is next when dimension 0 is exhausted; a cycle after the flags."""
-        outer = _Outer(Signal(INDEX_WIDTH), Signal(), Signal())
+        outer = _Outer(
+            Signal(INDEX_WIDTH, name="outer_index"), Signal(name="outer_fresh"), Signal(name="outer_final")
+        )
         for d in reversed(range(1, self._spec.dims)):
             with m.If(~last[d]):
                 m.d.sync += [outer.index.eq(d), outer.fresh.eq(fresh[d])]
@@ -147,7 +150,7 @@ class ScheduleGenerator(Component):
     """When does the next event happen?
 
     Ports: `en`, `flush`, `index` and `final` from the iteration domain; `fire`: the event happens in this cycle if
-    `en` is 1 (a flip-flop and one AND, independent of `en`).
+    `en` is 1 (a flip-flop, independent of `en`).
     """
 
     def __init__(self, spec: AffineSpec) -> None:
@@ -159,17 +162,22 @@ class ScheduleGenerator(Component):
         m = Module()
         m.submodules.table = table = StepTable(self._spec.time_width, ControllerRegister.TIME)
         _pass_configuration(m, self, table)
+        width = self._spec.time_width
         enable, active = Signal(), Signal()
-        wait = Signal(self._spec.time_width + 1)  # cycles before the next event, less 1
+        wait = Signal(width)  # cycles before the next event, less 1, if `fire` is 0
+        rest = Signal(width + 1)  # the same for the next cycle; the top bit says that there are none
         with m.If(self.cfg_valid & (self.cfg_register == ControllerRegister.CONTROL)):
             m.d.sync += enable.eq(self.cfg_data[ControllerRegister.ENABLE_BIT])
-        m.d.comb += [table.index.eq(self.index), self.fire.eq(active & wait[-1])]
-        with m.If(self.flush | (self.en & active)):
-            m.d.sync += wait.eq(Mux(self.flush | wait[-1], table.value, wait) - 1)
+        m.d.comb += [
+            table.index.eq(self.index),
+            rest.eq(Mux(self.flush | self.fire, table.value, wait) - 1),
+        ]
         with m.If(self.flush):
-            m.d.sync += active.eq(enable)
+            m.d.sync += [active.eq(enable), wait.eq(rest), self.fire.eq(enable & rest[-1])]
         with m.Elif(self.en & self.fire & self.final):
-            m.d.sync += active.eq(0)
+            m.d.sync += [active.eq(0), self.fire.eq(0)]
+        with m.Elif(self.en & active):
+            m.d.sync += [wait.eq(rest), self.fire.eq(rest[-1])]
         return m
 
 

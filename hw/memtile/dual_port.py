@@ -17,10 +17,11 @@ __all__ = ["DualPortBuffer", "DualPortSram"]
 
 
 class DualPortSram(Component):
-    """`capacity_words` words in block RAM. A read sees the write of the same cycle.
+    """`capacity_words` words in block RAM.
 
     Ports: `write_address`, `write`, `write_data`; `read_address`, `read`; `read_data` is valid in the cycle after
-    `read` and holds until the cycle after the next `read`.
+    `read`. If the same address is written in the cycle of the read, `collision` (combinational) is 1, nothing is read
+    and `read_data` is of no use: the word is then `write_data`.
     """
 
     def __init__(self, spec: MemTileSpec) -> None:
@@ -33,6 +34,7 @@ class DualPortSram(Component):
                 "read_address": In(spec.sram_bits),
                 "read": In(1),
                 "read_data": Out(spec.word_width),
+                "collision": Out(1),
             }
         )
 
@@ -40,13 +42,15 @@ class DualPortSram(Component):
         m = Module()
         m.submodules.memory = memory = Memory(self._data)
         write = memory.write_port()
-        read = memory.read_port(transparent_for=(write,))
+        read = memory.read_port()
         m.d.comb += [
+            self.collision.eq(self.write & (self.write_address == self.read_address)),
             write.addr.eq(self.write_address),
             write.data.eq(self.write_data),
             write.en.eq(self.write),
             read.addr.eq(self.read_address),
-            read.en.eq(self.read),
+            # Excluding collisions here spares synthesis from emulating what block RAM does not define.
+            read.en.eq(self.read & ~self.collision),
             self.read_data.eq(read.data),
         ]
         return m
@@ -81,9 +85,12 @@ class DualPortBuffer(MemCore):
         self._connect_write(m, sram, writes, registers)
         places = [self._place(m, c.address0, registers.outputs[o], registers.mode) for o, c in enumerate(reads)]
         grants = self._connect_read(m, sram, reads, places, rom)
+        passed = Signal(self.spec.word_width)
+        with m.If(self.en):
+            m.d.sync += passed.eq(sram.write_data)
         for o, (grant, place) in enumerate(zip(grants, places, strict=True)):
             pending = grant | rom if o == 0 else grant
-            self._drive_output(m, o, pending, registers.chained[o] & ~place.own, sram.read_data)
+            self._drive_output(m, o, pending, registers.chained[o] & ~place.own, sram, passed)
         self._flag_conflicts(m, [c.fire for c in writes], [c.fire for c in reads])
         return m
 
@@ -115,12 +122,16 @@ class DualPortBuffer(MemCore):
         ]
         return grants
 
-    def _drive_output(self, m: Module, number: int, grant: Value, foreign: Value, data: Value) -> None:
-        """Take the word that was read in the last cycle, or the chain's."""
-        pending, from_chain = Signal(), Signal()
+    def _drive_output(
+        self, m: Module, number: int, grant: Value, foreign: Value, sram: DualPortSram, passed: Value
+    ) -> None:
+        """Take the word that was read in the last cycle, or written (`passed`) to the address that was read, or the
+        chain's. One LUT after the SRAM."""
+        pending, from_chain, instead = Signal(), Signal(), Signal()
         with m.If(self.flush):
             m.d.sync += pending.eq(0)
         with m.Elif(self.en):
-            m.d.sync += [pending.eq(grant), from_chain.eq(foreign)]
+            m.d.sync += [pending.eq(grant), from_chain.eq(foreign), instead.eq(foreign | sram.collision)]
+        other = Mux(from_chain, self.chain_in[number], passed)
         with m.If(self.en & pending):
-            m.d.sync += self.data_out[number].eq(Mux(from_chain, self.chain_in[number], data))
+            m.d.sync += self.data_out[number].eq(Mux(instead, other, sram.read_data))

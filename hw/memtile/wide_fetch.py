@@ -129,7 +129,8 @@ class SinglePortSram(Component):
             write.data.eq(self.write_data),
             write.en.eq(self.write),
             read.addr.eq(self.address),
-            read.en.eq(self.read),
+            # Exclusive by construction too, so that synthesis need not emulate a read beside a write.
+            read.en.eq(self.read & ~self.write.any()),
             self.read_data.eq(read.data),
         ]
         return m
