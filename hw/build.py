@@ -33,7 +33,6 @@ from hw.pnr import Figures, PnrError, read_report, run_tool, tool_version
 __all__ = ["main"]
 
 _OUTPUT = Path("rtl_out")
-_TOOLS = ("yosys", "nextpnr-ecp5", "ecppack")
 _STAGES = {
     "yosys": "synthesis (yosys)",
     "nextpnr-ecp5": "place and route (nextpnr)",
@@ -117,7 +116,7 @@ def _build(options: argparse.Namespace, console: Console) -> None:
         products, figures = _place_and_route(project, console)
         files |= products
         manifest["figures"] = figures.as_json()
-        manifest["tools"] |= {tool: tool_version(tool) for tool in _TOOLS}
+        manifest["tools"] |= {tool: tool_version(tool) for tool in _STAGES}
     _write(output, files, manifest)
     _report(console, output, project, figures)
 
@@ -159,8 +158,9 @@ def _place_and_route(project: Project, console: Console) -> tuple[dict[str, str 
         for file, text in project.files.items():
             (directory / file).write_text(text)
         for tool, *arguments in project.commands:
-            with _progress(console, _STAGES[tool]):
-                run_tool(tool, arguments, directory)
+            if tool in _STAGES:  # what comes after is for loading the bitstream
+                with _progress(console, _STAGES[tool]):
+                    run_tool(tool, arguments, directory)
         figures = read_report(directory / f"{TOP}.report.json")
         return {f"{TOP}{suffix}": _product(directory, suffix) for suffix in (".bit", ".report.json")}, figures
 

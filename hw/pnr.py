@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,18 @@ from typing import Any
 
 from hw.errors import SluiceError
 
-__all__ = ["ECP5_85", "Figures", "PnrError", "find_tool", "read_report", "run_tool", "tool_version"]
+__all__ = [
+    "ECP5_85",
+    "Figures",
+    "PnrError",
+    "cell_counts",
+    "find_tool",
+    "place_and_route",
+    "read_report",
+    "run_tool",
+    "synthesize",
+    "tool_version",
+]
 
 ECP5_85 = ("--85k", "--package", "CABGA381", "--speed", "6")
 """nextpnr's options for the LFE5U-85F of the usual development boards, slowest speed grade."""
@@ -73,7 +85,7 @@ def read_report(path: Path) -> Figures:
         used = {name: report["utilization"].get(cell, {}).get("used", 0) for name, cell in _CELLS.items()}
         available = {name: report["utilization"].get(cell, {}).get("available", 0) for name, cell in _CELLS.items()}
         clocks = [(clock["achieved"], clock["constraint"]) for clock in report["fmax"].values()]
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PnrError(f"nextpnr wrote no usable report: {error}") from error
     mhz, target = min(clocks, key=lambda clock: clock[0] / clock[1], default=(None, None))
     return Figures(**used, mhz=mhz, target_mhz=target, available=available)
@@ -96,11 +108,11 @@ def find_tool(name: str) -> list[str]:
 
 
 def tool_version(name: str) -> str:
-    """The first line that a tool says about its version."""
+    """The version number that a tool gives for itself, such as ``0.70``."""
     option = "-V" if name == "yosys" else "--version"
     result = subprocess.run([*find_tool(name), option], capture_output=True, text=True, check=False)
-    lines = (result.stdout + result.stderr).strip().splitlines()
-    return lines[0].strip().replace('"', "") if lines else "unknown"
+    match = re.search(r"\d+(\.\d+)+", result.stdout + result.stderr)
+    return match[0] if match else "unknown"
 
 
 def run_tool(name: str, arguments: Sequence[str], directory: Path) -> str:
@@ -126,3 +138,38 @@ def _complaint(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     wrong = [line for line in lines if line.startswith("ERROR")]
     return (wrong or lines[-1:] or ["it printed nothing"])[0]
+
+
+def synthesize(sources: Mapping[str, str], top: str, directory: Path) -> Path:
+    """Synthesize module `top` of `sources` (Verilog by file name) for ECP5 and return the netlist (JSON).
+
+    `directory` is for working files; ``cells.json`` in it afterwards holds yosys' statistics. Raises `PnrError`.
+    """
+    for name, text in sources.items():
+        (directory / name).write_text(text)
+    read = "".join(f"read_verilog {name}; " for name in sorted(sources))
+    script = f"{read}synth_ecp5 -top {top} -json {top}.json; tee -q -o cells.json stat -json"
+    run_tool("yosys", ["-q", "-p", script], directory)
+    return directory / f"{top}.json"
+
+
+def cell_counts(directory: Path) -> dict[str, int]:
+    """Cells by type of the design that was synthesized in `directory`. Raises `PnrError`."""
+    try:
+        text = (directory / "cells.json").read_text()
+        return json.loads(text[text.index("{") :])["design"]["num_cells_by_type"]
+    except (OSError, ValueError, KeyError) as error:
+        raise PnrError(f"yosys wrote no usable statistics: {error}") from error
+
+
+def place_and_route(netlist: Path, *, out_of_context: bool = False, target_mhz: float = 100.0) -> Figures:
+    """Place and route a netlist on an ECP5-85, pins wherever they fit, and return its figures.
+
+    `out_of_context`: the ports are not pins, so a module with more ports than the package has pins can be measured.
+    Its MHz then says nothing about paths from and to ports. Raises `PnrError`.
+    """
+    context = ["--out-of-context"] if out_of_context else ["--lpf-allow-unconstrained"]
+    report = netlist.with_suffix(".report.json")
+    arguments = [*ECP5_85, *context, "--freq", str(target_mhz), "--timing-allow-fail", "--quiet"]
+    run_tool("nextpnr-ecp5", [*arguments, "--json", netlist.name, "--report", report.name], netlist.parent)
+    return read_report(report)

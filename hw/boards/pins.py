@@ -17,7 +17,7 @@ from pathlib import Path
 
 from hw.errors import SluiceError
 
-__all__ = ["Connection", "Pin", "PinError", "parse_connection", "read_pins"]
+__all__ = ["Connection", "Pin", "PinError", "find_pin", "parse_connection", "read_pins"]
 
 _LOCATION = re.compile(r"[A-Z]{1,2}[0-9]{1,2}")
 
@@ -91,8 +91,10 @@ def _read_qsf(path: Path, lines: Iterable[str]) -> dict[str, Pin]:
         if words[:1] == ["set_location_assignment"]:
             if target is None or len(words) < 4:
                 raise PinError(f"{path}: line {number}: set_location_assignment without a pin and a signal")
-            place = next(word for word in _positional(words))
-            locations[target] = _location(path, number, place)
+            places = _positional(words)
+            if not places:
+                raise PinError(f"{path}: line {number}: 'set_location_assignment' names no pin for {target}")
+            locations[target] = _location(path, number, places[0])
         elif words[:1] == ["set_instance_assignment"] and _option(words, "-name") == "IO_STANDARD" and target:
             standards[target] = next(iter(_positional(words)), "")
     return {name: Pin(place, _standard(standards, name)) for name, place in locations.items()}

@@ -111,7 +111,7 @@ def _texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
 
     The platforms' own options for this are not used because not every board passes them on.
     """
-    texts = {name: _text(content) for name, content in sorted(files.items())}
+    texts = {name: _text(content) for name, content in sorted(files.items()) if name != f"{TOP}.debug.v"}
     if f"{TOP}.il" in texts:
         texts[f"{TOP}.v"] = _text(verilog._convert_rtlil_text(texts[f"{TOP}.il"], strip_internal_attrs=True))
         texts[f"{TOP}.ys"] = texts[f"{TOP}.ys"].replace(f"read_rtlil {TOP}.il", f"read_verilog {TOP}.v")

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hw.designs.directory import DesignImage
 from hw.designs.parameters import fabric_parameters, fabric_spec
 from hw.designs.system import SystemDesign
+from hw.fabric.config import ArrayConfig
 from hw.fabric.control_registers import control_registers
 from hw.fabric.driver import RunPlan
 from hw.fabric.image import configuration_image, image_length
 from hw.fabric.spec import FabricSpec
-from hw.fabric.system import emit_system
+from hw.fabric.system import SYSTEM_MODULE, emit_system
 
 __all__ = ["cgra_design", "idle_image"]
 
 _IDLE_CYCLES = 16
+_IDLE_MEMORY = 4096
 
 
 def idle_image(spec: FabricSpec) -> DesignImage:
-    """A run of an array in which every unit is disabled: it loads an empty configuration and counts some cycles."""
+    """A run of an array in which every unit is off: it loads a configuration that says so and counts some cycles."""
+    configuration = ArrayConfig().words(spec)
     plan = RunPlan(
-        config_address=0, config_words=image_length(0), period=_IDLE_CYCLES, tiles=1, run_cycles=_IDLE_CYCLES
+        config_address=0,
+        config_words=image_length(len(configuration)),
+        period=_IDLE_CYCLES,
+        tiles=1,
+        run_cycles=_IDLE_CYCLES,
     )
-    contents = configuration_image([])
     return DesignImage(
         name="cgra",
         array=str(spec),
-        configuration=(),
-        plan=tuple(plan.writes(_registers(spec))),
-        memory=((0, contents),),
+        configuration=tuple(configuration),
+        plan=tuple(plan.writes(control_registers(spec))),
+        memory=((0, configuration_image(configuration)),),
         outputs=(),
-        memory_bytes=4096,
+        memory_bytes=_IDLE_MEMORY,
         parameters=fabric_parameters(spec),
     )
 
@@ -39,9 +43,4 @@ def idle_image(spec: FabricSpec) -> DesignImage:
 def cgra_design(image: DesignImage) -> SystemDesign:
     """The Verilog of the array that `image` is for, and its registers. Raises `DesignError`."""
     spec = fabric_spec(image)
-    return SystemDesign(image=replace(image), registers=_registers(spec), module="cgra_system",
-                        sources=emit_system(spec))  # fmt: skip
-
-
-def _registers(spec: FabricSpec):
-    return control_registers(spec.rows, spec.columns, spec.glb.half_words)
+    return SystemDesign(image, control_registers(spec), SYSTEM_MODULE, emit_system(spec))

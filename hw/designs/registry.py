@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hw.designs.cgra import cgra_design, idle_image
 from hw.designs.directory import DesignError, DesignImage, read_design
 from hw.designs.system import SystemDesign
 from hw.fabric.spec import FabricSpec
@@ -22,15 +23,11 @@ class NamedDesign:
     image: Callable[[FabricSpec], DesignImage]
 
 
-def _idle(spec: FabricSpec) -> DesignImage:
-    from hw.designs.cgra import idle_image
-
-    return idle_image(spec)
-
-
 DESIGNS: Mapping[str, NamedDesign] = {
     design.name: design
-    for design in (NamedDesign("cgra", "the array with its system, empty configuration (default array 4x4)", _idle),)
+    for design in (
+        NamedDesign("cgra", "the array with its system, empty configuration (default array 4x4)", idle_image),
+    )
 }
 
 _DEFAULT_ARRAY = "4x4"
@@ -42,8 +39,6 @@ def load_design(name: str, array: str | None, bank_words: int | None) -> SystemD
     `array` ("RxC") and `bank_words` (16-bit words in half a bank of the global buffer) choose the size of a named
     design; a directory has its own. Raises `DesignError`, `FabricError`.
     """
-    from hw.designs.cgra import cgra_design
-
     if name in DESIGNS:
         return cgra_design(DESIGNS[name].image(_spec(array, bank_words)))
     image = read_design(Path(name))

@@ -1,0 +1,195 @@
+"""LUT, FF, block RAM and MHz on an ECP5-85 of one PE tile, one memory tile of each kind and a small array.
+
+    python -m benchmarks.area [--array 4x4] [-o benchmarks/results/area.json] [NAME ...]
+
+Every figure comes from nextpnr. Area is that of the module alone (out of context). The clock rate is that of the
+module in a harness which gives every input a register of a shift register and every output a register behind it, so
+that each path through the module starts and ends in a register. Takes minutes: about one for a tile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import verilog
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from rich.console import Console
+from rich.table import Table
+
+from hw.errors import SluiceError
+from hw.fabric.array import emit_array, emit_tiles
+from hw.fabric.spec import FabricSpec
+from hw.files import write_atomic
+from hw.pnr import Figures, place_and_route, synthesize, tool_version
+
+__all__ = ["SUBJECTS", "Harness", "Port", "Subject", "main", "measure"]
+
+_RESULT = Path(__file__).parent / "results" / "area.json"
+_TARGET_MHZ = 100.0
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a Verilog module; `width` in bits."""
+
+    name: str
+    width: int
+    is_input: bool
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A module to measure: its name and its Verilog by file name."""
+
+    module: str
+    sources: Mapping[str, str]
+
+    @property
+    def ports(self) -> list[Port]:
+        """The module's ports, as its Verilog declares them."""
+        text = next(text for text in self.sources.values() if f"module {self.module}(" in text)
+        body = text[text.index(f"module {self.module}(") :].partition("endmodule")[0]
+        declarations = re.findall(r"^ *(input|output) (?:\[(\d+):0\] )?(\w+);", body, re.MULTILINE)
+        return [Port(name, int(high or 0) + 1, direction == "input") for direction, high, name in declarations]
+
+
+class Harness(wiring.Component):
+    """`subject` between two shift registers, so that its clock rate can be measured with a handful of pins.
+
+    Input bits come from a shift register fed by `i`. Output bits are taken into another when `load` is high, which
+    otherwise shifts out to `o`.
+    """
+
+    def __init__(self, subject: Subject):
+        self._subject = subject
+        super().__init__({"i": In(1), "load": In(1), "o": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        common = {"clk": ClockSignal(), "rst": ResetSignal()}
+        ports = self._subject.ports
+        connections: dict[str, Any] = {f"i_{port.name}": common[port.name] for port in ports if port.name in common}
+        data = {port: Signal(port.width, name=f"subject_{port.name}") for port in ports if port.name not in common}
+        connections |= {f"{'i' if port.is_input else 'o'}_{port.name}": signal for port, signal in data.items()}
+        m.submodules.subject = Instance(self._subject.module, **connections)
+        inputs = Cat(signal for port, signal in data.items() if port.is_input)
+        outputs = Cat(signal for port, signal in data.items() if not port.is_input)
+        source = Signal(len(inputs), reset_less=True)
+        captured = Signal(len(outputs), reset_less=True)
+        m.d.comb += [inputs.eq(source), self.o.eq(captured[-1])]
+        m.d.sync += [source.eq(Cat(self.i, source)), captured.eq(Cat(source[-1], captured))]
+        with m.If(self.load):
+            m.d.sync += captured.eq(outputs)
+        return m
+
+
+def _pe_tile(spec: FabricSpec) -> Subject:
+    return Subject("pe_tile", _only(emit_tiles(spec), "pe_tile.v"))
+
+
+def _mem_tile(kind: Any) -> Callable[[FabricSpec], Subject]:
+    def make(spec: FabricSpec) -> Subject:
+        return Subject("mem_tile", _only(emit_tiles(replace(spec, mem=replace(spec.mem, kind=kind))), "mem_tile.v"))
+
+    return make
+
+
+def _array(spec: FabricSpec) -> Subject:
+    return Subject("cgra_array", emit_array(spec))
+
+
+def _only(files: Mapping[str, str], name: str) -> dict[str, str]:
+    return {name: files[name]}
+
+
+SUBJECTS: Mapping[str, Callable[[FabricSpec], Subject]] = {
+    "pe_tile": _pe_tile,
+    "mem_tile_pub": _mem_tile("pub"),
+    "mem_tile_dual_port": _mem_tile("dual-port"),
+    "array": _array,
+}
+
+
+def measure(subject: Subject) -> dict[str, Any]:
+    """Area of the module alone and MHz in the harness. Raises `PnrError`."""
+    with tempfile.TemporaryDirectory(prefix="sluice-area-") as name:
+        netlist = synthesize(subject.sources, subject.module, Path(name))
+        area = place_and_route(netlist, out_of_context=True, target_mhz=_TARGET_MHZ)
+    with tempfile.TemporaryDirectory(prefix="sluice-area-") as name:
+        harness = verilog.convert(Harness(subject), "harness", emit_src=False)
+        netlist = synthesize({**subject.sources, "harness.v": harness}, "harness", Path(name))
+        speed = place_and_route(netlist, target_mhz=_TARGET_MHZ)
+    return _figures(area, speed)
+
+
+def _figures(area: Figures, speed: Figures) -> dict[str, Any]:
+    names = ("lut", "ff", "block_ram", "multipliers", "lut_ram")
+    return {name: getattr(area, name) for name in names} | {"mhz": round(speed.mhz or 0.0, 2)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line. Results of subjects that are not measured this time are kept."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.area", description="Area and MHz on an ECP5-85.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(SUBJECTS)}")
+    parser.add_argument("--array", default="4x4", metavar="RxC", help="size of the array (default 4x4)")
+    parser.add_argument("-o", "--output", type=Path, default=_RESULT, metavar="FILE")
+    options = parser.parse_args(arguments)
+    try:
+        unknown = set(options.names) - set(SUBJECTS)
+        if unknown:
+            raise SluiceError(f"there is no '{min(unknown)}'; there are {', '.join(SUBJECTS)}")
+        _measure_all(options.names or list(SUBJECTS), FabricSpec.parse(options.array), options.output)
+    except SluiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path) -> None:
+    console = Console(highlight=False)
+    results = _previous(output)
+    for name in names:
+        label = f"array_{spec}" if name == "array" else name
+        with console.status(f"{label} …"):
+            results[label] = measure(SUBJECTS[name](spec))
+        _write(output, results)
+    console.print(_table(results))
+
+
+def _previous(output: Path) -> dict[str, Any]:
+    try:
+        return json.loads(output.read_text())["modules"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _write(output: Path, results: Mapping[str, Any]) -> None:
+    document = {
+        "device": "LFE5U-85F, speed grade 6",
+        "target_mhz": _TARGET_MHZ,
+        "tools": {tool: tool_version(tool) for tool in ("yosys", "nextpnr-ecp5")},
+        "modules": results,
+    }
+    write_atomic(output, json.dumps(document, indent=2, sort_keys=True) + "\n")
+
+
+def _table(results: Mapping[str, Any]) -> Table:
+    table = Table("module", "LUT", "FF", "block RAM", "multipliers", "MHz")
+    for name, figures in sorted(results.items()):
+        columns = ("lut", "ff", "block_ram", "multipliers", "mhz")
+        table.add_row(name, *(str(figures[column]) for column in columns))
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,161 @@
+"""The command line of hw.build: files, manifest, and one line for whatever is wrong."""
+
+import hashlib
+import json
+
+import pytest
+from board_copier import copier_design
+
+import hw.build
+from hw.boards.registry import boards
+from hw.designs.registry import load_design
+from hw.pnr import Figures, PnrError, find_tool, read_report, run_tool
+
+
+@pytest.fixture
+def copier(monkeypatch):
+    """The named design is the small copier, so that no array is built."""
+    design = copier_design()
+    monkeypatch.setattr(hw.build, "load_design", lambda name, array, bank_words: design)
+
+
+def test_writes_project_and_manifest(copier, tmp_path, capsys):
+    assert hw.build.main(["--board", "de3", "-o", str(tmp_path / "out")]) == 0
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"copier.v", "top.v", "top.qsf", "top.sdc", "top.srf", "build_top.sh", "manifest.json"}
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["board"] == "de3"
+    assert manifest["device"] == "EP3SL150F1152C2"
+    assert manifest["clock_hz"] == 50e6
+    assert manifest["top"] == "top"
+    assert manifest["self_check"] == ["copy"]
+    assert manifest["virtual_pins"] == ["reset", "passed", "error", "busy", "done", "heartbeat"]
+    assert set(manifest["files"]) == written - {"manifest.json"}
+    for name, digest in manifest["files"].items():
+        assert hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest() == digest
+    out = capsys.readouterr().out
+    assert out.startswith(f"{tmp_path}/out: 6 files, core clock 50 MHz\nnote: not every pin is known (virtual pins: ")
+
+
+def test_default_place_and_repeatability(copier, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert hw.build.main(["--board", "ulx3s_85f"]) == 0
+    first = {path.name: path.read_bytes() for path in (tmp_path / "rtl_out/ulx3s-85f/copy").iterdir()}
+    assert hw.build.main(["--board", "ulx3s_85f"]) == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "rtl_out/ulx3s-85f/copy").iterdir()} == first
+
+
+def test_list(capsys):
+    assert hw.build.main(["--list"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in boards())
+    assert "cgra" in out
+
+
+def failure(capsys, *arguments):
+    assert hw.build.main(list(arguments)) == 1
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    return captured.err.removesuffix("\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--board", "de4"], "error: there is no board 'de4'; did you mean de3?"),
+        (["--design", "cgre"], "error: there is no design 'cgre'; did you mean cgra?"),
+        (["--pnr"], "error: board de3 (EP3SL150F1152C2) has no free tools for --pnr; ECP5 boards have"),
+        (["--array", "4by4"],
+         "error: '4by4' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32"),
+        (["--bank-words", "6"], "error: --bank-words is 6, must be a multiple of 4 from 4 to 65536"),
+        (["--connect", "x"],
+         "error: 'x' is not a connection; write PORT=NAME, or PORT=~NAME if the pin is active low"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_line(capsys, arguments, message):
+    assert failure(capsys, *arguments) == message
+
+
+def test_damaged_directory(capsys, tmp_path):
+    (tmp_path / "manifest.json").write_text("{}")
+    assert failure(capsys, "--design", str(tmp_path)) == (
+        f"error: {tmp_path}/manifest.json: format is None, not 'sluice-design'"
+    )
+
+
+def test_unwritable_output(copier, capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    message = failure(capsys, "-o", str(tmp_path / "file"))
+    assert message.startswith(f"error: cannot write {tmp_path}/file/")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--divide", "3"], "argument --divide: invalid choice: 3 (choose from 1, 2, 4, 8, 16)"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+    ],
+)
+def test_wrong_command_line(capsys, arguments, message):
+    with pytest.raises(SystemExit) as stop:
+        hw.build.main(arguments)
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == f"python -m hw.build: {message}\n"
+
+
+REPORT = {
+    "utilization": {
+        "TRELLIS_COMB": {"used": 10, "available": 100},
+        "TRELLIS_FF": {"used": 20, "available": 100},
+        "DP16KD": {"used": 1, "available": 8},
+        "MULT18X18D": {"used": 2, "available": 4},
+    },
+    "fmax": {"a": {"achieved": 80.0, "constraint": 25.0}, "b": {"achieved": 40.0, "constraint": 50.0}},
+}
+
+
+def test_read_report(tmp_path):
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(REPORT))
+    figures = read_report(path)
+    assert (figures.lut, figures.ff, figures.block_ram, figures.multipliers, figures.lut_ram) == (10, 20, 1, 2, 0)
+    assert (figures.mhz, figures.target_mhz, figures.met) == (40.0, 50.0, False)
+    assert figures.available["block_ram"] == 8
+    path.write_text("[]")
+    with pytest.raises(PnrError, match=r"^nextpnr wrote no usable report: "):
+        read_report(path)
+
+
+def test_missed_target_is_said_not_an_error():
+    figures = Figures(1, 1, 0, 0, 0, 40.0, 50.0, {})
+    assert hw.build._clock_line(figures) == (
+        "MHz: 40.00 (target 50.00, missed: the bitstream may not work at this clock, try a larger --divide)"
+    )
+
+
+def test_missing_tool(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("hw.pnr.sys.executable", str(tmp_path / "python"))
+    with pytest.raises(PnrError, match=r"^ecppack is not installed: type  pip install 'sluice\[pnr\]'$"):
+        find_tool("ecppack")
+
+
+def test_failing_tool(monkeypatch, tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho hello\necho ERROR: too big\necho ERROR: second\nexit 1\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("YOSYS", str(tool))
+    with pytest.raises(PnrError, match=r"^yosys failed: ERROR: too big$"):
+        run_tool("yosys", [], tmp_path)
+
+
+def test_load_design_refuses_another_array(tmp_path):
+    from board_copier import IMAGE
+
+    from hw.designs.directory import DesignError, write_design
+
+    write_design(tmp_path, IMAGE)
+    with pytest.raises(DesignError, match=r"^design copy is for a 1x1 array, not 4x4$"):
+        load_design(str(tmp_path), "4x4", None)
+    with pytest.raises(DesignError, match=r"^design copy has its own bank size; leave --bank-words out$"):
+        load_design(str(tmp_path), None, 64)
