@@ -22,6 +22,7 @@ from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.errors import SluiceError
 from hw.files import write_atomic
+from hw.sim.simulate import StallProfile
 
 __all__ = ["main"]
 
@@ -118,9 +119,7 @@ def _inputs(program: Program, image: Path | None) -> dict[str, np.ndarray]:
 def _simulate(design: Design, inputs: dict[str, np.ndarray], options: argparse.Namespace) -> Run:
     extra: dict[str, Any] = {"waves": options.waves}
     if options.stall_seed is not None:
-        from hw.sim import StallProfile
-
-        extra |= {"seed": options.stall_seed, "stall": StallProfile.random()}
+        extra |= {"seed": options.stall_seed, "stall": StallProfile.uniform(0.2)}
     return design.simulate(inputs, options.simulator, **extra)
 
 

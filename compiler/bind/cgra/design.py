@@ -14,10 +14,10 @@ from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.physical import Physical
 from compiler.bind.cgra.storage import buffer_storage
-from compiler.bind.cgra.transfers import ELEMENT_BYTES, MemoryLayout, descriptor, lay_out
+from compiler.bind.cgra.transfers import MemoryLayout, array_bytes, descriptor, element_bytes, lay_out
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.ir.interpret import interpret
-from compiler.ir.program import Array, Program
+from compiler.ir.program import Program
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.dma.descriptor import DmaDescriptor
 from hw.fabric.config import ArrayConfig
@@ -29,7 +29,7 @@ from hw.files import write_atomic
 
 if TYPE_CHECKING:
     from compiler.bind.cgra.target import Options
-    from hw.sim import StallProfile
+    from hw.sim.simulate import StallProfile
 
 __all__ = ["CgraDesign"]
 
@@ -208,13 +208,3 @@ class CgraDesign(Design):
 
 def _parameters(spec: FabricSpec) -> dict:
     return {name: value for name, value in asdict(spec).items() if name not in ("rows", "columns")}
-
-
-def array_bytes(array: Array) -> int:
-    """Size of an array in main memory, in bytes."""
-    return int(np.prod(array.shape)) * ELEMENT_BYTES
-
-
-def element_bytes(data: np.ndarray) -> bytes:
-    """An array as it lies in main memory: 16-bit little-endian elements in C order."""
-    return (np.asarray(data).astype(np.int64) & 0xFFFF).astype("<u2").tobytes()

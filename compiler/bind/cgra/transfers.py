@@ -10,14 +10,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from compiler.ir.program import Array
+from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import StatementSchedule
 from compiler.sched.streams import Footprint, StreamError
 from hw.dma.descriptor import DmaDescriptor, DmaLevel
 from hw.fabric.bank_config import BankConfig
 from hw.memtile import Affine, AffineNest
 
-__all__ = ["ELEMENT_BYTES", "MemoryLayout", "bank_config", "descriptor", "lay_out"]
+__all__ = [
+    "ELEMENT_BYTES",
+    "MemoryLayout",
+    "array_bytes",
+    "array_from_bytes",
+    "bank_config",
+    "descriptor",
+    "element_bytes",
+    "lay_out",
+]
 
 ELEMENT_BYTES = 2
 _ALIGNMENT = 64
@@ -31,13 +43,29 @@ class MemoryLayout:
     end: int
 
 
+def array_bytes(array: Array) -> int:
+    """Size of an array in main memory, in bytes."""
+    return prod(array.shape) * ELEMENT_BYTES
+
+
+def element_bytes(data: np.ndarray) -> bytes:
+    """An array as it lies in main memory: 16-bit little-endian elements in C order."""
+    return (np.asarray(data).astype(np.int64) & 0xFFFF).astype("<u2").tobytes()
+
+
+def array_from_bytes(array: Array, data: bytes) -> np.ndarray:
+    """Inverse of `element_bytes`: the array's values, as int64. Words hold narrower integers extended."""
+    assert isinstance(array.type, Int)
+    words = np.frombuffer(data, dtype="<i2" if array.type.signed else "<u2")
+    return words.astype(np.int64).reshape(array.shape)
+
+
 def lay_out(arrays: Iterable[Array], start: int) -> MemoryLayout:
     """Place arrays one after the other from `start` on."""
     addresses: dict[str, int] = {}
     for array in arrays:
         addresses[array.name] = start
-        size = prod(array.shape) * ELEMENT_BYTES
-        start = -(-(start + size) // _ALIGNMENT) * _ALIGNMENT
+        start = -(-(start + array_bytes(array)) // _ALIGNMENT) * _ALIGNMENT
     return MemoryLayout(addresses, start)
 
 

@@ -14,7 +14,7 @@ from math import prod
 
 import islpy as isl
 
-from compiler.bind.cgra.validate.nests import Events, increasing
+from compiler.bind.cgra.validate.nests import Again, Events, increasing
 from compiler.ir.program import Array
 from compiler.sched.verify import ValidationError
 from compiler.sched.verify.relations import coordinates
@@ -97,37 +97,56 @@ class BankProof:
 
     @cached_property
     def accesses(self) -> Events:
-        """All accesses of the run."""
+        """All accesses of the run: points [round, outer tile, inner tile, ...].
+
+        Tile levels of the descriptor start over after the last one: then comes another round.
+        """
+        inner, outer = self.descriptor.tiles
+        tiles, period = inner.count * outer.count, self.plan.period
+        rounds = -(-self.plan.tiles // tiles)
+        loops = (Again("n", rounds, tiles * period), Again("k", outer.count, inner.count * period),
+                 Again("j", inner.count, period))
+        in_run = f"{tiles}*n + {inner.count}*k + j < {self.plan.tiles}"
         widths = bank_controller(self.spec.glb).address_widths
-        return Events(f"bank{self.column}", self.bank.nest, widths, self.plan.tiles, self.plan.period)
+        return Events(f"bank{self.column}", self.bank.nest, widths, loops, (in_run,))
 
     @cached_property
     def elements(self) -> isl.Map:
         """{access -> array element}, by way of the half's address and the DMA descriptor."""
-        access = self.accesses
-        placed = access.relation(f"[t, {access.address(0).text}]")
-        return placed.apply_range(self._moved).coalesce()
+        domain = self.accesses.times.domain()
+        return self.elements_of(isl.Map.identity(domain.get_space().map_from_set()).intersect_domain(domain))
+
+    def elements_of(self, accesses: isl.Map) -> isl.Map:
+        """From {point -> access} to {point -> array element}.
+
+        In steps, each of which isl solves by its equalities: word address, position in the box, array element.
+        """
+        for step in self._steps:
+            accesses = accesses.apply_range(step)
+        return accesses
 
     @cached_property
-    def _moved(self) -> isl.Map:
-        """{[tile, word address in the half] -> array element}."""
-        d = self.descriptor
+    def _steps(self) -> tuple[isl.Map, isl.Map, isl.Map]:
+        access, d = self.accesses, self.descriptor
         row_words = d.row_bytes // _BYTES
-        (rows, planes), (inner, outer) = (d.rows, d.planes), d.tiles
-        names = [f"e{k}" for k in range(len(self.array.shape))]
-        steps = [prod(self.array.shape[k + 1:]) for k in range(len(names))]
-        linear = " + ".join(f"{step}*{name}" for name, step in zip(names, steps, strict=True)) or "0"
-        byte = (f"{d.base - self.address} + {planes.stride}*p + {rows.stride}*r + {_BYTES}*q "
-                f"+ {inner.stride}*j + {outer.stride}*k")
-        conditions = [
-            f"0 <= q < {row_words}", f"0 <= r < {rows.count}", f"0 <= p < {planes.count}",
-            f"0 <= j < {inner.count}", f"0 <= k < {outer.count}",
-            f"t mod {inner.count * outer.count} = {inner.count}*k + j", f"0 <= t < {self.plan.tiles}",
-            f"a = {rows.count * row_words}*p + {row_words}*r + q", f"{_BYTES}*({linear}) = {byte}",
-            *(f"0 <= {name} < {size}" for name, size in zip(names, self.array.shape, strict=True)),
-        ]
+        address = access.relation(f"[k, j, {access.address(0).text}]")
+        box = isl.Map(f"{{ [k, j, a] -> [k, j, p, r, q] : 0 <= q < {row_words} and 0 <= r < {d.rows.count} and "
+                      f"0 <= p < {d.planes.count} and a = {d.rows.count * row_words}*p + {row_words}*r + q }}")
+        return address, box, self._elements_of_box
+
+    @property
+    def _elements_of_box(self) -> isl.Map:
+        """{position in a tile's box -> array element} by byte addresses."""
+        d, shape = self.descriptor, self.array.shape
+        inner, outer = d.tiles
+        names = [f"e{k}" for k in range(len(shape))]
+        steps = [prod(shape[k + 1:]) for k in range(len(shape))]
+        linear = " + ".join(f"{step * _BYTES}*{name}" for name, step in zip(names, steps, strict=True)) or "0"
+        byte = (f"{d.base - self.address} + {outer.stride}*k + {inner.stride}*j + {d.planes.stride}*p + "
+                f"{d.rows.stride}*r + {_BYTES}*q")
+        bounds = [f"0 <= {name} < {size}" for name, size in zip(names, shape, strict=True)]
         target = f"{self.array.name}[{', '.join(names)}]"
-        return isl.Map(f"{{ [t, a] -> {target} : exists p, r, q, j, k : {' and '.join(conditions)} }}")
+        return isl.Map(f"{{ [k, j, p, r, q] -> {target} : {' and '.join([f'{linear} = {byte}', *bounds])} }}")
 
     @cached_property
     def sent(self) -> isl.Map:

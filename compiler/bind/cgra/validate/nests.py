@@ -10,7 +10,7 @@ import islpy as isl
 
 from hw.memtile import Affine, AffineNest
 
-__all__ = ["Events", "Expression", "field", "merged", "modulo"]
+__all__ = ["Again", "Events", "Expression", "field", "increasing", "merged", "modulo", "quotient"]
 
 
 @dataclass(frozen=True)
@@ -64,25 +64,32 @@ def merged(nest: AffineNest, widths: Sequence[int]) -> AffineNest:
     return AffineNest(tuple(ranges), tuple(time), nest.time_offset, addresses)
 
 
+@dataclass(frozen=True)
+class Again:
+    """A loop around a nest that the nest does not have itself: `count` times, every `period` cycles."""
+
+    name: str
+    count: int
+    period: int
+
+
 class Events:
     """The events of one controller as points ``name[outermost, ..., innermost]``.
 
-    `tiles` and `period`: the nest runs again every `period` cycles, with one more, outermost loop; None: once.
-    `widths`: bits of the controller's address generators.
+    `widths`: bits of the controller's address generators. `outer`: loops around the nest, outermost first;
+    `conditions` restrict them further.
     """
 
-    def __init__(self, name: str, nest: AffineNest, widths: Sequence[int], tiles: int | None = None,
-                 period: int = 0) -> None:
+    def __init__(self, name: str, nest: AffineNest, widths: Sequence[int], outer: Sequence[Again] = (),
+                 conditions: Sequence[str] = ()) -> None:
         self.name = name
         self.nest = nest = merged(nest, widths)
         self._widths = widths
         self._iterators = [f"i{d}" for d in range(len(nest.ranges))]
         self._bounds = [f"0 <= {i} < {n}" for i, n in zip(self._iterators, nest.ranges, strict=True)]
-        self._again = "" if tiles is None else f" + {period}*t"
-        outer = [] if tiles is None else ["t"]
-        if tiles is not None:
-            self._bounds.append(f"0 <= t < {tiles}")
-        self.point = f"{name}[{', '.join([*outer, *self._iterators[::-1]])}]"
+        self._bounds += [*(f"0 <= {loop.name} < {loop.count}" for loop in outer), *conditions]
+        self._again = "".join(f" + {loop.period}*{loop.name}" for loop in outer)
+        self.point = f"{name}[{', '.join([*(loop.name for loop in outer), *self._iterators[::-1]])}]"
 
     def relation(self, target: str, *conditions: str) -> isl.Map:
         """{event -> target}, `target` and `conditions` being texts over the iterators."""

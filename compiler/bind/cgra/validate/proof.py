@@ -226,9 +226,8 @@ class Proof:
         if bank is None or bank.bank.direction != "input":
             raise ValidationError(f"{demand.describe(self._first(cycles))} from column {origin.column}, "
                                   "which has no input bank")
-        sent = bank.sent.reverse().apply_domain(isl.Map(f"{{ [c] -> [c + {GLB_INPUT_LATENCY}] }}"))
-        shown = sent.apply_range(bank.elements)
-        delivered = cycles.apply_range(shown)
+        read = cycles.apply_range(isl.Map(f"{{ [c] -> [c - {GLB_INPUT_LATENCY}] }}"))
+        delivered = bank.elements_of(read.apply_range(bank.sent.reverse()))
         wrong = difference(delivered, demand.origins)
         if wrong is not None:
             seen = None if wrong.actual is None else f"{bank.array.name}{list(wrong.actual)}"

@@ -1,0 +1,78 @@
+"""Running a compiled design: its emitted Verilog under a simulator, arrays in and out through main memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.bind.cgra.transfers import array_bytes, array_from_bytes, element_bytes
+from compiler.bind.design import Run
+from hw.dma.registers import RegisterMap
+from hw.fabric.control_registers import control_registers
+from hw.fabric.driver import check_status, describe_wait
+from hw.fabric.spec import FabricSpec
+from hw.fabric.system import SYSTEM_MODULE, emit_system
+from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
+
+if TYPE_CHECKING:
+    from compiler.bind.cgra.design import CgraDesign
+
+__all__ = ["simulate"]
+
+_COUNTERS = ("LAST_OUTPUT", "STALLS", "WALL_CYCLES", "LOAD_CYCLES")
+_MEMORY_BYTES = 1 << 20
+"""Least size of the simulated main memory: one size for most designs, so that they share a simulator build."""
+
+_PATIENCE = 50
+"""A run that takes this many times its predicted cycles, and some for start and end, hangs."""
+
+
+@lru_cache(maxsize=4)
+def system_sources(spec: FabricSpec) -> dict[str, str]:
+    """The Verilog of the whole system; it does not depend on the application."""
+    return emit_system(spec)
+
+
+def simulate(design: CgraDesign, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int | None = None,
+             stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None) -> Run:
+    """Run `design` once; see `CgraDesign.simulate`."""
+    registers = control_registers(design.spec)
+    job = _job(design, inputs, simulator, registers, seed, stall, waves, cycle_limit)
+    result = run_job(job)
+    status = {name: result.registers[registers.address(name)] for name in ("STATUS", "DETAIL", *_COUNTERS)}
+    check_status(registers, status["STATUS"], status["DETAIL"])
+    return _run(design, result, status, simulator)
+
+
+def _job(design: CgraDesign, inputs: Mapping[str, np.ndarray], simulator: str, registers: RegisterMap,
+         seed: int | None, stall: StallProfile | None, waves: bool, cycle_limit: int | None) -> Job:
+    addresses = design.layout.addresses
+    loads = [(0, design.image), *((addresses[n], element_bytes(data)) for n, data in inputs.items())]
+    limit = cycle_limit or _PATIENCE * (design.predicted_cycles + len(design.image)) + 100_000
+    return Job(
+        sources=system_sources(design.spec), top=SYSTEM_MODULE, memory_bytes=max(design.layout.end, _MEMORY_BYTES),
+        loads=loads, writes=design.plan.writes(registers),
+        reads=[registers.address(name) for name in ("STATUS", "DETAIL", *_COUNTERS)],
+        dumps=[(addresses[a.name], array_bytes(a)) for a in design.program.outputs],
+        seed=0 if seed is None else seed, stall=stall or NO_STALLS, cycle_limit=limit, simulator=simulator,
+        waves=waves, folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
+        status={"DETAIL": registers.address("DETAIL")},
+        explain=lambda values: describe_wait(registers, values["DETAIL"]),
+    )
+
+
+def _run(design: CgraDesign, result: JobResult, status: Mapping[str, int], simulator: str) -> Run:
+    outputs = {array.name: array_from_bytes(array, data)
+               for array, data in zip(design.program.outputs, result.dumps, strict=True)}
+    return Run(
+        outputs=outputs, cycles=status["LAST_OUTPUT"] + 1, stall_cycles=status["STALLS"],
+        wall_cycles=status["WALL_CYCLES"], simulator=simulator, clock_cycles=result.cycles,
+        seconds=result.cycles / result.cycles_per_second, build_seconds=result.build_seconds, waveform=result.waves,
+        counters={"configuration cycles": status["LOAD_CYCLES"], "memory read beats": result.read_beats,
+                  "memory write beats": result.write_beats},
+    )
