@@ -103,6 +103,20 @@ def test_feedback():
     assert physical.retiming.delays[Pin("add1", "word1")] + physical.routes.hops[Pin("add1", "word1")] == 6
 
 
+@pytest.mark.parametrize(("units", "distance"), [(2, 6), (3, 10), (4, 12), (6, 18)])
+def test_tight_feedback(units, distance):
+    """Loops as fast as the grid allows: an odd number of units needs one hop more."""
+    b = Builder()
+    pin = Pin(f"add{units}", "word0")
+    pin = b.pe("add", (b.stream_in("i"), 0), (pin, distance))
+    for _ in range(units - 1):
+        pin = b.pe("add", (pin, 0))
+    b.stream_out("o", pin)
+    physical = implement(b.build(), MEDIUM)
+    loop = [e.sink for e in physical.netlist.edges if e.source.node.startswith("add") and e.sink.node != "o"]
+    assert sum(physical.routes.hops[pin] + physical.retiming.delays[pin] for pin in loop) == distance - 2 * units
+
+
 def test_repeatable_in_any_process():
     program = (
         "import sys; sys.path[:0] = sys.argv[1:]\n"
@@ -305,6 +319,31 @@ def test_check_catches(mutation, which, request):
     for mutant in mutants[:: max(1, len(mutants) // 150)]:
         with pytest.raises(PhysicalError):
             check(mutant, spec)
+
+
+def changed_netlists(p: Physical) -> list[Physical]:
+    """Netlists that are consistent but not the original with delays."""
+    netlist = p.netlist
+    delay = netlist.nodes["input_delay0"]
+    assert isinstance(delay, PeNode)
+    negates = replace(delay, config=replace(delay.config, op="abs"))
+    fixed = replace(delay, config=replace(delay.config, constants=(1, None, None)))
+    changed = [replace(netlist, nodes=netlist.nodes | {delay.name: node}) for node in (negates, fixed)]
+    shifted = replace(netlist.nodes["shr11"], config=replace(delay.config, op="shl"))
+    changed.append(replace(netlist, nodes=netlist.nodes | {"shr11": shifted}))
+    changed.append(replace(netlist, separations=netlist.separations[1:]))
+    changed.append(replace(netlist, edges=netlist.edges[1:]))
+    for number, edge in enumerate(netlist.edges):
+        other = replace(edge, distance=edge.distance + 1)
+        changed.append(replace(netlist, edges=(*netlist.edges[:number], other, *netlist.edges[number + 1 :])))
+    return [replace(p, netlist=n) for n in changed]
+
+
+def test_check_compares_with_the_original(small):
+    check(small, SMALL, gaussian(newest_first=False))
+    for mutant in changed_netlists(small):
+        with pytest.raises(PhysicalError, match=r"original|missing or changed"):
+            check(mutant, SMALL, gaussian(newest_first=False))
 
 
 def test_messages_of_the_check(small):

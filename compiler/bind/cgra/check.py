@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.bind.cgra.netlist import Edge, MemNode, PeNode, Pin, StreamIn, StreamOut
+from compiler.bind.cgra.netlist import Edge, MemNode, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.sites import IO_ROW, Site
 from hw.errors import SluiceError
 from hw.fabric.routing import (
@@ -35,9 +35,14 @@ class PhysicalError(SluiceError):
     """A mapping breaks a rule of the array or does not do what its netlist says."""
 
 
-def check(physical: Physical, spec: FabricSpec) -> None:
-    """Raise `PhysicalError` with the first violation found: sites, switch settings, connectivity, every delay."""
+def check(physical: Physical, spec: FabricSpec, original: Netlist | None = None) -> None:
+    """Raise `PhysicalError` with the first violation found: sites, switch settings, connectivity, every delay.
+
+    With `original`, also if the netlist is anything else than that one with units added that only pass.
+    """
     physical.netlist.verify()
+    if original is not None:
+        _check_added(physical.netlist, original)
     _check_sites(physical, spec)
     used: set[Wire] = set()
     for edge in physical.netlist.edges:
@@ -51,6 +56,37 @@ def check(physical: Physical, spec: FabricSpec) -> None:
             raise PhysicalError(f"{wire} is driven but leads nowhere")
     _check_streams(physical)
     _check_separations(physical)
+
+
+def _check_added(netlist: Netlist, original: Netlist) -> None:
+    """Every original edge is there, through units that only pass."""
+    into = {edge.sink: edge for edge in netlist.edges}
+    for name, node in original.nodes.items():
+        if netlist.nodes.get(name) != node:
+            raise PhysicalError(f"{name} is missing or changed")
+    for wanted in original.edges:
+        edge, distance = into.get(wanted.sink), 0
+        while edge is not None and edge.source.node not in original.nodes:
+            _check_pass(netlist.nodes[edge.source.node], edge)
+            distance += edge.distance
+            edge = into.get(Pin(edge.source.node, f"{edge.network}0"))
+        if edge is None or edge.source != wanted.source or edge.distance + distance != wanted.distance:
+            raise PhysicalError(f"{wanted} is missing or changed")
+    added = len(netlist.nodes) - len(original.nodes)
+    if netlist.separations != original.separations or len(into) != len(original.edges) + added:
+        raise PhysicalError("the netlist has connections or bounds that the original has not")
+
+
+def _check_pass(node: Node, edge: Edge) -> None:
+    """The unit gives its first input of the edge's network on its output."""
+    config = node.config if isinstance(node, PeNode) else None
+    if config is not None and edge.network == "word" and config.op == "pass" and config.constants[0] is None:
+        return
+    if config is not None and edge.network == "bit" and config.op == "lut3" and config.bit_constants == (None, 0, 0):
+        first_two_entries = config.table & 0b11
+        if first_two_entries == 0b10:
+            return
+    raise PhysicalError(f"{node.name} is not in the original and does more than pass")
 
 
 def _check_sites(physical: Physical, spec: FabricSpec) -> None:

@@ -74,7 +74,7 @@ def implement(netlist: Netlist, spec: FabricSpec, seed: int = 0) -> Physical:
     if not closed:
         raise min(failures, key=_severity)
     best = min(closed, key=lambda p: (p.netlist.count(PeNode), p.retiming.latest, p.routes.wires))
-    check(best, spec)
+    check(best, spec, netlist)
     return best
 
 

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from ortools.linear_solver import pywraplp
 
 from compiler.bind.cgra.netlist import Edge, Netlist, Pin, StreamOut
-from compiler.bind.cgra.timing import TimingSystem, linear_solver
+from compiler.bind.cgra.timing import TimingLoop, TimingSystem, linear_solver
 
 __all__ = ["Target", "targets"]
 
 _SLACK = 6
+_LOOP = 3.0
 
 _SHORTAGE, _LATENCY, _WORD = 50, 2, 1
 """Cost of a cycle that an input stage lacks, of a cycle of output latency, of a delay word."""
@@ -20,7 +21,7 @@ _SHORTAGE, _LATENCY, _WORD = 50, 2, 1
 
 class Target(NamedTuple):
     """With fewer hops than `shortest` an edge lacks delay. `criticality`: 1 where every hop delays the outputs, less
-    where there is slack, 0 from `_SLACK` cycles of slack on."""
+    where there is slack, 0 from `_SLACK` cycles of slack on; more than 1 in a loop that is too slow."""
 
     shortest: int
     criticality: float
@@ -30,15 +31,24 @@ def targets(netlist: Netlist, hops: Mapping[Pin, int], delay_depth: int, stream_
     """Targets by sink pin, from the best times for the given hops. A shortage of delay is only a cost here."""
     system = TimingSystem(netlist, hops, delay_depth, stream_latency)
     times = _compromise(system)
-    earliest = system.earliest(limits=False)
-    latest = system.latest(earliest)
+    critical = _criticality(system)
     found: dict[Pin, Target] = {}
     for bound in system.bounds:
         if isinstance(bound.cause, Edge):
             shortest = hops[bound.cause.sink] + times[bound.after] - times[bound.before] - bound.high
-            slack = latest[bound.after] - earliest[bound.before] - bound.low
-            found[bound.cause.sink] = Target(shortest, max(0.0, 1 - slack / _SLACK))
+            found[bound.cause.sink] = Target(shortest, critical.get(bound.cause, 0.0))
     return found
+
+
+def _criticality(system: TimingSystem) -> dict[Edge, float]:
+    """Criticality of the edges that have any, from their slack with unlimited delays; of a slow loop first of all."""
+    try:
+        earliest = system.earliest(limits=False)
+    except TimingLoop as loop:
+        return {cause: _LOOP for cause in loop.causes if isinstance(cause, Edge)}
+    latest = system.latest(earliest)
+    slacks = {b.cause: latest[b.after] - earliest[b.before] - b.low for b in system.bounds}
+    return {e: 1 - slack / _SLACK for e, slack in slacks.items() if isinstance(e, Edge) and slack < _SLACK}
 
 
 def _compromise(system: TimingSystem) -> list[int]:
