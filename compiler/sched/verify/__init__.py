@@ -8,7 +8,7 @@ with a scheduler. A target supplies what its configured hardware does (`compiler
 
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.expressions import VECTORS, operand_vectors
-from compiler.sched.verify.relations import Difference, bounded_effort, difference, last_writes
+from compiler.sched.verify.relations import Difference, Writes, bounded_effort, difference, last_writes, latest
 from compiler.sched.verify.values import Origins, final_origins, read_origins
 
 __all__ = [
@@ -16,10 +16,12 @@ __all__ = [
     "Difference",
     "Origins",
     "ValidationError",
+    "Writes",
     "bounded_effort",
     "difference",
     "final_origins",
     "last_writes",
+    "latest",
     "operand_vectors",
     "read_origins",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -10,7 +10,8 @@ import islpy as isl
 
 from compiler.sched.verify.errors import ValidationError
 
-__all__ = ["Difference", "bounded_effort", "coordinates", "difference", "last_writes", "maps", "simplified"]
+__all__ = ["Difference", "Writes", "bounded_effort", "coordinates", "difference", "last_writes", "latest", "maps",
+           "simplified"]
 
 _EFFORT = 20_000_000
 """Steps that isl may take for one validation; the applications take well under a tenth of it."""
@@ -75,6 +76,14 @@ def maps(union: isl.UnionMap) -> list[isl.Map]:
     return found
 
 
+@dataclass(frozen=True)
+class Writes:
+    """Write events of one source, in time in their lexicographic order: where they write, and in which cycle."""
+
+    places: isl.Map
+    cycles: isl.Map
+
+
 def last_writes(reads: isl.UnionMap, writes: isl.UnionMap, times: isl.UnionMap) -> isl.UnionMap:
     """The write, if any, whose value each read sees: {read -> write}.
 
@@ -83,6 +92,32 @@ def last_writes(reads: isl.UnionMap, writes: isl.UnionMap, times: isl.UnionMap) 
     """
     info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule_map(times)
     return info.compute_flow().get_must_dependence().reverse().coalesce()
+
+
+def latest(reads: isl.Map, writes: Sequence[Writes], cycles: isl.Map, delay: int) -> list[isl.Map]:
+    """For every source of writes: {read -> the write event whose word it gets}.
+
+    `reads` maps read events to locations, `cycles` to the cycle in which they happen. A read in cycle c sees, of all
+    writes to its location in cycles up to c - `delay`, the last one. Reads without a write have no image.
+    """
+    last: list[isl.Map] = []
+    for source in writes:
+        seen = cycles.apply_range(isl.Map(f"{{ [c] -> [w] : w <= c - {delay} }}"))
+        earlier = seen.apply_range(source.cycles.reverse())
+        # Time advances along the lexicographic order of a source's events, so the last one is the largest.
+        last.append(reads.apply_range(source.places.reverse()).intersect(earlier).lexmax())
+    return [_unless_overtaken(k, last, writes).coalesce() for k in range(len(last))]
+
+
+def _unless_overtaken(number: int, last: Sequence[isl.Map], writes: Sequence[Writes]) -> isl.Map:
+    """The last writes of one source, without those after which another source wrote."""
+    mine = last[number]
+    for k, other in enumerate(last):
+        if k != number and not mine.domain().is_disjoint(other.domain()):
+            both = mine.apply_range(writes[number].cycles).range_product(other.apply_range(writes[k].cycles))
+            overtaken = both.intersect_range(isl.Set("{ [[a] -> [b]] : b > a }")).domain()
+            mine = mine.subtract_domain(overtaken)
+    return mine
 
 
 def simplified(relation: isl.Map) -> isl.Map:

@@ -8,15 +8,15 @@ SRAM port is used twice in a cycle (each pair of controllers has disjoint firing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
 
 import islpy as isl
 
 from compiler.bind.cgra.validate.nests import Events, Expression, field, increasing, modulo, quotient
-from compiler.sched.verify import ValidationError, last_writes
-from compiler.sched.verify.relations import coordinates, maps, simplified
+from compiler.sched.verify import ValidationError, Writes, latest
+from compiler.sched.verify.relations import coordinates, simplified
 from hw.memtile import AffineNest, DualPortConfig, MemTileSpec, PubConfig
 
 __all__ = ["MemoryProof"]
@@ -115,7 +115,7 @@ class MemoryProof:
 
     def _sram_sources(self, reader: Events, accesses: isl.Map) -> list[isl.Map]:
         """For every SRAM read the write event whose word it gets; a read sees writes of earlier cycles."""
-        return _flow(reader, accesses, self._sram_writes, delay=1)
+        return _last(accesses, reader.times, self._sram_writes, delay=1)
 
     # The two kinds.
 
@@ -136,7 +136,7 @@ class MemoryProof:
         blocks = read.relation(f"tb[{quotient(word, width).text}]")
         filled = [(fetch, fetch.relation(f"tb[{fetch.address(1).text}]"))]
         # A fetch in cycle c fills its block at the end of c + 1.
-        fetches = _flow(read, blocks, filled, delay=2)
+        fetches = _last(blocks, read.times, filled, delay=2)
         lane = read.relation(f"lane[{modulo(word, width).text}]")
         accesses = self._sram_access(fetch, 0, port)
         found = []
@@ -184,19 +184,7 @@ def _masked(address: Expression, mask: int, base: int) -> Expression:
     return Expression(text, base + sum(p.low for p in parts), base + sum(p.high for p in parts))
 
 
-def _flow(reader: Events, accesses: isl.Map, writers: Iterable[tuple[Events, isl.Map]], delay: int) -> list[isl.Map]:
-    return _last(accesses, reader.times.intersect_domain(accesses.domain()), writers, delay)
-
-
-def _last(accesses: isl.Map, times: isl.Map, writers: Iterable[tuple[Events, isl.Map]], delay: int) -> list[isl.Map]:
-    """Last writes; a read in cycle c sees writes of cycles up to c - `delay`."""
-    # Doubled time puts a read between the writes of cycle c - delay and those of the next cycle.
-    schedule = isl.UnionMap.from_map(times.apply_range(isl.Map(f"{{ [c] -> [2*c - {2 * delay - 1}] }}")))
-    writes = isl.UnionMap.empty(accesses.get_space().params())
-    for events, places in writers:
-        doubled = events.times.apply_range(isl.Map("{ [c] -> [2*c] }"))
-        schedule = schedule.union(isl.UnionMap.from_map(doubled))
-        writes = writes.union(isl.UnionMap.from_map(places))
-    if writes.is_empty():
-        return []
-    return maps(last_writes(isl.UnionMap.from_map(accesses), writes, schedule))
+def _last(reads: isl.Map, cycles: isl.Map, writers: Sequence[tuple[Events, isl.Map]], delay: int) -> list[isl.Map]:
+    """Last writes by source; a read in cycle c sees writes of cycles up to c - `delay`."""
+    sources = [Writes(places, events.times) for events, places in writers]
+    return [found for found in latest(reads, sources, cycles, delay) if not found.is_empty()]
