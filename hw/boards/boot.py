@@ -91,7 +91,7 @@ class BootSequencer(wiring.Component):
         """The write number `index`, a cycle later: value in bits 0 to 31, byte offset above."""
         init = [offset << 32 | value for offset, value in self._writes]
         width = 32 + self.bus.signature.address_width
-        m.submodules.rom = rom = Memory(shape=width, depth=max(1, len(init)), init=init)
+        m.submodules.rom = rom = Memory(shape=width, depth=max(2, len(init)), init=init)
         port = rom.read_port()
         m.d.comb += port.addr.eq(index)
         return port.data

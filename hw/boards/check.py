@@ -88,7 +88,7 @@ class OutputCheck(wiring.Component):
 
     def _rom(self, m: Module, index: Signal) -> _Region:
         init = [address | length << 32 | crc << 64 for address, length, crc in self._regions]
-        m.submodules.rom = rom = Memory(shape=96, depth=len(init), init=init)
+        m.submodules.rom = rom = Memory(shape=96, depth=max(2, len(init)), init=init)
         port = rom.read_port()
         m.d.comb += port.addr.eq(index)
         return _Region(port.data)

@@ -15,6 +15,8 @@ __all__ = ["OnChipMemory", "OnChipMemoryError"]
 
 WORD_BYTES = 8
 _SIZE_MAX = 3
+_LEAST_WORDS = 2
+"""So that there is an address bit: a memory port without address has a range of [-1:0] in Verilog."""
 
 
 class OnChipMemoryError(SluiceError):
@@ -22,7 +24,7 @@ class OnChipMemoryError(SluiceError):
 
 
 class OnChipMemory(wiring.Component):
-    """`size` bytes (rounded up to 8) from address 0 as an AXI4 subordinate with 64-bit data.
+    """`size` bytes (rounded up to 8, at least 16) from address 0 as an AXI4 subordinate with 64-bit data.
 
     Incrementing bursts of 1 to 256 beats of 1 to 8 bytes, from any start address, one beat per cycle; one read and
     one write burst at a time, each independent of the other. The first read beat comes 2 cycles after the address,
@@ -44,7 +46,7 @@ class OnChipMemory(wiring.Component):
             raise OnChipMemoryError(f"an on-chip memory of {size} bytes cannot be built")
         if len(contents) > size:
             raise OnChipMemoryError(f"{len(contents)} bytes do not fit into an on-chip memory of {size} bytes")
-        self.words = -(-size // WORD_BYTES)
+        self.words = max(_LEAST_WORDS, -(-size // WORD_BYTES))
         self._contents = contents
         super().__init__({
             "bus": In(Axi4Signature(address_width=32, data_width=8 * WORD_BYTES, id_width=id_width)),

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hw.designs.cgra import cgra_design, idle_image
+from hw.designs.cgra import cgra_design
 from hw.designs.directory import DesignError, DesignImage, read_design
+from hw.designs.loopback import loopback_image
 from hw.designs.system import SystemDesign
 from hw.fabric.spec import FabricSpec
 
@@ -26,7 +27,7 @@ class NamedDesign:
 DESIGNS: Mapping[str, NamedDesign] = {
     design.name: design
     for design in (
-        NamedDesign("cgra", "the array with its system, empty configuration (default array 4x4)", idle_image),
+        NamedDesign("cgra", "the array (default 4x4); it passes words from its first bank to its last", loopback_image),
     )
 }
 
