@@ -19,26 +19,33 @@ from hw.memtile.affine import ControllerRegister
 from hw.memtile.controller import AffineController
 from hw.memtile.spec import AffineSpec
 
-__all__ = ["TILES_BITS", "Bank", "BankSignature", "HalfCounter", "line_bits"]
+__all__ = ["TILES_BITS", "Bank", "BankSignature", "HalfCounter", "check_global_buffer", "line_bits"]
 
 TILES_BITS = 16
 """Bits of a number of tiles."""
 
 HALVES = 2
 
+BUS_WIDTH = 64
 
-def line_bits(spec: FabricSpec) -> int:
-    """Bits of the address of a line (one word of the memory bus) in half a bank.
 
-    Raises `FabricError` if the bus or the halves have a size that cannot be built.
+def check_global_buffer(spec: FabricSpec) -> None:
+    """Raise `FabricError` if there cannot be banks of the size that `spec` wants.
+
+    The bus is 64 bits wide because configuration images come in pairs of 32-bit words.
     """
-    words, width = spec.glb.half_words, spec.glb.bus_width
-    lanes = width // spec.width
-    if width % spec.width or lanes & (lanes - 1) or lanes < 2:
-        raise FabricError(f"a bus of {width} bits does not hold 2, 4, 8... words of {spec.width} bits")
+    words, lanes = spec.glb.half_words, spec.glb.bus_width // spec.width
+    if spec.glb.bus_width != BUS_WIDTH:
+        raise FabricError(f"the memory bus has to be {BUS_WIDTH} bits wide, not {spec.glb.bus_width}")
+    if BUS_WIDTH % spec.width or lanes < 2:
+        raise FabricError(f"a bus of {BUS_WIDTH} bits does not hold 2, 4, 8... words of {spec.width} bits")
     if words & (words - 1) or words < 2 * lanes:
         raise FabricError(f"half a bank cannot have {words} words; it needs a power of two from {2 * lanes} on")
-    return (words // lanes - 1).bit_length()
+
+
+def line_bits(spec: FabricSpec) -> int:
+    """Bits of the address of a line (one word of the memory bus) in half a bank."""
+    return (spec.glb.half_words * spec.width // spec.glb.bus_width - 1).bit_length()
 
 
 class BankSignature(wiring.Signature):

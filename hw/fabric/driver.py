@@ -76,7 +76,9 @@ def check_status(registers: RegisterMap, status: int, detail: int) -> None:
     if state["error"]:
         fields = registers.decode("DETAIL", detail)
         bank = "" if fields["bank"] == NO_BANK else f" (column {fields['bank']})"
-        raise RunFailure(f"the run ended with error {RunError(state['error']).name}{bank}")
+        error = state["error"]
+        name = error.name if isinstance(error, RunError) else f"number {error}"
+        raise RunFailure(f"the run ended with error {name}{bank}")
 
 
 def describe_wait(registers: RegisterMap, detail: int) -> str:

@@ -12,19 +12,17 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature
 from hw.dma.register_file import RegisterFile
 from hw.dma.spec import DmaSpec
-from hw.fabric.bank import Bank
+from hw.fabric.bank import Bank, check_global_buffer
 from hw.fabric.bus import BUS
 from hw.fabric.config import CLEAR_ADDRESS
 from hw.fabric.control import RunControl
 from hw.fabric.control_registers import control_registers
 from hw.fabric.global_buffer import GlobalBuffer
 from hw.fabric.loader import ConfigurationLoader
-from hw.fabric.spec import FabricError, FabricSpec
+from hw.fabric.spec import FabricSpec
 from hw.fabric.transfer_engine import TransferEngine
 
 __all__ = ["ArraySignature", "CgraHost", "host_ports"]
-
-IMAGE_BUS_WIDTH = 64
 
 
 class ArraySignature(wiring.Signature):
@@ -54,14 +52,13 @@ def host_ports(spec: FabricSpec) -> dict[str, wiring.Member]:
 class CgraHost(wiring.Component):
     """Ports: `m_axi`, `s_axil`, `irq` (see `host_ports`) and `array` (see `ArraySignature`).
 
-    `dma`: sizes of the burst engines. `bank` builds one bank. Raises `FabricError` for a memory bus that is not
-    64 bits wide: configuration images come in pairs of 32-bit words.
+    `dma`: sizes of the burst engines. `bank` builds one bank. Raises `FabricError` (see
+    `check_global_buffer`).
     """
 
     def __init__(self, spec: FabricSpec, dma: DmaSpec | None = None,
                  bank: Callable[[FabricSpec], Any] = Bank):
-        if spec.glb.bus_width != IMAGE_BUS_WIDTH:
-            raise FabricError(f"the memory bus has to be {IMAGE_BUS_WIDTH} bits wide, not {spec.glb.bus_width}")
+        check_global_buffer(spec)
         self.spec = spec
         self._registers = RegisterFile(control_registers(spec))
         self._control = RunControl(spec)

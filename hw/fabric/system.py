@@ -10,7 +10,7 @@ from amaranth.lib.wiring import connect, flipped
 from hw.dma.axi import connect_flat
 from hw.dma.spec import DmaSpec
 from hw.fabric.array import ARRAY_MODULE, emit_array
-from hw.fabric.bank import Bank, BankSignature
+from hw.fabric.bank import Bank, BankSignature, check_global_buffer
 from hw.fabric.emitted import Emitted
 from hw.fabric.host import ArraySignature, CgraHost, host_ports
 from hw.fabric.spec import FabricSpec
@@ -52,8 +52,9 @@ def emit_system(spec: FabricSpec, dma: DmaSpec | None = None) -> dict[str, str]:
     """Verilog files, by name, of a system whose top module is `cgra_system`.
 
     Its ports have the usual flat names: ``clk``, ``rst`` (synchronous, active high), ``irq``, ``m_axi_awaddr`` and so
-    on (AXI4), ``s_axil_awaddr`` and so on (AXI4-Lite).
+    on (AXI4), ``s_axil_awaddr`` and so on (AXI4-Lite). Raises `FabricError` (see `check_global_buffer`).
     """
+    check_global_buffer(spec)
     m = Module()
     m.submodules.system = system = CgraSystem(spec, dma)
     ports = [
