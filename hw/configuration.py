@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hw.errors import SluiceError
+from hw.multiplexer import hold
 
 __all__ = [
     "CONFIGURATION_PORT",
@@ -147,8 +148,6 @@ class ConfigurationStore(wiring.Component):
         m = Module()
         selected = self.cfg_valid & (self.cfg_feature == self.layout.feature)
         for index, register in enumerate(self._registers):
-            with m.If(self.clear):
-                m.d.sync += register.eq(0)
-            with m.Elif(selected & (self.cfg_register == index)):
-                m.d.sync += register.eq(self.cfg_data)
+            written = hold(register, selected & (self.cfg_register == index), self.cfg_data[: len(register)])
+            m.d.sync += register.eq(Mux(self.clear, 0, written))
         return m

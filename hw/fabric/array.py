@@ -33,7 +33,7 @@ class CgraArray(wiring.Component):
     Ports:
 
     * `cfg_valid`, `cfg_address` (32), `cfg_data` (32): configuration, a word in each cycle in which valid is 1,
-      in effect after `FabricSpec.config_latency` cycles whatever `en` is.
+      in effect after `FabricSpec.config_latency` cycles whatever `en` is. Reset clears the configuration.
     * `en`: the array advances; `flush`: every controller restarts. Obeyed `EN_LATENCY` cycles later.
     * `i_stream[c]`, `o_stream[c]`: words from and to the global buffer at column c. A word that comes in is on all
       tracks into row 0 `IO_INPUT_LATENCY` cycles later; one that goes out left its track `IO_OUTPUT_LATENCY`
@@ -82,7 +82,9 @@ class CgraArray(wiring.Component):
         return outputs
 
     def _bus_root(self, m: Module) -> dict[str, Signal]:
-        bus = {name: Signal(width, name=f"cfg_root_{name}") for name, width in BUS.items()}
+        """First register of the bus. Tiles have no reset: reset makes this register send the word that clears."""
+        idle = {"valid": 1, "address": CLEAR_ADDRESS, "data": 0}
+        bus = {name: Signal(width, name=f"cfg_root_{name}", init=idle[name]) for name, width in BUS.items()}
         m.d.sync += [signal.eq(getattr(self, f"cfg_{name}")) for name, signal in bus.items()]
         return bus
 
@@ -176,7 +178,7 @@ def emit_tiles(spec: FabricSpec) -> dict[str, str]:
     modules = {EDGE_MODULE: EdgeStage(spec), TILE_MODULES[TileKind.PE]: PeTile(spec)}
     if spec.tiles(TileKind.MEM):
         modules[TILE_MODULES[TileKind.MEM]] = MemTile(spec)
-    # What a tile forgets, it forgets by the configuration bus: no reset is distributed.
+    # A tile is cleared by the configuration bus: no reset is distributed.
     return {
         f"{name}.v": verilog.convert(
             module, name, missing_domain=lambda domain: ClockDomain(domain, reset_less=True), emit_src=False

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.configuration import CONFIGURATION_PORT, WORD_BITS
 from hw.fabric.config import CLEAR_ADDRESS
+from hw.multiplexer import hold
 
 __all__ = ["BUS", "BusReceiver"]
 
@@ -31,9 +32,11 @@ class BusReceiver(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.sync += self.o_valid.eq(self.i_valid)
-        with m.If(self.i_valid):
-            m.d.sync += [self.o_address.eq(self.i_address), self.o_data.eq(self.i_data)]
+        m.d.sync += [
+            self.o_valid.eq(self.i_valid),
+            self.o_address.eq(hold(self.o_address, self.i_valid, self.i_address)),
+            self.o_data.eq(hold(self.o_data, self.i_valid, self.i_data)),
+        ]
         unit = self.o_address[16:]
         m.d.comb += [
             self.cfg_valid.eq(self.o_valid & (unit == self.id)),

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.fabric.multiplexer import hold, multiplex
+from hw.multiplexer import hold, multiplex
 
 __all__ = ["ConnectionBox", "InputStage"]
 

@@ -11,6 +11,7 @@ from hw.fabric.bus import BUS, BusReceiver
 from hw.fabric.config import io_layout
 from hw.fabric.connection_box import ConnectionBox
 from hw.fabric.spec import FabricSpec
+from hw.multiplexer import hold
 
 __all__ = ["EdgeStage"]
 
@@ -49,8 +50,6 @@ class EdgeStage(wiring.Component):
         m.d.comb += box.select.eq(store.value("track"))
         en = Signal()
         m.d.sync += en.eq(self.en)
-        with m.If(en):
-            m.d.sync += self.o_track.eq(self.i_stream)
-            with m.If(store.value("used")):
-                m.d.sync += self.o_stream.eq(box.o)
+        m.d.sync += self.o_track.eq(hold(self.o_track, en, self.i_stream))
+        m.d.sync += self.o_stream.eq(hold(self.o_stream, en & store.value("used"), box.o))
         return m

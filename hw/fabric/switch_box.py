@@ -6,9 +6,9 @@ from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.fabric.multiplexer import hold, multiplex
 from hw.fabric.routing import CoreSource, Network, Side, Source, core_outputs, switch_sources
 from hw.fabric.spec import FabricSpec, TileKind
+from hw.multiplexer import hold, multiplex
 
 __all__ = ["SWITCH_LATENCY", "SwitchBox", "network_width"]
 

@@ -90,8 +90,7 @@ class Tile(wiring.Component):
     def _input_stages(self, m: Module) -> dict[str, Value]:
         """Connection box, delay and register for every input of the core."""
         slot = Signal(range(self.spec.delay_depth))
-        with m.If(self.core_en):
-            m.d.sync += slot.eq(slot + 1)
+        m.d.sync += slot.eq(slot + self.core_en)
         outputs: dict[str, Value] = {}
         for network in Network:
             sources = connection_sources(self.spec, network)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.configuration import CONFIGURATION_PORT, ConfigurationStore
+from hw.multiplexer import hold, multiplex
 from hw.ops import OPERATIONS, Datapath, Kind
 from hw.pe.config import OPERANDS, PeSpec, pe_layout
 
@@ -45,14 +46,22 @@ class Pe(wiring.Component):
         for name in CONFIGURATION_PORT:
             m.d.comb += getattr(store, name).eq(getattr(self, name))
         datapath = self._datapath(m, store)
-        results = {Kind.WORD: Signal(self.spec.width), Kind.BIT: Signal()}
-        with m.Switch(store.value("op")):
-            for entry in OPERATIONS.values():
-                with m.Case(entry.code):
-                    m.d.comb += results[entry.result].eq(entry.build(datapath))
-        with m.If(self.en & store.value("enable")):
-            m.d.sync += [self.o_word.eq(results[Kind.WORD]), self.o_bit.eq(results[Kind.BIT])]
+        advance = Signal()
+        m.d.comb += advance.eq(self.en & store.value("enable"))
+        for output, kind in ((self.o_word, Kind.WORD), (self.o_bit, Kind.BIT)):
+            result = multiplex(store.value("op"), self._results(m, datapath, kind))
+            m.d.sync += output.eq(hold(output, advance, result))
         return m
+
+    def _results(self, m: Module, datapath: Datapath, kind: Kind) -> list[Value]:
+        """Results of one kind by the code of the operation; zero where the code means another kind or nothing."""
+        width = self.spec.width if kind is Kind.WORD else 1
+        results: list[Value] = [Const(0, width)] * (1 + max(entry.code for entry in OPERATIONS.values()))
+        for entry in OPERATIONS.values():
+            if entry.result is kind:
+                results[entry.code] = Signal(width, name=f"{entry.name}_result")
+                m.d.comb += results[entry.code].eq(entry.build(datapath))
+        return results
 
     def _datapath(self, m: Module, store: ConfigurationStore) -> Datapath:
         """Extended operands and the one multiplier and one subtractor that all operations share."""
