@@ -140,15 +140,17 @@ def _complaint(output: str) -> str:
     return (wrong or lines[-1:] or ["it printed nothing"])[0]
 
 
-def synthesize(sources: Mapping[str, str], top: str, directory: Path) -> Path:
+def synthesize(sources: Mapping[str, str], top: str, directory: Path, *, memories_only: bool = False) -> Path:
     """Synthesize module `top` of `sources` (Verilog by file name) for ECP5 and return the netlist (JSON).
 
-    `directory` is for working files; ``cells.json`` in it afterwards holds yosys' statistics. Raises `PnrError`.
+    `directory` is for working files; `cell_counts` reads yosys' statistics from it afterwards. `memories_only` stops
+    once memories are mapped, which takes a fraction of the time. Raises `PnrError`.
     """
     for name, text in sources.items():
         (directory / name).write_text(text)
     read = "".join(f"read_verilog {name}; " for name in sorted(sources))
-    script = f"{read}synth_ecp5 -top {top} -json {top}.json; tee -q -o cells.json stat -json"
+    steps = "-run begin:map_gates" if memories_only else f"-json {top}.json"
+    script = f"{read}synth_ecp5 -top {top} {steps}; tee -q -o cells.json stat -json"
     run_tool("yosys", ["-q", "-p", script], directory)
     return directory / f"{top}.json"
 
