@@ -144,8 +144,11 @@ def later(config: PubConfig, cycles: int) -> PubConfig:
         nests = {name: getattr(item, name) for name in names}
         return replace(item, **{n: replace(nest, time_offset=nest.time_offset + cycles) for n, nest in nests.items()})
 
-    inputs = tuple(item and port(item, "write", "store") for item in config.inputs)
-    return replace(config, inputs=inputs, outputs=tuple(item and port(item, "fetch", "read") for item in config.outputs))
+    return replace(
+        config,
+        inputs=tuple(item and port(item, "write", "store") for item in config.inputs),
+        outputs=tuple(item and port(item, "fetch", "read") for item in config.outputs),
+    )
 
 
 def at_random(count: int, cycles: int) -> list[dict[str, Any]]:

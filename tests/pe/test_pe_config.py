@@ -56,7 +56,7 @@ def test_a_narrow_element_has_narrow_constants() -> None:
         (PeConfig("divide"), "processing element: there is no operation 'divide'"),
         (PeConfig("add", constants=(None, -1, None)), "processing element: constant1 = -1 does not fit in 16 bits"),
         (PeConfig("add", constants=(65536, 0, None)), "processing element: constant0 = 65536 does not fit in 16 bits"),
-        (PeConfig("lut3", bit_constants=(None, None, 2)), "processing element: bit_constant2 = 2 does not fit in 1 bits"),
+        (PeConfig("lut3", bit_constants=(None, 2, 1)), "processing element: bit_constant1 = 2 does not fit in 1 bits"),
         (PeConfig("lut3", table=256), "processing element: table = 256 does not fit in 8 bits"),
     ],
 )  # fmt: skip

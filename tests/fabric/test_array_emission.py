@@ -1,0 +1,42 @@
+"""The array's Verilog: its modules, that tiles come once, and that any size comes quickly."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from hw.fabric.array import emit_array, emit_tiles
+from hw.fabric.spec import FabricSpec
+from hw.memtile import MemTileSpec
+
+
+def test_tiles_are_emitted_once_and_instantiated_by_name() -> None:
+    files = emit_array(FabricSpec.parse("4x4"))
+    assert sorted(files) == ["cgra_array.v", "edge_stage.v", "mem_tile.v", "pe_tile.v"]
+    for kind, count in (("pe", 12), ("mem", 4)):
+        assert len(re.findall(rf"^\s+{kind}_tile ", files["cgra_array.v"], re.M)) == count
+        assert len(re.findall(rf"^module {kind}_tile\(", files[f"{kind}_tile.v"], re.M)) == 1
+
+
+def test_an_array_without_memories_has_no_memory_tile() -> None:
+    assert "mem_tile.v" not in emit_tiles(FabricSpec.parse("2x3"))
+
+
+@pytest.mark.parametrize("kind", ["pub", "dual-port"])
+def test_both_memories_fit_the_tile(kind: str) -> None:
+    assert "module mem_tile(" in emit_tiles(FabricSpec(1, 4, mem=MemTileSpec(kind=kind)))["mem_tile.v"]
+
+
+def test_emission_is_deterministic() -> None:
+    spec = FabricSpec.parse("2x4")
+    assert emit_array(spec) == emit_array(spec)
+
+
+def test_the_big_array_is_emitted_in_less_than_a_minute() -> None:
+    began = time.process_time()
+    files = emit_array(FabricSpec.parse("16x32"))
+    assert time.process_time() - began < 60
+    assert files["cgra_array.v"].count(" pe_tile ") == 384
+    assert files["cgra_array.v"].count(" mem_tile ") == 128
