@@ -126,6 +126,11 @@ async def delay_line(dut) -> None:
 
 
 @cocotb.test()
+async def tight_schedule(dut) -> None:
+    await check(dut, patterns.tight(SPEC.kind), stalls=0.4)
+
+
+@cocotb.test()
 async def upsample(dut) -> None:
     await check(dut, patterns.upsample(SPEC.kind))
 

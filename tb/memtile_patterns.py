@@ -82,6 +82,26 @@ def delay_line(kind: str, delay: int = 64, count: int = 256) -> Pattern:
     return Pattern(config, data, {o: delayed(data[0], count, time, 0, d) for o, d in enumerate(delays)})
 
 
+def tight(kind: str, count: int = 64) -> Pattern:
+    """A delay line in which everything happens in the last or first possible cycle.
+
+    Wide fetch: blocks leave the aggregator in the cycle in which their first word is overwritten, and come to the
+    transpose buffer in the one in which the last word of the old block is read. Dual port: a word is read in the cycle
+    after it was written. The region's base is beyond the tile, which means nothing without chaining.
+    """
+    region = {"base": 0x4000, "mask": 0x0F}
+    delay = 15 if kind == "pub" else 1
+    if kind == "pub":
+        sink = PubInput(stream(count, 1, 0, (1, 0)), stream(count // 4, 4, 8, (1, 0), (1, 0)), **region)
+        source = PubOutput(stream(count // 4, 4, 9, (1, 0), (1, 0)), stream(count, 1, delay, (1, 0)), **region)
+        config: Config = PubConfig((sink,), (None, source))
+    else:
+        sink = DualPortInput(stream(count, 1, 0, (1, 0)), **region)
+        config = DualPortConfig((sink,), (None, DualPortOutput(stream(count, 1, delay, (1, 0)), **region)))
+    data = words(count + 24, 9)
+    return Pattern(config, data, {1: delayed(data[0], count, 1, 0, delay)})
+
+
 def upsample(kind: str, width: int = 16, height: int = 4) -> Pattern:
     """Every pixel twice in its row and every row twice; a pixel comes every four cycles."""
     start = 4 * width + 20

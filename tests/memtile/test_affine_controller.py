@@ -132,7 +132,8 @@ def test_flush_restarts_an_unfinished_nest(some: list[AffineNest], seed: int, cu
     ids=["every cycle", "largest trip count, wait and offset", "one event", "all dimensions"],
 )
 def test_limits_of_the_fields(nest: AffineNest) -> None:
-    check(SMALL, [nest], 1)
+    """Also that nothing happens after the last event until every counter has wrapped."""
+    check(SMALL, [nest], 1, cut=nest.last_time + 80)
 
 
 def test_largest_trip_count_of_a_full_size_counter() -> None:
