@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.dma.spec import ADDRESS_BITS, PAGE_BYTES, ROW, TILE_JOB, DmaSpec
+from hw.dma.spec import ADDRESS_BITS, PAGE_BYTES, ROW, ROW_BYTES_BITS, TILE_JOB, DmaSpec
 
 __all__ = ["BeatCounter", "BurstSplitter", "RowWalker"]
 
@@ -58,10 +58,10 @@ class RowWalker(wiring.Component):
 
 
 class BurstSplitter(wiring.Component):
-    """Cuts rows into INCR bursts of at most `spec.max_beats` beats within one 4 KiB page; a burst every two cycles.
+    """Cuts rows into INCR bursts of at most `spec.max_beats` beats within one 4 KiB page; a burst every three cycles.
 
-    Ports: `row` (stream of `ROW`); `burst` (stream of `spec.burst`), first two cycles after its row; `busy` while
-    a row is in work; `stop` drops what is left of the row, but for a burst that is already offered.
+    Ports: `row` (stream of `ROW`); `burst` (stream of `spec.burst`), first three cycles after its row; `busy` while
+    a row is in work; `stop` drops what is left of the row, but for a burst whose length is already being computed.
     """
 
     def __init__(self, spec: DmaSpec):
@@ -75,51 +75,54 @@ class BurstSplitter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        row = Signal(ROW)
-        rest = Signal()
-        m.d.comb += [self.row.ready.eq(~self.busy), self.busy.eq(rest | self.burst.valid)]
-        with m.If(self.row.valid & self.row.ready):
-            m.d.sync += [row.eq(self.row.p), rest.eq(1)]
-        with m.If(rest & ~self.burst.valid):
-            self._measure(m, row, rest)
-        with m.If(self.burst.valid & self.burst.ready):
-            m.d.sync += self.burst.valid.eq(0)
-        with m.If(self.stop):
-            m.d.sync += rest.eq(0)
+        spec, burst = self.spec, self.burst.p
+        address = Signal(ADDRESS_BITS - spec.lane_bits)  # of the next beat, in beats
+        left = Signal(ROW_BYTES_BITS + 1)  # beats of the row from there on
+        head, tail = (Signal(spec.lane_bits, name=name) for name in ("head", "tail"))  # bytes not wanted at the ends
+        last, fits = Signal(), Signal()
+        room, beats = (Signal(range(spec.max_beats + 1), name=name) for name in ("room", "beats"))
+        m.d.comb += [
+            burst.address.eq(address << spec.lane_bits),
+            burst.len.eq(beats - 1),
+            burst.lane.eq(head),
+            burst.bytes.eq((beats << spec.lane_bits) - head - Mux(fits, tail, 0)),
+            burst.last.eq(fits & last),
+        ]
+        with m.FSM() as steps:
+            m.d.comb += self.busy.eq(~steps.ongoing("ROW"))
+            with m.State("ROW"):
+                m.d.comb += self.row.ready.eq(~self.stop)
+                with m.If(self.row.valid & self.row.ready):
+                    end = (self.row.p.address[: spec.lane_bits] + self.row.p.bytes)[: ROW_BYTES_BITS + 1]
+                    m.d.sync += [
+                        Cat(head, address).eq(self.row.p.address),
+                        left.eq((end + spec.bytes - 1) >> spec.lane_bits),
+                        tail.eq(-end),
+                        last.eq(self.row.p.last),
+                    ]
+                    m.next = "ROOM"
+            with m.State("ROOM"):
+                m.d.sync += room.eq(self._room(address))
+                m.next = "BEATS"
+                with m.If(self.stop):
+                    m.next = "ROW"
+            with m.State("BEATS"):
+                m.d.sync += [fits.eq(left <= room), beats.eq(Mux(left <= room, left, room))]
+                m.next = "BURST"
+            with m.State("BURST"):
+                m.d.comb += self.burst.valid.eq(1)
+                with m.If(self.burst.ready):
+                    m.d.sync += [address.eq(address + beats), left.eq(left - beats), head.eq(0)]
+                    m.next = "ROOM"
+                    with m.If(fits | self.stop):
+                        m.next = "ROW"
         return m
 
-    def _measure(self, m: Module, row: data.View, rest: Signal) -> None:
-        """Take the next burst off the front of the row."""
-        spec = self.spec
-        lane, aligned = row.address[: spec.lane_bits], row.address[spec.lane_bits :]
-        beats = self._beats(m, row, lane, aligned)
-        left = Signal(range(-spec.max_beats * spec.bytes, 1 << len(row.bytes)))
-        fits = Signal()
-        capacity = (beats << spec.lane_bits) - lane
-        m.d.comb += [left.eq(row.bytes - capacity), fits.eq(left <= 0)]
-        m.d.sync += [
-            self.burst.valid.eq(~self.stop),
-            self.burst.p.address.eq(Cat(Const(0, spec.lane_bits), aligned)),
-            self.burst.p.len.eq(beats - 1),
-            self.burst.p.lane.eq(lane),
-            self.burst.p.bytes.eq(Mux(fits, row.bytes, capacity)),
-            self.burst.p.last.eq(fits & row.last),
-            row.address.eq((aligned + beats) << spec.lane_bits),
-            row.bytes.eq(left),
-            rest.eq(~fits),
-        ]
-
-    def _beats(self, m: Module, row: data.View, lane: Value, aligned: Value) -> Signal:
-        """Beats of the next burst: to the end of the row, of the page, or the longest burst."""
-        spec = self.spec
-        page = (PAGE_BYTES // spec.bytes).bit_length() - 1
-        needed = (row.bytes + lane + spec.bytes - 1) >> spec.lane_bits
-        to_page = (1 << page) - aligned[:page]
-        room = Signal(range(spec.max_beats + 1))
-        beats = Signal.like(room)
-        m.d.comb += room.eq(Mux(to_page < spec.max_beats, to_page, spec.max_beats))
-        m.d.comb += beats.eq(Mux(needed < room, needed, room))
-        return beats
+    def _room(self, address: Value) -> Value:
+        """Beats that a burst at beat `address` can have: to the end of the page, at most the longest burst."""
+        page = (PAGE_BYTES // self.spec.bytes).bit_length() - 1
+        to_page = (1 << page) - address[:page]
+        return Mux(to_page < self.spec.max_beats, to_page, self.spec.max_beats)
 
 
 class BeatCounter(wiring.Component):

@@ -16,7 +16,7 @@ __all__ = ["BurstReader"]
 
 
 class BurstReader(wiring.Component):
-    """Reads one tile at a time. The first address is out three cycles after the job.
+    """Reads one tile at a time. The first address is out five cycles after the job.
 
     Ports: `job` (stream of `TILE_JOB`, taken when idle) starts a tile, whose bytes come out at `word` (stream of
     `spec.word`) without gaps. `done` is high in the cycle in which the last word is taken. `stop` gives the tile

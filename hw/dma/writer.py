@@ -16,7 +16,7 @@ __all__ = ["BurstWriter"]
 
 
 class BurstWriter(wiring.Component):
-    """Writes one tile at a time. The first address is out three cycles after the job.
+    """Writes one tile at a time. The first address is out five cycles after the job.
 
     Ports: `job` (stream of `TILE_JOB`, taken when idle) starts a tile, whose bytes are taken from `word` (stream of
     `data_width` bits, first byte in the low bits, rows without gaps; what is left of the tile's last word is
