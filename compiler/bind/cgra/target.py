@@ -59,7 +59,7 @@ class Options:
     array: str = "8x8"
     fusion_level: int | None = None
     tile_depth: int | None = None
-    half_words: int | None = None
+    half_words: int = 32768
     seed: int = 0
 
     def fabric(self) -> FabricSpec:
@@ -67,10 +67,8 @@ class Options:
         if self.memory not in MEMORIES:
             raise OptionsError(f"there is no memory '{self.memory}'; there are: {', '.join(MEMORIES)}")
         spec = FabricSpec.parse(self.array)
-        spec = replace(spec, mem=replace(spec.mem, kind=self.memory))
-        if self.half_words is not None:
-            spec = replace(spec, glb=replace(spec.glb, half_words=self.half_words))
-        return spec
+        glb = replace(spec.glb, half_words=self.half_words)
+        return replace(spec, mem=replace(spec.mem, kind=self.memory), glb=glb)
 
 
 class _Stopwatch:

@@ -1,0 +1,36 @@
+"""All figures: measures everything, commits it to benchmarks/results and renews the table in the README.
+
+    python -m benchmarks.figures [--table-only]
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.tables import renew_readme
+
+__all__ = ["main"]
+
+MEASUREMENTS = ("applications", "large_array", "area")
+README = Path(__file__).parents[1] / "README.md"
+
+
+def main() -> int:
+    """Run every measurement in a process of its own, then renew the README. Returns the first failure's status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table-only", action="store_true", help="only renew the table from the committed results")
+    if not parser.parse_args().table_only:
+        for name in MEASUREMENTS:
+            status = subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode
+            if status:
+                print(f"error: measurement '{name}' failed", file=sys.stderr)
+                return status
+    renew_readme(README)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""The README's table of figures, made from the committed results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results import read_results
+from hw.errors import SluiceError
+from hw.files import write_atomic
+
+__all__ = ["figure_tables", "renew_readme"]
+
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+
+PUBLISHED = {
+    "gaussian": ("4095", "1 / 2", "19"),
+    "conv_3_3": ("4095", "2 / -", "18"),
+    "cascade": ("4095", "3 / -", "28"),
+    "brighten_blur": ("-", "1 / -", "5"),
+    "upsample": ("16399 / 16383", "1 / 2", "0"),
+    "gaussian_tiled": ("-", "-", "19"),
+}
+"""Published figures (wide-fetch / dual-port): last cycle, memory tiles, PEs. Seed 001, tables 7.3 to 7.8, and the
+mapped designs of the same group's compiler for conv_3_3, cascade and brighten-blur."""
+
+
+class ReadmeError(SluiceError):
+    """The README has no place for the figures."""
+
+
+def _row(cells: list[Any]) -> str:
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def _table(head: list[str], rows: list[list[Any]]) -> str:
+    rule = ["---"] + ["---:"] * (len(head) - 1)
+    return "\n".join(_row(line) for line in [head, rule, *rows])
+
+
+def figure_tables() -> str:
+    """All tables as Markdown."""
+    return "\n\n".join([_application_table(), _area_table(), _array_text()])
+
+
+def _application_table() -> str:
+    results = read_results("applications")
+    head = ["application", "memory", "cycles simulated", "predicted", "bound", "ratio", "last cycle published", "PEs",
+            "published", "memory tiles", "published", "registers", "words live / allocated", "compile s", "cycles/s"]
+    rows = []
+    for app, memories in results["applications"].items():
+        last, tiles, pes = PUBLISHED[app]
+        for memory, f in memories.items():
+            used = f["resources"]
+            rows.append([app, memory, f["cycles simulated"], f["cycles predicted"], f["lower bound"], f["ratio"], last,
+                         used["PEs"], pes, used["memory tiles"], tiles, used["registers"],
+                         f"{f['words live']} / {f['words allocated']}", f["compile seconds"],
+                         f["simulated cycles per second"]])
+    text = (f"RTL simulation on Verilator, {results['array']} array, published sizes (`python -m benchmarks.applications`). "
+            "The last output is in cycle *cycles - 1*; the bound is the largest trip count of any statement.")
+    return f"{text}\n\n{_table(head, rows)}"
+
+
+def _area_table() -> str:
+    results = read_results("area")
+    names = ["LUT", "FF", "block RAM", "multipliers", "MHz"]
+    rows = [[name, *(_figure(figures, key) for key in names)] for name, figures in results["modules"].items()]
+    text = "ECP5-85, place and route by nextpnr (`python -m benchmarks.area`)."
+    return f"{text}\n\n{_table(['module', *names], rows)}"
+
+
+def _figure(figures: dict[str, Any], name: str) -> Any:
+    keys = {"LUT": "lut", "FF": "ff", "block RAM": "block_ram", "multipliers": "multipliers", "MHz": "mhz"}
+    return figures.get(keys[name], figures.get(name, "-"))
+
+
+def _array_text() -> str:
+    results = read_results("large_array")
+    return (f"The {results['array']} array emits in {results['emit seconds']} s; gaussian on it takes "
+            f"{results['gaussian']['cycles simulated']} cycles at {results['gaussian']['simulated cycles per second']} "
+            "simulated cycles per second (`python -m benchmarks.large_array`).")
+
+
+def renew_readme(path: Path) -> None:
+    """Replace the text between the figure marks. Raises `ReadmeError` if they are not there."""
+    text = path.read_text()
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not (begin and end):
+        raise ReadmeError(f"{path.name} has no lines {BEGIN} and {END}")
+    write_atomic(path, f"{head}{BEGIN}\n{figure_tables()}\n{END}{tail}")

@@ -1,0 +1,37 @@
+"""Random members of the array's class of programs, compiled, simulated and compared with the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, seed, settings
+from random_programs import programs, random_inputs
+
+import compiler
+from compiler.bind.cgra.route import Unroutable
+from compiler.bind.cgra.sites import ArrayTooSmall
+from compiler.ir.interpret import interpret
+from hw.sim.simulate import StallProfile
+
+EXAMPLES = {"verilator": 12, "icarus": 6}
+
+
+@pytest.mark.parametrize("memory", ["pub", "dual-port"])
+def test_random_program(memory, simulator):
+    @seed(20261121)
+    @settings(max_examples=EXAMPLES[simulator], deadline=None, database=None,
+              phases=[Phase.explicit, Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
+    @given(programs(largest=10))
+    def check(program):
+        try:
+            design = compiler.compile(program, memory=memory, array="8x4")
+        except (ArrayTooSmall, Unroutable):
+            assume(False)
+            return
+        inputs = random_inputs(program, 3)
+        run = design.simulate(inputs, simulator, seed=5, stall=StallProfile.uniform(0.2))
+        for name, expected in interpret(program, inputs).items():
+            np.testing.assert_array_equal(run.outputs[name], expected)
+        assert run.cycles == design.predicted_cycles
+
+    check()
