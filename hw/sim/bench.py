@@ -66,9 +66,7 @@ def run_bench(
         name, search = _module(test_module)
         environment = _write_data(place, data) | ({} if seed is None else {"COCOTB_RANDOM_SEED": str(seed)})
         environment |= {} if tests is None else {"COCOTB_TEST_FILTER": tests}
-        outcome = run_simulation(
-            built, place, [name], search=search, environment=environment, seconds=timeout_seconds
-        )
+        outcome = run_simulation(built, place, [name], search=search, environment=environment, seconds=timeout_seconds)
     return BenchResult(_passed(outcome, simulator), outcome.log, built.seconds, built.cached)
 
 

@@ -28,7 +28,8 @@ from hw.sim.toolchain import Toolchain, find_simulator, waveform_kind
 __all__ = ["Build", "BuildError", "BuildRequest", "build", "cache_folder"]
 
 # The way of building is part of what a build depends on: an edit of that module makes all builds new.
-_RECIPE = hashlib.sha256(Path(recipe.__file__).read_bytes()).hexdigest()
+_RECIPE_FILES = (Path(recipe.__file__), Path(recipe.__file__).with_name("launch.cpp"))
+_RECIPE = hashlib.sha256(b"".join(path.read_bytes() for path in _RECIPE_FILES)).hexdigest()
 _UNUSED_SECONDS = 30 * 24 * 3600
 
 
@@ -96,6 +97,7 @@ def _description(request: BuildRequest, toolchain: Toolchain, waves: str | None)
         "parameters": dict(request.parameters),
         "public": list(request.public),
         "timing": request.timing,
+        "fast": request.fast,
         "waves": waves,
         "toolchain": list(toolchain.identity),
         "cocotb": str(cocotb_libraries()),

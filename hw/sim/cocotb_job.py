@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
-from cocotb.triggers import Edge, FallingEdge, RisingEdge
+from cocotb.triggers import FallingEdge, RisingEdge
 
 __all__ = ["job"]
 
@@ -48,7 +48,7 @@ class _Registers:
         harness.access_data.value = value
         harness.is_write.value = int(write)
         harness.request.value = self._toggle
-        await Edge(harness.served)
+        await harness.served.value_change
         await FallingEdge(harness.clk)
         if status := _number(harness.answer_status):
             raise _AccessFailed(address, write, status)

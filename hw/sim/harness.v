@@ -1,7 +1,7 @@
 // What surrounds a design in simulation: clock, reset, main memory, a manager for its control registers, a watchdog.
 // cocotb only starts register accesses and waits for `finished`; nothing in Python runs per cycle.
 //
-// Run-time settings come as plusargs (decimal, or hexadecimal where noted): seed (h), latency, stall_aw, stall_w,
+// Run-time settings come as plusargs (decimal, or hexadecimal where noted): memory_seed (h), latency, stall_aw, stall_w,
 // stall_b, stall_ar, stall_r (256ths), stall_length (mask), error_first (h), error_last (h), limit.
 // A clock cycle is ten time units. Reset lasts eight cycles; `cycle` counts from its end.
 module sluice_harness #(
@@ -68,7 +68,7 @@ module sluice_harness #(
     reg [63:0] limit, error_first, error_last;
     reg error_enable;
     initial begin
-        if (!$value$plusargs("seed=%h", seed)) seed = 0;
+        if (!$value$plusargs("memory_seed=%h", seed)) seed = 0;
         if (!$value$plusargs("latency=%d", latency)) latency = 0;
         if (!$value$plusargs("stall_aw=%d", stall_aw)) stall_aw = 0;
         if (!$value$plusargs("stall_w=%d", stall_w)) stall_w = 0;

@@ -64,9 +64,7 @@ def _declared(text: str) -> list[Port]:
     if match is None:
         return []
     direction, ranges, names = match.groups()
-    return [
-        Port(name.lstrip("\\"), direction, _width(ranges)) for name in _NAME.findall(re.sub(r"=[^,]*", "", names))
-    ]
+    return [Port(name.lstrip("\\"), direction, _width(ranges)) for name in _NAME.findall(re.sub(r"=[^,]*", "", names))]
 
 
 def _width(ranges: str) -> int | None:

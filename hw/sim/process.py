@@ -19,6 +19,9 @@ from hw.sim.toolchain import SimulatorMissing
 __all__ = ["Outcome", "SimulationError", "run_simulation"]
 
 
+_LAUNCH = Path(__file__).with_name("launch.py")
+
+
 class SimulationError(SluiceError):
     """A simulation did not come to its end."""
 
@@ -64,34 +67,44 @@ def _command(build: Build, plusargs: Sequence[str]) -> list[str]:
             raise SimulatorMissing("vvp was not found: type `apt-get install iverilog` as root")
         return [vvp, "-n", "-m", str(lib_name_path("vpi", "icarus")), str(build.executable), *arguments]
     tracing = ["--trace", "--trace-file", f"dump.{build.waves}"] if build.waves else []
-    return [str(build.executable), *tracing, *arguments]
+    return [sys.executable, str(_LAUNCH), str(build.executable), *tracing, *arguments]
 
 
 def _environment(build: Build, modules: Sequence[str], search: Iterable[Path], report: Path) -> dict[str, str]:
     return os.environ | {
         "COCOTB_ANSI_OUTPUT": "0",
+        "COCOTB_RANDOM_SEED": "0",
         "COCOTB_RESULTS_FILE": str(report),
         "COCOTB_TEST_MODULES": ",".join(modules),
         "COCOTB_TOPLEVEL": build.top,
         # Writes then take effect as the simulator schedules them; Icarus does not do that reliably.
         "COCOTB_TRUST_INERTIAL_WRITES": "1" if build.simulator == "verilator" else "0",
-        "GPI_USERS": _gpi_users(),
+        "GPI_USERS": _gpi_users(build.simulator),
         "PYGPI_PYTHON_BIN": sys.executable,
         "PYTHONPATH": os.pathsep.join([*map(str, search), *(entry for entry in sys.path if entry)]),
         "TOPLEVEL_LANG": "verilog",
     }
 
 
-@functools.cache
-def _gpi_users() -> str:
-    import find_libpython
+def _gpi_users(simulator: str) -> str:
+    """What cocotb's simulator side loads: its Python side, below Icarus preceded by Python itself."""
     from cocotb_tools.config import pygpi_entry_point
+
+    users = [pygpi_entry_point()]
+    return ";".join(users if simulator == "verilator" else [_python_library(), *users])
+
+
+@functools.cache
+def _python_library() -> str:
+    import find_libpython
 
     library = find_libpython.find_libpython()
     if library is None:
         package = f"libpython{sys.version_info.major}.{sys.version_info.minor}"
-        raise SimulatorMissing(f"Python's shared library was not found: type `apt-get install {package}` as root")
-    return f"{library};{pygpi_entry_point()}"
+        raise SimulatorMissing(
+            f"Icarus needs Python's shared library, which was not found: type `apt-get install {package}` as root"
+        )
+    return library
 
 
 def _execute(command: list[str], folder: Path, environment: dict[str, str], seconds: float) -> str:

@@ -86,6 +86,8 @@ class Job:
     * `seed` of the random stalls (None: a fresh one, reported in results and errors), `stall`, `latency` of memory in
       cycles (2 is the least), `errors`: (first, last) byte addresses that answer SLVERR.
     * `cycle_limit`: cycles from the last register write after which a run counts as hung.
+    * `simulator`: ``"verilator"`` or ``"icarus"``; `fast`: for long runs, a build that takes about twice as long and
+      simulates faster (Verilator).
     * `waves` leaves a waveform in `folder`, which is also where the logs go; without a `folder`, a temporary one.
     """
 
@@ -103,6 +105,7 @@ class Job:
     errors: tuple[int, int] | None = None
     cycle_limit: int = 1_000_000
     simulator: str = "verilator"
+    fast: bool = False
     waves: bool = False
     folder: Path | None = None
     status: Mapping[str, int] = field(default_factory=dict)
@@ -163,7 +166,9 @@ def prepare(job: Job) -> Build:
         raise JobError(f"source file name {clash[0]} is taken by the test bench")
     sources = {**job.sources, **bench.sources}
     return build(
-        BuildRequest(sources, TESTBENCH_TOP, job.simulator, waves=job.waves, public=bench.public, timing=True)
+        BuildRequest(
+            sources, TESTBENCH_TOP, job.simulator, waves=job.waves, public=bench.public, timing=True, fast=job.fast
+        )
     )
 
 
@@ -217,7 +222,7 @@ def _run(job: Job, built: Build, folder: Path, seed: int) -> dict[str, Any]:
 
 
 def _plusargs(job: Job, seed: int) -> list[str]:
-    settings = [f"seed={seed & 0xFFFFFFFF:x}", f"latency={job.latency}", f"limit={job.cycle_limit}"]
+    settings = [f"memory_seed={seed & 0xFFFFFFFF:x}", f"latency={job.latency}", f"limit={job.cycle_limit}"]
     if job.errors is not None:
         settings += [f"error_first={job.errors[0]:x}", f"error_last={job.errors[1]:x}"]
     return settings + job.stall.plusargs()

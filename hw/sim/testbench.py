@@ -143,9 +143,7 @@ def _wires(widths: Mapping[str, int]) -> dict[str, str]:
 
 
 def _defaults(ports: Mapping[str, Port]) -> list[str]:
-    lines = [
-        f"  assign m_{name} = {value};" for name, (_, value) in _MANAGER.items() if f"m_axi_{name}" not in ports
-    ]
+    lines = [f"  assign m_{name} = {value};" for name, (_, value) in _MANAGER.items() if f"m_axi_{name}" not in ports]
     lines += [f"  assign s_{name} = 0;" for name in ("bresp", "rresp") if f"s_axil_{name}" not in ports]
     return lines
 
