@@ -118,7 +118,8 @@ def _build(options: argparse.Namespace, console: Console) -> None:
         manifest["figures"] = figures.as_json()
         manifest["tools"] |= {tool: tool_version(tool) for tool in _STAGES}
     _write(output, files, manifest)
-    _report(console, output, project, figures)
+    console.print(f"{output}: {len(files)} files and manifest.json, core clock {project.clock_hz / 1e6:g} MHz")
+    _report(console, project, figures)
 
 
 @contextmanager
@@ -182,8 +183,7 @@ def _write(output: Path, files: Mapping[str, str | bytes], manifest: dict[str, A
     write_atomic(output / "manifest.json", json.dumps(manifest, indent=2, sort_keys=True) + "\n")
 
 
-def _report(console: Console, output: Path, project: Project, figures: Figures | None) -> None:
-    console.print(f"{output}: {len(project.files)} files, core clock {project.clock_hz / 1e6:g} MHz")
+def _report(console: Console, project: Project, figures: Figures | None) -> None:
     for warning in project.warnings:
         console.print(f"note: {warning}")
     if figures is None:

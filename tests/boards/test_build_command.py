@@ -34,7 +34,9 @@ def test_writes_project_and_manifest(copier, tmp_path, capsys):
     for name, digest in manifest["files"].items():
         assert hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest() == digest
     out = capsys.readouterr().out
-    assert out.startswith(f"{tmp_path}/out: 6 files, core clock 50 MHz\nnote: not every pin is known (virtual pins: ")
+    assert out.startswith(
+        f"{tmp_path}/out: 6 files and manifest.json, core clock 50 MHz\nnote: not every pin is known (virtual pins: "
+    )
 
 
 def test_default_place_and_repeatability(copier, tmp_path, monkeypatch, capsys):
