@@ -10,11 +10,11 @@ import islpy as isl
 
 from compiler.sched.verify.errors import ValidationError
 
-__all__ = ["Difference", "Writes", "bounded_effort", "coordinates", "difference", "last_writes", "latest", "maps",
-           "simplified"]
+__all__ = ["Difference", "Writes", "bounded_effort", "coordinates", "corner_points", "difference", "last_writes",
+           "latest", "maps", "simplified"]
 
-_EFFORT = 20_000_000
-"""Steps that isl may take for one validation; the applications take well under a tenth of it."""
+_EFFORT = 3_000_000
+"""Steps that isl may take for one validation; the applications take less than a tenth of it."""
 
 
 @contextmanager
@@ -67,6 +67,17 @@ def coordinates(points: isl.Set) -> tuple[int, ...]:
     point = points.lexmin().sample_point()
     count = points.dim(isl.dim_type.set)
     return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(count))
+
+
+def corner_points(points: isl.Set) -> isl.Set:
+    """A few points of a set that is not empty: its ends by every order of two dimensions first and last."""
+    count = points.dim(isl.dim_type.set)
+    chosen = points.lexmin().union(points.lexmax())
+    for k in range(1, count):
+        for end in (points.dim_min_val(k), points.dim_max_val(k)):
+            slice_ = points.fix_val(isl.dim_type.set, k, end)
+            chosen = chosen.union(slice_.lexmin()).union(slice_.lexmax())
+    return chosen.coalesce()
 
 
 def maps(union: isl.UnionMap) -> list[isl.Map]:

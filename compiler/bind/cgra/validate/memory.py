@@ -38,6 +38,7 @@ class MemoryProof:
         self.port_pairs = 0
         self._events: dict[str, Events] = {}
         self._seen: dict[int, list[tuple[str, isl.Map]]] = {}
+        self._only: isl.Set | None = None
         stages: Sequence[tuple[str, tuple]] = (("write", config.inputs), ("store", config.inputs),
                                                ("fetch", config.outputs), ("read", config.outputs))
         for role, ports in stages:
@@ -72,16 +73,31 @@ class MemoryProof:
         Only cycles right after a read controller has fired are covered, not those in which the output just holds.
         """
         if output not in self._seen:
-            self._seen[output] = self._shown(output)
+            self._seen[output] = self._shown(output, None)
         return self._seen[output]
 
-    def _shown(self, output: int) -> list[tuple[str, isl.Map]]:
+    def shown_in(self, output: int, cycles: isl.Set) -> list[tuple[str, isl.Map]]:
+        """The same for a few `cycles` only, which is quick however irregular the controllers are."""
+        return self._shown(output, cycles)
+
+    def _shown(self, output: int, cycles: isl.Set | None) -> list[tuple[str, isl.Map]]:
         read = self._events.get(f"read{output}")
         if read is None:
             return []
-        arrivals = self._arrivals_pub(output) if self.spec.kind == "pub" else self._arrivals_dual_port(output)
         visible = read.times.reverse().apply_domain(isl.Map("{ [c] -> [c + 1] }"))
+        if cycles is not None:
+            visible = visible.intersect_domain(cycles)
+        self._only = None if cycles is None else visible.range()
+        arrivals = self._arrivals_pub(output) if self.spec.kind == "pub" else self._arrivals_dual_port(output)
         return [(port, simplified(visible.apply_range(relation))) for port, relation in arrivals]
+
+    def _reads(self, accesses: isl.Map) -> isl.Map:
+        """Accesses of the read events that are looked at."""
+        return accesses if self._only is None else accesses.intersect_domain(self._only)
+
+    def _reached(self, accesses: isl.Map, found: isl.Map) -> isl.Map:
+        """Accesses of the events that `found` leads to, if only some read events are looked at."""
+        return accesses if self._only is None else accesses.intersect_domain(found.range())
 
     # Places in the SRAM.
 
@@ -121,27 +137,25 @@ class MemoryProof:
 
     def _arrivals_dual_port(self, output: int) -> list[tuple[str, isl.Map]]:
         read, port = self._events[f"read{output}"], self.config.outputs[output]
-        found = []
-        for relation in self._sram_sources(read, self._sram_access(read, 0, port)):
-            found.append(self._input_of(relation))
+        accesses = self._reads(self._sram_access(read, 0, port))
+        found = [self._input_of(relation) for relation in self._sram_sources(read, accesses)]
         if port is not None and port.chained:
             foreign = self._foreign(read, 0, port)
-            found.append((f"chain{output}", read.times.intersect_domain(foreign)))
+            found.append((f"chain{output}", self._reads(read.times).intersect_domain(foreign)))
         return found
 
     def _arrivals_pub(self, output: int) -> list[tuple[str, isl.Map]]:
         read, fetch = self._events[f"read{output}"], self._events[f"fetch{output}"]
         port, width = self.config.outputs[output], self.spec.fetch_width
         word = read.address(0)
-        blocks = read.relation(f"tb[{quotient(word, width).text}]")
+        blocks = self._reads(read.relation(f"tb[{quotient(word, width).text}]"))
         filled = [(fetch, fetch.relation(f"tb[{fetch.address(1).text}]"))]
-        # A fetch in cycle c fills its block at the end of c + 1.
-        fetches = _last(blocks, read.times, filled, delay=2)
         lane = read.relation(f"lane[{modulo(word, width).text}]")
         accesses = self._sram_access(fetch, 0, port)
         found = []
-        for fetched in fetches:
-            for stored in self._sram_sources(fetch, accesses):
+        # A fetch in cycle c fills its block at the end of c + 1.
+        for fetched in _last(blocks, read.times, filled, delay=2):
+            for stored in self._sram_sources(fetch, self._reached(accesses, fetched)):
                 found += self._through_aggregator(fetched.apply_range(stored).range_product(lane))
             if port is not None and port.chained:
                 foreign = fetched.intersect_range(self._foreign(fetch, 0, port)).domain()
@@ -159,7 +173,7 @@ class MemoryProof:
         words = isl.Map(f"{{ {point} -> agg[{width}*{block.text} + l] }}").intersect_domain(lanes)
         times = isl.Map(f"{{ {point} -> [{store.cycle}] }}").intersect_domain(lanes)
         written = write.relation(f"agg[{modulo(write.address(0), self.spec.agg_words).text}]")
-        sources = _last(words, times, [(write, written)], delay=1)
+        sources = _last(self._reached(words, stored), times, [(write, written)], delay=1)
         return [self._input_of(stored.apply_range(relation)) for relation in sources]
 
     def _input_of(self, relation: isl.Map) -> tuple[str, isl.Map]:
