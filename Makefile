@@ -1,0 +1,68 @@
+# make run      compile gaussian for a photograph, simulate it, compare; Verilog, images and report in rtl_out/gaussian
+# make test     lint, type check and the whole test suite on both simulators
+# make figures  measure the figures of the README again (benchmarks/*.json)
+# make clean    remove the virtual environment and everything that was generated
+#
+# PYTHON=python3.12 picks another interpreter, JOBS=4 another number of test processes.
+
+PYTHON ?= python3
+JOBS ?= 2
+VENV := .venv
+RUN := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+OUTPUT := rtl_out/gaussian
+
+SHELL := /bin/sh
+.SUFFIXES:
+.PHONY: run test figures clean prerequisites icarus
+
+run: $(STAMP)
+	$(RUN) -m compiler gaussian --target cgra --output $(OUTPUT)/output.png --report $(OUTPUT) -o $(OUTPUT)
+
+figures: $(STAMP)
+	$(RUN) -m benchmarks.figures
+
+test: $(STAMP) icarus
+	$(VENV)/bin/ruff check .
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/pyright
+	$(RUN) -m pytest -n $(JOBS) tests tb
+
+clean:
+	rm -rf $(VENV) build *.egg-info rtl_out/*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment is made again only when pyproject.toml changed, or when its interpreter no longer runs (a moved
+# checkout, a removed Python).
+ifneq ($(shell $(RUN) -c 'print("alive")' 2>/dev/null),alive)
+.PHONY: $(STAMP)
+endif
+$(STAMP): pyproject.toml | prerequisites
+	@$(RUN) -c '' 2>/dev/null || rm -rf $(VENV)
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[simulation,pnr,development]'
+	@touch $@
+
+prerequisites:
+	@missing=0; \
+	need() { echo "make: $$1 is missing: type \`apt-get install $$2\` as root" >&2; missing=1; }; \
+	if ! command -v $(PYTHON) >/dev/null; then need "$(PYTHON)" python3; \
+	elif ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+	  echo "make: $(PYTHON) is $$($(PYTHON) -V 2>&1), and 3.11 or newer is needed: type \`make PYTHON=python3.11\`" >&2; \
+	  missing=1; \
+	elif ! $(PYTHON) -c 'import venv, ensurepip' 2>/dev/null; then need "Python's venv module" python3-venv; fi; \
+	command -v $${CXX:-g++} >/dev/null || command -v c++ >/dev/null || need g++ g++; \
+	command -v perl >/dev/null || need perl perl; \
+	exit $$missing
+
+# Icarus, and Python's shared library, which cocotb needs inside Icarus: installed where that is allowed.
+icarus: $(STAMP)
+	@wanted=""; \
+	command -v iverilog >/dev/null && command -v vvp >/dev/null || wanted="iverilog"; \
+	$(RUN) -c 'import find_libpython, sys; sys.exit(find_libpython.find_libpython() is None)' \
+	  || wanted="$$wanted $$($(RUN) -c 'import sys; print("libpython%d.%d" % sys.version_info[:2])')"; \
+	test -z "$$wanted" && exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$wanted; \
+	else \
+	  echo "make: the tests need Icarus Verilog: type \`apt-get install "$$wanted"\` as root" >&2; exit 1; \
+	fi
