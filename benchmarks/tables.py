@@ -63,15 +63,10 @@ def _application_table() -> str:
 
 def _area_table() -> str:
     results = read_results("area")
-    names = ["LUT", "FF", "block RAM", "multipliers", "MHz"]
-    rows = [[name, *(_figure(figures, key) for key in names)] for name, figures in results["modules"].items()]
-    text = "ECP5-85, place and route by nextpnr (`python -m benchmarks.area`)."
-    return f"{text}\n\n{_table(['module', *names], rows)}"
-
-
-def _figure(figures: dict[str, Any], name: str) -> Any:
     keys = {"LUT": "lut", "FF": "ff", "block RAM": "block_ram", "multipliers": "multipliers", "MHz": "mhz"}
-    return figures.get(keys[name], figures.get(name, "-"))
+    rows = [[name, *(figures[key] for key in keys.values())] for name, figures in results["modules"].items()]
+    text = f"{results['device']}, place and route by nextpnr (`python -m benchmarks.area`)."
+    return f"{text}\n\n{_table(['module', *keys], rows)}"
 
 
 def _array_text() -> str:

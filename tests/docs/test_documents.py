@@ -1,0 +1,52 @@
+"""Every code block of the README and of docs/ runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return [text for kind, text in BLOCK.findall(path.read_text()) if kind == language]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_python_blocks_run_in_order(path, capsys):
+    scope: dict[str, object] = {}
+    for text in blocks(path, "python"):
+        exec(compile(text, path.name, "exec"), scope)
+
+
+def commands() -> list[str]:
+    return [line for path in DOCUMENTS for text in blocks(path, "sh") for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("command", commands())
+def test_shell_blocks_run(command, tmp_path):
+    """`make` commands run everything, so only their recipes are checked here; all others run."""
+    if command.startswith("make "):
+        line = ["make", "--dry-run", *command.split()[1:]]
+    else:
+        assert command.startswith("python -m ")
+        line = [sys.executable, *command.split()[1:]]
+    result = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_documents_only_use_languages_that_run():
+    kinds = {kind for path in DOCUMENTS for kind, _ in BLOCK.findall(path.read_text())}
+    assert kinds <= {"python", "sh"}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+        assert (path.parent / target).exists(), target
