@@ -9,12 +9,13 @@ with a scheduler. A target supplies what its configured hardware does (`compiler
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.expressions import VECTORS, operand_vectors
 from compiler.sched.verify.relations import Difference, Writes, bounded_effort, difference, last_writes, latest
-from compiler.sched.verify.values import Origins, final_origins, read_origins
+from compiler.sched.verify.values import Origins, Source, final_origins, read_origins
 
 __all__ = [
     "VECTORS",
     "Difference",
     "Origins",
+    "Source",
     "ValidationError",
     "Writes",
     "bounded_effort",

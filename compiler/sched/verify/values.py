@@ -6,17 +6,28 @@ Value-based: the last write before the read (seed 001, section 4.2.3).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import islpy as isl
 
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.relations import coordinates, last_writes, maps
 
-__all__ = ["Origins", "final_origins", "read_origins"]
+__all__ = ["Origins", "Source", "final_origins", "read_origins"]
 
-Origins = dict[str, isl.Map]
-"""By the name of a statement or an input array: the points whose value comes from there, and from which instance or
-element of it."""
+class Source(NamedTuple):
+    """Where values come from: a statement that computes them, or an input array."""
+
+    name: str
+    computed: bool
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Origins = dict[Source, isl.Map]
+"""By source: the points whose value comes from there, and from which instance or element of it."""
 
 
 def read_origins(program: Program, statement: Statement, index: int) -> Origins:
@@ -27,7 +38,7 @@ def read_origins(program: Program, statement: Statement, index: int) -> Origins:
     access = statement.reads[index]
     read = access.map.intersect_domain(statement.domain)
     if program.array(access.array).role == "input":
-        return {access.array: read}
+        return {Source(access.array, computed=False): read}
     found = _last_writers(program, access.array, read, _order(program))
     missing = statement.domain
     for relation in found.values():
@@ -74,4 +85,4 @@ def _last_writers(program: Program, array: str, reads: isl.Map, order: isl.Union
             write = statement.write.map.intersect_domain(statement.domain)
             writes = writes.union(isl.UnionMap.from_map(write))
     found = last_writes(isl.UnionMap.from_map(reads), writes, order)
-    return {relation.get_tuple_name(isl.dim_type.out): relation for relation in maps(found)}
+    return {Source(relation.get_tuple_name(isl.dim_type.out), computed=True): relation for relation in maps(found)}

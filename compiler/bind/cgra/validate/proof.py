@@ -15,7 +15,7 @@ from compiler.bind.cgra.validate.datapath import Datapath, Leaf, require_same_va
 from compiler.bind.cgra.validate.fabric import Fabric, Origin
 from compiler.bind.cgra.validate.memory import MemoryProof
 from compiler.ir.program import Array, Program, Statement
-from compiler.sched.verify import Difference, Origins, ValidationError, difference, final_origins, read_origins
+from compiler.sched.verify import Difference, Origins, Source, ValidationError, difference, final_origins, read_origins
 from compiler.sched.verify.relations import coordinates, corner_points
 from hw.fabric.config import ArrayConfig
 from hw.fabric.driver import RunPlan
@@ -210,13 +210,13 @@ class Proof:
 
     # Words.
 
-    def _prove(self, origin: Origin, source: str, demand: Demand) -> None:
+    def _prove(self, origin: Origin, source: Source, demand: Demand) -> None:
         """The words of `demand`, values of `source`, are visible at `origin` when they are needed."""
         cycles = demand.cycles.intersect_domain(demand.origins.domain())
-        if source in self.claims.application.results and self.claims.result(source) == origin:
-            self._prove_result(origin, source, demand, cycles)
+        if source.computed and self.claims.result(source.name) == origin:
+            self._prove_result(origin, source.name, demand, cycles)
         elif isinstance(origin, StreamSource):
-            self._prove_stream(origin, demand, cycles)
+            self._prove_stream(origin, source, demand, cycles)
         else:
             self._prove_memory(origin, source, demand, cycles)
 
@@ -228,12 +228,12 @@ class Proof:
         if wrong is not None:
             raise self._witness(origin, demand, wrong, self._at(visible, wrong.actual), wrong.actual)
 
-    def _prove_stream(self, origin: StreamSource, demand: Demand, cycles: isl.Map) -> None:
+    def _prove_stream(self, origin: StreamSource, source: Source, demand: Demand, cycles: isl.Map) -> None:
         """At a bank: the access that shows its word in the cycle has the element."""
         bank = self._banks.get(origin.column)
-        if bank is None or bank.bank.direction != "input":
-            raise ValidationError(f"{demand.describe(self._first(cycles))} from column {origin.column}, "
-                                  "which has no input bank")
+        if bank is None or source != Source(bank.array.name, computed=False) or bank.bank.direction != "input":
+            raise ValidationError(f"{demand.describe(self._first(cycles))} from {self.claims.name(origin)}, "
+                                  f"which does not carry values of {source}")
         read = cycles.apply_range(isl.Map(f"{{ [c] -> [c - {GLB_INPUT_LATENCY}] }}"))
         delivered = bank.elements_of(read.apply_range(bank.sent.reverse()))
         wrong = difference(delivered, demand.origins)
@@ -241,7 +241,7 @@ class Proof:
             seen = None if wrong.actual is None else f"{bank.array.name}{list(wrong.actual)}"
             raise self._witness(origin, demand, wrong, seen, self._image(cycles, wrong.point))
 
-    def _prove_memory(self, origin: CoreOutput, source: str, demand: Demand, cycles: isl.Map) -> None:
+    def _prove_memory(self, origin: CoreOutput, source: Source, demand: Demand, cycles: isl.Map) -> None:
         """At a memory: back to the cycles in which the words were at its inputs, and to their drivers."""
         memory = self._memories.get((origin.row, origin.column))
         if memory is None:
