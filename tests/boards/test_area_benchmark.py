@@ -1,0 +1,59 @@
+"""The harness of the area benchmark: nothing of the module is lost in it, and errors are one line."""
+
+import pytest
+from amaranth.back import verilog
+
+from benchmarks.area import SUBJECTS, Harness, Port, Subject, main
+from hw.fabric.spec import FabricSpec
+
+TEXT = """\
+module adder(clk, a, b, sum, carry);
+  input clk;
+  wire clk;
+  input [3:0] a;
+  input [3:0] b;
+  output [3:0] sum;
+  reg [3:0] sum;
+  output carry;
+endmodule
+module other(x);
+  input x;
+endmodule
+"""
+
+
+def test_ports_of_the_right_module():
+    subject = Subject("adder", {"adder.v": TEXT})
+    assert subject.ports == [
+        Port("clk", 1, True),
+        Port("a", 4, True),
+        Port("b", 4, True),
+        Port("sum", 4, False),
+        Port("carry", 1, False),
+    ]
+
+
+def test_harness_connects_every_port():
+    text = verilog.convert(Harness(Subject("adder", {"adder.v": TEXT})), "harness", emit_src=False)
+    assert all(f".{name}(" in text for name in ("clk", "a", "b", "sum", "carry"))
+    assert "reg [7:0] source" in text
+    assert "reg [4:0] captured" in text
+
+
+@pytest.mark.parametrize("name", ["pe_tile", "mem_tile_pub", "mem_tile_dual_port"])
+def test_subjects_have_ports(name):
+    subject = SUBJECTS[name](FabricSpec(1, 4))
+    assert subject.module in name
+    assert {"i_word_n0", "o_word_s4", "i_cfg_data"} <= {port.name for port in subject.ports}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "error: there is no 'nothing'; there are pe_tile, mem_tile_pub, mem_tile_dual_port, array\n"),
+        (["--array", "x"], "error: 'x' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32\n"),
+    ],
+)
+def test_errors(capsys, arguments, message):
+    assert main(arguments) == 1
+    assert capsys.readouterr().err == message
