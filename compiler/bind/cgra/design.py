@@ -15,6 +15,7 @@ from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.physical import Physical
 from compiler.bind.cgra.storage import buffer_storage
 from compiler.bind.cgra.transfers import MemoryLayout, array_bytes, descriptor, element_bytes, lay_out
+from compiler.bind.cgra.validate import ValidationReport, validate
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -144,8 +145,10 @@ class CgraDesign(Design):
         return RunPlan(0, len(self.image) // 4, self.schedule.period, self.schedule.staged.tiles,
                        self.predicted_cycles, self.descriptors)
 
-    def validate(self) -> None:
+    def validate(self) -> ValidationReport:
         """Translation validation of the finished configuration. Raises `ValidationError` with a witness."""
+        return validate(self.program, self.application, self.physical, self.words, self.plan, self.layout.addresses,
+                        self.spec)
 
     # Running.
 
