@@ -6,6 +6,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
+from hw.pe import PE_LATENCY
 from hw.sim.bench import bench_data
 
 
@@ -25,7 +26,7 @@ async def write(dut, words: list[list[int]]) -> None:
 
 @cocotb.test()
 async def operations(dut) -> None:
-    """Every case: configure, then a row of operands per cycle."""
+    """Every case: configure, then a row of operands per cycle, a result per cycle."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     dut.rst.value = 1
     dut.cfg_valid.value = dut.clear.value = dut.en.value = 0
@@ -33,9 +34,13 @@ async def operations(dut) -> None:
     dut.rst.value = 0
     for case in bench_data():
         await write(dut, case["words"])
-        for words, bits, result in case["rows"]:
+        rows = case["rows"]
+        for cycle in range(len(rows) + PE_LATENCY - 1):
+            words, bits, _ = rows[min(cycle, len(rows) - 1)]
             dut.i_word0.value, dut.i_word1.value, dut.i_word2.value = words
             dut.i_bit0.value, dut.i_bit1.value, dut.i_bit2.value = bits
             await FallingEdge(dut.clk)
-            got = [int(dut.o_word.value), int(dut.o_bit.value)]
-            assert got == result, f"{case['name']} {words} {bits}: {got}, not {result}"
+            if cycle >= PE_LATENCY - 1:
+                words, bits, result = rows[cycle - PE_LATENCY + 1]
+                got = [int(dut.o_word.value), int(dut.o_bit.value)]
+                assert got == result, f"{case['name']} {words} {bits}: {got}, not {result}"

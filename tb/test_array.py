@@ -16,6 +16,7 @@ from memtile_patterns import delay_line
 
 from hw.fabric.array import emit_array
 from hw.fabric.config import ArrayConfig
+from hw.fabric.connection_box import INPUT_LATENCY
 from hw.fabric.routing import CoreInput, CoreOutput, Network, Side, StreamSink, StreamSource, Wire
 from hw.fabric.spec import IO_INPUT_LATENCY, IO_OUTPUT_LATENCY, FabricSpec
 from hw.memtile import MemTileSpec, PubConfig
@@ -24,9 +25,6 @@ from hw.pe import PE_LATENCY, PeConfig
 from hw.sim.bench import run_bench
 
 SPEC = FabricSpec.parse("4x4")
-INPUT_REGISTER = 1
-"""Cycles from a track to the core without extra delay."""
-
 Expected = list[list[int | None]]
 
 
@@ -69,7 +67,7 @@ def every_delay(stalls: float) -> list[dict[str, Any]]:
         hops = [routes.connect(StreamSource(0), CoreInput(1, 1, "word0"))]
         hops += [routes.connect(StreamSource(2), CoreInput(1, 1, "word1"), delay=delay)]
         after = routes.connect(CoreOutput(1, 1, "word0"), StreamSink(3))
-        latency = IO_INPUT_LATENCY + INPUT_REGISTER + PE_LATENCY + after + IO_OUTPUT_LATENCY
+        latency = IO_INPUT_LATENCY + PE_LATENCY + after + IO_OUTPUT_LATENCY
         a, b = latency + hops[0], latency + hops[1] + delay
         words = streams(50, delay)
 
@@ -89,7 +87,7 @@ def chain(stalls: float) -> dict[str, Any]:
     routes.tile(2, 2).core = PeConfig("add")
     routes.tile(3, 1).core = PeConfig("lut3", table=0b10101010)
     routes.tile(1, 2).core = PeConfig("select")
-    core = INPUT_REGISTER + PE_LATENCY
+    core = PE_LATENCY
     a = IO_INPUT_LATENCY
     compare = a + routes.connect(StreamSource(0), CoreInput(0, 0, "word0")) + core
     product = a + routes.connect(StreamSource(0), CoreInput(2, 0, "word0")) + core
@@ -123,7 +121,7 @@ def memory(stalls: float, spec: MemTileSpec = SPEC.mem) -> dict[str, Any]:
     routes = Routes(SPEC)
     hops = routes.connect(StreamSource(2), CoreInput(1, 3, "in0"), delay=1)
     ends = [routes.connect(CoreOutput(1, 3, f"out{port}"), StreamSink(port)) for port in range(2)]
-    arrival = IO_INPUT_LATENCY + hops + INPUT_REGISTER + 1
+    arrival = IO_INPUT_LATENCY + hops + INPUT_LATENCY + 1
     config = routes.tile(1, 3).core = later(pattern.config, arrival)
     cycles = pattern.data_in.shape[1] + arrival + 20
     words = streams(cycles, 9)

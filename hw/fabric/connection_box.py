@@ -1,4 +1,4 @@
-"""The way of a signal from the tracks around a tile into an input of its core."""
+"""The way of a signal from the tracks around a tile to an input of its core."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.multiplexer import hold, multiplex
+from hw.multiplexer import multiplex
 
-__all__ = ["ConnectionBox", "InputStage"]
+__all__ = ["INPUT_LATENCY", "ConnectionBox", "DelayLine"]
+
+INPUT_LATENCY = 1
+"""Cycles from a track to the core behind the input's register, without extra delay."""
 
 
 class ConnectionBox(wiring.Component):
@@ -30,11 +33,11 @@ class ConnectionBox(wiring.Component):
         return m
 
 
-class InputStage(wiring.Component):
-    """A register behind a delay line: `i` of cycle c is at `o` in cycle ``c + 1 + delay``, delay 0 to depth - 1.
+class DelayLine(wiring.Component):
+    """`i` of cycle c is at `o` in cycle ``c + delay``, delay 0 to depth - 1; the register comes behind it.
 
-    Only cycles with `en` count. The delay line is a LUT RAM used as a circular buffer; `slot` is a counter modulo
-    `depth` that advances with `en`, one for all stages of a tile. `used` gates everything.
+    Only cycles with `en` count. The line is a LUT RAM used as a circular buffer; `slot` is a counter modulo `depth`
+    that advances with `en`, one for all lines of a tile. While `used` is 0, `o` is 0.
     """
 
     def __init__(self, width: int, depth: int):
@@ -55,13 +58,13 @@ class InputStage(wiring.Component):
         m = Module()
         m.submodules.line = line = Memory(shape=self.width, depth=self.depth, init=[])
         write, read = line.write_port(), line.read_port(domain="comb")
-        advance = Signal()
+        delayed = Signal()
         m.d.comb += [
-            advance.eq(self.en & self.used),
+            delayed.eq(self.used & self.delay.any()),
             write.addr.eq(self.slot),
             write.data.eq(self.i),
-            write.en.eq(advance & self.delay.any()),
+            write.en.eq(self.en & delayed),
             read.addr.eq(self.slot - self.delay),
+            self.o.eq(Mux(delayed, read.data, Mux(self.used, self.i, 0))),
         ]
-        m.d.sync += self.o.eq(hold(self.o, advance, Mux(self.delay.any(), read.data, self.i)))
         return m

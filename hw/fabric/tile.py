@@ -16,12 +16,13 @@ from hw.fabric.config import (
     tile_layout,
     used_field,
 )
-from hw.fabric.connection_box import ConnectionBox, InputStage
+from hw.fabric.connection_box import ConnectionBox, DelayLine
 from hw.fabric.routing import Network, Side, connection_sources, core_inputs, core_outputs
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.fabric.switch_box import SwitchBox, network_width
 from hw.memtile.dual_port import DualPortBuffer
 from hw.memtile.wide_fetch import WideFetchBuffer
+from hw.multiplexer import hold
 from hw.pe.core import Pe
 
 __all__ = ["MemTile", "PeTile", "Tile", "track_ports"]
@@ -72,14 +73,13 @@ class Tile(wiring.Component):
             self.route_en.eq(self.en & self.store.value("route")),
             self.core_en.eq(self.en & self.store.value("compute")),
         ]
-        inputs = self._input_stages(m)
-        outputs = self.add_core(m, inputs)
+        outputs = self.add_core(m, self._inputs(m))
         for network in Network:
             self._switch_box(m, network, outputs)
         return m
 
     def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
-        """Add the core, whose inputs are the input stages' outputs, and give its outputs, all by name of the port."""
+        """Add the core and the registers of its `inputs`; the result is the core's outputs, all by name of the port."""
         raise NotImplementedError
 
     def _incoming(self, network: Network, side: Side, track: int) -> Value:
@@ -87,8 +87,8 @@ class Tile(wiring.Component):
             return getattr(self, f"i_word_{side.name.lower()}{track}")
         return getattr(self, f"i_bit_{side.name.lower()}")[track]
 
-    def _input_stages(self, m: Module) -> dict[str, Value]:
-        """Connection box, delay and register for every input of the core."""
+    def _inputs(self, m: Module) -> dict[str, Value]:
+        """Connection box and delay line for every input of the core; zero for an input that is not connected."""
         slot = Signal(range(self.spec.delay_depth))
         m.d.sync += slot.eq(slot + self.core_en)
         outputs: dict[str, Value] = {}
@@ -97,18 +97,18 @@ class Tile(wiring.Component):
             for port in core_inputs(self.spec, self.kind, network):
                 width = network_width(self.spec, network)
                 m.submodules[f"connect_{port}"] = box = ConnectionBox(width, len(sources))
-                m.submodules[f"stage_{port}"] = stage = InputStage(width, self.spec.delay_depth)
+                m.submodules[f"delay_{port}"] = line = DelayLine(width, self.spec.delay_depth)
                 for signal, source in zip(box.i, sources, strict=True):
                     m.d.comb += signal.eq(self._incoming(network, source.side, source.track))
                 m.d.comb += [
                     box.select.eq(self.store.value(connection_field(port))),
-                    stage.en.eq(self.core_en),
-                    stage.slot.eq(slot),
-                    stage.used.eq(self.store.value(input_used_field(port))),
-                    stage.delay.eq(self.store.value(delay_field(port))),
-                    stage.i.eq(box.o),
+                    line.en.eq(self.core_en),
+                    line.slot.eq(slot),
+                    line.used.eq(self.store.value(input_used_field(port))),
+                    line.delay.eq(self.store.value(delay_field(port))),
+                    line.i.eq(box.o),
                 ]
-                outputs[port] = stage.o
+                outputs[port] = line.o
         return outputs
 
     def _switch_box(self, m: Module, network: Network, outputs: dict[str, Value]) -> None:
@@ -134,8 +134,8 @@ class Tile(wiring.Component):
 
 
 class PeTile(Tile):
-    """A tile with a processing element. A word on a track is at the core 1 + delay cycles later, and the core's
-    result is at the switch boxes `hw.pe.PE_LATENCY` cycles after its operands are at the core."""
+    """A tile with a processing element. From a word on a track to the result at the switch boxes it takes
+    `hw.pe.PE_LATENCY` cycles and the delay of the input."""
 
     kind = TileKind.PE
 
@@ -149,7 +149,8 @@ class PeTile(Tile):
 
 
 class MemTile(Tile):
-    """A tile with a memory core of the kind that `spec.mem` names.
+    """A tile with a memory core of the kind that `spec.mem` names. A word on a track is at the core `INPUT_LATENCY`
+    cycles later, and the delay of the input.
 
     Further ports: `i_conflict`, and `o_conflict` one cycle later: some memory of this column, from the south edge up to
     this tile, has two controllers that wanted one port in one cycle since the last `flush`.
@@ -169,5 +170,7 @@ class MemTile(Tile):
         m.d.comb += [core.en.eq(self.core_en), core.flush.eq(flush)]
         for prefix, signals in (("in", core.data_in), ("chain", core.chain_in)):
             for index, signal in enumerate(signals):
-                m.d.comb += signal.eq(inputs[f"{prefix}{index}"])
+                register = Signal.like(signal, name=f"{prefix}{index}_register")
+                m.d.sync += register.eq(hold(register, self.core_en, inputs[f"{prefix}{index}"]))
+                m.d.comb += signal.eq(register)
         return {f"out{index}": signal for index, signal in enumerate(core.data_out)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,16 +13,17 @@ from hw.pe.config import OPERANDS, PeSpec, pe_layout
 
 __all__ = ["PE_LATENCY", "Pe"]
 
-PE_LATENCY = 1
-"""Cycles from operands at the inputs to the result at the output."""
+PE_LATENCY = 2
+"""Cycles from operands at the inputs to the result at the output: operand registers, then result registers."""
 
 
 class Pe(wiring.Component):
     """One operation per cycle on `spec.width`-bit words and single bits. Seed 001, sections 6.2 and 7.1.
 
     Operands are `i_word0` to `i_word2` and `i_bit0` to `i_bit2`, or the constants that are configured in their
-    place. The result is at `o_word` or `o_bit` one cycle later, by the kind of the operation's result; the other
-    output is zero. Both hold while `en` is 0 and while the processing element is off.
+    place; they are registered, so that choosing and extending them is no part of the way through the multiplier. The
+    result is at `o_word` or `o_bit`, by the kind of the operation's result, `PE_LATENCY` cycles later; the other
+    output is zero. Everything holds while `en` is 0 and while the processing element is off.
 
     The configuration port (see `hw.configuration`) works whatever `en` is.
     """
@@ -45,9 +46,9 @@ class Pe(wiring.Component):
         m.submodules.store = store = ConfigurationStore(pe_layout(self.spec))
         for name in CONFIGURATION_PORT:
             m.d.comb += getattr(store, name).eq(getattr(self, name))
-        datapath = self._datapath(m, store)
         advance = Signal()
         m.d.comb += advance.eq(self.en & store.value("enable"))
+        datapath = self._datapath(m, store, advance)
         for output, kind in ((self.o_word, Kind.WORD), (self.o_bit, Kind.BIT)):
             result = multiplex(store.value("op"), self._results(m, datapath, kind))
             m.d.sync += output.eq(hold(output, advance, result))
@@ -63,24 +64,27 @@ class Pe(wiring.Component):
                 m.d.comb += results[entry.code].eq(entry.build(datapath))
         return results
 
-    def _datapath(self, m: Module, store: ConfigurationStore) -> Datapath:
-        """Extended operands and the one multiplier and one subtractor that all operations share."""
-        a, b, c = (self._word(m, store, index) for index in range(OPERANDS))
-        p, q, r = (
-            Mux(store.value(f"bit_constant{i}_used"), store.value(f"bit_constant{i}"), getattr(self, f"i_bit{i}"))
-            for i in range(OPERANDS)
-        )
+    def _datapath(self, m: Module, store: ConfigurationStore, advance: Value) -> Datapath:
+        """Operand registers, and the one multiplier and one subtractor that all operations share."""
+        a, b, c = (self._word(m, store, advance, index) for index in range(OPERANDS))
+        p, q, r = (self._bit(m, store, advance, index) for index in range(OPERANDS))
         product = Signal((a * b).shape())
         difference = Signal((a - b).shape())
         m.d.comb += [product.eq(a * b), difference.eq(a - b)]
         return Datapath(self.spec.width, a, b, c, p, q, r, store.value("table"), product, difference)
 
-    def _word(self, m: Module, store: ConfigurationStore, index: int) -> Value:
-        raw = Mux(
-            store.value(f"constant{index}_used"), store.value(f"constant{index}"), getattr(self, f"i_word{index}")
-        )
-        word = Signal(self.spec.width, name=f"operand{index}")
-        m.d.comb += word.eq(raw)
-        extended = Signal(self.spec.width + 1, name=f"extended{index}")
-        m.d.comb += extended.eq(Cat(word, word[-1] & store.value("signed")))
-        return extended.as_signed()
+    def _word(self, m: Module, store: ConfigurationStore, advance: Value, index: int) -> Value:
+        """A word operand with one more bit that extends it by its sign or by zero."""
+        word = self._choice(store, f"constant{index}", f"i_word{index}")
+        register = Signal(signed(self.spec.width + 1), name=f"word{index}")
+        m.d.sync += register.eq(hold(register, advance, Cat(word, word[-1] & store.value("signed")).as_signed()))
+        return register
+
+    def _bit(self, m: Module, store: ConfigurationStore, advance: Value, index: int) -> Value:
+        register = Signal(name=f"bit{index}")
+        m.d.sync += register.eq(hold(register, advance, self._choice(store, f"bit_constant{index}", f"i_bit{index}")))
+        return register
+
+    def _choice(self, store: ConfigurationStore, constant: str, port: str) -> Value:
+        """The constant if one is configured, else the input."""
+        return Mux(store.value(f"{constant}_used"), store.value(constant), getattr(self, port))

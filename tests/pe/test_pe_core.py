@@ -35,6 +35,12 @@ class Driver:
             await ctx.tick()
         ctx.set(pe.cfg_valid, 0)
 
+    async def compute(self, operands: Operands) -> tuple[int, int]:
+        """The result of operands that are applied until it must be there."""
+        for _ in range(PE_LATENCY):
+            result = await self.step(operands)
+        return result
+
     async def step(self, operands: Operands, en: int = 1) -> tuple[int, int]:
         """Apply operands for one cycle; the outputs after it."""
         for index in range(3):
@@ -58,8 +64,14 @@ def run(spec: PeSpec, bench) -> None:
     simulator.run()
 
 
-def test_results_are_registered_once() -> None:
-    assert PE_LATENCY == 1
+def test_a_result_comes_every_cycle_after_the_latency() -> None:
+    async def bench(driver: Driver) -> None:
+        await driver.configure(PeConfig("add"))
+        rows = [Operands((k, 100 * k, 0), (0, 0, 0)) for k in range(20)]
+        results = [await driver.step(row) for row in rows]
+        assert results[PE_LATENCY - 1 :] == [(101 * k, 0) for k in range(21 - PE_LATENCY)]
+
+    run(PeSpec(16), bench)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -70,7 +82,7 @@ def test_every_operand_of_every_operation(name: str) -> None:
         for config in (config for config in configurations() if config.op == name):
             await driver.configure(config)
             for operands in all_operands(config, spec.width):
-                assert await driver.step(operands) == expected(config, operands, spec.width), (config, operands)
+                assert await driver.compute(operands) == expected(config, operands, spec.width), (config, operands)
 
     run(spec, bench)
 
@@ -95,7 +107,7 @@ def test_random_programs_with_constants_at_16_bits(program: list) -> None:
             rng = random.Random(seed)
             for _ in range(3):
                 operands = random_operands(rng, spec.width)
-                assert await driver.step(operands) == expected(config, operands, spec.width), (config, operands)
+                assert await driver.compute(operands) == expected(config, operands, spec.width), (config, operands)
 
     run(spec, bench)
 
@@ -103,16 +115,18 @@ def test_random_programs_with_constants_at_16_bits(program: list) -> None:
 def test_outputs_hold_while_en_is_0_and_configuration_does_not() -> None:
     async def bench(driver: Driver) -> None:
         await driver.configure(PeConfig("add"))
-        assert await driver.step(Operands((3, 4, 0), (0, 0, 0))) == (7, 0)
+        assert await driver.compute(Operands((3, 4, 0), (0, 0, 0))) == (7, 0)
         await driver.configure(PeConfig("lt"))
-        assert await driver.step(Operands((1, 2, 0), (0, 0, 0)), en=0) == (7, 0)
-        assert await driver.step(Operands((1, 2, 0), (0, 0, 0))) == (0, 1)
+        for _ in range(3):
+            assert await driver.step(Operands((2, 1, 0), (0, 0, 0)), en=0) == (7, 0)
+        assert await driver.step(Operands((2, 1, 0), (0, 0, 0))) == (0, 1)
+        assert await driver.step(Operands((2, 1, 0), (0, 0, 0))) == (0, 0)
 
     run(PeSpec(16), bench)
 
 
 def test_an_element_that_is_off_holds() -> None:
     async def bench(driver: Driver) -> None:
-        assert await driver.step(Operands((3, 4, 0), (1, 1, 1))) == (0, 0)
+        assert await driver.compute(Operands((3, 4, 0), (1, 1, 1))) == (0, 0)
 
     run(PeSpec(16), bench)

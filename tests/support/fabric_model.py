@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pe_reference import Operands, expected
+from pe_reference import Operands, operand_values, result
 
 from hw.fabric.config import ArrayConfig, TileConfig
 from hw.fabric.routing import CoreSource, Network, Side, Source, core_inputs, core_outputs, neighbour
 from hw.fabric.spec import FabricSpec, TileKind
+from hw.ops import Kind
 from hw.pe.config import PeConfig
 
 Track = tuple[Network, Side, int]
@@ -28,8 +29,8 @@ class TileModel:
             (network, side, track): 0 for network in Network for side in Side for track in range(spec.tracks)
         }
         self.core = {port: 0 for network in Network for port in core_outputs(spec, kind, network)}
-        self.inputs = dict.fromkeys(self.network, 0)
-        self.lines = {port: [0] * spec.delay_depth for port in self.inputs}
+        self.operands: dict[Kind, list[int]] = {kind: [0, 0, 0] for kind in Kind}
+        self.lines = {port: [0] * spec.delay_depth for port in self.network}
         self.slot = 0
         self.config = TileConfig()
 
@@ -40,9 +41,11 @@ class TileModel:
         inputs = {port: self._input(port, incoming) for port in self.config.connections}
         if self.config.connections or self.config.core is not None:
             self.slot = (self.slot + 1) % self.spec.delay_depth
+        if isinstance(self.config.core, PeConfig):
+            words, bits = (tuple(inputs.get(f"{network}{i}", 0) for i in range(3)) for network in Network)
+            self.operands = operand_values(self.config.core, Operands(words, bits), self.spec.width)
         self.tracks |= tracks
         self.core |= core
-        self.inputs |= inputs
 
     def _value(self, network: Network, source: Source, incoming: Mapping[Track, int]) -> int:
         if isinstance(source, CoreSource):
@@ -52,8 +55,7 @@ class TileModel:
     def _compute(self) -> dict[str, int]:
         if not isinstance(self.config.core, PeConfig):
             return {}
-        words, bits = ([self.inputs[f"{network}{i}"] for i in range(3)] for network in Network)
-        word, bit = expected(self.config.core, Operands(tuple(words), tuple(bits)), self.spec.width)
+        word, bit = result(self.config.core, self.operands, self.spec.width)
         return {"word0": word, "bit0": bit}
 
     def _input(self, port: str, incoming: Mapping[Track, int]) -> int:

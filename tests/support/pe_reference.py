@@ -22,21 +22,28 @@ class Operands:
 
 
 def expected(config: PeConfig, operands: Operands, width: int) -> tuple[int, int]:
-    """Word and bit that the processing element must show a cycle later."""
+    """Word and bit that the processing element must show for these operands."""
+    return result(config, operand_values(config, operands, width), width)
+
+
+def operand_values(config: PeConfig, operands: Operands, width: int) -> dict[Kind, list[int]]:
+    """What the configuration makes of the operands: constants in their place, words as signed or unsigned numbers."""
+    words = [i if c is None else c for i, c in zip(operands.words, config.constants, strict=True)]
+    bits = [i if c is None else c for i, c in zip(operands.bits, config.bit_constants, strict=True)]
+    return {Kind.WORD: [_number(config, word, width) for word in words], Kind.BIT: bits}
+
+
+def _number(config: PeConfig, word: int, width: int) -> int:
+    return word - (1 << width) if config.signed and word >> (width - 1) else word
+
+
+def result(config: PeConfig, values: dict[Kind, list[int]], width: int) -> tuple[int, int]:
+    """Word and bit that the operation gives for operand values; the output of the other kind is zero."""
     entry = config.operation
-    chosen = {
-        Kind.WORD: [i if c is None else c for i, c in zip(operands.words, config.constants, strict=True)],
-        Kind.BIT: [i if c is None else c for i, c in zip(operands.bits, config.bit_constants, strict=True)],
-    }
-    taken = {Kind.WORD: 0, Kind.BIT: 0}
-    arguments = [config.table] if entry.name == "lut3" else []
-    for kind in entry.operands:
-        value = chosen[kind][taken[kind]]
-        taken[kind] += 1
-        negative = kind is Kind.WORD and config.signed and value >> (width - 1)
-        arguments.append(value - (1 << width) if negative else value)
-    result = int(entry.evaluate(width, *arguments))
-    return (result % (1 << width), 0) if entry.result is Kind.WORD else (0, result & 1)
+    remaining = {kind: iter(numbers) for kind, numbers in values.items()}
+    table = [config.table] if entry.name == "lut3" else []
+    number = int(entry.evaluate(width, *table, *(next(remaining[kind]) for kind in entry.operands)))
+    return (number % (1 << width), 0) if entry.result is Kind.WORD else (0, number & 1)
 
 
 def configurations() -> list[PeConfig]:
