@@ -126,9 +126,9 @@ class BurstSplitter(wiring.Component):
 
 
 class BeatCounter(wiring.Component):
-    """Turns bursts into beats, one per cycle, without latency.
+    """Turns bursts into beats, one per cycle, one cycle later.
 
-    Ports: `burst` (stream of `spec.burst`), taken with its last beat; `beat` (stream of `spec.beat`).
+    Ports: `burst` (stream of `spec.burst`), taken with its last beat; `beat` (stream of `spec.beat`, from registers).
     """
 
     def __init__(self, spec: DmaSpec):
@@ -140,20 +140,28 @@ class BeatCounter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        burst, beat = self.burst.p, self.beat.p
-        later = Signal()
-        left = Signal.like(burst.bytes)
-        bytes_, room = Signal.like(burst.bytes), Signal(range(self.spec.bytes + 1))
+        burst = self.burst.p
+        later, go, last = Signal(), Signal(), Signal()
+        left, bytes_ = Signal.like(burst.bytes), Signal.like(burst.bytes)
+        lane, room = Signal.like(burst.lane), Signal(range(self.spec.bytes + 1))
         m.d.comb += [
-            beat.lane.eq(Mux(later, 0, burst.lane)),
+            go.eq(self.burst.valid & (~self.beat.valid | self.beat.ready)),
+            lane.eq(Mux(later, 0, burst.lane)),
             bytes_.eq(Mux(later, left, burst.bytes)),
-            room.eq(self.spec.bytes - beat.lane),
-            beat.last.eq(bytes_ <= room),
-            beat.count.eq(Mux(beat.last, bytes_, room)),
-            beat.tile_last.eq(beat.last & burst.last),
-            self.beat.valid.eq(self.burst.valid),
-            self.burst.ready.eq(self.beat.ready & beat.last),
+            room.eq(self.spec.bytes - lane),
+            last.eq(bytes_ <= room),
+            self.burst.ready.eq(go & last),
         ]
-        with m.If(self.beat.valid & self.beat.ready):
-            m.d.sync += [left.eq(bytes_ - room), later.eq(~beat.last)]
+        with m.If(self.beat.ready):
+            m.d.sync += self.beat.valid.eq(0)
+        with m.If(go):
+            m.d.sync += [
+                left.eq(bytes_ - room),
+                later.eq(~last),
+                self.beat.valid.eq(1),
+                self.beat.p.lane.eq(lane),
+                self.beat.p.count.eq(Mux(last, bytes_, room)),
+                self.beat.p.last.eq(last),
+                self.beat.p.tile_last.eq(last & burst.last),
+            ]
         return m

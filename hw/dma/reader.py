@@ -52,8 +52,7 @@ class BurstReader(wiring.Component):
             giving_up.eq((self.stop | self.error) & self.busy),
             walker.stop.eq(giving_up),
             splitter.stop.eq(giving_up),
-            self.outstanding.eq(pending.level),
-            idle.eq(~(walker.busy | splitter.busy | self.ar.valid | pending.r_rdy)),
+            idle.eq(~(walker.busy | splitter.busy | (self.outstanding != 0))),
         ]
         self._request(m, splitter, pending)
         self._receive(m, pending, giving_up)
@@ -75,13 +74,16 @@ class BurstReader(wiring.Component):
 
     def _request(self, m: Module, splitter: BurstSplitter, pending: SyncFIFO) -> None:
         """Bursts go to the address register and to the list of those that data will come for."""
-        go = Signal()
+        go, answered = Signal(), Signal()
+        below = self.outstanding != self.spec.outstanding
         m.d.comb += [
-            go.eq(splitter.burst.valid & pending.w_rdy & (~self.ar.valid | self.ar.ready)),
+            answered.eq(self.r.valid & self.r.ready & self.r.p.last),
+            go.eq(splitter.burst.valid & pending.w_rdy & below & (~self.ar.valid | self.ar.ready)),
             splitter.burst.ready.eq(go),
             pending.w_en.eq(go),
             pending.w_data.eq(splitter.burst.p),
         ]
+        m.d.sync += self.outstanding.eq(self.outstanding + go - answered)
         with m.If(self.ar.ready):
             m.d.sync += self.ar.valid.eq(0)
         with m.If(go):

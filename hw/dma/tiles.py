@@ -38,7 +38,7 @@ class TileSequencer(wiring.Component):
     """Hands out one tile at a time to each of the two engines.
 
     `streams` streams of tiles take turns; stream s has its descriptor in words 16*s to 16*s + 9 of a memory with one
-    cycle of latency (`index`, `word`). Looking at a stream takes a cycle, handing out a tile about 15.
+    cycle of latency (`index`, `word`). Looking at a stream takes a cycle, handing out a tile 14.
 
     Ports: `enable`: look for work, else come to rest. `prepare` puts every stream back to tile 0. `wanted[s]`: stream s
     wants a transfer; `output[s]`: to memory, by the writer, else from memory, by the reader. `read_idle`,
@@ -68,16 +68,40 @@ class TileSequencer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        descriptor = Signal(DESCRIPTOR)
-        position = self._positions(m, descriptor)
+        descriptor, position = Signal(DESCRIPTOR), Signal(POSITION)
+        last, wrong = Signal(2), Signal()  # tile is the last one of level 0, of level 1; descriptor is wrong
         m.d.comb += self.writes.eq(self.output.bit_select(self.stream, 1))
+        m.submodules.positions = memory = Memory(shape=POSITION, depth=self.streams, init=[])
+        read, write = memory.read_port(domain="comb"), memory.write_port()
+        fresh = Signal(self.streams)
+        m.d.comb += [read.addr.eq(self.stream), write.addr.eq(self.stream)]
+        m.d.comb += self._following(position, write.data, descriptor, last)
         with m.FSM():
             with m.State("LOOK"):
                 self._look(m)
             with m.State("FETCH"):
                 self._fetch(m, descriptor)
+            with m.State("LOCATE"):
+                self._locate(m, position, read.data, descriptor, fresh)
+            with m.State("COMPARE"):
+                m.d.sync += [
+                    last[0].eq(position.index0 + 1 == descriptor.tiles0.count),
+                    last[1].eq(position.index1 + 1 == descriptor.tiles1.count),
+                    wrong.eq(_is_wrong(descriptor)),
+                ]
+                m.next = "OFFER"
             with m.State("OFFER"):
-                self._offer(m, descriptor)
+                self._offer(m, wrong)
+            with m.State("STEP"):
+                m.d.comb += write.en.eq(1)
+                m.d.sync += fresh.bit_select(self.stream, 1).eq(0)
+                self._turn(m)
+        with m.If(self.prepare):
+            m.d.sync += fresh.eq(-1)
+        self._describe_job(m, descriptor, position)
+        return m
+
+    def _describe_job(self, m: Module, descriptor: data.View, position: data.View) -> None:
         job = self.job.p
         m.d.comb += [
             job.address.eq(position.address),
@@ -87,7 +111,6 @@ class TileSequencer(wiring.Component):
             job.planes.eq(descriptor.planes.count),
             job.plane_stride.eq(descriptor.planes.stride),
         ]
-        return m
 
     def _turn(self, m: Module) -> None:
         """Look at the next stream."""
@@ -110,51 +133,40 @@ class TileSequencer(wiring.Component):
             m.d.sync += descriptor.eq(Cat(Value.cast(descriptor)[WORD_BITS:], self.word))
         with m.If(step == DESCRIPTOR_WORDS):
             m.d.sync += step.eq(0)
-            m.next = "OFFER"
+            m.next = "LOCATE"
         with m.If(~self.enable):
             m.next = "LOOK"
 
-    def _offer(self, m: Module, descriptor: data.View) -> None:
-        sizes = [(descriptor.row_bytes, ROW_BYTES_BITS)]
-        sizes += [(descriptor[name].count, COUNT_BITS) for name in ("rows", "planes", "tiles0", "tiles1")]
-        wrong = Cat(((size == 0) | (size[bits:] != 0)) for size, bits in sizes).any()
+    def _locate(self, m: Module, position: data.View, stored: data.View, descriptor: data.View, fresh: Value) -> None:
+        m.d.sync += position.eq(stored)
+        with m.If(fresh.bit_select(self.stream, 1)):
+            m.d.sync += [position.address.eq(descriptor.base), position.origin.eq(descriptor.base)]
+            m.d.sync += [position.index0.eq(0), position.index1.eq(0)]
+        m.next = "COMPARE"
+
+    def _offer(self, m: Module, wrong: Value) -> None:
         with m.If(~self.enable):
             m.next = "LOOK"
         with m.Elif(wrong):
             m.d.comb += self.bad.eq(1)
             self._turn(m)
         with m.Else():
-            m.d.comb += self.job.valid.eq(1)
+            m.d.comb += [self.job.valid.eq(1), self.claim.eq(self.job.ready)]
             with m.If(self.job.ready):
-                m.d.comb += self.claim.eq(1)
-                self._turn(m)
+                m.next = "STEP"
 
-    def _positions(self, m: Module, descriptor: data.View) -> data.View:
-        """Position of the current stream; a claim moves it to the next tile."""
-        m.submodules.positions = memory = Memory(shape=POSITION, depth=self.streams, init=[])
-        read, write = memory.read_port(domain="comb"), memory.write_port()
-        fresh = Signal(self.streams)
-        position = Signal(POSITION)
-        m.d.comb += [read.addr.eq(self.stream), write.addr.eq(self.stream), write.en.eq(self.claim)]
-        with m.If(fresh.bit_select(self.stream, 1)):
-            m.d.comb += [position.address.eq(descriptor.base), position.origin.eq(descriptor.base)]
-        with m.Else():
-            m.d.comb += position.eq(read.data)
-        m.d.comb += self._following(position, write.data, descriptor)
-        with m.If(self.prepare):
-            m.d.sync += fresh.eq(-1)
-        with m.Elif(self.claim):
-            m.d.sync += fresh.bit_select(self.stream, 1).eq(0)
-        return position
-
-    def _following(self, position: data.View, after: data.View, descriptor: data.View) -> list[Any]:
+    def _following(self, position: data.View, after: data.View, descriptor: data.View, last: Value) -> list[Any]:
         """Assignments of the next position to `after`: level 0 counts, then level 1, then all starts over."""
-        last0 = position.index0 + 1 == descriptor.tiles0.count
-        last1 = position.index1 + 1 == descriptor.tiles1.count
-        origin = Mux(last0, Mux(last1, descriptor.base, position.origin + descriptor.tiles1.stride), position.origin)
+        origin = Mux(last.all(), descriptor.base, position.origin + descriptor.tiles1.stride)
         return [
-            after.origin.eq(origin),
-            after.address.eq(Mux(last0, origin, position.address + descriptor.tiles0.stride)),
-            after.index0.eq(Mux(last0, 0, position.index0 + 1)),
-            after.index1.eq(Mux(last0, Mux(last1, 0, position.index1 + 1), position.index1)),
+            after.origin.eq(Mux(last[0], origin, position.origin)),
+            after.address.eq(Mux(last[0], origin, position.address + descriptor.tiles0.stride)),
+            after.index0.eq(Mux(last[0], 0, position.index0 + 1)),
+            after.index1.eq(Mux(last[0], Mux(last[1], 0, position.index1 + 1), position.index1)),
         ]
+
+
+def _is_wrong(descriptor: data.View) -> Value:
+    sizes = [(descriptor.row_bytes, ROW_BYTES_BITS)]
+    sizes += [(descriptor[name].count, COUNT_BITS) for name in ("rows", "planes", "tiles0", "tiles1")]
+    return Cat(((size == 0) | (size[bits:] != 0)) for size, bits in sizes).any()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, ResetInserter, Signal
 from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.spec import DmaSpec
 
 __all__ = ["DrainPath", "FillPath"]
+
+READ_AHEAD = 4
+"""Words that wait for the writer; three keep one word per cycle flowing."""
 
 
 class FillPath(wiring.Component):
@@ -50,12 +54,13 @@ class FillPath(wiring.Component):
 class DrainPath(wiring.Component):
     """Reads the lines of a half as a packed stream, one per cycle, from line 0 on after `start`.
 
-    Ports: `read` and `line` to the bank, `data` from it from the next cycle until the next `read`; `word` (stream of
-    words), first one two cycles after `start`. It reads on until the next `start`, so there is always a word to
-    take. `overflow`: a word beyond the half is taken in this cycle.
+    Ports: `read` and `line` to the bank, `data` from it in the next cycle; `word` (stream of words), first one three
+    cycles after `start`. It reads ahead, and on until the next `start`, so there is always a word to take.
+    `overflow`: a word beyond the half is taken in this cycle.
     """
 
     def __init__(self, spec: DmaSpec, line_bits: int):
+        self.spec = spec
         super().__init__({
             "start": In(1),
             "read": Out(1),
@@ -67,16 +72,20 @@ class DrainPath(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        count, beyond = Signal(len(self.line) + 1), Signal()
+        ahead = SyncFIFO(width=self.spec.data_width, depth=READ_AHEAD)
+        m.submodules.ahead = ResetInserter(self.start)(ahead)
+        arriving, count = Signal(), Signal(len(self.line) + 1)
         taken = self.word.valid & self.word.ready
         m.d.comb += [
-            self.read.eq(~self.start & (taken | ~self.word.valid)),
-            self.line.eq(count),
-            self.word.payload.eq(self.data),
-            self.overflow.eq(taken & beyond),
+            self.read.eq(~self.start & (ahead.level + arriving < READ_AHEAD - 1)),
+            ahead.w_en.eq(arriving),
+            ahead.w_data.eq(self.data),
+            self.word.payload.eq(ahead.r_data),
+            self.word.valid.eq(ahead.r_rdy),
+            ahead.r_en.eq(self.word.ready),
+            self.overflow.eq(taken & count[-1]),
         ]
+        m.d.sync += [arriving.eq(self.read), self.line.eq(self.line + self.read), count.eq(count + taken)]
         with m.If(self.start):
-            m.d.sync += [count.eq(0), beyond.eq(0), self.word.valid.eq(0)]
-        with m.Elif(self.read):
-            m.d.sync += [count.eq(count + 1), beyond.eq(beyond | count[-1]), self.word.valid.eq(1)]
+            m.d.sync += [self.line.eq(0), count.eq(0)]
         return m

@@ -8,14 +8,17 @@ from hw.dma.axi import INCR, Response
 
 class AxiMemory:
     """`stall`: probability that a channel pauses in a cycle; `latency`: longest wait before an answer, in cycles;
-    `faults`: {address range: Response}. Bytes outside what was loaded read as a pattern of their address."""
+    `faults`: {address range: Response}; `slow`: {address of a beat: cycle before which it is not read}. Bytes
+    outside what was loaded read as a pattern of their address.
+    """
 
-    def __init__(self, *, seed=0, stall=0.0, latency=0, faults=()):
+    def __init__(self, *, seed=0, stall=0.0, latency=0, faults=(), slow=()):
         self.bytes = {}
         self.random = random.Random(seed)
         self.stall = stall
         self.latency = latency
         self.faults = dict(faults)
+        self.slow = dict(slow)
         self.bursts = []
         self.most_outstanding = 0
         self._reads = deque()
@@ -46,6 +49,9 @@ class AxiMemory:
         """When an answer is ready; `side` is read or write."""
         return self._clocks[side] + self.random.randint(0, self.latency)
 
+    def _readable(self, beat):
+        return max(beat[0], self.slow.get(beat[1], 0)) <= self._clocks["read"]
+
     def response(self, address, size):
         """What a beat of `size` bytes at `address` gets."""
         for region, response in self.faults.items():
@@ -67,7 +73,7 @@ class AxiMemory:
         while True:
             ready = not self.pauses()
             first = self._reads[0] if self._reads else None
-            valid = first is not None and first[0] <= self._clocks["read"] and (held is first or not self.pauses())
+            valid = first is not None and self._readable(first) and (held is first or not self.pauses())
             held = first if valid else None
             ctx.set(port.ar.ready, ready)
             ctx.set(port.r.valid, valid)

@@ -225,6 +225,15 @@ def test_reader_ends_after_an_error_and_works_again(response, stall, fault):
     assert results[1] == expect_read(DmaSpec(), memory, good)
 
 
+def test_reader_waits_for_the_last_beat_before_it_ends_with_an_error():
+    good = DmaDescriptor(0x5003, 100)
+    memory = AxiMemory(faults={range(0x1000, 0x1008): Response.SLVERR}, slow={0x10F8: 300})
+    results = read_tiles(DmaSpec(), memory, [DmaDescriptor(0x1000, 256), good])
+    assert results[0][1]
+    assert results[1] == expect_read(DmaSpec(), memory, good)
+    assert memory.cycles > 300
+
+
 @pytest.mark.parametrize("response", [Response.SLVERR, Response.DECERR])
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("fault", [0x1000, 0x1200, 0x13F8])
