@@ -34,8 +34,8 @@ class BufferStorage:
 class Run:
     """Result of one simulation.
 
-    `cycles`: unstalled cycles until the last output word, as the hardware saw it; `stall_cycles`: cycles in which it stood still;
-    `wall_cycles`: clock cycles from start to done, configuration and memory traffic included.
+    `cycles`: unstalled cycles until the last output word, as the hardware saw it; `stall_cycles`: cycles in which it
+    stood still; `wall_cycles`: clock cycles from start to done, configuration and memory traffic included.
     `clock_cycles` were simulated in `seconds`; the simulator itself was built in `build_seconds` (0 if cached).
     """
 

@@ -7,14 +7,12 @@ from fractions import Fraction
 
 import islpy as isl
 
-__all__ = ["AffineFunction", "dimension_names", "extremes", "linear_function", "maps", "pieces", "slopes"]
-
-AffineFunction = isl.Aff
+__all__ = ["affine_form", "dimension_names", "extremes", "linear_function", "maps", "pieces", "slopes"]
 
 
 def dimension_names(space: isl.Space) -> tuple[str, ...]:
-    """Names of the set dimensions of `space`, outermost first."""
-    return tuple(space.get_dim_name(isl.dim_type.set, k) for k in range(space.dim(isl.dim_type.set)))
+    """Names of the set dimensions of `space`, outermost first; "" for one that has none."""
+    return tuple(space.get_dim_name(isl.dim_type.set, k) or "" for k in range(space.dim(isl.dim_type.set)))
 
 
 def linear_function(domain: isl.Set, coefficients: Mapping[str, int], constant: int) -> isl.Aff:
@@ -54,6 +52,27 @@ def slopes(function: isl.Aff) -> list[Fraction]:
             inner = slopes(function.get_div(position))
             total = [have + weight * part for have, part in zip(total, inner, strict=True)]
     return total
+
+
+def affine_form(function: isl.PwAff) -> tuple[tuple[int, ...], int] | None:
+    """Whole coefficients (per input dimension) and constant of `function`, None if it is not such a function.
+
+    It is compared on its domain, so floors and pieces that cancel out do not matter.
+    """
+    found: list[isl.Aff] = []
+    function.foreach_piece(lambda _, part: found.append(part))
+    for part in found:
+        coefficients = slopes(part)
+        if any(c.denominator != 1 for c in coefficients):
+            continue
+        linear = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(function.domain().get_space()))
+        for position, coefficient in enumerate(coefficients):
+            linear = linear.set_coefficient_val(isl.dim_type.in_, position, int(coefficient))
+        rest = function.sub(isl.PwAff.from_aff(linear))
+        low, high = rest.min_val(), rest.max_val()
+        if low.eq(high):
+            return tuple(int(c) for c in coefficients), low.to_python()
+    return None
 
 
 def extremes(domain: isl.Set, function: isl.Aff) -> tuple[int, int]:

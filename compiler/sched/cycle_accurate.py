@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import gcd, lcm
+from math import gcd, lcm, prod
 
 import islpy as isl
 import networkx as nx
 
 from compiler.ir.program import Statement
 from compiler.sched.affine import extremes, linear_function, pieces, slopes
-from compiler.sched.dependences import Dependence, DependenceError, flow, topological_order
+from compiler.sched.dependences import Dependence, constant_bounds, flow, topological_order
 from compiler.sched.streams import StagedProgram
 from hw.errors import SluiceError
 
@@ -80,13 +80,7 @@ class Schedule:
     @cached_property
     def lower_bound(self) -> int:
         """Cycles that no schedule with one unit per statement can beat: the largest trip count, all tiles."""
-        trips = [Fraction(1)]
-        for entry in self.statements.values():
-            count = 1
-            for n in entry.trips.values():
-                count *= n
-            trips.append(Fraction(count))
-        return int(max(trips)) * self.staged.tiles
+        return max(prod(entry.trips.values()) for entry in self.statements.values()) * self.staged.tiles
 
     def time(self, name: str) -> isl.Aff:
         """Logical cycle inside the tile as a function on the instances of statement `name`."""
@@ -187,9 +181,10 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     """Schedule `staged`, one instance of the busiest loop every `interval` cycles.
 
     `fusion_level` is the number of loops inside the tile loops that producers and consumers share step by step:
-    None (default) means all of them, 1 lets a consumer start only at whole iterations of the outermost loop,
-    0 after the producer has finished. `alignment` rounds the lengths of loops up, for memories that cannot follow
-    them otherwise. Raises `DependenceError` for recurrences, `FusionError` for a level that no statement has.
+    None (default) means all of them, 1 lets a consumer start only when whole iterations of the producer's outermost
+    loop have finished, 0 when the producer has; loads are no producers in this sense. `alignment` rounds the lengths
+    of loops up, for memories that cannot follow them otherwise. Raises `DependenceError` for recurrences,
+    `FusionError` for a level that no statement has.
     """
     dependences = flow(staged.program)
     order = topological_order(staged.program, dependences)
@@ -246,18 +241,14 @@ def _matches(staged: StagedProgram, dependence: Dependence) -> list[tuple[Loop, 
 
 
 def _trips(statement: Statement) -> dict[str, int]:
-    box = statement.box()
-    if box is None:
-        raise DependenceError(f"statement {statement.name} ({statement.location}): its iteration domain is not a "
-                              f"box of constant bounds, which the array target needs")
-    return {name: high - low + 1 for name, (low, high) in box.items()}
+    return {name: high - low + 1 for name, (low, high) in constant_bounds(statement).items()}
 
 
 def _strides(levels: _Levels, weights: Mapping[int, int], statements: Mapping[str, Statement],
              nests: Mapping[str, tuple[str, ...]]) -> dict[str, StatementSchedule]:
     entries = {}
     for name, nest in nests.items():
-        box = statements[name].box() or {}
+        box = constant_bounds(statements[name])
         strides = {n: int(levels.rate[name, n]) * weights[levels.level[name, n]] for n in nest}
         low = {n: box[n][0] for n in nest}
         entries[name] = StatementSchedule(name, strides, low, {n: _trips(statements[name])[n] for n in nest}, 0)
@@ -275,16 +266,19 @@ def _offsets(staged: StagedProgram, entries: dict[str, StatementSchedule], order
 
 
 def _earliest_start(schedule: Schedule, dependence: Dependence, fusion_level: int | None) -> int:
-    """Offset of the reader (now scheduled at 0) that this dependence allows, rounded up to the fusion level."""
+    """Offset of the reader (now scheduled at 0) that this dependence allows at the fusion level."""
     source = schedule.statements[dependence.source]
     lag = -schedule.distance(dependence)[0] - source.offset
-    quantum = _quantum(source, fusion_level)
-    return max(0, source.offset + -(-lag // quantum) * quantum)
+    loads = {footprint.statement for footprint in schedule.staged.inputs}
+    quantum = None if source.statement in loads else _quantum(source, fusion_level)
+    if quantum is not None:
+        lag = (lag // quantum + 1) * quantum
+    return max(0, source.offset + lag)
 
 
-def _quantum(source: StatementSchedule, fusion_level: int | None) -> int:
-    """Cycles of one iteration of the producer's loop at the fusion level."""
+def _quantum(source: StatementSchedule, fusion_level: int | None) -> int | None:
+    """Cycles of one iteration of the producer's loop at the fusion level, None if all loops are shared."""
     strides = list(source.strides.values())
     if fusion_level is None or fusion_level >= len(strides):
-        return 1
+        return None
     return source.span if fusion_level == 0 else strides[fusion_level - 1]

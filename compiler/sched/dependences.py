@@ -14,7 +14,7 @@ from compiler.ir.program import Program, Statement
 from compiler.sched.affine import maps
 from hw.errors import SluiceError
 
-__all__ = ["Dependence", "DependenceError", "flow", "topological_order"]
+__all__ = ["Dependence", "DependenceError", "constant_bounds", "flow", "topological_order"]
 
 
 class DependenceError(SluiceError):
@@ -62,8 +62,9 @@ def _flow_of_read(program: Program, statement: Statement, index: int) -> list[De
         found.append(Dependence(statement.name, index, source, access.array, relation))
         missing = missing.subtract(relation.domain())
     if not missing.is_empty():
-        point = missing.lexmin()
-        raise DependenceError(f"{_where(statement)} reads {access.array} before it is written, first at {point}")
+        first = str(missing.lexmin().sample_point()).strip("{ }")
+        raise DependenceError(f"{statement.label(access)} reads '{access.array}' before it is written, first at "
+                              f"{first}")
     return found
 
 
@@ -76,16 +77,20 @@ def _last_writers(program: Program, sink: isl.Map, writers: list[Statement]) -> 
     return {m.get_tuple_name(isl.dim_type.out): m.coalesce() for m in maps(result)}
 
 
-def _where(statement: Statement) -> str:
-    place = f" ({statement.location})" if statement.location else ""
-    return f"statement {statement.name}{place}"
+def constant_bounds(statement: Statement) -> dict[str, tuple[int, int]]:
+    """First and last value of every iterator. Raises `DependenceError` if the domain is no box of constant bounds."""
+    box = statement.box()
+    if box is None:
+        raise DependenceError(f"{statement}: its iteration domain is not a box of constant bounds, which the array "
+                              "target needs")
+    return box
 
 
 def topological_order(program: Program, dependences: tuple[Dependence, ...]) -> list[str]:
     """Statement names, producers before consumers. Raises `DependenceError` for a recurrence."""
-    graph: dict[str, set[str]] = {s.name: set() for s in program.statements}
+    graph: dict[str, list[str]] = {s.name: [] for s in program.statements}
     for dependence in dependences:
-        graph[dependence.sink].add(dependence.source)
+        graph[dependence.sink].append(dependence.source)
     try:
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:
@@ -93,6 +98,6 @@ def topological_order(program: Program, dependences: tuple[Dependence, ...]) -> 
         statement = program.statement(cycle[0])
         names = ", ".join(cycle)
         raise DependenceError(
-            f"{_where(statement)}: its value depends on itself (through {names}); "
+            f"{statement}: its value depends on itself (through {names}); "
             "this target's class has no recurrences between statements"
         ) from None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from compiler.ir.program import Program
+from compiler.ir.program import Program, Statement
 from compiler.sched.dependences import flow
 from hw.errors import SluiceError
 
@@ -36,7 +36,7 @@ def remove_dead_statements(program: Program) -> Program:
     return replace(program, statements=statements, order=order)
 
 
-def _instances(statements) -> isl.UnionSet:
+def _instances(statements: tuple[Statement, ...]) -> isl.UnionSet:
     total = isl.UnionSet.from_set(statements[0].domain)
     for statement in statements[1:]:
         total = total.union(isl.UnionSet.from_set(statement.domain))

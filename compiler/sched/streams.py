@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import prod
 
 import islpy as isl
 
 from compiler.ir.expr import Read
 from compiler.ir.program import Access, Array, Program, Statement, shared_depth
-from compiler.sched.affine import maps, pieces, slopes
-from compiler.sched.dependences import DependenceError, flow
+from compiler.sched.affine import affine_form, maps
+from compiler.sched.dependences import constant_bounds, flow
 from hw.errors import SluiceError
 
 __all__ = ["Footprint", "StagedProgram", "StreamError", "choose_tile_depth", "stage_streams"]
@@ -31,7 +30,7 @@ class StreamError(SluiceError):
 class Footprint:
     """The box of `array` that one tile touches: ``low(tile) + [0, extents)`` in every dimension.
 
-    `low` holds per array dimension the coefficients of the tile iterators (outermost first) and a constant.
+    `low` holds per array dimension the coefficients of the tile iterators' values (outermost first) and a constant.
     `statement` is the statement that moves it; `dimensions` tells for every array dimension which of that
     statement's inner iterators walks it (None where the extent is 1).
     """
@@ -48,16 +47,20 @@ class Footprint:
         return prod(self.extents)
 
     def low_at(self, tile: tuple[int, ...]) -> tuple[int, ...]:
-        """First element of the box for one tile."""
+        """First element of the box for one tile, given by the values of its iterators."""
         return tuple(sum(c * t for c, t in zip(parts, tile, strict=True)) + k for parts, k in self.low)
 
 
 @dataclass(frozen=True)
 class StagedProgram:
-    """A program whose first `tile_depth` iterators of every statement enumerate tiles, with its streams."""
+    """A program whose first `tile_depth` iterators of every statement enumerate tiles, with its streams.
+
+    `tile_starts` are the first values of these iterators, `tile_counts` how many values they take.
+    """
 
     program: Program
     tile_depth: int
+    tile_starts: tuple[int, ...]
     tile_counts: tuple[int, ...]
     inputs: tuple[Footprint, ...]
     outputs: tuple[Footprint, ...]
@@ -100,11 +103,15 @@ def choose_tile_depth(program: Program, half_words: int) -> int:
 
 
 def _deepest_tile_depth(program: Program) -> int:
-    depth = min(shared_depth(program), min(len(s.iterators) for s in program.statements) - 1)
+    """How many outer loops all statements share, with the same bounds, that no dependence crosses."""
+    depth = max(0, min(shared_depth(program), *(len(s.iterators) - 1 for s in program.statements)))
+    bounds = [list(constant_bounds(s).values()) for s in program.statements]
+    while any(b[:depth] != bounds[0][:depth] for b in bounds):
+        depth -= 1
     for dependence in flow(program):
         while depth and not _within_tile(dependence.relation, depth):
             depth -= 1
-    return max(depth, 0)
+    return depth
 
 
 def _within_tile(relation: isl.Map, depth: int) -> bool:
@@ -120,33 +127,60 @@ def stage_streams(program: Program, tile_depth: int) -> StagedProgram:
     Raises `StreamError` if `tile_depth` loops are not shared by all statements, if a dependence crosses tiles,
     or if a footprint is not a box that moves affinely with the tile iterators.
     """
-    if tile_depth > _deepest_tile_depth(program):
-        raise StreamError(f"{tile_depth} tile loops were asked for, but statements share only "
-                          f"{_deepest_tile_depth(program)} independent outer loops")
-    model = program.statements[0]
-    box = _box(model)
-    tile_names = model.iterators[:tile_depth]
-    tiles = [box[name] for name in tile_names]
+    deepest = _deepest_tile_depth(program)
+    if not 0 <= tile_depth <= deepest:
+        raise StreamError(f"{tile_depth} tile loops were asked for, but statements share {deepest} independent outer "
+                          "loops (not counting the innermost)")
+    tiles = _Tiles.of(program, tile_depth)
     staged = program
     inputs = []
-    for array in [a for a in program.arrays if a.role == "input"]:
+    for array in program.inputs:
         readers = [s for s in staged.statements if any(r.array == array.name for r in s.reads)]
         if readers:
-            footprint = _input_footprint(array, readers, tile_depth)
-            staged = _insert_load(staged, array, footprint, tile_names, tiles)
+            footprint = _input_footprint(program, array, readers, tiles)
+            staged = _insert_load(staged, array, footprint, tiles)
             inputs.append(footprint)
-    outputs = tuple(_output_footprint(program, array, tile_depth)
-                    for array in program.arrays if array.role == "output")
-    counts = tuple(high - low + 1 for low, high in tiles)
-    return StagedProgram(_load_first(program, staged), tile_depth, counts, tuple(inputs), outputs)
+    outputs = tuple(_output_footprint(program, array, tile_depth) for array in program.outputs)
+    return StagedProgram(_load_first(program, staged), tile_depth, tiles.starts, tiles.counts, tuple(inputs), outputs)
 
 
-def _box(statement: Statement) -> dict[str, tuple[int, int]]:
-    box = statement.box()
-    if box is None:
-        raise DependenceError(f"statement {statement.name} ({statement.location}): its iteration domain is not a "
-                              f"box of constant bounds, which the array target needs")
-    return box
+@dataclass(frozen=True)
+class _Tiles:
+    """The loops over tiles, outermost first."""
+
+    names: tuple[str, ...]
+    starts: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    @staticmethod
+    def of(program: Program, depth: int) -> _Tiles:
+        """The first `depth` loops, which all statements share."""
+        bounds = list(constant_bounds(program.statements[0]).items())[:depth]
+        return _Tiles(tuple(name for name, _ in bounds), tuple(low for _, (low, _) in bounds),
+                      tuple(high - low + 1 for _, (low, high) in bounds))
+
+    @property
+    def depth(self) -> int:
+        """Number of loops."""
+        return len(self.names)
+
+    @property
+    def bounds(self) -> list[str]:
+        """Constraints on the iterators, as isl's text."""
+        return [f"{start} <= {name} < {start + count}"
+                for name, start, count in zip(self.names, self.starts, self.counts, strict=True)]
+
+    def numbers(self, names: Iterable[str]) -> list[str]:
+        """Tile numbers, from 0 in every loop, of the tile whose iterators are called `names`."""
+        return [f"{name} - ({start})" for name, start in zip(names, self.starts, strict=True)]
+
+
+def _fresh(name: str, taken: Iterable[str]) -> str:
+    """`name`, with underscores behind it where it is taken."""
+    used = set(taken)
+    while name in used:
+        name += "_"
+    return name
 
 
 def _tile_map(statement: Statement, depth: int) -> isl.Map:
@@ -168,21 +202,11 @@ def _footprint_map(accesses: Iterable[tuple[Statement, Access]], depth: int) -> 
 
 def _corner(array: str, footprint: isl.Map, dimension: int) -> tuple[tuple[tuple[int, ...], int], int]:
     """Affine lower corner (coefficients, constant) and extent of a footprint in one dimension."""
-    low = _affine_low(array, footprint, dimension)
-    distances = footprint.dim_max(dimension).sub(footprint.dim_min(dimension))
-    extent = distances.max_val().to_python() + 1
-    return low, extent
-
-
-def _affine_low(array: str, footprint: isl.Map, dimension: int) -> tuple[tuple[int, ...], int]:
-    relation = isl.Map.from_pw_aff(footprint.dim_min(dimension))
-    parts = pieces(relation)
-    function = parts[0][1].get_aff(0)
-    coefficients = slopes(function)
-    constant = Fraction(function.get_constant_val().to_python())
-    if len(parts) != 1 or any(c.denominator != 1 for c in coefficients) or constant.denominator != 1:
+    low = affine_form(footprint.dim_min(dimension))
+    if low is None:
         raise StreamError(f"array {array}: the part that a tile touches does not move affinely with the tile loops")
-    return tuple(int(c) for c in coefficients), int(constant)
+    distances = footprint.dim_max(dimension).sub(footprint.dim_min(dimension))
+    return low, distances.max_val().to_python() + 1
 
 
 def _corners(array: Array, footprint: isl.Map) -> tuple[tuple[tuple[tuple[int, ...], int], ...], tuple[int, ...]]:
@@ -190,36 +214,38 @@ def _corners(array: Array, footprint: isl.Map) -> tuple[tuple[tuple[tuple[int, .
     return tuple(low for low, _ in found), tuple(extent for _, extent in found)
 
 
-def _input_footprint(array: Array, readers: list[Statement], depth: int) -> Footprint:
+def _input_footprint(program: Program, array: Array, readers: list[Statement], tiles: _Tiles) -> Footprint:
     accesses = [(s, r) for s in readers for r in s.reads if r.array == array.name]
-    low, extents = _corners(array, _footprint_map(accesses, depth))
-    names = tuple(f"i{k}" for k in range(len(array.shape)))
-    return Footprint(array.name, f"load_{array.name}", low, extents, names)
+    low, extents = _corners(array, _footprint_map(accesses, tiles.depth))
+    names = tuple(_fresh(f"i{k}", tiles.names) for k in range(len(array.shape)))
+    return Footprint(array.name, _fresh(f"load_{array.name}", _names(program)), low, extents, names)
 
 
 def _output_footprint(program: Program, array: Array, depth: int) -> Footprint:
     writers = [s for s in program.statements if s.write.array == array.name]
     if len(writers) != 1:
-        raise StreamError(f"output {array.name} must be written by one statement, not {len(writers)}")
+        names = ", ".join(s.name for s in writers)
+        raise StreamError(f"output {array.name} must be written by one statement, not {len(writers)} ({names})")
     writer = writers[0]
     low, extents = _corners(array, _footprint_map([(writer, writer.write)], depth))
     dimensions = tuple(_walker(array.name, writer, k, depth) for k in range(len(array.shape)))
-    trips = prod(high - first + 1 for first, high in list(_box(writer).values())[depth:])
+    trips = prod(high - first + 1 for first, high in list(constant_bounds(writer).values())[depth:])
     walked = [d for d in dimensions if d is not None]
     if trips != prod(extents) or len(set(walked)) != len(walked):
-        raise StreamError(f"output {array.name}: statement {writer.name} ({writer.location}) does not write each "
-                          f"element of a box exactly once per tile")
+        raise StreamError(f"output {array.name}: {writer.label(writer.write)} does not write each element of a box "
+                          "exactly once per tile")
     return Footprint(array.name, writer.name, low, extents, dimensions)
 
 
 def _walker(array: str, writer: Statement, dimension: int, depth: int) -> str | None:
     """The inner iterator that walks one dimension of an output with step one."""
-    parts = pieces(writer.write.map.intersect_domain(writer.domain))
-    steps = slopes(parts[0][1].get_aff(dimension))
-    inner = [(name, step) for name, step in list(zip(writer.iterators, steps, strict=True))[depth:] if step]
-    if len(parts) != 1 or len(inner) > 1 or any(step != 1 for _, step in inner):
-        raise StreamError(f"output {array}: statement {writer.name} ({writer.location}) must walk each dimension "
-                          f"with one loop in steps of one")
+    written = isl.PwMultiAff.from_map(writer.write.map.intersect_domain(writer.domain))
+    form = affine_form(written.get_pw_aff(dimension))
+    steps = form[0] if form else ()
+    inner = [(name, step) for name, step in list(zip(writer.iterators, steps, strict=False))[depth:] if step]
+    if form is None or len(inner) > 1 or any(step != 1 for _, step in inner):
+        raise StreamError(f"output {array}: {writer.label(writer.write)} must walk each dimension with one loop in "
+                          "steps of one")
     return inner[0][0] if inner else None
 
 
@@ -227,59 +253,56 @@ def _affine_text(coefficients: tuple[int, ...], constant: int, names: tuple[str,
     return " + ".join([*(f"{c}*{n}" for c, n in zip(coefficients, names, strict=True) if c), str(constant)])
 
 
-def _insert_load(program: Program, array: Array, footprint: Footprint, tile_names: tuple[str, ...],
-                 tiles: list[tuple[int, int]]) -> Program:
+def _insert_load(program: Program, array: Array, footprint: Footprint, tiles: _Tiles) -> Program:
     """Add the load statement and its buffer, and let every reader of `array` read the buffer."""
-    buffer = Array(f"{array.name}__tile", tuple(high + 1 for _, high in tiles) + footprint.extents,
-                   array.type, "intermediate")
-    statement = _load_statement(array, buffer, footprint, tile_names, tiles)
-    readers = tuple(_redirect(s, array, buffer, footprint, len(tiles)) for s in program.statements)
-    arrays = (*program.arrays, buffer)
-    return replace(program, arrays=arrays, statements=(statement, *readers))
+    name = _fresh(f"{array.name}__tile", (item.name for item in (*program.arrays, *program.tables)))
+    buffer = Array(name, tiles.counts + footprint.extents, array.type, "intermediate")
+    statement = _load_statement(array, buffer, footprint, tiles)
+    readers = tuple(_redirect(s, array, buffer, footprint, tiles) for s in program.statements)
+    return replace(program, arrays=(*program.arrays, buffer), statements=(statement, *readers))
 
 
-def _load_statement(array: Array, buffer: Array, footprint: Footprint, tile_names: tuple[str, ...],
-                    tiles: list[tuple[int, int]]) -> Statement:
+def _load_statement(array: Array, buffer: Array, footprint: Footprint, tiles: _Tiles) -> Statement:
     inner = tuple(d for d in footprint.dimensions if d is not None)
-    names = (*tile_names, *inner)
-    bounds = [f"{low} <= {n} <= {high}" for n, (low, high) in zip(tile_names, tiles, strict=True)]
-    bounds += [f"0 <= {n} < {extent}" for n, extent in zip(inner, footprint.extents, strict=True)]
+    names = (*tiles.names, *inner)
+    bounds = tiles.bounds + [f"0 <= {n} < {extent}" for n, extent in zip(inner, footprint.extents, strict=True)]
     head = f"{footprint.statement}[{', '.join(names)}]"
-    source = [f"{n} + {_affine_text(*low, tile_names)}" for n, low in zip(inner, footprint.low, strict=True)]
+    source = [f"{n} + {_affine_text(*low, tiles.names)}" for n, low in zip(inner, footprint.low, strict=True)]
+    target = [*tiles.numbers(tiles.names), *inner]
     return Statement(
         name=footprint.statement, iterators=names,
         domain=isl.Set(f"{{ {head} : {' and '.join(bounds)} }}"),
         reads=(Access(array.name, isl.Map(f"{{ {head} -> {array.name}[{', '.join(source)}] }}")),),
-        write=Access(buffer.name, isl.Map(f"{{ {head} -> {buffer.name}[{', '.join(names)}] }}")),
+        write=Access(buffer.name, isl.Map(f"{{ {head} -> {buffer.name}[{', '.join(target)}] }}")),
         value=Read(0, array.type), location=None,
     )
 
 
-def _redirect(statement: Statement, array: Array, buffer: Array, footprint: Footprint, depth: int) -> Statement:
+def _redirect(statement: Statement, array: Array, buffer: Array, footprint: Footprint, tiles: _Tiles) -> Statement:
     if all(read.array != array.name for read in statement.reads):
         return statement
-    reads = tuple(_redirect_access(statement, r, buffer, footprint, depth) if r.array == array.name else r
+    reads = tuple(_redirect_access(statement, r, buffer, footprint, tiles) if r.array == array.name else r
                   for r in statement.reads)
     return replace(statement, reads=reads)
 
 
 def _redirect_access(statement: Statement, access: Access, buffer: Array, footprint: Footprint,
-                     depth: int) -> Access:
-    """``S -> A[a]`` becomes ``S -> buffer[tile, a - low(tile)]``."""
+                     tiles: _Tiles) -> Access:
+    """``S -> A[a]`` becomes ``S -> buffer[number of tile, a - low(tile)]``."""
     coordinates = tuple(f"a{k}" for k in range(len(footprint.extents)))
-    tile = tuple(f"t{k}" for k in range(depth))
+    tile = tuple(f"t{k}" for k in range(tiles.depth))
     local = [f"{a} - ({_affine_text(*low, tile)})" for a, low in zip(coordinates, footprint.low, strict=True)]
     shift = isl.Map(f"{{ [{access.array}[{', '.join(coordinates)}] -> tile[{', '.join(tile)}]] -> "
-                    f"{buffer.name}[{', '.join((*tile, *local))}] }}")
-    paired = access.map.range_product(_tile_map(statement, depth))
-    return Access(buffer.name, paired.apply_range(shift))
+                    f"{buffer.name}[{', '.join((*tiles.numbers(tile), *local))}] }}")
+    paired = access.map.range_product(_tile_map(statement, tiles.depth))
+    return Access(buffer.name, paired.apply_range(shift), access.location)
 
 
 def _load_first(original: Program, staged: Program) -> Program:
     """Order: all loads, then everything else as before. Buffers are indexed by tile, so this is legal."""
     loads = [s for s in staged.statements if s.name not in _names(original)]
     relations = maps(original.order)
-    width = max(*(m.dim(isl.dim_type.out) for m in relations), *(1 + len(s.iterators) for s in loads))
+    width = max([m.dim(isl.dim_type.out) for m in relations] + [1 + len(s.iterators) for s in loads])
     order = isl.UnionMap.empty(original.order.get_space().params())
     for relation in relations:
         vector = [f"o{k}" for k in range(relation.dim(isl.dim_type.out))]

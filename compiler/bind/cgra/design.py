@@ -136,7 +136,8 @@ class CgraDesign(Design):
         for footprint in (*staged.inputs, *staged.outputs):
             array = self.program.array(footprint.array)
             column = placement[streams[array.name]].column
-            found[column] = descriptor(footprint, array, self.layout.addresses[array.name], staged.tile_counts)
+            found[column] = descriptor(footprint, array, self.layout.addresses[array.name],
+                                       staged.tile_starts, staged.tile_counts)
         return found
 
     @cached_property

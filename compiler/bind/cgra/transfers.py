@@ -86,10 +86,12 @@ def _row_major(extents: tuple[int, ...]) -> list[int]:
     return [prod(extents[k + 1:]) for k in range(len(extents))]
 
 
-def descriptor(footprint: Footprint, array: Array, address: int, tile_counts: tuple[int, ...]) -> DmaDescriptor:
+def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tuple[int, ...],
+               tile_counts: tuple[int, ...]) -> DmaDescriptor:
     """How the DMA engine walks the boxes of all tiles of `array`, which starts at byte `address`.
 
-    Raises `StreamError` for boxes of more than three dimensions or more than two tile loops.
+    Raises `StreamError` for boxes of more than three dimensions or more than two tile loops, `DescriptorError` for
+    sizes that the engine cannot count.
     """
     steps = [s * ELEMENT_BYTES for s in _row_major(array.shape)]
     levels = _merged([(n, s) for n, s in zip(footprint.extents, steps, strict=True) if n > 1])
@@ -100,7 +102,7 @@ def descriptor(footprint: Footprint, array: Array, address: int, tile_counts: tu
     if len(levels) > 2 or len(tiles) > 2:
         raise StreamError(f"array {array.name}: a tile is a box of {len(levels) + 1} dimensions in {len(tiles)} tile "
                           "loops; the DMA engine walks up to 3 and 2")
-    base = address + sum(low[1] * step for low, step in zip(footprint.low, steps, strict=True))
+    base = address + sum(low * step for low, step in zip(footprint.low_at(tile_starts), steps, strict=True))
     rows, planes = _two(levels)
     return DmaDescriptor(base, row_bytes, rows, planes, _two(tiles))
 
