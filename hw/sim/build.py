@@ -96,7 +96,6 @@ def _description(request: BuildRequest, toolchain: Toolchain, waves: str | None)
         "top": request.top,
         "parameters": dict(request.parameters),
         "public": list(request.public),
-        "timing": request.timing,
         "fast": request.fast,
         "waves": waves,
         "toolchain": list(toolchain.identity),

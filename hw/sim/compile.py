@@ -51,8 +51,7 @@ class BuildRequest:
     `sources` maps file names to Verilog text; `parameters` are those of the module `top`. `public` lists the
     signals below the top that a bench touches under Verilator, as ``"module.signal"`` patterns (``*`` matches
     anything): each one costs simulation speed, so the default is none besides the ports of the top. Icarus shows
-    every signal. `timing` allows delays in the sources, `fast` spends more time on the build for a faster simulation
-    (both Verilator only).
+    every signal. `fast` spends more time on the build for a faster simulation (Verilator only).
     """
 
     sources: Mapping[str, str]
@@ -61,7 +60,6 @@ class BuildRequest:
     parameters: Mapping[str, int | str] = field(default_factory=dict)
     waves: bool = False
     public: tuple[str, ...] = ()
-    timing: bool = False
     fast: bool = False
 
 
@@ -108,10 +106,11 @@ def _verilator(work: Path, request: BuildRequest, toolchain: Toolchain, waves: s
         "public.vlt",
     ]
     _run([*command, *sorted(request.sources)], work, toolchain, "Verilator")
-    variables = [f"{name}={value}" for name, value in (_optimisation(request) | dict(toolchain.make_variables)).items()]
-    runtime = runtimes / _digest([*toolchain.identity, *variables, *_switches(work)])
+    variables = _optimisation(request) | dict(toolchain.make_variables)
+    runtime = runtimes / _digest([*toolchain.identity, variables["OPT_GLOBAL"], *_switches(work)])
     known = _reuse_runtime(runtime, work)
-    _run(["make", "-j", "2", "-f", "Vtop.mk", *variables], work, toolchain, "The C++ compiler")
+    settings = [f"{name}={value}" for name, value in variables.items()]
+    _run(["make", "-j", "2", "-f", "Vtop.mk", *settings], work, toolchain, "The C++ compiler")
     if not known:
         _keep_runtime(runtime, work)
     return work / EXECUTABLES["verilator"]
@@ -135,8 +134,7 @@ def _verilator_options(request: BuildRequest, waves: str | None) -> list[str]:
     options = ["--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", ".", "-o", EXECUTABLES["verilator"]]
     options += ["--top-module", request.top, "--timescale", _TIMESCALE]
     options += ["-O3", "--x-assign", "fast", "--x-initial", "fast"]
-    options += ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--quiet"]
-    options += ["--timing" if request.timing else "--no-timing"]
+    options += ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--timing", "--quiet"]
     options += [f"--trace-{waves}"] if waves else []
     options += ["-LDFLAGS", f"-shared -Wl,-Bsymbolic -Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"]
     return options + [f"-G{name}={_literal(value)}" for name, value in request.parameters.items()]

@@ -19,7 +19,7 @@ from typing import Any
 from hw.sim.build import Build, BuildRequest, build
 from hw.sim.diagnosis import SimulationTimeout, explain_failure
 from hw.sim.process import SimulationError, run_simulation
-from hw.sim.testbench import TESTBENCH_TOP, JobError, testbench
+from hw.sim.testbench import TESTBENCH_TOP, JobError, make_testbench
 
 __all__ = [
     "NO_STALLS",
@@ -75,7 +75,7 @@ NO_STALLS = StallProfile()
 class Job:
     """One run of one design.
 
-    * `sources`: file name -> Verilog; `top`: its top module, with the ports that `hw.sim.testbench.testbench` lists.
+    * `sources`: file name -> Verilog; `top`: its top module, with the ports of `hw.sim.testbench.make_testbench`.
     * `memory_bytes`: size of main memory, which starts at address 0 (rounded up to a power of two); what `loads`
       does not fill is zero. `loads`: (byte address, bytes) at any alignment. `dumps`: (byte address, length) to
       read back after the run.
@@ -160,15 +160,13 @@ def prepare(job: Job) -> Build:
 
     Builds depend on sources, memory size, simulator and waves; not on data, seed, stalls, latency or limits.
     """
-    bench = testbench(job.sources, job.top, _memory_words(job.memory_bytes))
+    bench = make_testbench(job.sources, job.top, _memory_words(job.memory_bytes))
     clash = sorted(set(bench.sources) & set(job.sources))
     if clash:
         raise JobError(f"source file name {clash[0]} is taken by the test bench")
     sources = {**job.sources, **bench.sources}
     return build(
-        BuildRequest(
-            sources, TESTBENCH_TOP, job.simulator, waves=job.waves, public=bench.public, timing=True, fast=job.fast
-        )
+        BuildRequest(sources, TESTBENCH_TOP, job.simulator, waves=job.waves, public=bench.public, fast=job.fast)
     )
 
 
@@ -179,6 +177,7 @@ def _check(job: Job) -> None:
         raise JobError("waves need a folder to stay in")
     if not 0 <= job.latency < 1 << 16:
         raise JobError(f"memory latency is {job.latency} cycles, not in 0 to 65535")
+    job.stall.plusargs()
     size = _memory_words(job.memory_bytes) * _WORD
     for what, address, length in _areas(job):
         if address < 0 or length < 0 or address + length > size:

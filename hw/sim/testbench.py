@@ -9,7 +9,7 @@ from pathlib import Path
 from hw.errors import SluiceError
 from hw.sim.ports import Port, module_ports
 
-__all__ = ["TESTBENCH_TOP", "JobError", "Testbench", "testbench"]
+__all__ = ["TESTBENCH_TOP", "JobError", "Testbench", "make_testbench"]
 
 TESTBENCH_TOP = "sluice_tb"
 _HERE = Path(__file__).parent
@@ -71,7 +71,7 @@ class Testbench:
     public: tuple[str, ...]
 
 
-def testbench(sources: Mapping[str, str], top: str, words: int) -> Testbench:
+def make_testbench(sources: Mapping[str, str], top: str, words: int) -> Testbench:
     """The testbench for the design `top` found in `sources`, with a main memory of `words` 64-bit words.
 
     The design has ports ``clk``, ``rst``, ``irq``, an AXI4 manager ``m_axi_*`` (64-bit data; identifiers, sizes and

@@ -1,0 +1,172 @@
+"""cocotb tests of the AXI memory model (started by test_sim.py) and small ones that test the bench runner itself."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge, Timer
+from cocotbext.axi import AxiBus, AxiMaster
+from cocotbext.axi.constants import AxiBurstType, AxiResp
+
+from hw.sim.bench import bench_data
+
+SIZE = 8192
+
+
+async def start(dut):
+    """Clock and reset; the memory's settings come from `bench_data`."""
+    Clock(dut.clk, 10, "ns", impl="gpi").start()
+    settings = {"seed": 1, "latency": 0, "stall": 0, "stall_length": 7, "error_enable": 0, "error_first": 0}
+    settings |= {"error_last": 0} | (bench_data() or {})
+    for name, value in settings.items():
+        getattr(dut, name).value = value
+    dut.rst.value = 1
+    for _ in range(3):
+        await RisingEdge(dut.clk)
+    dut.rst.value = 0
+
+
+def manager(dut) -> AxiMaster:
+    """An independent AXI manager."""
+    return AxiMaster(AxiBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst)
+
+
+@cocotb.test()
+async def random_traffic(dut):
+    """Reads and writes of any length, alignment and transfer size agree with a byte array; several are under way."""
+    idle(dut)
+    await start(dut)
+    axi = manager(dut)
+    model = bytearray(SIZE)
+    choice = random.Random(7)
+    for _ in range(40):
+        length, size = choice.randint(1, 300), choice.randint(0, 3)
+        address = choice.randrange(SIZE - length)
+        content = choice.randbytes(length)
+        model[address : address + length] = content
+        await axi.write(address, content, size=size)
+        spans = [(choice.randrange(SIZE - 200), choice.randint(1, 200)) for _ in range(4)]
+        reads = [cocotb.start_soon(axi.read(first, count)) for first, count in spans]
+        for (first, count), task in zip(spans, reads, strict=True):
+            assert (await task).data == model[first : first + count]
+    assert dut.violation.value.to_unsigned() == 0
+
+
+@cocotb.test()
+async def bursts(dut):
+    """A wrapping burst comes back rotated at its boundary; a fixed one repeats its address."""
+    idle(dut)
+    await start(dut)
+    axi = manager(dut)
+    content = bytes(range(64))
+    await axi.write(0x100, content)
+    wrapped = await axi.read(0x118, 64, burst=AxiBurstType.WRAP)
+    assert wrapped.data == content[24:] + content[:24]
+    fixed = await axi.read(0x108, 32, burst=AxiBurstType.FIXED)
+    assert fixed.data == content[8:16] * 4
+
+
+@cocotb.test()
+async def errors(dut):
+    """SLVERR inside the configured range and only there, DECERR beyond the end; such beats are not written."""
+    idle(dut)
+    await start(dut)
+    axi = manager(dut)
+    for address, response in ((0x3F8, AxiResp.OKAY), (0x400, AxiResp.SLVERR), (0x408, AxiResp.OKAY)):
+        assert (await axi.write(address, b"\xaa" * 8)).resp == response
+        assert (await axi.read(address, 8)).resp == response
+    assert (await axi.read(SIZE, 8)).resp == AxiResp.DECERR
+    dut.error_enable.value = 0
+    assert (await axi.read(0x3F8, 24)).data == b"\xaa" * 8 + bytes(8) + b"\xaa" * 8
+
+
+def idle(dut):
+    """No requests; every answer is taken."""
+    for name in ("awvalid", "wvalid", "arvalid"):
+        getattr(dut, f"s_axi_{name}").value = 0
+    for name in ("bready", "rready"):
+        getattr(dut, f"s_axi_{name}").value = 1
+    for channel in ("aw", "ar"):
+        for name, value in {"addr": 0, "len": 0, "size": 3, "burst": 1, "id": 0}.items():
+            getattr(dut, f"s_axi_{channel}{name}").value = value
+
+
+async def until(dut, name: str) -> int:
+    """Cycles until the signal is high, looking while the clock is low."""
+    for count in range(200):
+        await FallingEdge(dut.clk)
+        if getattr(dut, f"s_axi_{name}").value == 1:
+            return count + 1
+    raise AssertionError(f"{name} never came")
+
+
+@cocotb.test()
+async def read_latency(dut):
+    """The first word comes `latency` cycles after the handshake, and every further one in the next cycle."""
+    idle(dut)
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.s_axi_arlen.value = 3
+    dut.s_axi_arvalid.value = 1
+    await RisingEdge(dut.clk)
+    await FallingEdge(dut.clk)
+    dut.s_axi_arvalid.value = 0
+    assert 1 + await until(dut, "rvalid") == max(2, bench_data()["latency"])
+    for last in (0, 0, 1):
+        await FallingEdge(dut.clk)
+        assert (dut.s_axi_rvalid.value, dut.s_axi_rlast.value) == (1, last)
+
+
+@cocotb.test()
+async def breaches(dut):
+    """Each rule of the protocol that the memory watches is reported by its own code."""
+    idle(dut)
+    await start(dut)
+    requests = {4: {"addr": 0xFF8, "len": 1}, 5: {"size": 4}, 6: {"burst": 3}}
+    for code, fields in requests.items():
+        await reset(dut)
+        for name, value in fields.items():
+            getattr(dut, f"s_axi_ar{name}").value = value
+        dut.s_axi_arvalid.value = 1
+        assert await settled(dut) == code
+    for code, (length, last) in {7: (1, 1), 8: (0, 0)}.items():
+        await reset(dut)
+        dut.s_axi_awlen.value = length
+        dut.s_axi_wlast.value = last
+        dut.s_axi_awvalid.value = 1
+        dut.s_axi_wvalid.value = 1
+        assert await settled(dut) == code
+
+
+async def reset(dut):
+    await FallingEdge(dut.clk)
+    idle(dut)
+    dut.rst.value = 1
+    await FallingEdge(dut.clk)
+    dut.rst.value = 0
+
+
+async def settled(dut) -> int:
+    for _ in range(4):
+        await FallingEdge(dut.clk)
+    return dut.violation.value.to_unsigned()
+
+
+@cocotb.test()
+async def adds(dut):
+    """For the module `adder` of test_sim.py: `bench_data` lists addends and the sum that is expected."""
+    Clock(dut.clk, 10, "ns", impl="gpi").start()
+    for addend, total in bench_data():
+        await FallingEdge(dut.clk)
+        dut.a.value = addend
+        await FallingEdge(dut.clk)
+        assert dut.y.value.to_unsigned() == total, f"{addend} gave {dut.y.value.to_unsigned()}"
+        assert dut.seen.value.to_unsigned() == addend
+
+
+@cocotb.test()
+async def hangs(dut):
+    while True:
+        await Timer(1, "us")
