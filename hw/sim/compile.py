@@ -12,12 +12,12 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hw.errors import SluiceError
+from hw.files import write_atomic
 from hw.sim.ports import module_ports
 from hw.sim.toolchain import Toolchain
 
@@ -108,11 +108,10 @@ def _verilator(work: Path, request: BuildRequest, toolchain: Toolchain, waves: s
     _run([*command, *sorted(request.sources)], work, toolchain, "Verilator")
     variables = _optimisation(request) | dict(toolchain.make_variables)
     runtime = runtimes / _digest([*toolchain.identity, variables["OPT_GLOBAL"], *_switches(work)])
-    known = _reuse_runtime(runtime, work)
+    _reuse_runtime(runtime, work)
     settings = [f"{name}={value}" for name, value in variables.items()]
     _run(["make", "-j", "2", "-f", "Vtop.mk", *settings], work, toolchain, "The C++ compiler")
-    if not known:
-        _keep_runtime(runtime, work)
+    _keep_runtime(runtime, work)
     return work / EXECUTABLES["verilator"]
 
 
@@ -161,7 +160,7 @@ def _digest(parts: list[str]) -> str:
 def _switches(work: Path) -> list[str]:
     """The lines of the generated makefile that change how the runtime library is compiled."""
     lines = (work / "Vtop_classes.mk").read_text().splitlines()
-    return sorted(line for line in lines if re.match(r"VM_(TIMING|TRACE\w*|COVERAGE|SC)\s*=", line))
+    return sorted(line for line in lines if re.match(r"VM_(TRACE\w*|COVERAGE|SC)\s*=", line))
 
 
 def _runtime_objects(work: Path) -> list[str]:
@@ -171,25 +170,17 @@ def _runtime_objects(work: Path) -> list[str]:
     return [f"{name}.o" for names in lists for name in names.split()]
 
 
-def _reuse_runtime(runtime: Path, work: Path) -> bool:
-    """Put kept object files into `work`, so that make finds them newer than what they depend on."""
-    objects = _runtime_objects(work)
-    if not all((runtime / name).is_file() for name in objects):
-        return False
-    for name in objects:
-        shutil.copyfile(runtime / name, work / name)
-    return True
+def _reuse_runtime(runtime: Path, work: Path) -> None:
+    """Put kept object files into `work`, where make finds them newer than everything that they depend on."""
+    for name in _runtime_objects(work):
+        if (runtime / name).is_file():
+            shutil.copyfile(runtime / name, work / name)
 
 
 def _keep_runtime(runtime: Path, work: Path) -> None:
-    runtime.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".staging-", dir=runtime.parent))
     for name in _runtime_objects(work):
-        shutil.copyfile(work / name, staging / name)
-    try:
-        staging.rename(runtime)
-    except OSError:  # another process was first
-        shutil.rmtree(staging, ignore_errors=True)
+        if not (runtime / name).is_file():
+            write_atomic(runtime / name, (work / name).read_bytes())
 
 
 def _run(command: list[str], work: Path, toolchain: Toolchain, what: str) -> None:
