@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from array_patterns import Routes, random_array
+from array_patterns import Routes, random_array, random_routes
 from fabric_model import ArrayModel
 from memtile_patterns import delay_line
 
@@ -149,13 +149,12 @@ def later(config: PubConfig, cycles: int) -> PubConfig:
     )
 
 
-def at_random(count: int, cycles: int) -> list[dict[str, Any]]:
-    """Configurations without any sense, one after the other, in step with the model of the whole array."""
+def at_random(configs: list[ArrayConfig], cycles: int) -> list[dict[str, Any]]:
+    """Configurations one after the other, in step with the model of the whole array."""
     model = ArrayModel(SPEC)
     rng = random.Random(2)
     runs = []
-    for number in range(count):
-        config = random_array(rng, SPEC)
+    for number, config in enumerate(configs):
         model.configure(config)
         words = streams(cycles, number)
         expected: Expected = [[*model.step(row)] for row in words]
@@ -174,4 +173,11 @@ def test_latencies_are_exact(stalls: float, simulator: str) -> None:
 
 
 def test_random_configurations(simulator: str) -> None:
-    simulate_runs(at_random(6, 60), simulator)
+    rng = random.Random(11)
+    configs = [random_routes(rng, SPEC, elements=10) for _ in range(8)]
+    configs[4:4] = [random_array(rng, SPEC) for _ in range(4)]
+    data = at_random(configs, 100)
+    # What is seen must change, or nothing would be tested.
+    alive = [len({row[column] for row in item["expected"]}) > 20 for item in data for column in range(SPEC.columns)]
+    assert sum(alive) >= 12
+    simulate_runs(data, simulator)

@@ -14,13 +14,14 @@ from hw.fabric.routing import Network, Side, neighbour
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.fabric.tile import MemTile, PeTile, track_ports
 
-__all__ = ["CgraArray", "emit_array", "emit_tiles"]
+__all__ = ["ARRAY_MODULE", "EDGE_MODULE", "TILE_MODULES", "CgraArray", "emit_array", "emit_tiles"]
+
+ARRAY_MODULE = "cgra_array"
+"""Name of the array's Verilog module."""
 
 EDGE_MODULE = "edge_stage"
 TILE_MODULES = {TileKind.PE: "pe_tile", TileKind.MEM: "mem_tile"}
-"""Verilog modules that an array instantiates."""
-
-ARRAY_MODULE = "cgra_array"
+"""Names of the Verilog modules that it instantiates."""
 
 COLUMN_GROUP = 8
 ROW_GROUP = 4

@@ -32,6 +32,7 @@ __all__ = [
     "EDGE",
     "TILE_FEATURE",
     "ArrayConfig",
+    "CoreConfig",
     "IoConfig",
     "TileConfig",
     "connection_field",
@@ -55,6 +56,7 @@ EDGE = 0x80
 """The row, as far as addresses go, of the edge stages and the banks."""
 
 CoreConfig = PeConfig | PubConfig | DualPortConfig
+"""What the core of a tile does."""
 
 
 def tile_id(row: int, column: int) -> int:

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 
 import networkx
 
-from hw.fabric.config import ArrayConfig, IoConfig, TileConfig
+from hw.fabric.config import ArrayConfig, CoreConfig, IoConfig, TileConfig
 from hw.fabric.routing import (
     CoreInput,
+    CoreOutput,
     Network,
     Node,
     Side,
     Source,
     StreamSink,
+    StreamSource,
     TrackSource,
     Wire,
     connection_sources,
@@ -35,7 +37,7 @@ class Tile:
     switches: dict[tuple[Network, Side, int], Source] = field(default_factory=dict)
     connections: dict[str, TrackSource] = field(default_factory=dict)
     delays: dict[str, int] = field(default_factory=dict)
-    core: object = None
+    core: CoreConfig | None = None
 
 
 class Routes:
@@ -82,7 +84,7 @@ class Routes:
 
     def config(self) -> ArrayConfig:
         tiles = {
-            place: TileConfig(tile.switches, tile.connections, tile.delays, tile.core)  # type: ignore[arg-type]
+            place: TileConfig(tile.switches, tile.connections, tile.delays, tile.core)
             for place, tile in self.tiles.items()
         }
         return ArrayConfig(tiles, self.ios)
@@ -120,6 +122,26 @@ def random_pe(rng: random.Random, spec: FabricSpec) -> PeConfig:
         (bits[0], bits[1], bits[2]),
         rng.randrange(256),
     )
+
+
+def random_routes(rng: random.Random, spec: FabricSpec, elements: int) -> ArrayConfig:
+    """Processing elements at random places, each fed by streams and elements before it, the last ones seen outside."""
+    routes = Routes(spec)
+    sources: list[Node] = [StreamSource(column) for column in range(spec.columns)]
+    bits: list[Node] = []
+    for row, column in rng.sample(spec.tiles(TileKind.PE), elements):
+        core = routes.tile(row, column).core = random_pe(rng, spec)
+        for port in core.inputs:
+            choices = bits if port.startswith("bit") else sources
+            if choices:
+                # Recent results are used more, so that most elements have an effect on what is seen.
+                source = rng.choice(choices[-3:] if rng.random() < 0.7 else choices)
+                routes.connect(source, CoreInput(row, column, port), delay=rng.choice([0, 1, 5, spec.delay_depth - 1]))
+        produced = CoreOutput(row, column, core.output)
+        (bits if core.output == "bit0" else sources).append(produced)
+    for column in range(spec.columns):
+        routes.connect(sources[-1 - column], StreamSink(column))
+    return routes.config()
 
 
 def random_array(rng: random.Random, spec: FabricSpec) -> ArrayConfig:
