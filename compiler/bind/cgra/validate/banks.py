@@ -17,7 +17,6 @@ import islpy as isl
 from compiler.bind.cgra.validate.nests import Again, Events, increasing
 from compiler.ir.program import Array
 from compiler.sched.verify import ValidationError
-from compiler.sched.verify.relations import coordinates
 from hw.dma.descriptor import DmaDescriptor
 from hw.fabric.bank_config import BankConfig, bank_controller
 from hw.fabric.driver import RunPlan
@@ -66,16 +65,15 @@ class BankProof:
         size, half = self.tile_words, self.spec.glb.half_words
         if size > half:
             raise self._fail(f"a tile of {size} words does not fit half a bank of {half}")
-        outside = self._tile_addresses.range().subtract(self._half)
-        if not outside.is_empty():
-            raise self._fail(f"word {coordinates(outside)[0]} of a half is accessed, a tile has {size}")
+        # The bounds are attained: an affine function over a box takes its extremes in corners.
+        address = self._tile.unwrapped(0)
+        if address.low < 0 or address.high >= size:
+            word = address.low if address.low < 0 else address.high
+            raise self._fail(f"word {word} of a half is accessed, a tile has {size}")
 
     def _check_complete(self) -> None:
-        missing = self._half.subtract(self._tile_addresses.range())
-        if not missing.is_empty():
-            raise self._fail(f"word {coordinates(missing)[0]} of every tile is written to memory but not captured")
-        if not self._tile_addresses.is_injective():
-            raise self._fail("a word of a half is captured twice")
+        if not self._tile.fills(0, self.tile_words):
+            raise self._fail(f"not each of the {self.tile_words} words that a tile writes to memory is captured once")
 
     @property
     def tile_words(self) -> int:
@@ -86,14 +84,19 @@ class BankProof:
         return size // _BYTES
 
     @property
-    def _half(self) -> isl.Set:
-        return isl.Set(f"{{ [a] : 0 <= a < {self.tile_words} }}")
+    def total(self) -> int:
+        """Accesses of the whole run."""
+        return self.plan.tiles * self.bank.nest.count
 
-    @cached_property
-    def _tile_addresses(self) -> isl.Map:
-        """{access of a tile -> [word address]}."""
-        events = Events("access", self.bank.nest, bank_controller(self.spec.glb).address_widths)
-        return events.relation(f"[{events.address(0).text}]")
+    @property
+    def last_cycle(self) -> int:
+        """Cycle of the last access of the last tile: time advances within a tile and from tile to tile."""
+        return (self.plan.tiles - 1) * self.plan.period + self.bank.nest.last_time
+
+    @property
+    def _tile(self) -> Events:
+        """The accesses of one tile."""
+        return Events("access", self.bank.nest, bank_controller(self.spec.glb).address_widths)
 
     @cached_property
     def accesses(self) -> Events:

@@ -61,10 +61,12 @@ class MemoryProof:
         run = isl.Set(f"{{ [c] : 0 <= c < {self.cycles} }}")
         for roles in shared:
             for first, second in combinations(self._roles(*roles), 2):
-                both = first.times.range().intersect(second.times.range()).intersect(run)
+                within = first.times.intersect_range(run)
+                both = within.apply_range(second.times.reverse())
                 if not both.is_empty():
+                    cycle = coordinates(within.intersect_domain(both.domain()).range())[0]
                     raise ValidationError(f"memory {self.name}: controllers {first} and {second} use one SRAM port "
-                                          f"in cycle {coordinates(both)[0]}")
+                                          f"in cycle {cycle}")
                 self.port_pairs += 1
 
     def shown(self, output: int) -> list[tuple[str, isl.Map]]:

@@ -95,6 +95,11 @@ class Events:
         """{event -> target}, `target` and `conditions` being texts over the iterators."""
         return isl.Map(f"{{ {self.point} -> {target} : {' and '.join([*self._bounds, *conditions])} }}")
 
+    def _centered(self, function: Affine, width: int) -> Affine:
+        """The same function modulo 2^`width`, large strides taken as negative ones."""
+        half = 1 << width - 1
+        return Affine(tuple((s + half) % (2 * half) - half for s in function.strides), function.offset)
+
     def _affine(self, function: Affine) -> Expression:
         terms = [f"{s}*{i}" for s, i in zip(function.strides, self._iterators, strict=True) if s]
         ends = [s * (n - 1) for s, n in zip(function.strides, self.nest.ranges, strict=True)]
@@ -114,7 +119,26 @@ class Events:
 
     def address(self, number: int) -> Expression:
         """Address of generator `number`, as it is on its wires."""
-        return modulo(self._affine(self.nest.addresses[number]), 1 << self._widths[number])
+        return modulo(self.unwrapped(number), 1 << self._widths[number])
+
+    def unwrapped(self, number: int) -> Expression:
+        """The same as an affine function, which is congruent to it; its bounds are attained."""
+        return self._affine(self._centered(self.nest.addresses[number], self._widths[number]))
+
+    def fills(self, number: int, size: int) -> bool:
+        """Whether address `number` takes each of 0 .. `size` - 1 once.
+
+        Sums of multiples do that exactly if the strides, sorted, are a mixed radix (de Bruijn).
+        """
+        if self.unwrapped(number).low != 0:
+            return False
+        strides = self._centered(self.nest.addresses[number], self._widths[number]).strides
+        radix = 1
+        for stride, trips in sorted((abs(s), n) for s, n in zip(strides, self.nest.ranges, strict=True) if n > 1):
+            if stride != radix:
+                return False
+            radix *= trips
+        return radix == size
 
     def __str__(self) -> str:
         return self.name

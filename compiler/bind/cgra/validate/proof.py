@@ -139,9 +139,8 @@ class Proof:
         """Every element that the program writes is captured, in time, from the statement that writes it last."""
         column = self.claims.bank(array.name)
         bank = self._banks[column]
-        late = bank.sent.range().subtract(isl.Set(f"{{ [c] : 0 <= c < {self.plan.run_cycles} }}"))
-        if not late.is_empty():
-            raise ValidationError(f"output {array.name} is captured in cycle {coordinates(late.lexmax())[0]}, "
+        if bank.last_cycle >= self.plan.run_cycles:
+            raise ValidationError(f"output {array.name} is captured in cycle {bank.last_cycle}, "
                                   f"the run has {self.plan.run_cycles} cycles")
         arrival = self.fabric.capture(column)
         cycles = bank.sent.apply_range(isl.Map(f"{{ [c] -> [c - {arrival.lag}] }}"))
@@ -150,22 +149,28 @@ class Proof:
         for source, relation in finals.items():
             captured = bank.elements.apply_range(relation)
             self._prove(arrival.origin, source, Demand(cycles, captured, self._capture_of(array, bank)))
-            self.report.elements += relation.domain().count_val().to_python()
 
     def _require_written(self, array: Array, bank: BankProof, finals: Origins) -> None:
         """The elements that the bank moves to main memory are those that the program writes."""
         written = isl.Set(f"{{ {array.name}[{', '.join(f'e{k}' for k in range(len(array.shape)))}] : 1 = 0 }}")
         for relation in finals.values():
             written = written.union(relation.domain())
-        moved = bank.elements.range()
-        outside = bank.accesses.times.domain().subtract(bank.elements.domain())
+        elements = bank.elements
+        outside = bank.accesses.times.domain().subtract(elements.domain())
         if not outside.is_empty():
             raise ValidationError(f"output {array.name}: access {coordinates(outside)} of the bank in column "
                                   f"{bank.column} goes to no element")
-        for points, what in ((written.subtract(moved), "is never captured"),
-                             (moved.subtract(written), "is captured, but the program does not write it")):
-            if not points.is_empty():
-                raise ValidationError(f"element {list(coordinates(points))} of output {array.name} {what}")
+        strange = elements.range().subtract(written)
+        if not strange.is_empty():
+            raise ValidationError(f"element {list(coordinates(strange))} of output {array.name} is captured, but the "
+                                  "program does not write it")
+        # As many different ones as the program writes, and no others: all of them.
+        if bank.total != written.count_val().to_python() or not elements.is_injective():
+            missing = written.subtract(elements.range())
+            what = f"element {list(coordinates(missing))} of" if not missing.is_empty() else "an element of"
+            how = "never captured" if not missing.is_empty() else "captured twice"
+            raise ValidationError(f"{what} output {array.name} is {how}")
+        self.report.elements += bank.total
 
     def _capture_of(self, array: Array, bank: BankProof) -> Describe:
         def describe(point: tuple[int, ...]) -> str:
