@@ -190,7 +190,8 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     order = topological_order(staged.program, dependences)
     statements = {name: staged.program.statement(name) for name in order}
     nests = {name: staged.inner_iterators(s) for name, s in statements.items()}
-    deepest = max(len(nest) for nest in nests.values())
+    loads = {footprint.statement for footprint in staged.inputs}
+    deepest = max(len(nest) for name, nest in nests.items() if name not in loads)
     if fusion_level is not None and not 0 <= fusion_level <= deepest:
         raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
     levels = _align(staged, nests, order, dependences)

@@ -19,7 +19,7 @@ from compiler.sched.affine import affine_form, maps
 from compiler.sched.dependences import constant_bounds, flow
 from hw.errors import SluiceError
 
-__all__ = ["Footprint", "StagedProgram", "StreamError", "choose_tile_depth", "stage_streams"]
+__all__ = ["Footprint", "StagedProgram", "StreamError", "choose_tile_depth", "row_major", "stage_streams"]
 
 
 class StreamError(SluiceError):
@@ -31,15 +31,16 @@ class Footprint:
     """The box of `array` that one tile touches: ``low(tile) + [0, extents)`` in every dimension.
 
     `low` holds per array dimension the coefficients of the tile iterators' values (outermost first) and a constant.
-    `statement` is the statement that moves it; `dimensions` tells for every array dimension which of that
-    statement's inner iterators walks it (None where the extent is 1).
+    `statement` is the statement that moves it; with the box packed row by row, its first instance of a tile moves
+    word `first`, and each step of one of its inner iterators (outermost first) advances by `steps` words.
     """
 
     array: str
     statement: str
     low: tuple[tuple[tuple[int, ...], int], ...]
     extents: tuple[int, ...]
-    dimensions: tuple[str | None, ...]
+    steps: tuple[int, ...]
+    first: int = 0
 
     @property
     def words(self) -> int:
@@ -217,8 +218,13 @@ def _corners(array: Array, footprint: isl.Map) -> tuple[tuple[tuple[tuple[int, .
 def _input_footprint(program: Program, array: Array, readers: list[Statement], tiles: _Tiles) -> Footprint:
     accesses = [(s, r) for s in readers for r in s.reads if r.array == array.name]
     low, extents = _corners(array, _footprint_map(accesses, tiles.depth))
-    names = tuple(_fresh(f"i{k}", tiles.names) for k in range(len(array.shape)))
-    return Footprint(array.name, _fresh(f"load_{array.name}", _names(program)), low, extents, names)
+    steps = tuple(words for words, extent in zip(row_major(extents), extents, strict=True) if extent > 1)
+    return Footprint(array.name, _fresh(f"load_{array.name}", _names(program)), low, extents, steps)
+
+
+def row_major(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Words from one index to the next in each dimension of a box that is packed with the last dimension fastest."""
+    return tuple(prod(extents[k + 1:]) for k in range(len(extents)))
 
 
 def _output_footprint(program: Program, array: Array, depth: int) -> Footprint:
@@ -227,26 +233,42 @@ def _output_footprint(program: Program, array: Array, depth: int) -> Footprint:
         names = ", ".join(s.name for s in writers)
         raise StreamError(f"output {array.name} must be written by one statement, not {len(writers)} ({names})")
     writer = writers[0]
-    low, extents = _corners(array, _footprint_map([(writer, writer.write)], depth))
-    dimensions = tuple(_walker(array.name, writer, k, depth) for k in range(len(array.shape)))
-    trips = prod(high - first + 1 for first, high in list(constant_bounds(writer).values())[depth:])
-    walked = [d for d in dimensions if d is not None]
-    if trips != prod(extents) or len(set(walked)) != len(walked):
+    footprint = _footprint_map([(writer, writer.write)], depth)
+    low, extents = _corners(array, footprint)
+    bounds = constant_bounds(writer).values()
+    trips = prod(last - first + 1 for first, last in list(bounds)[depth:])
+    if trips != prod(extents) or not _is_box(footprint, low, extents):
         raise StreamError(f"output {array.name}: {writer.label(writer.write)} does not write each element of a box "
                           "exactly once per tile")
-    return Footprint(array.name, writer.name, low, extents, dimensions)
+    steps, constant = _packed_write(array, writer, extents)
+    start = sum(step * first for step, (first, _) in zip(steps, bounds, strict=True)) + constant
+    corner = Footprint(array.name, writer.name, low, extents, ()).low_at(tuple(first for first, _ in bounds)[:depth])
+    first = start - sum(c * words for c, words in zip(corner, row_major(extents), strict=True))
+    return Footprint(array.name, writer.name, low, extents, steps[depth:], first)
 
 
-def _walker(array: str, writer: Statement, dimension: int, depth: int) -> str | None:
-    """The inner iterator that walks one dimension of an output with step one."""
+def _is_box(footprint: isl.Map, low: tuple[tuple[tuple[int, ...], int], ...], extents: tuple[int, ...]) -> bool:
+    """Whether every tile touches all elements of its box."""
+    tile = tuple(f"t{k}" for k in range(footprint.dim(isl.dim_type.in_)))
+    corners = [_affine_text(*corner, tile) for corner in low]
+    names = [f"a{k}" for k in range(len(extents))]
+    bounds = [f"{c} <= {a} < {c} + {n}" for a, c, n in zip(names, corners, extents, strict=True)]
+    array = footprint.get_tuple_name(isl.dim_type.out)
+    box = isl.Map(f"{{ tile[{', '.join(tile)}] -> {array}[{', '.join(names)}] : {' and '.join(bounds or ['true'])} }}")
+    return footprint.is_equal(box.intersect_domain(footprint.domain()))
+
+
+def _packed_write(array: Array, writer: Statement, extents: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """Words by which each iterator of an output's writer advances in the packed box, and a constant."""
     written = isl.PwMultiAff.from_map(writer.write.map.intersect_domain(writer.domain))
-    form = affine_form(written.get_pw_aff(dimension))
-    steps = form[0] if form else ()
-    inner = [(name, step) for name, step in list(zip(writer.iterators, steps, strict=False))[depth:] if step]
-    if form is None or len(inner) > 1 or any(step != 1 for _, step in inner):
-        raise StreamError(f"output {array}: {writer.label(writer.write)} must walk each dimension with one loop in "
-                          "steps of one")
-    return inner[0][0] if inner else None
+    total, constant = [0] * len(writer.iterators), 0
+    for dimension, words in enumerate(row_major(extents)):
+        form = affine_form(written.get_pw_aff(dimension))
+        if form is None:
+            raise StreamError(f"output {array.name}: {writer.label(writer.write)} must walk it affinely")
+        total = [have + words * step for have, step in zip(total, form[0], strict=True)]
+        constant += words * form[1]
+    return tuple(total), constant
 
 
 def _affine_text(coefficients: tuple[int, ...], constant: int, names: tuple[str, ...]) -> str:
@@ -263,15 +285,17 @@ def _insert_load(program: Program, array: Array, footprint: Footprint, tiles: _T
 
 
 def _load_statement(array: Array, buffer: Array, footprint: Footprint, tiles: _Tiles) -> Statement:
-    inner = tuple(d for d in footprint.dimensions if d is not None)
-    names = (*tiles.names, *inner)
-    bounds = tiles.bounds + [f"0 <= {n} < {extent}" for n, extent in zip(inner, footprint.extents, strict=True)]
+    """One loop for every dimension in which the box is larger than one element."""
+    inner = {k: _fresh(f"i{k}", tiles.names) for k, extent in enumerate(footprint.extents) if extent > 1}
+    names = (*tiles.names, *inner.values())
+    bounds = [*tiles.bounds, *(f"0 <= {name} < {footprint.extents[k]}" for k, name in inner.items())]
     head = f"{footprint.statement}[{', '.join(names)}]"
-    source = [f"{n} + {_affine_text(*low, tiles.names)}" for n, low in zip(inner, footprint.low, strict=True)]
-    target = [*tiles.numbers(tiles.names), *inner]
+    local = [inner.get(k, "0") for k in range(len(array.shape))]
+    source = [f"{n} + {_affine_text(*low, tiles.names)}" for n, low in zip(local, footprint.low, strict=True)]
+    target = [*tiles.numbers(tiles.names), *local]
     return Statement(
         name=footprint.statement, iterators=names,
-        domain=isl.Set(f"{{ {head} : {' and '.join(bounds)} }}"),
+        domain=isl.Set(f"{{ {head} : {' and '.join(bounds or ['true'])} }}"),
         reads=(Access(array.name, isl.Map(f"{{ {head} -> {array.name}[{', '.join(source)}] }}")),),
         write=Access(buffer.name, isl.Map(f"{{ {head} -> {buffer.name}[{', '.join(target)}] }}")),
         value=Read(0, array.type), location=None,

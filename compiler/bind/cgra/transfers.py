@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 import numpy as np
 
 from compiler.ir.program import Array
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import StatementSchedule
-from compiler.sched.streams import Footprint, StreamError
+from compiler.sched.streams import Footprint, StreamError, row_major
 from hw.dma.descriptor import DmaDescriptor, DmaLevel
 from hw.fabric.bank_config import BankConfig
 from hw.memtile import Affine, AffineNest
@@ -69,21 +70,13 @@ def lay_out(arrays: Iterable[Array], start: int) -> MemoryLayout:
     return MemoryLayout(addresses, start)
 
 
-def bank_config(footprint: Footprint, entry: StatementSchedule, shift: int, direction) -> BankConfig:
+def bank_config(footprint: Footprint, entry: StatementSchedule, shift: int,
+                direction: Literal["input", "output"]) -> BankConfig:
     """The bank's accesses in one tile. `shift`: cycles from the logical cycle of an element to its access."""
-    steps = _row_major(footprint.extents)
-    place = {name: step for name, step in zip(footprint.dimensions, steps, strict=True) if name is not None}
-    names = list(entry.strides)[::-1] or []
     first = entry.offset + shift
-    if not names:
-        return BankConfig(direction, AffineNest((1,), (0,), first, (Affine((0,)),)), 1, first)
-    nest = AffineNest(tuple(entry.trips[n] for n in names), tuple(entry.strides[n] for n in names), first,
-                      (Affine(tuple(place.get(n, 0) for n in names)),))
+    trips, strides = tuple(entry.trips.values())[::-1], tuple(entry.strides.values())[::-1]
+    nest = AffineNest(trips or (1,), strides or (0,), first, (Affine(footprint.steps[::-1] or (0,), footprint.first),))
     return BankConfig(direction, nest.trimmed(), footprint.words, first)
-
-
-def _row_major(extents: tuple[int, ...]) -> list[int]:
-    return [prod(extents[k + 1:]) for k in range(len(extents))]
 
 
 def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tuple[int, ...],
@@ -93,7 +86,7 @@ def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tu
     Raises `StreamError` for boxes of more than three dimensions or more than two tile loops, `DescriptorError` for
     sizes that the engine cannot count.
     """
-    steps = [s * ELEMENT_BYTES for s in _row_major(array.shape)]
+    steps = [s * ELEMENT_BYTES for s in row_major(array.shape)]
     levels = _merged([(n, s) for n, s in zip(footprint.extents, steps, strict=True) if n > 1])
     row_bytes, levels = _innermost(levels)
     tiles = [(count, sum(low[0][k] * step for low, step in zip(footprint.low, steps, strict=True)))

@@ -1,0 +1,192 @@
+"""Cycle-accurate schedules: the seed's numbers (section 4.4), rates, and legality of random programs' schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_programs import programs
+
+from compiler.frontend.apps import applications
+from compiler.frontend.loop_nest import load, prog
+from compiler.ir.points import enumerate_points, evaluate_map
+from compiler.ir.program import Program, Statement
+from compiler.sched.cycle_accurate import FusionError, Schedule, schedule_program
+from compiler.sched.streams import choose_tile_depth, stage_streams
+
+
+def schedule(program: Program, tile_depth: int | None = None, **options: Any) -> Schedule:
+    depth = choose_tile_depth(program, 1 << 16) if tile_depth is None else tile_depth
+    return schedule_program(stage_streams(program, depth), **options)
+
+
+def offsets(have: Schedule) -> dict[str, int]:
+    return {name: entry.offset for name, entry in have.statements.items()}
+
+
+def strides(have: Schedule) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(entry.strides.values()) for name, entry in have.statements.items()}
+
+
+@pytest.mark.parametrize(("level", "start"), [(None, 65), (2, 65), (1, 128), (0, 4096)])
+def test_blur_starts_when_the_seed_says(level: int | None, start: int) -> None:
+    """Section 4.4, figure 4.17: 65 cycles fused at x, 128 at y, 4096 without fusion."""
+    have = schedule(load("brighten_blur"), 1, fusion_level=level)
+    assert offsets(have) == {"load_input": 0, "Brighten": 0, "Blur": start}
+    assert strides(have) == dict.fromkeys(offsets(have), (64, 1))
+    assert (have.period, have.staged.tiles, have.lower_bound) == (4096, 16, 65536)
+
+
+def pointwise() -> Program:
+    prg = prog("twice")
+    prg.add_input("a", shape=(4, 8))
+    prg.add_output("c")
+    for name, source, target in (("First", "a", "b"), ("Second", "b", "c")):
+        op = prg.add_loop("y", 0, 4).add_loop("x", 0, 8).add_op(name)
+        op.add_load(source, "x", "y")
+        op.add_store(target, "x", "y")
+    return prg.build()
+
+
+@pytest.mark.parametrize(("level", "start"), [(None, 0), (2, 0), (1, 8), (0, 32)])
+def test_unfused_consumers_wait_for_whole_iterations(level: int | None, start: int) -> None:
+    """Even where a value is used in the cycle of its production; words that are loaded are never waited for."""
+    assert offsets(schedule(pointwise(), fusion_level=level)) == {"load_a": 0, "First": 0, "Second": start}
+
+
+def test_gaussian_reads_at_constant_distances() -> None:
+    have = schedule(load("gaussian"))
+    assert offsets(have) == {"load_input": 0, "Gaussian": 130}
+    assert [have.distance(d) for d in have.dependences] == [
+        (distance, distance) for distance in (130, 129, 128, 66, 65, 64, 2, 1, 0)]
+    assert have.statements["Gaussian"].last == 130 + 61 * 64 + 61 == 4095
+    assert (have.period, have.lower_bound, have.interval, have.alignment) == (4096, 4096, 1, 1)
+
+
+def test_cascaded_stencils_add_their_distances() -> None:
+    have = schedule(load("cascade"))
+    assert offsets(have) == {"load_input": 0, "Conv1": 130, "Conv2": 260}
+    assert have.statements["Conv2"].last == 4095
+
+
+def test_upsampling_slows_the_producer_down() -> None:
+    """Four outputs per input: the load steps every second cycle, every second row."""
+    have = schedule(load("upsample"))
+    assert strides(have) == {"load_input": (256, 2), "Upsample": (128, 1)}
+    assert offsets(have) == {"load_input": 0, "Upsample": 0}
+    assert (have.period, have.lower_bound) == (16384, 16384)
+
+
+def downsampled() -> Program:
+    prg = prog("down")
+    prg.add_input("a", shape=(16, 16))
+    prg.add_output("b")
+    op = prg.add_loop("y", 0, 8).add_loop("x", 0, 8).add_op("Pool")
+    op.add_function(lambda p, q: p + q)
+    op.add_load("a", "2*x", "2*y")
+    op.add_load("a", "2*x + 1", "2*y + 1")
+    op.add_store("b", "x", "y")
+    return prg.build()
+
+
+def test_downsampling_slows_the_consumer_down() -> None:
+    have = schedule(downsampled())
+    assert strides(have) == {"load_a": (16, 1), "Pool": (32, 2)}
+    assert offsets(have) == {"load_a": 0, "Pool": 17}
+    assert [have.distance(d) for d in have.dependences] == [(17, 17), (0, 0)]
+
+
+def transposed(height: int = 4, width: int = 6) -> Program:
+    prg = prog("transpose")
+    prg.add_input("a", shape=(height, width))
+    prg.add_output("b")
+    op = prg.add_loop("y", 0, width).add_loop("x", 0, height).add_op("Turn")
+    op.add_load("a", "y", "x")
+    op.add_store("b", "x", "y")
+    return prg.build()
+
+
+def test_a_transposition_waits_for_the_last_element_it_needs_first() -> None:
+    """Loops that cannot be joined in both orders: only one of the two pairs is."""
+    have = schedule(transposed())
+    low, high = have.distance(have.dependences[0])
+    assert low == 0 < high
+
+
+@pytest.mark.parametrize(("alignment", "interval"), [(4, 1), (4, 2), (4, 8)])
+def test_alignment_and_interval(alignment: int, interval: int) -> None:
+    """Loop lengths are rounded up to whole fetches, and the busiest loop steps every `interval` cycles."""
+    have = schedule(load("gaussian", width=10, height=7), alignment=alignment, interval=interval)
+    assert strides(have) == dict.fromkeys(("load_input", "Gaussian"), (12 * interval, interval))
+    assert have.period == 8 * 12 * interval
+    assert (have.alignment, have.interval) == (alignment, interval)
+    assert have.lower_bound == 70
+
+
+@pytest.mark.parametrize("level", [-1, 3])
+def test_fusion_levels_must_exist(level: int) -> None:
+    with pytest.raises(FusionError) as error:
+        schedule(load("brighten_blur"), 1, fusion_level=level)
+    assert str(error.value) == f"fusion level {level} does not exist: the deepest loop nest has 2 levels"
+
+
+def test_a_schedule_prints() -> None:
+    have = schedule(load("brighten_blur", tiles=2, size=4), 1)
+    assert str(have) == """tiles: 2, period: 16 cycles
+load_input: cycle = 0 + 4*i1 + 1*i2
+Brighten: cycle = 0 + 4*y_br + 1*x_br
+Blur: cycle = 5 + 4*y_bl + 1*x_bl"""
+
+
+def cycles(have: Schedule, name: str) -> np.ndarray:
+    """Cycle of every instance of a statement in the whole run, in the order of its nest."""
+    statement, entry, staged = have.staged.program.statement(name), have.statements[name], have.staged
+    count, columns = enumerate_points(statement.domain)
+    number = np.zeros(count, dtype=np.int64)
+    for column, first, size in zip(columns, staged.tile_starts, staged.tile_counts, strict=False):
+        number = number * size + column - first
+    inner = zip(columns[staged.tile_depth:], entry.strides.values(), entry.low.values(), strict=True)
+    return number * have.period + entry.offset + sum((c - low) * stride for c, stride, low in inner)
+
+
+def require_legal(have: Schedule) -> None:
+    """By enumeration: no value is used before its cycle, and no statement has two instances in one cycle."""
+    program = have.staged.program
+    for name in have.statements:
+        times = cycles(have, name)
+        assert (np.diff(times) > 0).all(), name
+        assert times[0] >= 0
+    for dependence in have.dependences:
+        sink, source = program.statement(dependence.sink), program.statement(dependence.source)
+        domain = dependence.relation.domain()
+        count, columns = enumerate_points(domain)
+        produced = _at(have, source, evaluate_map(dependence.relation, domain, columns, count), count)
+        gap = _at(have, sink, columns, count) - produced
+        assert (gap >= 0).all(), str(dependence)
+        assert have.distance(dependence) == (gap.min(), gap.max())
+
+
+def _at(have: Schedule, statement: Statement, columns: list[np.ndarray], count: int) -> np.ndarray:
+    """Cycles inside the tile of the instances with these coordinates; dependences stay inside a tile."""
+    entry = have.statements[statement.name]
+    inner = columns[have.staged.tile_depth:]
+    total = np.full(count, entry.offset)
+    for column, stride, low in zip(inner, entry.strides.values(), entry.low.values(), strict=True):
+        total = total + (column - low) * stride
+    return total
+
+
+@pytest.mark.parametrize("level", [None, 1, 0])
+@pytest.mark.parametrize("name", applications())
+def test_every_application_has_a_legal_schedule(name: str, level: int | None) -> None:
+    program = load(name, **{"brighten_blur": {"size": 9}}.get(name, {}))
+    require_legal(schedule(program, fusion_level=level))
+
+
+@settings(max_examples=40, deadline=None)
+@given(programs(largest=9, stages=4), st.sampled_from([None, None, 0, 1]), st.sampled_from([(1, 1), (4, 1), (4, 4)]))
+def test_random_programs_have_legal_schedules(program: Program, level: int | None, loose: tuple[int, int]) -> None:
+    require_legal(schedule(program, fusion_level=level, alignment=loose[0], interval=loose[1]))
