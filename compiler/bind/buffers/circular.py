@@ -13,23 +13,26 @@ import numpy as np
 
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
 
-__all__ = ["Lifetimes", "block_lifetimes"]
+__all__ = ["Lifetimes", "block_lifetimes", "live_words"]
 
-TILES_COMPARED = 3
-"""Consecutive tiles whose overlap is examined; the pattern repeats after that."""
+NEVER = -(1 << 60)
+UNLIMITED = 1 << 20
+"""Lateness that nothing in a buffer limits; a bound keeps the solver's numbers small."""
 
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """Per block, over some consecutive tiles: the nominal cycle in which it is complete, and the
-    first and last cycles in which `read` uses it (for blocks that are never read, both are very early).
+    """Per block of one tile: the nominal cycle in which it is complete, and the first and last cycles in which a read
+    uses it (for blocks that are never read, both are `NEVER`).
 
-    `complete` is sorted: blocks are numbered in the order of their production.
+    `complete` is sorted: blocks are numbered in the order of their production. Block k of tile t does the same
+    ``t * period`` cycles later and is block ``k + t * len(complete)`` of the stream, which has `total_blocks`.
     """
 
     complete: np.ndarray
     first_use: np.ndarray
     last_use: np.ndarray
+    period: int
     total_blocks: int
 
     def minimum_shift(self) -> int:
@@ -38,52 +41,57 @@ class Lifetimes:
         return int(np.max(self.complete[used] - self.first_use[used]))
 
     def maximum_shift(self, region: int) -> int:
-        """Most cycles by which all reads may be late before a region of `region` blocks loses a block in use."""
-        if region >= self.total_blocks:
+        """Most cycles by which all reads may be late before a region of `region` blocks loses a block in use.
+
+        At this lateness a block's last use falls into the nominal cycle of the block that overwrites it.
+        """
+        count = len(self.complete)
+        block = np.arange(min(count, self.total_blocks - region))
+        block = block[self.last_use[block] > NEVER]
+        if not len(block):
             return UNLIMITED
-        if region >= len(self.complete):
-            raise AssertionError("region is larger than the enumerated part of the stream")
-        return int(np.min(self.complete[region:] - self.last_use[:-region]))
-
-    def live_blocks(self) -> int:
-        """Largest number of blocks that are complete or being filled and still to be read, without lateness."""
-        used = self.last_use > NEVER
-        times = np.concatenate([self.complete[used], self.last_use[used]])
-        change = np.concatenate([np.ones(used.sum(), int), -np.ones(used.sum(), int)])
-        order = np.lexsort((change, times))
-        return int(np.max(np.cumsum(change[order])))
+        tile, place = np.divmod(block + region, count)
+        overwritten = self.complete[place] + tile * self.period
+        return min(UNLIMITED, int(np.min(overwritten - self.last_use[block])))
 
 
-NEVER = -(1 << 60)
-UNLIMITED = 1 << 20
-"""Lateness that nothing in a buffer limits; a bound keeps the solver's numbers small."""
-
-
-def block_lifetimes(traffic: BufferTraffic, read: ReadTraffic, words: int | None = None) -> Lifetimes:
-    """Lifetimes of the blocks of `traffic` as `read` sees them; blocks of `words` words, default its packing."""
-    fetch = words or traffic.packing
+def block_lifetimes(traffic: BufferTraffic, read: ReadTraffic) -> Lifetimes:
+    """Lifetimes of the blocks of `traffic`, of its packing's size, as `read` sees them."""
     time, address = traffic.writes
-    inner = traffic.write.time[0]
-    firsts = address % fetch == 0
-    complete = time[firsts] + (fetch - 1) * inner
-    first, last = _uses(read, fetch, int(firsts.sum()))
-    tiles = min(traffic.tiles, TILES_COMPARED)
-    shift = np.arange(tiles)[:, None] * traffic.period
-    per_tile = len(complete) if not traffic.tile_words else traffic.tile_words // fetch
-    assert per_tile == len(complete), "rows are padded, so every block has a first word"
-    total = traffic.tiles * per_tile if not traffic.homogeneous else 1 << 60
-
-    def over_tiles(values: np.ndarray) -> np.ndarray:
-        return np.where(values > NEVER, values + shift, NEVER).ravel()
-
-    return Lifetimes(over_tiles(complete), over_tiles(first), over_tiles(last), total)
+    step = traffic.write.time[0]
+    firsts = address % traffic.packing == 0
+    complete = time[firsts] + (traffic.packing - 1) * step
+    first, last = _uses(read, traffic.packing, len(complete))
+    if traffic.homogeneous:
+        return Lifetimes(complete, first, last, len(time) * step, 1 << 60)
+    assert traffic.tile_words == traffic.packing * len(complete), "rows are padded, so every block has a first word"
+    return Lifetimes(complete, first, last, traffic.period, traffic.tiles * len(complete))
 
 
-def _uses(read: ReadTraffic, fetch: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
+def _uses(read: ReadTraffic, packing: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
     """First and last cycle in which each block is used."""
-    block, time = read.address[read.real] // fetch, read.time[read.real]
-    first = np.full(blocks, 1 << 60)
+    block, time = read.address[read.real] // packing, read.time[read.real]
+    first = np.full(blocks, -NEVER)
     last = np.full(blocks, NEVER)
     np.minimum.at(first, block, time)
     np.maximum.at(last, block, time)
     return np.where(last > NEVER, first, NEVER), last
+
+
+def live_words(traffic: BufferTraffic) -> int:
+    """Largest number of words that are written and still to be read by any reader of `traffic`, without lateness.
+
+    No implementation can do with less storage at this schedule. A word is not counted in the cycle of its last use.
+    """
+    time, address = traffic.writes
+    place = np.full(int(address.max()) + 1, -1)
+    place[address] = np.arange(len(address))
+    last = np.full(len(address), NEVER)
+    for read in traffic.reads:
+        np.maximum.at(last, place[read.address[read.real]], read.time[read.real])
+    used = last > NEVER
+    born, gone = traffic.over_tiles(time[used], last[used])
+    times = np.concatenate([born, gone])
+    change = np.repeat([1, -1], len(born))
+    order = np.lexsort((change, times))
+    return int(np.max(np.cumsum(change[order])))

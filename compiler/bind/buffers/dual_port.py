@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.bind.buffers.nest_fit import fit_nest
-from compiler.bind.buffers.sequences import BufferTraffic
 from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
 from hw.memtile import Affine, AffineNest, DualPortConfig, DualPortInput, DualPortOutput, MemTileSpec
 
@@ -56,15 +55,15 @@ def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
 
 
 def _require_free_ports(buffers: Sequence[PlacedBuffer]) -> None:
-    writes = [_cycles(b.traffic.writes[0], b.write_shift, b.traffic) for b in buffers]
-    reads = [_cycles(r.time, s, b.traffic) for b in buffers for r, s in zip(b.reads, b.read_shifts, strict=True)]
+    writes: list[np.ndarray] = []
+    reads: list[np.ndarray] = []
+    for b in buffers:
+        times = [read.time + shift for read, shift in zip(b.reads, b.read_shifts, strict=True)]
+        write, *read = b.traffic.over_tiles(b.traffic.writes[0] + b.write_shift, *times)
+        writes.append(write)
+        reads += read
     for kind, cycles in (("writes", writes), ("reads", reads)):
         together = np.concatenate(cycles)
         if len(np.unique(together)) != len(together):
             names = ", ".join(b.traffic.name for b in buffers)
             raise VectorizationError(f"memory for {names}: two {kind} need the same port in one cycle")
-
-
-def _cycles(time: np.ndarray, shift: int, traffic: BufferTraffic) -> np.ndarray:
-    tiles = np.arange(min(traffic.tiles, 3))[:, None] * traffic.period
-    return (tiles + time[None, :] + shift).ravel()

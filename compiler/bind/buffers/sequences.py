@@ -15,8 +15,10 @@ import islpy as isl
 import numpy as np
 
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer
+from compiler.ir.points import evaluate_map
 from compiler.sched.affine import pieces
 from compiler.sched.cycle_accurate import Schedule, StatementSchedule
+from compiler.sched.dependences import constant_bounds
 
 __all__ = ["BufferTraffic", "ReadTraffic", "WriteTraffic", "array_traffic", "delay_traffic"]
 
@@ -77,6 +79,18 @@ class BufferTraffic:
             return np.arange(count) * self.write.time[0] + self.write.time_offset, np.arange(count)
         return self.write.words()
 
+    def over_tiles(self, *events: np.ndarray) -> list[np.ndarray]:
+        """Cycles of events, given for the first tile, over as many tiles as show every overlap of tiles."""
+        tiles = self.compared_tiles(*events)
+        return [(np.arange(tiles)[:, None] * self.period + cycles[None, :]).ravel() for cycles in events]
+
+    def compared_tiles(self, *events: np.ndarray) -> int:
+        """Tiles after which nothing new happens: the first one, and those that begin before its last event."""
+        if self.tiles == 1:
+            return 1
+        span = max(int(e.max()) for e in events if len(e)) - min(int(e.min()) for e in events if len(e))
+        return min(self.tiles, 2 + span // self.period)
+
 
 SAMPLE = 8192
 """Writes of a delay line that are enumerated."""
@@ -113,22 +127,22 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, write: WriteT
                   reader: ReadPort) -> ReadTraffic:
     statement = schedule.staged.program.statement(reader.statement)
     depth = schedule.staged.tile_depth
-    box = statement.box() or {}
+    box = constant_bounds(statement)
     inner = statement.iterators[depth:]
     trips = _padded_trips(schedule, reader)
-    grid = np.meshgrid(*[box[n][0] + np.arange(trips[n]) for n in inner], indexing="ij")
-    shape = grid[0].shape if grid else ()
-    coordinates = [*(np.full(shape, box[n][0]) for n in statement.iterators[:depth]), *grid]
-    source = _evaluate_relation(reader.dependence.relation, coordinates)[depth:]
-    address = sum(((index - low) * stride for index, low, stride in
-                   zip(source, producer.low.values(), write.address[::-1], strict=False)), np.zeros(shape, np.int64))
+    grid = np.indices([trips[n] for n in inner]).reshape(len(inner), -1) if inner else np.zeros((0, 1), np.int64)
+    count = grid.shape[1]
+    columns = [*(np.full(count, box[n][0]) for n in statement.iterators[:depth]),
+               *(g + box[n][0] for g, n in zip(grid, inner, strict=True))]
+    source = evaluate_map(reader.dependence.relation, statement.domain, columns, count)[depth:]
     entry = reader.schedule
-    time = sum(((g - entry.low[n]) * entry.strides[n] for g, n in zip(grid, inner, strict=True)),
-               np.full(shape, entry.offset))
-    real = np.ones(shape, dtype=bool)
+    address, time, real = np.zeros(count, np.int64), np.full(count, entry.offset), np.ones(count, dtype=bool)
+    for index, low, stride in zip(source, producer.low.values(), write.address[::-1], strict=False):
+        address += (index - low) * stride
     for g, n in zip(grid, inner, strict=True):
-        real &= g <= box[n][1]
-    return ReadTraffic(f"{reader.statement}.{reader.read}", time.ravel(), address.ravel(), real.ravel())
+        time += g * entry.strides[n]
+        real &= g < entry.trips[n]
+    return ReadTraffic(f"{reader.statement}.{reader.read}", time, address, real)
 
 
 def _padded_trips(schedule: Schedule, reader: ReadPort) -> dict[str, int]:
@@ -151,55 +165,3 @@ def _common_divisor(relation: isl.Map) -> int:
             for d in range(part.dim(isl.dim_type.div)):
                 found = lcm(found, part.get_div(d).get_denominator_val().to_python())
     return found
-
-
-def _evaluate_relation(relation: isl.Map, coordinates: list[np.ndarray]) -> list[np.ndarray]:
-    """Image of integer points under a single-valued relation."""
-    parts = pieces(relation)
-    if len(parts) == 1:
-        function = parts[0][1]
-        return [_evaluate(function.get_aff(k), coordinates) for k in range(function.dim(isl.dim_type.out))]
-    size = relation.dim(isl.dim_type.out)
-    results = [np.zeros(coordinates[0].shape, dtype=np.int64) for _ in range(size)]
-    for domain, function in parts:
-        inside = _contains(domain, coordinates)
-        for k in range(size):
-            results[k] = np.where(inside, _evaluate(function.get_aff(k), coordinates), results[k])
-    return results
-
-
-def _contains(domain: isl.Set, coordinates: list[np.ndarray]) -> np.ndarray:
-    inside = np.zeros(coordinates[0].shape, dtype=bool)
-    for basic in domain.make_disjoint().get_basic_sets():
-        part = np.ones(coordinates[0].shape, dtype=bool)
-        for constraint in basic.remove_redundancies().get_constraints():
-            value = _evaluate(constraint.get_aff(), coordinates)
-            part &= (value == 0) if constraint.is_equality() else (value >= 0)
-        inside |= part
-    return inside
-
-
-def _evaluate(function: isl.Aff, coordinates: list[np.ndarray]) -> np.ndarray:
-    numerator, denominator = _scaled(function, coordinates)
-    return numerator // denominator
-
-
-def _scaled(function: isl.Aff, coordinates: list[np.ndarray]) -> tuple[np.ndarray, int]:
-    """Numerator and denominator of a quasi-affine function at integer points."""
-    denominator = function.get_denominator_val().to_python()
-    scaled = function.scale_val(isl.Val(denominator))
-
-    def whole(value: isl.Val) -> int:
-        return value.to_python()
-
-    total = np.full(coordinates[0].shape if coordinates else (), whole(scaled.get_constant_val()), dtype=np.int64)
-    for k, coordinate in enumerate(coordinates):
-        total = total + whole(scaled.get_coefficient_val(isl.dim_type.in_, k)) * coordinate
-    for k in range(scaled.dim(isl.dim_type.div)):
-        weight = whole(scaled.get_coefficient_val(isl.dim_type.div, k))
-        if weight:
-            inner, inner_denominator = _scaled(function.get_div(k), coordinates)
-            total = total + weight * (inner // inner_denominator)
-    return total, denominator
-
-

@@ -26,7 +26,6 @@ up to 4 until the store finds a free port cycle, up to 5 for the fetch, 1 for th
 
 STORE_DELAYS = range(1, 9)
 FETCH_LEADS = range(2, 10)
-TILES_COMPARED = 3
 NEVER = -(1 << 60)
 
 
@@ -121,7 +120,8 @@ def _holding_fetch(block: np.ndarray, starts: np.ndarray, number: np.ndarray) ->
 
 @dataclass(frozen=True)
 class _Store:
-    """Store events of one buffer over the compared tiles, without their delay."""
+    """Store events of one buffer over the compared tiles: when blocks are complete, and when the aggregator's place
+    of each is written again."""
 
     complete: np.ndarray
     reused: np.ndarray
@@ -142,9 +142,13 @@ def plan_wide_fetch(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id
 
     Raises `VectorizationError` if a reader's fetches are no affine nest or the SRAM port has no free cycle for them.
     """
-    stores = [_stores(b, spec) for b in buffers]
     plans = [[fetch_plan(read, b.traffic.packing, spec) for read in b.reads] for b in buffers]
-    fetches = [_fetches(b, k, plan, spec) for b, row in zip(buffers, plans, strict=True) for k, plan in enumerate(row)]
+    stores: list[_Store] = []
+    fetches: list[_Fetch] = []
+    for buffer, row in zip(buffers, plans, strict=True):
+        tiles = _compared_tiles(buffer, row)
+        stores.append(_stores(buffer, tiles, spec))
+        fetches += [_fetches(buffer, k, plan, tiles, spec) for k, plan in enumerate(row)]
     owners = [n for n, b in enumerate(buffers) for _ in b.reads]
     delays, leads = _schedule_port(buffers, stores, fetches, owners)
     inputs: list[PubInput | None] = [None] * spec.inputs
@@ -158,47 +162,57 @@ def plan_wide_fetch(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id
     return PubConfig(tuple(inputs), tuple(outputs), chain_id)
 
 
-def _over_tiles(values: np.ndarray, traffic: BufferTraffic) -> np.ndarray:
-    tiles = min(traffic.tiles, TILES_COMPARED)
-    return (np.arange(tiles)[:, None] * traffic.period + values[None, :]).ravel()
+def _compared_tiles(buffer: PlacedBuffer, plans: Sequence[FetchPlan]) -> int:
+    """Tiles after which nothing new happens, whatever delays and leads are chosen."""
+    margin = max(STORE_DELAYS[-1], FETCH_LEADS[-1])
+    events = [buffer.traffic.writes[0] + buffer.write_shift]
+    for plan, shift in zip(plans, buffer.read_shifts, strict=True):
+        events += [plan.first_use + shift - margin, plan.first_use + shift + margin]
+    return buffer.traffic.compared_tiles(*events)
 
 
-def _stores(buffer: PlacedBuffer, spec: MemTileSpec) -> _Store:
+def _over_tiles(values: np.ndarray, period: int, tiles: int) -> np.ndarray:
+    return (np.arange(tiles)[:, None] * period + values[None, :]).ravel()
+
+
+def _stores(buffer: PlacedBuffer, tiles: int, spec: MemTileSpec) -> _Store:
     traffic = buffer.traffic
     time, address = traffic.writes
     firsts = time[address % traffic.packing == 0] + buffer.write_shift
-    complete = _over_tiles(firsts + (traffic.packing - 1) * traffic.write.time[0], traffic)
-    first_words = _over_tiles(firsts, traffic)
+    complete = _over_tiles(firsts + (traffic.packing - 1) * traffic.write.time[0], traffic.period, tiles)
+    first_words = _over_tiles(firsts, traffic.period, tiles)
     ahead = spec.agg_words // spec.fetch_width
     reused = np.full(len(complete), 1 << 60)
     reused[:-ahead] = first_words[ahead:]
     return _Store(complete, reused)
 
 
-def _fetches(buffer: PlacedBuffer, read: int, plan: FetchPlan, spec: MemTileSpec) -> _Fetch:
+def _fetches(buffer: PlacedBuffer, read: int, plan: FetchPlan, tiles: int, spec: MemTileSpec) -> _Fetch:
     traffic, shift = buffer.traffic, buffer.read_shifts[read]
-    first = _over_tiles(plan.first_use + shift, traffic)
-    last = _over_tiles(plan.last_use + shift, traffic)
+    first = _over_tiles(plan.first_use + shift, traffic.period, tiles)
+    last = _over_tiles(plan.last_use + shift, traffic.period, tiles)
     behind = spec.tb_words // spec.fetch_width
     previous = np.full(len(first), NEVER)
     previous[behind:] = last[:-behind]
-    tiles = min(traffic.tiles, TILES_COMPARED)
-    step = traffic.tile_words // traffic.packing
-    block = (np.arange(tiles)[:, None] * step + plan.block[None, :]).ravel()
+    block = _over_tiles(plan.block, traffic.tile_words // traffic.packing, tiles)
     return _Fetch(block, np.tile(plan.needed, tiles), first, previous)
 
 
 def _schedule_port(buffers: Sequence[PlacedBuffer], stores: list[_Store], fetches: list[_Fetch],
                    owners: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Delay of every store controller and lead of every fetch controller, such that nothing collides."""
+    """Delay of every store controller and lead of every fetch controller, such that nothing collides.
+
+    Delay lines do the same every `fetch_width` cycles, wherever they start and end.
+    """
+    cyclic = buffers[0].traffic.packing if all(b.traffic.homogeneous for b in buffers) else None
     delays = [[d for d in STORE_DELAYS if np.all(s.complete + d <= s.reused)] for s in stores]
     for choice in product(*delays):
         leads = [_legal_leads(f, stores[o].complete + choice[o], buffers[o].region)
                  for f, o in zip(fetches, owners, strict=True)]
         taken = [s.complete + d for s, d in zip(stores, choice, strict=True)]
-        if _collide(taken):
+        if _collide(taken, cyclic):
             continue
-        found = _first_free(taken, fetches, leads)
+        found = _first_free(taken, fetches, leads, cyclic)
         if found is not None:
             return choice, found
     names = ", ".join(b.traffic.name for b in buffers)
@@ -222,20 +236,24 @@ def _legal_leads(fetch: _Fetch, stored: np.ndarray, region: int) -> list[int]:
     return legal
 
 
-def _first_free(taken: list[np.ndarray], fetches: list[_Fetch], leads: list[list[int]]) -> tuple[int, ...] | None:
+def _first_free(taken: list[np.ndarray], fetches: list[_Fetch], leads: list[list[int]],
+                cyclic: int | None) -> tuple[int, ...] | None:
+    """The first combination of leads, one of each list, with which no fetch collides with what is taken."""
     if not fetches:
         return ()
     for lead in leads[0]:
         mine = [*taken, fetches[0].first_use - lead]
-        if not _collide(mine):
-            rest = _first_free(mine, fetches[1:], leads[1:])
+        if not _collide(mine, cyclic):
+            rest = _first_free(mine, fetches[1:], leads[1:], cyclic)
             if rest is not None:
                 return lead, *rest
     return None
 
 
-def _collide(events: list[np.ndarray]) -> bool:
-    """Whether two controllers fire in one cycle; only the span in which all are enumerated counts."""
+def _collide(events: list[np.ndarray], cyclic: int | None) -> bool:
+    """Whether two controllers fire in one cycle; with `cyclic`, whether they would if each went on for ever."""
+    if cyclic is not None:
+        events = [np.unique(e % cyclic) for e in events]
     together = np.concatenate(events)
     return len(np.unique(together)) != len(together)
 

@@ -118,7 +118,7 @@ class _Builder:
 def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False) -> Application:
     """Map all statements and buffers of `schedule` to units; `sparse` as in `MemoryAllocator`.
 
-    Raises `CoverError`, `MemoryError_`, `VectorizationError`, `DependenceError` or `ApplicationError`, each naming
+    Raises `CoverError`, `CapacityError`, `VectorizationError`, `DependenceError` or `ApplicationError`, each naming
     what does not fit.
     """
     staged, program = schedule.staged, schedule.staged.program

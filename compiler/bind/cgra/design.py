@@ -103,8 +103,7 @@ class CgraDesign(Design):
     def storage(self) -> list[BufferStorage]:
         sites = {t.name: self.physical.placement[t.name] for t in self.application.memories}
         places = {name: (site.row, site.column) for name, site in sites.items()}
-        fetch = self.spec.mem.fetch_width if self.spec.mem.kind == "pub" else 1
-        return buffer_storage(self.application.memories, places, self.config, fetch)
+        return buffer_storage(self.application.memories, places, self.config, self.spec.mem)
 
     @property
     def choices(self) -> dict[str, str]:

@@ -20,7 +20,7 @@ from hw.errors import SluiceError
 from hw.memtile import DualPortConfig, MemTileSpec, PubConfig
 from hw.ops import Kind
 
-__all__ = ["MemoryAllocator", "MemoryError_", "MemoryTile", "TileBuffer", "configure_memory"]
+__all__ = ["CapacityError", "MemoryAllocator", "MemoryTile", "TileBuffer", "configure_memory"]
 
 SLACK = 64
 """Cycles by which reads may at least be later than they must, so that routing has room."""
@@ -28,7 +28,7 @@ SLACK = 64
 MAX_CHAIN = 16
 
 
-class MemoryError_(SluiceError):  # noqa: N801 (the builtin has the plain name)
+class CapacityError(SluiceError):
     """A buffer that no chain of memory tiles can hold."""
 
 
@@ -124,7 +124,7 @@ class MemoryAllocator:
         while life.maximum_shift(region) < life.minimum_shift() + self._latency + SLACK:
             region *= 2
             if region > self.capacity * MAX_CHAIN:
-                raise MemoryError_(f"buffer {traffic.name} needs more than {MAX_CHAIN} chained memory tiles of "
+                raise CapacityError(f"buffer {traffic.name} needs more than {MAX_CHAIN} chained memory tiles of "
                                    f"{self.spec.capacity_words} words")
         return region
 

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-from compiler.bind.buffers.circular import block_lifetimes
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from compiler.bind.buffers.circular import live_words
 from compiler.bind.cgra.memories import MemoryTile, TileBuffer
 from compiler.bind.design import BufferStorage
 from hw.fabric.config import ArrayConfig
-from hw.memtile import DualPortConfig, PubConfig
+from hw.memtile import DualPortConfig, MemTileSpec, PubConfig
 
 __all__ = ["buffer_storage"]
 
 
-def buffer_storage(memories: list[MemoryTile], sites: dict[str, tuple[int, int]],
-                   config: ArrayConfig, fetch: int) -> list[BufferStorage]:
+def buffer_storage(memories: Sequence[MemoryTile], sites: Mapping[str, tuple[int, int]], config: ArrayConfig,
+                   spec: MemTileSpec) -> list[BufferStorage]:
     """Storage of all buffers: `sites` are the tiles' places, `config` says how much of each is allocated."""
-    found: dict[str, BufferStorage] = {}
+    placed: dict[str, list[tuple[MemoryTile, TileBuffer]]] = {}
     for tile in memories:
-        core = config.tiles[sites[tile.name]].core
-        assert isinstance(core, PubConfig | DualPortConfig)
         for buffer in tile.buffers:
-            port = core.inputs[buffer.input]
-            assert port is not None
-            words = (tile_words(tile, port.mask + 1)) * fetch
-            have = found.get(buffer.traffic.name)
-            found[buffer.traffic.name] = BufferStorage(
-                buffer.traffic.name,
-                (*(have.units if have else ()), tile.name),
-                max(have.live_words if have else 0, _live(buffer)),
-                (have.allocated_words if have else 0) + words,
-            )
-    return list(found.values())
+            placed.setdefault(buffer.traffic.name, []).append((tile, buffer))
+    found = []
+    for name, parts in placed.items():
+        words = sum(_allocated(tile, buffer, config.tiles[sites[tile.name]].core, spec) for tile, buffer in parts)
+        units = tuple(dict.fromkeys(tile.name for tile, _ in parts))
+        found.append(BufferStorage(name, units, _live([buffer for _, buffer in parts]), words))
+    return found
 
 
-def tile_words(tile: MemoryTile, region: int) -> int:
-    """Blocks of a region that lie in one tile of its chain."""
+def _allocated(tile: MemoryTile, buffer: TileBuffer, core: object, spec: MemTileSpec) -> int:
+    """Words that `buffer` takes in `tile`: its region, or of a chain's region the part in this tile."""
+    assert isinstance(core, PubConfig | DualPortConfig)
+    port = core.inputs[buffer.input]
+    assert port is not None
+    region = (port.mask + 1) * (spec.fetch_width if spec.kind == "pub" else 1)
     return region // tile.chain[1] if tile.chain else region
 
 
-def _live(buffer: TileBuffer) -> int:
-    return max(block_lifetimes(buffer.traffic, read, 1).live_blocks() for read in buffer.reads)
+def _live(parts: Sequence[TileBuffer]) -> int:
+    """Words of one buffer that are live at once: delay lines follow each other, other memories are copies."""
+    total = sum(live_words(part.traffic) for part in parts if part.traffic.homogeneous)
+    copies = [part.traffic for part in parts if not part.traffic.homogeneous]
+    if copies:
+        total += live_words(replace(copies[0], reads=tuple(read for traffic in copies for read in traffic.reads)))
+    return total
