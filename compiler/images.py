@@ -21,8 +21,9 @@ def sample_image() -> np.ndarray:
     """A real photograph in grey, 8 bits, shape (600, 512): the portrait that matplotlib carries."""
     from matplotlib import cbook
 
-    with cbook.get_sample_data("grace_hopper.jpg") as file:
-        return np.asarray(Image.open(file).convert("L"))
+    path = str(cbook.get_sample_data("grace_hopper.jpg", asfileobj=False))
+    with Image.open(path) as image:
+        return np.asarray(image.convert("L"))
 
 
 def load_image(path: Path) -> np.ndarray:

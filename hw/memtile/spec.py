@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from hw.errors import SluiceError
+from hw.configuration import ConfigurationError
 
 __all__ = [
     "CONTENTS_FEATURE",
@@ -45,10 +45,6 @@ class TileRegister:
     CHAINED = 0x01
     INPUT_REGION = 0x10
     OUTPUT_REGION = 0x20
-
-
-class ConfigurationError(SluiceError):
-    """A configuration does not fit its hardware, or words do not describe a configuration."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from compiler.frontend import kernel
 from compiler.frontend.loop_nest import prog
 from compiler.ir.program import Program
-from compiler.ir.types import BIT, Int
+from compiler.ir.types import Int
 
 WORD_TYPES = (Int(16, False), Int(16, True), Int(8, False), Int(8, True))
 BINARY = ("add", "sub", "mul", "min", "max", "absd", "and", "or", "xor", "mul_mid", "mul_high", "shl", "shr")
@@ -194,5 +194,3 @@ def random_inputs(program: Program, seed: int) -> dict[str, np.ndarray]:
     generator = np.random.default_rng(seed)
     return {a.name: generator.integers(a.type.minimum, a.type.maximum + 1, a.shape) for a in program.inputs}  # type: ignore[union-attr]
 
-
-assert BIT == Int(1, False)
