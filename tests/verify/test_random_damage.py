@@ -19,8 +19,8 @@ from hw.fabric.config import decode_array
 SMALL = {
     "gaussian": {"width": 14, "height": 5},
     "upsample": {"width": 6, "height": 5},
-    "brighten_blur": {"tiles": 3, "size": 6},
-    "gaussian_tiled": {"width": 10, "tile": 4},
+    "brighten_blur": {"tiles": 3, "size": 6, "half_words": 64},
+    "gaussian_tiled": {"width": 10, "tile": 4, "half_words": 64},
 }
 CASES = [(app, memory) for app in SMALL for memory in ("pub", "dual-port")]
 

@@ -69,6 +69,16 @@ class MemoryProof:
                                           f"in cycle {cycle}")
                 self.port_pairs += 1
 
+    @property
+    def even(self) -> bool:
+        """Whether every controller is one homogeneous loop, as those of delay lines are."""
+        return all(len(events.nest.ranges) == 1 for events in self._events.values())
+
+    @property
+    def largest(self) -> int:
+        """Events of the controller that has most."""
+        return max((events.nest.count for events in self._events.values()), default=0)
+
     def shown(self, output: int) -> list[tuple[str, isl.Map]]:
         """What output `output` shows: (input port, {visible cycle -> cycle at that input}) in pieces.
 
@@ -103,8 +113,9 @@ class MemoryProof:
 
     # Places in the SRAM.
 
-    def _place(self, address: Expression, port) -> tuple[Expression, str]:
-        """Physical SRAM address, and the condition under which it is this tile's."""
+    def _place(self, events: Events, number: int, port) -> tuple[Expression, str]:
+        """Physical SRAM address of address generator `number`, and the condition under which it is this tile's."""
+        address = events.address(number, port.mask.bit_length())
         logical = _masked(address, port.mask, port.base)
         bits = self.spec.sram_bits
         physical, above = modulo(logical, 1 << bits), quotient(logical, 1 << bits)
@@ -113,11 +124,11 @@ class MemoryProof:
         return physical, f"{above.text} = {self.config.chain_id}"
 
     def _sram_access(self, events: Events, number: int, port) -> isl.Map:
-        place, own = self._place(events.address(number), port)
+        place, own = self._place(events, number, port)
         return events.relation(f"sram[{place.text}]", own)
 
     def _foreign(self, events: Events, number: int, port) -> isl.Set:
-        _, own = self._place(events.address(number), port)
+        _, own = self._place(events, number, port)
         return events.times.domain().subtract(events.relation("own[]", own).domain())
 
     @cached_property

@@ -97,8 +97,9 @@ class Events:
 
     def _centered(self, function: Affine, width: int) -> Affine:
         """The same function modulo 2^`width`, large strides taken as negative ones."""
-        half = 1 << width - 1
-        return Affine(tuple((s + half) % (2 * half) - half for s in function.strides), function.offset)
+        half, modulus = 1 << width >> 1, 1 << width
+        strides = tuple((s + half) % modulus - half for s in function.strides)
+        return Affine(strides, function.offset % modulus)
 
     def _affine(self, function: Affine) -> Expression:
         terms = [f"{s}*{i}" for s, i in zip(function.strides, self._iterators, strict=True) if s]
@@ -117,13 +118,15 @@ class Events:
         """{event -> [cycle]}."""
         return self.relation(f"[{self.cycle}]")
 
-    def address(self, number: int) -> Expression:
-        """Address of generator `number`, as it is on its wires."""
-        return modulo(self.unwrapped(number), 1 << self._widths[number])
+    def address(self, number: int, width: int | None = None) -> Expression:
+        """Address of generator `number`: its low `width` bits, all by default."""
+        width = self._widths[number] if width is None else width
+        return modulo(self.unwrapped(number, width), 1 << width)
 
-    def unwrapped(self, number: int) -> Expression:
-        """The same as an affine function, which is congruent to it; its bounds are attained."""
-        return self._affine(self._centered(self.nest.addresses[number], self._widths[number]))
+    def unwrapped(self, number: int, width: int | None = None) -> Expression:
+        """An affine function that is congruent to `address`; its bounds are attained."""
+        width = self._widths[number] if width is None else width
+        return self._affine(self._centered(self.nest.addresses[number], width))
 
     def fills(self, number: int, size: int) -> bool:
         """Whether address `number` takes each of 0 .. `size` - 1 once.

@@ -1,0 +1,111 @@
+"""Following words through memories whose controllers are real loop nests: every instance, one by one, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+import islpy as isl
+import numpy as np
+
+from compiler.bind.cgra.validate.banks import BankProof
+from compiler.bind.cgra.validate.claims import Claims
+from compiler.bind.cgra.validate.fabric import Fabric, Origin
+from compiler.bind.cgra.validate.memory import MemoryProof
+from compiler.bind.cgra.validate.memory_numbers import MemoryNumbers
+from compiler.sched.verify import Source
+from compiler.sched.verify.points import all_points, count_points, values_at
+from hw.fabric.routing import CoreOutput, StreamSource
+from hw.fabric.spec import GLB_INPUT_LATENCY
+
+__all__ = ["Enumeration"]
+
+_MOST = 1 << 22
+"""Most points, and most events of a controller, that are enumerated."""
+
+_BYTES = 2
+
+
+@dataclass
+class Enumeration:
+    """Follows words in the configured array. `visible` gives {instance -> [cycle]} of a statement, as claimed."""
+
+    fabric: Fabric
+    claims: Claims
+    banks: Mapping[int, BankProof]
+    memories: Mapping[tuple[int, int], MemoryProof]
+    visible: Callable[[str], isl.Map]
+    _numbers: dict[tuple[int, int], MemoryNumbers] = field(default_factory=dict)
+
+    def suits(self, origin: Origin, source: Source, domain: isl.Set) -> bool:
+        """Whether a loop nest is on the way from `origin` back to `source`, and numbers are few enough."""
+        return not self._even(origin, source, set()) and count_points(domain) <= _MOST and all(
+            memory.largest <= _MOST for memory in self.memories.values())
+
+    def _even(self, origin: Origin, source: Source, seen: set[Origin]) -> bool:
+        """Whether all memories on the way are delay lines: relations are quick then, however long the run."""
+        if not isinstance(origin, CoreOutput) or origin in seen or self._is_result(origin, source):
+            return True
+        memory = self.memories.get((origin.row, origin.column))
+        if memory is None:
+            return True
+        ports = self.fabric.tile(origin.row, origin.column).connections
+        before = [self.fabric.arrival(origin.row, origin.column, port).origin for port in ports]
+        return memory.even and all(self._even(o, source, seen | {origin}) for o in before)
+
+    def _is_result(self, origin: Origin, source: Source) -> bool:
+        return source.computed and self.claims.result(source.name) == origin
+
+    def first_wrong(self, origin: Origin, source: Source, cycles: isl.Map, wanted: isl.Map) -> tuple[int, ...] | None:
+        """The first point that does not see at `origin`, in its cycle, the value of `source` that it wants."""
+        points = all_points(wanted.domain())
+        timed, when = values_at(cycles, points)
+        named, values = values_at(wanted, points)
+        good = timed & named & self._right(origin, source, when[:, 0], values)
+        return None if good.all() else tuple(points[int(np.argmin(good))].tolist())
+
+    def _right(self, origin: Origin, source: Source, cycles: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """By query: whether `origin` shows the value with these coordinates in this cycle."""
+        if self._is_result(origin, source):
+            defined, expected = values_at(self.visible(source.name), values)
+            return defined & (expected[:, 0] == cycles)
+        if isinstance(origin, StreamSource):
+            bank = self.banks.get(origin.column)
+            if bank is None or source != Source(bank.array.name, computed=False) or bank.bank.direction != "input":
+                return np.zeros(len(cycles), dtype=bool)
+            return _sends(bank, cycles - GLB_INPUT_LATENCY, values)
+        return self._shown(origin, source, cycles, values)
+
+    def _shown(self, origin: CoreOutput, source: Source, cycles: np.ndarray, values: np.ndarray) -> np.ndarray:
+        place = origin.row, origin.column
+        right = np.zeros(len(cycles), dtype=bool)
+        if place not in self.memories:
+            return right
+        if place not in self._numbers:
+            self._numbers[place] = MemoryNumbers(self.memories[place].config, self.fabric.spec.mem)
+        seen = self._numbers[place].seen(int(origin.port.removeprefix("out")), cycles)
+        inputs = self.fabric.spec.mem.inputs
+        for number in np.unique(seen.port[seen.found]).tolist():
+            here = seen.found & (seen.port == number)
+            port = f"in{number}" if number < inputs else f"chain{number - inputs}"
+            arrival = self.fabric.arrival(*place, port)
+            right[here] = self._right(arrival.origin, source, seen.cycle[here] - arrival.lag, values[here])
+        return right
+
+
+def _sends(bank: BankProof, cycles: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Whether an input bank reads these elements in these cycles."""
+    nest, plan, d = bank.bank.nest, bank.plan, bank.descriptor
+    tile = np.clip((cycles - nest.time_offset) // plan.period, 0, plan.tiles - 1)
+    within = cycles - tile * plan.period
+    times = nest.times()
+    event = np.minimum(np.searchsorted(times, within), len(times) - 1)
+    address = nest.evaluate(nest.addresses[0])[event] % bank.spec.glb.half_words
+    row_words = d.row_bytes // _BYTES
+    inner, outer = d.tiles
+    byte = (d.base + tile % inner.count * inner.stride + tile // inner.count % outer.count * outer.stride
+            + address // (row_words * d.rows.count) * d.planes.stride
+            + address // row_words % d.rows.count * d.rows.stride + address % row_words * _BYTES)
+    steps = np.array([prod(bank.array.shape[k + 1:]) for k in range(len(bank.array.shape))], dtype=np.int64)
+    return (times[event] == within) & (byte == bank.address + _BYTES * (elements @ steps))
