@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
 
-__all__ = ["Lifetimes", "block_lifetimes", "live_words"]
+__all__ = ["UNLIMITED", "Lifetimes", "block_lifetimes", "live_words"]
 
 NEVER = -(1 << 60)
 UNLIMITED = 1 << 20

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compiler.bind.buffers import dual_port, wide_fetch
-from compiler.bind.buffers.circular import Lifetimes, block_lifetimes
+from compiler.bind.buffers.circular import UNLIMITED, Lifetimes, block_lifetimes
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, delay_traffic
 from compiler.bind.buffers.wide_fetch import PlacedBuffer
 from compiler.bind.cgra.netlist import Edge, MemNode, Pin, Separation
@@ -23,7 +23,7 @@ from hw.ops import Kind
 __all__ = ["CapacityError", "MemoryAllocator", "MemoryTile", "TileBuffer", "configure_memory"]
 
 SLACK = 64
-"""Cycles by which reads may at least be later than they must, so that routing has room."""
+"""Cycles by which reads may at least be later than scheduled, so that routing has room."""
 
 MAX_CHAIN = 16
 
@@ -114,14 +114,19 @@ class MemoryAllocator:
         region = max(self._region(life, traffic) for life in lifetimes)
         if region > self.capacity:
             return self._chain(traffic, source, lifetimes, region // self.capacity)
-        tile = self._tile_for(traffic, region, share)
-        limit = self.capacity if not share or len(traffic.reads) == self.outputs else self.capacity // 2
-        return self._attach(tile, traffic, source, lifetimes, limit)
+        half = share and self._is_half(traffic, region)
+        tile = self._shared_tile(traffic) if half else self._new_tile(None)
+        return self._attach(tile, traffic, source, lifetimes, self.capacity // 2 if half else self.capacity)
+
+    def _is_half(self, traffic: BufferTraffic, region: int) -> bool:
+        """Whether a delay line leaves room for another one in its tile."""
+        return self.spec.kind == "pub" and region <= self.capacity // 2 and len(traffic.reads) < self.outputs
 
     def _region(self, life: Lifetimes, traffic: BufferTraffic) -> int:
-        """Smallest power of two of blocks that leaves `SLACK` cycles to routing."""
+        """Smallest power of two of blocks that leaves `SLACK` cycles to routing, when reads come as scheduled."""
         region = 2
-        while life.maximum_shift(region) < life.minimum_shift() + self._latency + SLACK:
+        needed = max(0, life.minimum_shift() + self._latency) + SLACK
+        while life.maximum_shift(region) < needed:
             region *= 2
             if region > self.capacity * MAX_CHAIN:
                 raise CapacityError(f"buffer {traffic.name} needs more than {MAX_CHAIN} chained memory tiles of "
@@ -132,14 +137,12 @@ class MemoryAllocator:
     def _latency(self) -> int:
         return wide_fetch.MIN_LATENCY if self.spec.kind == "pub" else dual_port.MIN_LATENCY
 
-    def _tile_for(self, traffic: BufferTraffic, region: int, share: bool) -> MemoryTile:
+    def _shared_tile(self, traffic: BufferTraffic) -> MemoryTile:
         """A tile with a free input and enough free outputs: bank merging (seed 001, section 5.2.3)."""
-        small = region <= self.capacity // 2 and len(traffic.reads) < self.outputs
-        if share and small and self.spec.kind == "pub":
-            for tile in self.tiles:
-                room = len(tile.buffers) < self.spec.inputs and self._can_share(tile)
-                if room and tile.used_outputs + len(traffic.reads) <= self.outputs:
-                    return tile
+        for tile in self.tiles:
+            room = len(tile.buffers) < self.spec.inputs and self._can_share(tile)
+            if room and tile.used_outputs + len(traffic.reads) <= self.outputs:
+                return tile
         return self._new_tile(None)
 
     def _can_share(self, tile: MemoryTile) -> bool:
@@ -152,6 +155,11 @@ class MemoryAllocator:
 
     def _attach(self, tile: MemoryTile, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes],
                 limit: int) -> list[Signal]:
+        """Connect a buffer to the next ports of `tile`.
+
+        Its reads lag its writes as far as regions of `limit` blocks and the memory's latency allow. They never come
+        earlier after what the writer produces than they are scheduled, or retiming would undo the schedule.
+        """
         port, first = len(tile.buffers), tile.used_outputs
         outputs = tuple(range(first, first + len(traffic.reads)))
         tile.buffers.append(TileBuffer(traffic, port, traffic.reads, outputs, limit))
@@ -163,6 +171,7 @@ class MemoryAllocator:
             out = Pin(tile.name, f"out{output}")
             self.separations.append(Separation(out, pin, life.minimum_shift() + self._latency,
                                                life.maximum_shift(chained)))
+            self.separations.append(Separation(out, source.pin, 0, UNLIMITED))
             signals.append(Signal(out, Kind.WORD, 0, Signal.FLEXIBLE))
         return signals
 
