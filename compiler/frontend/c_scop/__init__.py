@@ -1,0 +1,98 @@
+"""C front end: the part of a C function between ``#pragma scop`` and ``#pragma endscop`` as a `Program`.
+
+    void mm(const int16_t A[16][16], const int16_t B[16][16], int32_t C[16][16]) {
+    #pragma scop
+      for (int i = 0; i < 16; i++)
+        for (int j = 0; j < 16; j++) {
+          C[i][j] = 0;
+          for (int k = 0; k < 16; k++)
+            C[i][j] += A[i][k] * B[k][j];
+        }
+    #pragma endscop
+    }
+
+The file is ordinary C that any compiler takes, and the program computes what the compiled function computes.
+
+* **Control**: ``for`` loops with affine bounds and constant steps, ``if`` with affine conditions (exact, any nesting)
+  or conditions on data (they select), blocks, declarations, labels (they name the statement).
+* **Data**: arrays and scalars of integer types from 8 to 64 bits; parameters, globals, locals. What becomes an input
+  or an output: `compiler.frontend.c_scop.assemble`. The data of the function's other statements does not count.
+* **Expressions**: all integer operators but ``/`` and ``%`` by something that is not constant, with C's promotions
+  and conversions on a 64-bit machine with signed char. Signed overflow wraps (as with ``-fwrapv``), right shifts of
+  negative numbers are arithmetic.
+* **Parameters**: object-like macros and scalar integer parameters of the function get values by name.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from compiler.frontend.c_scop.assemble import Surroundings, assemble
+from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.parse import Scop, find_scop, parse_c
+from compiler.frontend.c_scop.source import Source, preprocess
+from compiler.frontend.c_scop.walk import Walker
+from compiler.ir.narrow import narrow
+from compiler.ir.program import Program
+from compiler.ir.verify import verify
+
+__all__ = ["ScopError", "load_c", "parse_scop"]
+
+_ROOT = Path(__file__).resolve().parents[3]
+
+
+def load_c(path: str | Path, **parameters: int) -> Program:
+    """The verified program of the scop in a C file, with `parameters` as values of macros and scalar parameters.
+
+    Raises `ScopError` (file, line, column and reason), or `ProgramError` for subscripts outside their array.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        raise ScopError(path, f"cannot be read: {error.strerror}") from None
+    return parse_scop(text, _shown(path), path.parent, path.stem, narrowed=True, **parameters)
+
+
+def parse_scop(text: str, file: str = "scop.c", folder: Path = Path(), name: str = "scop", /, *,
+               narrowed: bool = True, **parameters: int) -> Program:
+    """As `load_c`, for C in `text`; `file` is what messages call it.
+
+    With ``narrowed=False`` all arithmetic keeps C's width of at least 32 bits.
+    """
+    values = {key: _integer(file, key, value) for key, value in parameters.items()}
+    source = preprocess(text, file, folder, {key: f"({value})" for key, value in values.items()})
+    scop = find_scop(parse_c(source, file), source, file, values)
+    _check_parameters(file, source, scop, values)
+    walker = Walker(source)
+    walker.run(scop.items, scop.scope)
+    around = Surroundings(scop.scope, scop.before, scop.after, scop.place)
+    program = assemble(name, walker.statements, around)
+    verify(program)
+    return narrow(program) if narrowed else program
+
+
+def _integer(file: str, name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ScopError(file, f"parameter {name}={value!r} is not an integer") from None
+
+
+def _check_parameters(file: str, source: Source, scop: Scop, parameters: dict[str, int]) -> None:
+    scalars = {v.name for v in scop.scope.everything() if v.storage == "parameter" and v.scalar}
+    known = sorted(source.settable | scalars)
+    for name in parameters:
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise ScopError(file, f"there is no macro or scalar parameter '{name}'; there are: {names}")
+
+
+@cache
+def _shown(path: Path) -> str:
+    """`path`, named from the project's root if it is inside, so that text forms do not depend on where that is."""
+    full = path.resolve()
+    return str(full.relative_to(_ROOT)) if full.is_relative_to(_ROOT) else str(path)

@@ -1,0 +1,209 @@
+"""C expressions over loop iterators as exact isl functions and conditions.
+
+Everything that is quasi-affine is taken: sums, products with constants, ``/``, ``%``, ``<<``, ``>>``, ``&`` with
+constants (with C's rounding towards zero), ``?:`` and comparisons. C computes in types of limited range: every
+intermediate result is proven to stay in its type, so that mathematical integers give the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import islpy as isl
+from pycparser import c_ast
+
+from compiler.frontend.c_scop.constants import NotConstant, literal
+from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.source import Source
+from compiler.frontend.c_scop.types import INT, integer_type, promote, usual
+from compiler.frontend.c_scop.variables import Scope, Variable
+from compiler.ir.types import Int
+
+__all__ = ["AffineReader", "IteratorValue", "NotAffine", "value_range"]
+
+_COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
+
+
+class NotAffine(Exception):
+    """An expression that depends on more than loop iterators and constants, or not affinely on them."""
+
+    def __init__(self, node: Any, reason: str) -> None:
+        super().__init__(reason)
+        self.node = node
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class IteratorValue:
+    """What the C variable of a loop holds: `value`, a function of the first `depth` dimensions, and its type."""
+
+    value: isl.PwAff
+    type: Int
+    depth: int
+
+
+@dataclass
+class AffineReader:
+    """Reads expressions at one place: `space` has one dimension per loop around it."""
+
+    source: Source
+    scope: Scope
+    space: isl.Space
+    iterators: Mapping[str, IteratorValue]
+    checks: list[tuple[Any, isl.PwAff, Int]] = field(default_factory=list)
+
+    def function(self, node: Any) -> isl.PwAff:
+        """`node` as a function of the iterators. Raises `NotAffine`."""
+        return self._read(node)[0]
+
+    def condition(self, node: Any) -> isl.Set:
+        """Where `node` is not zero. Raises `NotAffine`."""
+        match node:
+            case c_ast.BinaryOp(op="&&"):
+                return self.condition(node.left).intersect(self.condition(node.right))
+            case c_ast.BinaryOp(op="||"):
+                return self.condition(node.left).union(self.condition(node.right))
+            case c_ast.UnaryOp(op="!"):
+                return self.condition(node.expr).complement()
+            case c_ast.BinaryOp() if node.op in _COMPARE:
+                left, right, _ = self._operands(node)
+                return getattr(left, _COMPARE[node.op])(right)
+        return self.function(node).ne_set(self._number(0))
+
+    def check(self, domain: isl.Set) -> None:
+        """Raise `ScopError` if something read so far leaves the range of its type within `domain`."""
+        for node, value, type in self.checks:
+            low, high = value_range(value, domain, type)
+            if not (type.contains(low) and type.contains(high)):
+                name = f"{'' if type.signed else 'unsigned '}{type.width}-bit"
+                reason = f"an index expression reaches {low if low < type.minimum else high}, outside its {name} type"
+                raise ScopError(self.source.place(node.coord), reason)
+        self.checks.clear()
+
+    def _number(self, value: int) -> isl.PwAff:
+        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.space)) + value)
+
+    def _read(self, node: Any) -> tuple[isl.PwAff, Int]:
+        match node:
+            case c_ast.Constant():
+                return self._literal(node)
+            case c_ast.ID():
+                return self._name(node)
+            case c_ast.UnaryOp():
+                return self._unary(node)
+            case c_ast.BinaryOp() if node.op in _COMPARE or node.op in ("&&", "||"):
+                return self._indicator(self.condition(node)), INT
+            case c_ast.BinaryOp():
+                return self._binary(node)
+            case c_ast.TernaryOp():
+                return self._ternary(node)
+            case c_ast.Cast():
+                value, _ = self._read(node.expr)
+                return self._checked(node, value, integer_type(node.to_type.type, self.scope.typedefs, self.source))
+            case c_ast.ArrayRef():
+                raise NotAffine(node, "it depends on the contents of an array")
+            case c_ast.FuncCall():
+                raise NotAffine(node, "it calls a function")
+        raise NotAffine(node, "it is not affine")
+
+    def _literal(self, node: c_ast.Constant) -> tuple[isl.PwAff, Int]:
+        try:
+            value, type = literal(node)
+        except NotConstant as error:
+            raise NotAffine(node, error.reason) from None
+        return self._number(value), type
+
+    def _name(self, node: c_ast.ID) -> tuple[isl.PwAff, Int]:
+        if node.name in self.iterators:
+            entry = self.iterators[node.name]
+            missing = self.space.dim(isl.dim_type.set) - entry.depth
+            value = entry.value.add_dims(isl.dim_type.in_, missing) if missing else entry.value
+            return value, entry.type
+        found = self.scope.find(node.name)
+        if isinstance(found, int):
+            return self._number(found), INT
+        if isinstance(found, Variable) and found.constant is not None:
+            return self._number(found.constant), found.type
+        if isinstance(found, Variable) and found.storage == "parameter" and found.scalar:
+            raise NotAffine(node, f"parameter '{node.name}' has no value; give {node.name}=VALUE")
+        raise NotAffine(node, f"'{node.name}' is neither a loop iterator nor a constant")
+
+    def _unary(self, node: c_ast.UnaryOp) -> tuple[isl.PwAff, Int]:
+        if node.op == "!":
+            return self._indicator(self.condition(node)), INT
+        if node.op not in ("-", "+", "~"):
+            raise NotAffine(node, f"operator '{node.op}' is not affine")
+        value, type = self._read(node.expr)
+        type = promote(type)
+        if node.op == "+":
+            return value, type
+        return self._checked(node, value.neg() if node.op == "-" else value.neg().sub(self._number(1)), type)
+
+    def _operands(self, node: Any) -> tuple[isl.PwAff, isl.PwAff, Int]:
+        """Both operands of `node` after the usual conversions."""
+        left, left_type = self._read(node.left)
+        right, right_type = self._read(node.right)
+        type = usual(left_type, right_type)
+        return self._checked(node, left, type)[0], self._checked(node, right, type)[0], type
+
+    def _binary(self, node: c_ast.BinaryOp) -> tuple[isl.PwAff, Int]:
+        left, right, type = self._operands(node)
+        match node.op:
+            case "+":
+                value = left.add(right)
+            case "-":
+                value = left.sub(right)
+            case "*":
+                if not (left.is_cst() or right.is_cst()):
+                    raise NotAffine(node, "it multiplies two expressions that both depend on iterators")
+                value = left.mul(right)
+            case _:
+                value = self._by_constant(node, left, _constant(node, right))
+                type = promote(self._read(node.left)[1]) if node.op in ("<<", ">>") else type
+        return self._checked(node, value, type)
+
+    def _by_constant(self, node: c_ast.BinaryOp, left: isl.PwAff, right: int) -> isl.PwAff:
+        match node.op:
+            case "/" if right != 0:
+                return left.tdiv_q(self._number(right))
+            case "%" if right != 0:
+                return left.tdiv_r(self._number(right))
+            case "<<" if 0 <= right < 63:
+                return left.mul(self._number(1 << right))
+            case ">>" if 0 <= right < 63:
+                return left.scale_down_val(isl.Val(1 << right)).floor()
+            case "&" if right >= 0 and right & (right + 1) == 0:
+                return left.mod_val(isl.Val(right + 1))
+        raise NotAffine(node, f"'{node.op}' with {right} is not affine")
+
+    def _ternary(self, node: c_ast.TernaryOp) -> tuple[isl.PwAff, Int]:
+        where = self.condition(node.cond)
+        yes, yes_type = self._read(node.iftrue)
+        no, no_type = self._read(node.iffalse)
+        return self._indicator(where).cond(yes, no), usual(yes_type, no_type)
+
+    def _indicator(self, where: isl.Set) -> isl.PwAff:
+        return where.indicator_function()
+
+    def _checked(self, node: Any, value: isl.PwAff, type: Int) -> tuple[isl.PwAff, Int]:
+        self.checks.append((node, value, type))
+        return value, type
+
+
+def _constant(node: c_ast.BinaryOp, value: isl.PwAff) -> int:
+    """The only value of `value`. Raises `NotAffine` if it has several."""
+    if not value.is_cst() or not value.max_val().eq(value.min_val()):
+        raise NotAffine(node, f"the right operand of '{node.op}' depends on iterators")
+    return value.max_val().to_python()
+
+
+def value_range(value: isl.PwAff, domain: isl.Set, type: Int) -> tuple[int, int]:
+    """Smallest and largest value on `domain`; one beyond `type` where there is none; 0, 0 on an empty domain."""
+    inside = value.intersect_domain(domain)
+    if inside.domain().is_empty():
+        return 0, 0
+    low, high = inside.min_val(), inside.max_val()
+    return (low.to_python() if low.is_int() else type.minimum - 1,
+            high.to_python() if high.is_int() else type.maximum + 1)

@@ -1,0 +1,93 @@
+"""Building typed expressions with constants folded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import islpy as isl
+
+from compiler.ir import expr
+from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr
+from compiler.ir.types import BIT, Int
+from hw.ops import OPERATIONS
+
+__all__ = ["affine", "apply", "as_int", "bit", "cast", "integer", "logic", "negation", "truth"]
+
+_INT = Int(32)
+
+
+def integer(node: Expr) -> Int:
+    """The type of `node`, which is an integer type."""
+    assert isinstance(node.type, Int)
+    return node.type
+
+
+def apply(op: str, *args: Expr) -> Expr:
+    """Operation `op`, computed now if all operands are constants."""
+    result = expr.apply(op, *args)
+    if not all(isinstance(arg, Const) for arg in args):
+        return result
+    values = [arg.value for arg in args if isinstance(arg, Const)]
+    width = max((integer(arg).width for arg in args if arg.type not in (BIT, LUT3_TABLE)), default=1)
+    return Const(int(integer(result).wrap(int(OPERATIONS[op].evaluate(width, *values)))), result.type)
+
+
+def cast(node: Expr, type: Int) -> Expr:
+    """`node` converted to `type`."""
+    if node.type == type:
+        return node
+    return Const(type.wrap(node.value), type) if isinstance(node, Const) else Cast(node, type)
+
+
+def bit(value: bool) -> Const:
+    """A constant condition."""
+    return Const(int(value), BIT)
+
+
+def truth(node: Expr) -> Expr:
+    """Whether `node` is not zero, as one bit."""
+    if node.type == BIT:
+        return node
+    if isinstance(node, Cast) and node.arg.type == BIT:
+        return node.arg
+    return apply("ne", node, Const(0, node.type))
+
+
+def as_int(condition: Expr) -> Expr:
+    """A bit as C's int 0 or 1."""
+    return cast(condition, _INT)
+
+
+_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+def negation(condition: Expr) -> Expr:
+    """The opposite of a bit."""
+    if isinstance(condition, Apply) and condition.op in _OPPOSITE:
+        return apply(_OPPOSITE[condition.op], *condition.args)
+    return _table(lambda p, q: 1 - p, condition, condition)
+
+
+def logic(op: str, left: Expr, right: Expr) -> Expr:
+    """``left && right`` or ``left || right`` of bits."""
+    for known, other in ((left, right), (right, left)):
+        if isinstance(known, Const):
+            return known if known.value == (op == "||") else other
+    return _table((lambda p, q: p & q) if op == "&&" else (lambda p, q: p | q), left, right)
+
+
+def _table(function: Callable[[int, int], int], p: Expr, q: Expr) -> Expr:
+    table = sum(function(index & 1, index >> 1 & 1) << index for index in range(8))
+    return apply("lut3", Const(table, LUT3_TABLE), p, q, bit(False))
+
+
+def affine(function: isl.Aff, names: tuple[str, ...], type: Int) -> Expr:
+    """`function`, which has integer coefficients, of the iterators `names`."""
+    total: Expr = Const(function.get_constant_val().to_python(), type)
+    for position, name in enumerate(names):
+        weight = function.get_coefficient_val(isl.dim_type.in_, position).to_python()
+        if weight:
+            value: Expr = expr.Iterator(name, type)
+            term = value if weight == 1 else apply("mul", value, Const(weight, type))
+            total = term if total == Const(0, type) else apply("add", total, term)
+    return total

@@ -1,0 +1,104 @@
+"""Constants of C: literals with their types, and integer constant expressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pycparser import c_ast
+
+from compiler.ir.types import Int
+
+__all__ = ["NotConstant", "divide", "evaluate", "literal", "remainder"]
+
+_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlL]*)")
+_ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34}
+
+
+class NotConstant(Exception):
+    """An expression that is no integer constant expression. `node` is the part that is not."""
+
+    def __init__(self, node: Any, reason: str) -> None:
+        super().__init__(reason)
+        self.node = node
+        self.reason = reason
+
+
+def divide(a: int, b: int) -> int:
+    """C's ``a / b``: rounds towards zero."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def remainder(a: int, b: int) -> int:
+    """C's ``a % b``: has the sign of `a`."""
+    return a - b * divide(a, b)
+
+
+def literal(node: c_ast.Constant) -> tuple[int, Int]:
+    """Value and type (C11, 6.4.4.1) of an integer or character literal. Raises `NotConstant`."""
+    if node.type == "char":
+        return _character(node), Int(32)
+    match = _INTEGER.fullmatch(node.value)
+    if match is None:
+        raise NotConstant(node, f"{node.value} is not an integer constant")
+    digits, suffix = match[1], match[2].lower()
+    octal = digits.isdigit() and len(digits) > 1 and digits[0] == "0"
+    value = int(digits, 8 if octal else 0)
+    for type in _candidates("u" in suffix, "l" in suffix, digits[0] != "0"):
+        if type.contains(value):
+            return value, type
+    raise NotConstant(node, f"{node.value} does not fit any integer type")
+
+
+def _candidates(unsigned: bool, long: bool, decimal: bool) -> list[Int]:
+    """Types that a literal may have, in order of preference; 32 is int, 64 is long."""
+    widths = (64,) if long else (32, 64)
+    signs = (False,) if unsigned else (True,) if decimal else (True, False)
+    return [Int(width, signed) for width in widths for signed in signs]
+
+
+def _character(node: c_ast.Constant) -> int:
+    body = node.value[1:-1]
+    if len(body) == 1 and ord(body) < 128:
+        return ord(body)
+    if len(body) == 2 and body[0] == "\\" and body[1] in _ESCAPES:
+        return _ESCAPES[body[1]]
+    raise NotConstant(node, f"character constant {node.value} is not supported")
+
+
+_BINARY: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": divide, "%": remainder,
+    "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b, "&": lambda a, b: a & b, "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b, "<": lambda a, b: int(a < b), ">": lambda a, b: int(a > b),
+    "<=": lambda a, b: int(a <= b), ">=": lambda a, b: int(a >= b), "==": lambda a, b: int(a == b),
+    "!=": lambda a, b: int(a != b), "&&": lambda a, b: int(bool(a and b)), "||": lambda a, b: int(bool(a or b)),
+}
+_UNARY: dict[str, Callable[[int], int]] = {
+    "-": lambda a: -a, "+": lambda a: a, "~": lambda a: ~a, "!": lambda a: int(not a),
+}
+
+
+def evaluate(node: Any, names: Mapping[str, int] | None = None) -> int:
+    """An integer constant expression on mathematical integers: array sizes and ``#if``. Raises `NotConstant`."""
+    match node:
+        case c_ast.Constant():
+            return literal(node)[0]
+        case c_ast.ID() if names and node.name in names:
+            return names[node.name]
+        case c_ast.UnaryOp() if node.op in _UNARY:
+            return _UNARY[node.op](evaluate(node.expr, names))
+        case c_ast.BinaryOp() if node.op in _BINARY:
+            return _binary(node, evaluate(node.left, names), evaluate(node.right, names))
+        case c_ast.TernaryOp():
+            return evaluate(node.iftrue if evaluate(node.cond, names) else node.iffalse, names)
+    name = f"'{node.name}'" if isinstance(node, c_ast.ID) else "it"
+    raise NotConstant(node, f"{name} is not a constant")
+
+
+def _binary(node: c_ast.BinaryOp, left: int, right: int) -> int:
+    if node.op in ("/", "%") and right == 0:
+        raise NotConstant(node, "division by zero")
+    if node.op in ("<<", ">>") and not 0 <= right < 64:
+        raise NotConstant(node, f"shift by {right}")
+    return _BINARY[node.op](left, right)

@@ -1,0 +1,326 @@
+"""C expressions to typed expression trees, with C's promotions and conversions made explicit.
+
+Arithmetic is done in the type that C prescribes, at least 32 bits; `compiler.ir.narrow` reduces it afterwards where
+that changes nothing. Shift amounts outside 0..width-1 are undefined in C: constant ones are an error, others shift
+everything out. Division and remainder are by constants and round towards zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import islpy as isl
+from pycparser import c_ast
+
+from compiler.frontend.c_scop import building
+from compiler.frontend.c_scop.affine import AffineReader, NotAffine, value_range
+from compiler.frontend.c_scop.constants import NotConstant, literal
+from compiler.frontend.c_scop.division import DivisionError, quotient, remainder
+from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.types import INT, integer_type, promote, usual
+from compiler.frontend.c_scop.variables import Variable
+from compiler.ir import expr
+from compiler.ir.expr import Const, Expr, Lookup
+from compiler.ir.types import Int
+
+__all__ = ["Element", "Lowering", "Split"]
+
+_ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
+_SHIFTS = {"<<": "shl", ">>": "shr"}
+_COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+_REFUSED: dict[type, str] = {
+    c_ast.Assignment: "an assignment inside an expression is not supported; make it a statement",
+    c_ast.ExprList: "the comma operator is not supported inside an expression",
+    c_ast.StructRef: "structures are not supported",
+    c_ast.InitList: "an array can be initialised only where it is declared const",
+    c_ast.CompoundLiteral: "compound literals are not supported",
+}
+_UNARY_REFUSED = {
+    "*": "pointers are not supported; use subscripts", "&": "pointers are not supported; use subscripts",
+    "sizeof": "sizeof is not supported", "_Alignof": "_Alignof is not supported",
+}
+
+
+class Split(Exception):
+    """A condition on iterators that holds for a part of the statement's domain only: `where`."""
+
+    def __init__(self, where: isl.Set) -> None:
+        super().__init__()
+        self.where = where
+
+
+@dataclass(frozen=True)
+class Element:
+    """An access to `variable`; `map` goes from iterations (an anonymous set) to subscripts."""
+
+    variable: Variable
+    map: isl.Map
+    place: Any
+
+
+@dataclass
+class Lowering:
+    """Lowers the expressions of one statement for the iterations in `domain`; `names` are the IR's iterator names."""
+
+    reader: AffineReader
+    domain: isl.Set
+    names: tuple[str, ...]
+    reads: list[Element] = field(default_factory=list)
+
+    def value(self, node: Any) -> Expr:
+        """The value of `node`; its type is the one it has in C. Raises `ScopError` and `Split`."""
+        match node:
+            case c_ast.Constant():
+                return self._literal(node)
+            case c_ast.ID():
+                return self._name(node)
+            case c_ast.ArrayRef():
+                return self._element(node)
+            case c_ast.UnaryOp():
+                return self._unary(node)
+            case c_ast.BinaryOp():
+                return self._binary(node)
+            case c_ast.TernaryOp():
+                return self._ternary(node)
+            case c_ast.Cast():
+                return self.converted(node.expr, self._cast_type(node))
+            case c_ast.FuncCall():
+                name = node.name.name if isinstance(node.name, c_ast.ID) else "a function"
+                raise self._error(node, f"calls {name}(); functions cannot be called in a scop")
+        raise self._error(node, _REFUSED.get(type(node), f"{type(node).__name__} is not supported"))
+
+    def converted(self, node: Any, type: Int) -> Expr:
+        """The value of `node` as if assigned to a variable of `type`."""
+        return building.cast(self.value(node), type)
+
+    def element(self, node: Any) -> Element:
+        """The variable and subscripts of an lvalue. Raises `ScopError`."""
+        name, subscripts = self._subscripts(node)
+        variable = self._variable(name)
+        if len(subscripts) != len(variable.shape):
+            raise self._error(node, _count_message(variable, len(subscripts)))
+        try:
+            functions = [self.reader.function(subscript) for subscript in subscripts]
+        except NotAffine as error:
+            reason = f"subscript of '{variable.name}' is not affine: {error.reason}"
+            raise self._error(error.node, reason) from None
+        self.reader.check(self.domain)
+        return Element(variable, self._map(functions or [self._zero()]), self.reader.source.place(node.coord))
+
+    def _error(self, node: Any, reason: str) -> ScopError:
+        return ScopError(self.reader.source.place(node.coord), reason)
+
+    def _zero(self) -> isl.PwAff:
+        space = isl.LocalSpace.from_space(self.domain.get_space())
+        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space))
+
+    @staticmethod
+    def _map(functions: list[isl.PwAff]) -> isl.Map:
+        result = isl.Map.from_pw_aff(functions[0])
+        for function in functions[1:]:
+            result = result.flat_range_product(isl.Map.from_pw_aff(function))
+        return result
+
+    def _subscripts(self, node: Any) -> tuple[c_ast.ID, list[Any]]:
+        subscripts: list[Any] = []
+        while isinstance(node, c_ast.ArrayRef):
+            subscripts.insert(0, node.subscript)
+            node = node.name
+        if isinstance(node, c_ast.ID):
+            return node, subscripts
+        if isinstance(node, c_ast.UnaryOp) and node.op in _UNARY_REFUSED:
+            raise self._error(node, _UNARY_REFUSED[node.op])
+        raise self._error(node, _REFUSED.get(type(node), "only variables and elements of arrays can be used here"))
+
+    def _variable(self, node: c_ast.ID) -> Variable:
+        if node.name in self.reader.iterators:
+            raise self._error(node, f"'{node.name}' is the iterator of a loop and cannot be changed in it")
+        found = self.reader.scope.find(node.name)
+        if isinstance(found, Variable):
+            return found
+        reason = "is not declared" if found is None else "is a constant"
+        raise self._error(node, f"'{node.name}' {reason}")
+
+    # Leaves.
+
+    def _literal(self, node: c_ast.Constant) -> Expr:
+        try:
+            return Const(*literal(node))
+        except NotConstant as error:
+            floats = "float" in node.type or "double" in node.type
+            reason = f"{node.value} is a floating-point constant; only integers can be compiled for now"
+            raise self._error(node, reason if floats else error.reason) from None
+
+    def _name(self, node: c_ast.ID) -> Expr:
+        if node.name in self.reader.iterators:
+            return self._iterator(node)
+        found = self.reader.scope.find(node.name)
+        if isinstance(found, int):
+            return Const(found, INT)
+        variable = self._variable(node)
+        if variable.constant is not None:
+            return Const(variable.constant, variable.type)
+        return self._read(self.element(node))
+
+    def _iterator(self, node: c_ast.ID) -> Expr:
+        """The value of a loop's variable, which is affine in the iterators of the statement."""
+        type = self.reader.iterators[node.name].type
+        value = self.reader.function(node)
+        pieces: list[tuple[isl.Set, isl.Aff]] = []
+        value.gist(self.domain).coalesce().foreach_piece(lambda where, aff: pieces.append((where, aff)))
+        if len(pieces) > 1:
+            raise Split(pieces[0][0])
+        if pieces[0][1].get_denominator_val().to_python() != 1 or pieces[0][1].dim(isl.dim_type.div):
+            raise self._error(node, f"the value of '{node.name}' cannot be used: its loop starts at a quotient")
+        return building.cast(building.affine(pieces[0][1], self.names, Int(max(32, type.width), type.signed)), type)
+
+    def _element(self, node: c_ast.ArrayRef) -> Expr:
+        name, subscripts = self._subscripts(node)
+        variable = self._variable(name)
+        if variable.fixed and len(subscripts) == len(variable.shape):
+            return self._constant_element(node, variable, subscripts)
+        return self._read(self.element(node))
+
+    def _constant_element(self, node: c_ast.ArrayRef, variable: Variable, subscripts: list[Any]) -> Expr:
+        """An element of a constant array: known, or a table lookup."""
+        assert variable.values is not None
+        index: Expr = Const(0, INT)
+        for size, subscript in zip(variable.shape, subscripts, strict=True):
+            self._check_index(node, variable, subscript, size or 1)
+            scaled = building.apply("mul", index, Const(size or 1, INT))
+            index = building.apply("add", scaled, self.converted(subscript, INT))
+        if isinstance(index, Const):
+            return Const(variable.values[index.value], variable.type)
+        return Lookup(variable.array, index, variable.type)
+
+    def _check_index(self, node: Any, variable: Variable, subscript: Any, size: int) -> None:
+        """Raise `ScopError` if an affine subscript of a constant array leaves it."""
+        try:
+            function = self.reader.function(subscript)
+        except NotAffine:
+            return
+        low, high = value_range(function, self.domain, INT)
+        if low < 0 or high >= size:
+            outside = low if low < 0 else high
+            raise self._error(node, f"subscript of '{variable.name}' reaches {outside}, outside 0..{size - 1}")
+
+    def _read(self, element: Element) -> Expr:
+        if element.variable.scalar and element.variable.pointer:
+            raise ScopError(element.place, f"'{element.variable.name}' is a pointer")
+        for number, known in enumerate(self.reads):
+            if known.variable is element.variable and known.map.is_equal(element.map):
+                return expr.Read(number, element.variable.type)
+        self.reads.append(element)
+        return expr.Read(len(self.reads) - 1, element.variable.type)
+
+    # Operators.
+
+    def _cast_type(self, node: c_ast.Cast) -> Int:
+        if not isinstance(node.to_type.type, c_ast.TypeDecl):
+            raise self._error(node, "pointers are not supported; use subscripts")
+        return integer_type(node.to_type.type, self.reader.scope.typedefs, self.reader.source)
+
+    def _unary(self, node: c_ast.UnaryOp) -> Expr:
+        if node.op == "!":
+            return building.as_int(building.negation(self.truth(node.expr)))
+        if node.op in ("-", "+", "~"):
+            operand = self._promoted(node.expr)
+            if node.op == "+":
+                return operand
+            if node.op == "-":
+                return building.apply("sub", Const(0, operand.type), operand)
+            return building.apply("xor", operand, Const(building.integer(operand).wrap(-1), operand.type))
+        refused = "++ and -- are supported as statements only"
+        raise self._error(node, _UNARY_REFUSED.get(node.op, refused))
+
+    def _promoted(self, node: Any) -> Expr:
+        value = self.value(node)
+        return building.cast(value, promote(building.integer(value)))
+
+    def _binary(self, node: c_ast.BinaryOp) -> Expr:
+        if node.op in ("&&", "||"):
+            return building.as_int(self.truth(node))
+        if node.op in _SHIFTS:
+            return self._shift(node)
+        left, right = self._balanced(self.value(node.left), self.value(node.right))
+        if node.op in _COMPARE:
+            return building.as_int(building.apply(_COMPARE[node.op], left, right))
+        if node.op in _ARITHMETIC:
+            return building.apply(_ARITHMETIC[node.op], left, right)
+        return self._divided(node, left, right)
+
+    @staticmethod
+    def _balanced(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+        type = usual(building.integer(left), building.integer(right))
+        return building.cast(left, type), building.cast(right, type)
+
+    def _shift(self, node: c_ast.BinaryOp) -> Expr:
+        value, amount = self._promoted(node.left), self._promoted(node.right)
+        type = building.integer(value)
+        width = type.width
+        if isinstance(amount, Const) and not 0 <= amount.value < width:
+            raise self._error(node, f"shift by {amount.value}: amounts outside 0..{width - 1} are undefined")
+        return building.apply(_SHIFTS[node.op], value, building.cast(amount, type))
+
+    def _divided(self, node: c_ast.BinaryOp, left: Expr, right: Expr) -> Expr:
+        if not isinstance(right, Const):
+            raise self._error(node, f"'{node.op}' by a value that is not constant; the hardware has no divider")
+        try:
+            return quotient(left, right.value) if node.op == "/" else remainder(left, right.value)
+        except DivisionError as error:
+            raise self._error(node, f"'{node.op}' by {right.value}: {error}") from None
+
+    def _ternary(self, node: c_ast.TernaryOp) -> Expr:
+        where = self.truth(node.cond)
+        if isinstance(where, Const):
+            return self._promoted_as(node, node.iftrue if where.value else node.iffalse)
+        yes, no = self._balanced(self.value(node.iftrue), self.value(node.iffalse))
+        return building.apply("select", where, yes, no)
+
+    def _promoted_as(self, node: c_ast.TernaryOp, chosen: Any) -> Expr:
+        """The chosen branch, in the type that both branches have in common."""
+        other = node.iffalse if chosen is node.iftrue else node.iftrue
+        value = self.value(chosen)
+        return building.cast(value, usual(building.integer(value), self._type_of(other)))
+
+    def _type_of(self, node: Any) -> Int:
+        """The type of `node` where it is never evaluated: no access of it may count."""
+        probe = Lowering(self.reader, self.domain, self.names)
+        return building.integer(probe.value(node))
+
+    def truth(self, node: Any) -> Expr:
+        """`node` as a condition: one bit. A condition on iterators is true or false on `domain`, or splits it."""
+        known = self._decided(node)
+        if known is not None:
+            return building.bit(known)
+        match node:
+            case c_ast.BinaryOp() if node.op in ("&&", "||"):
+                left = self.truth(node.left)
+                if isinstance(left, Const) and left.value == (node.op == "||"):
+                    return left
+                return building.logic(node.op, left, self.truth(node.right))
+            case c_ast.UnaryOp(op="!"):
+                return building.negation(self.truth(node.expr))
+        return building.truth(self.value(node))
+
+    def _decided(self, node: Any) -> bool | None:
+        """The constant truth of `node` if it is affine, None if it is not. Raises `Split`."""
+        try:
+            where = self.reader.condition(node)
+        except NotAffine:
+            self.reader.checks.clear()
+            return None
+        self.reader.check(self.domain)
+        if self.domain.is_subset(where):
+            return True
+        if self.domain.is_disjoint(where):
+            return False
+        raise Split(where)
+
+
+def _count_message(variable: Variable, count: int) -> str:
+    if variable.scalar:
+        return f"'{variable.name}' is a scalar and has no subscripts"
+    missing = "" if count else "; arrays cannot be used as a whole"
+    return f"'{variable.name}' has {len(variable.shape)} dimensions and is used with {count} subscripts{missing}"

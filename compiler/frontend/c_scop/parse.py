@@ -1,0 +1,174 @@
+"""Finding the scop of a C file and what surrounds it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast, c_parser
+
+from compiler.frontend.c_scop.errors import Place, ScopError
+from compiler.frontend.c_scop.source import Source
+from compiler.frontend.c_scop.types import PRELUDE
+from compiler.frontend.c_scop.variables import Scope, names_in
+
+__all__ = ["Scop", "find_scop", "parse_c"]
+
+_MESSAGE = re.compile(r"(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?P<reason>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Scop:
+    """The statements between the pragmas, the scope they are in, and the names mentioned before and after."""
+
+    items: list[Any]
+    scope: Scope
+    before: frozenset[str]
+    after: frozenset[str]
+    assigned: frozenset[str]
+    place: Place
+
+
+def parse_c(source: Source, file: str) -> c_ast.FileAST:
+    """The syntax tree of preprocessed text. Raises `ScopError`."""
+    try:
+        return c_parser.CParser().parse(f'# 1 "<types>"\n{PRELUDE}{source.text}', file)
+    except c_parser.ParseError as error:
+        raise _syntax_error(source, file, str(error)) from None
+    except RecursionError:
+        raise ScopError(Place(file, 1), "the file nests too deeply to be parsed") from None
+
+
+def _syntax_error(source: Source, file: str, message: str) -> ScopError:
+    match = _MESSAGE.fullmatch(message)
+    if match is None:
+        return ScopError(file, f"not valid C: {message.removeprefix(f'{file}: ')}")
+    place = source.place(Place(match["file"], int(match["line"]), int(match["column"])))
+    before = re.fullmatch(r"before: (.*)", match["reason"])
+    return ScopError(place, f"not valid C, before '{before[1]}'" if before else f"not valid C: {match['reason']}")
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Where a scop's pragmas are: the function, and for every block around them the items before."""
+
+    function: c_ast.FuncDef
+    outside: list[Any]
+    items: list[Any]
+    after: list[Any]
+    place: Place
+
+
+def find_scop(tree: c_ast.FileAST, source: Source, file: str, settings: Mapping[str, int]) -> Scop:
+    """The only scop of the file. Raises `ScopError` if there is none or more than one."""
+    blocks = [block for node in tree.ext if isinstance(node, c_ast.FuncDef) for block in _blocks(node, source)]
+    if not blocks:
+        raise ScopError(file, "there is no '#pragma scop' inside a function")
+    if len(blocks) > 1:
+        raise ScopError(blocks[1].place, f"a second scop; the first is at {blocks[0].place}")
+    return _surrounded(tree, blocks[0], source, settings)
+
+
+def _blocks(function: c_ast.FuncDef, source: Source) -> list[_Block]:
+    found: list[_Block] = []
+
+    def visit(compound: Any, outside: list[Any], behind: list[Any]) -> None:
+        items = compound.block_items or []
+        for number, item in enumerate(items):
+            if isinstance(item, c_ast.Pragma) and item.string.split() == ["scop"]:
+                end = _end(items, number, source)
+                place = source.place(item.coord)
+                found.append(_Block(function, outside + items[:number], items[number + 1:end],
+                                    items[end + 1:] + behind, place))
+            elif isinstance(item, c_ast.Compound):
+                visit(item, outside + items[:number], items[number + 1:] + behind)
+            else:
+                _refuse_inside(item, source)
+
+    visit(function.body, [], [])
+    return found
+
+
+def _end(items: list[Any], start: int, source: Source) -> int:
+    for number in range(start + 1, len(items)):
+        if isinstance(items[number], c_ast.Pragma) and items[number].string.split() == ["endscop"]:
+            return number
+    raise ScopError(source.place(items[start].coord), "'#pragma scop' has no '#pragma endscop' in the same block")
+
+
+def _refuse_inside(node: Any, source: Source) -> None:
+    """Raise `ScopError` if a loop or another statement outside the scop contains it."""
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        if isinstance(inner, c_ast.Pragma) and inner.string.split() == ["scop"]:
+            place = source.place(inner.coord)
+            raise ScopError(place, "the scop is inside a loop or condition; put the pragmas around it")
+        stack.extend(child for _, child in inner.children())
+
+
+def _surrounded(tree: c_ast.FileAST, block: _Block, source: Source, settings: Mapping[str, int]) -> Scop:
+    after = names_in(block.after)
+    assigned = _assigned(block.items)
+    before = _mentioned(block.outside)
+    scope = Scope(source, {}, set(), settings=settings)
+    for node in tree.ext:
+        if node is block.function:
+            break
+        scope.declare(node, "global")
+    scope = scope.inner()
+    for parameter in _parameters(block.function):
+        scope.declare(parameter, "parameter")
+    scope = scope.inner()
+    for item in block.outside:
+        for declaration in item.decls if isinstance(item, c_ast.DeclList) else [item]:
+            if not isinstance(declaration, c_ast.Decl | c_ast.Typedef):
+                continue
+            variable = scope.declare(declaration, "local")
+            if variable is not None and variable.values is not None and variable.storage == "local":
+                variable.fixed = variable.fixed or variable.name not in (before | assigned)
+    return Scop(block.items, scope, frozenset(before), frozenset(after), frozenset(assigned), block.place)
+
+
+def _parameters(function: c_ast.FuncDef) -> list[Any]:
+    arguments = function.decl.type.args
+    return [p for p in arguments.params if isinstance(p, c_ast.Decl)] if arguments else []
+
+
+def _mentioned(items: list[Any]) -> set[str]:
+    """Names that the statements before the scop may change; sizes in declarations do not count."""
+    found: set[str] = set()
+    for item in items:
+        if isinstance(item, c_ast.Decl):
+            if isinstance(item.init, c_ast.Node) and item.name:
+                found |= names_in([item.init]) - {item.name}
+                found |= set() if _plain(item.init) else {item.name}
+        elif item is not None:
+            found |= names_in([item])
+    return found
+
+
+def _plain(node: Any) -> bool:
+    """Whether an initialiser is made of constants."""
+    return not names_in([node])
+
+
+def _assigned(items: list[Any]) -> set[str]:
+    """Names that the scop assigns."""
+    found: set[str] = set()
+    stack = list(items)
+    while stack:
+        node = stack.pop()
+        if node is None:
+            continue
+        target = node.lvalue if isinstance(node, c_ast.Assignment) else None
+        if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
+            target = node.expr
+        while isinstance(target, c_ast.ArrayRef):
+            target = target.name
+        if isinstance(target, c_ast.ID):
+            found.add(target.name)
+        stack.extend(child for _, child in node.children())
+    return found

@@ -1,0 +1,182 @@
+"""From a C file to text that the C parser takes: comments, object-like macros, conditionals and includes.
+
+The project has its own small preprocessor so that the front end needs no C compiler and so that columns in messages
+are those of the user's file, before macros are expanded. What it does:
+
+* ``//`` and ``/* */`` comments become blanks; a backslash at the end of a line joins it with the next;
+* ``#define NAME text`` and ``#undef``; a macro with parameters may be defined, its use is an error;
+* ``#if``, ``#ifdef``, ``#ifndef``, ``#elif``, ``#else``, ``#endif`` with integer expressions and ``defined``;
+* ``#include "file"`` reads the file if it lies beside the including one; ``#include <...>`` is left out, and the
+  types of ``<stdint.h>`` and ``<stddef.h>`` are always there;
+* ``#pragma`` lines pass; ``#error`` is an error.
+
+Parameters given by the caller are the values of the object-like macros that the file defines or tests, whatever its
+own ``#define`` says.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compiler.frontend.c_scop.conditionals import Conditionals
+from compiler.frontend.c_scop.errors import Place, ScopError
+
+__all__ = ["Source", "preprocess"]
+
+_TOKEN = re.compile(
+    r"""[A-Za-z_]\w* | \.?\d(?:[eEpP][+-]|[\w.])* | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | \s+ | .""", re.VERBOSE
+)
+_COMMENT = re.compile(r"""//[^\n]* | /\*.*?\*/ | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'""", re.VERBOSE | re.DOTALL)
+_DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
+_DEFINE = re.compile(r"([A-Za-z_]\w*)(\(?)(.*)", re.DOTALL)
+_DEEPEST_INCLUDE = 20
+
+
+@dataclass
+class Source:
+    """Preprocessed text. `macros` are the object-like macros at its end, `settable` all names that parameters set."""
+
+    text: str = ""
+    macros: dict[str, str] = field(default_factory=dict)
+    settable: set[str] = field(default_factory=set)
+    segments: dict[tuple[str, int], list[tuple[int, int, bool]]] = field(default_factory=dict)
+
+    def place(self, coordinate: object) -> Place:
+        """The place in the user's file of a parser coordinate (anything with `file`, `line` and `column`)."""
+        file, line = str(getattr(coordinate, "file", "")), int(getattr(coordinate, "line", 0) or 0)
+        column = int(getattr(coordinate, "column", 0) or 0)
+        parts = self.segments.get((file, line), [])
+        number = bisect_right(parts, (column, 1 << 30, True)) - 1
+        if number < 0:
+            return Place(file, line, column)
+        start, original, verbatim = parts[number]
+        return Place(file, line, original + (column - start if verbatim else 0))
+
+
+def preprocess(text: str, file: str, folder: Path, parameters: Mapping[str, str]) -> Source:
+    """`text` of `file` without directives; includes are looked for in `folder`. Raises `ScopError`."""
+    source = Source()
+    worker = _Preprocessor(source, parameters)
+    worker.run(text, file, folder, 0)
+    return source
+
+
+class _Preprocessor:
+    def __init__(self, source: Source, parameters: Mapping[str, str]) -> None:
+        self._source = source
+        self._parameters = parameters
+        self._with_arguments: set[str] = set()
+        self._output: list[str] = []
+
+    def run(self, text: str, file: str, folder: Path, depth: int) -> None:
+        conditionals = Conditionals(self._source.macros, self._parameters, self._source.settable)
+        self._output.append(f'# 1 "{file}"')
+        for number, line in _logical_lines(_without_comments(text)):
+            place = Place(file, number)
+            directive = _DIRECTIVE.fullmatch(line)
+            if directive and directive[1] != "pragma":
+                rest = directive[2].replace("\n", " ").strip()
+                self._directive(directive[1], rest, place, folder, depth, conditionals)
+                self._blank(line)
+            elif not conditionals.active:
+                self._blank(line)
+            elif directive:
+                self._output.extend(line.split("\n"))
+            else:
+                self._output.append(self._expanded(line, place))
+        conditionals.finish(file)
+        self._source.text = "\n".join(self._output) + "\n"
+
+    def _blank(self, line: str) -> None:
+        """As many empty lines as `line` had, so that later lines keep their numbers."""
+        self._output.extend([""] * (line.count("\n") + 1))
+
+    def _directive(self, name: str, rest: str, place: Place, folder: Path, depth: int,
+                   conditionals: Conditionals) -> None:
+        if conditionals.handle(name, rest, place) or not conditionals.active:
+            return
+        match name:
+            case "define":
+                self._define(rest, place)
+            case "undef":
+                self._source.macros.pop(rest, None)
+                self._with_arguments.discard(rest)
+            case "include":
+                self._include(rest, place, folder, depth)
+            case "error":
+                raise ScopError(place, f"#error {rest}")
+
+    def _define(self, rest: str, place: Place) -> None:
+        match = _DEFINE.fullmatch(rest)
+        if match is None:
+            raise ScopError(place, f"#define {rest}: a macro needs a name")
+        name, parenthesis, body = match[1], match[2], match[3].strip()
+        if parenthesis:
+            self._with_arguments.add(name)
+        else:
+            self._source.settable.add(name)
+            self._source.macros[name] = self._parameters.get(name, body)
+
+    def _include(self, rest: str, place: Place, folder: Path, depth: int) -> None:
+        if not rest.startswith('"'):
+            return
+        path = folder / rest.strip('"')
+        if depth == _DEEPEST_INCLUDE:
+            raise ScopError(place, f"#include {rest}: includes nest too deeply")
+        if not path.is_file():
+            raise ScopError(place, f"#include {rest}: there is no file {path}")
+        self.run(path.read_text(errors="replace"), str(path), path.parent, depth + 1)
+        self._output.append(f'# {place.line} "{place.file}"')
+
+    def _expanded(self, line: str, place: Place) -> str:
+        """`line` with macros expanded; remembers which column comes from where."""
+        result, column, position = [], 1, 1
+        segments = []
+        for match in _TOKEN.finditer(line):
+            token = match[0]
+            new = self._expand_token(token, frozenset(), line[match.end():], place._replace(column=position))
+            segments.append((column, position, new == token))
+            result.append(new)
+            column += len(new)
+            position += len(token)
+        self._source.segments[place.file, place.line] = segments
+        return "".join(result)
+
+    def _expand_token(self, token: str, hidden: frozenset[str], rest: str, place: Place) -> str:
+        if token in self._with_arguments and rest.lstrip().startswith("("):
+            raise ScopError(place, f"macro '{token}' has parameters; only macros without can be used")
+        if token not in self._source.macros or token in hidden:
+            return token
+        body = self._source.macros[token]
+        inside = hidden | {token}
+        return "".join(self._expand_token(m[0], inside, body[m.end():], place) for m in _TOKEN.finditer(body))
+
+
+def _without_comments(text: str) -> str:
+    """`text` with comments as blanks; line breaks stay."""
+
+    def blank(match: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", " ", match[0]) if match[0].startswith("/") else match[0]
+
+    return _COMMENT.sub(blank, text.replace("\r\n", "\n").expandtabs(1))
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Number of the first line and text of every logical line; directives keep the breaks they were joined at."""
+    lines = text.split("\n")
+    number = 0
+    while number < len(lines):
+        first, parts = number, [lines[number]]
+        joined = lines[number].lstrip().startswith("#")
+        while parts[-1].endswith("\\") and joined and number + 1 < len(lines):
+            parts[-1] = parts[-1][:-1]
+            number += 1
+            parts.append(lines[number])
+        if not joined and parts[-1].endswith("\\"):
+            parts[-1] = parts[-1][:-1]
+        yield first + 1, "\n".join(parts)
+        number += 1

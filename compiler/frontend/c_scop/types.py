@@ -1,0 +1,75 @@
+"""C's arithmetic types on the usual 64-bit machine: char is signed, int has 32 bits, long has 64.
+
+A type is the `Int` of the intermediate representation. Signed overflow, undefined in C, wraps (as ``gcc -fwrapv``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pycparser import c_ast
+
+from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.source import Source
+from compiler.ir.types import Float, Int, Type
+
+__all__ = ["INT", "PRELUDE", "integer_type", "named_type", "promote", "usual"]
+
+INT = Int(32)
+
+PRELUDE = "".join(
+    f"typedef {'signed' if kind else 'unsigned'} {base} {'' if kind else 'u'}int{variant}{width}_t;\n"
+    for width, base in ((8, "char"), (16, "short"), (32, "int"), (64, "long"))
+    for kind in (True, False)
+    for variant in ("", "_least")
+) + "".join(
+    f"typedef {base} {name};\n"
+    for name, base in (("size_t", "unsigned long"), ("ptrdiff_t", "long"), ("ssize_t", "long"), ("FILE", "int"),
+                       ("intptr_t", "long"), ("uintptr_t", "unsigned long"), ("intmax_t", "long"),
+                       ("uintmax_t", "unsigned long"), ("int_fast8_t", "signed char"), ("va_list", "int"),
+                       ("uint_fast8_t", "unsigned char"))
+)
+"""Types of the standard headers that a file may use; everything outside the scop only has to parse."""
+
+_WORDS = {"char", "short", "int", "long", "signed", "unsigned"}
+_FLOATS: dict[tuple[str, ...], Float] = {("float",): Float(8, 23), ("double",): Float(11, 52)}
+
+
+def named_type(names: tuple[str, ...], typedefs: Mapping[str, Type]) -> Type | None:
+    """The arithmetic type that specifiers `names` mean, None if they mean none."""
+    if len(names) == 1 and names[0] in typedefs:
+        return typedefs[names[0]]
+    if names in _FLOATS:
+        return _FLOATS[names]
+    words = set(names)
+    if not names or words - _WORDS or {"signed", "unsigned"} <= words:
+        return None
+    width = 8 if "char" in words else 16 if "short" in words else 64 if "long" in words else 32
+    return Int(width, "unsigned" not in words)
+
+
+def integer_type(node: Any, typedefs: Mapping[str, Type], source: Source) -> Int:
+    """The integer type of a declaration or cast whose innermost `TypeDecl` is `node`. Raises `ScopError`."""
+    names = tuple(node.type.names) if isinstance(node.type, c_ast.IdentifierType) else ()
+    type = named_type(names, typedefs)
+    if isinstance(type, Int):
+        return type
+    text = " ".join(names) or "this type"
+    place = source.place(node.type.coord or node.coord)
+    if isinstance(type, Float):
+        raise ScopError(place, f"'{text}' is a floating-point type; only integer types can be compiled for now")
+    raise ScopError(place, f"'{text}' is no integer type; there are char, short, int, long and those of <stdint.h>")
+
+
+def promote(type: Int) -> Int:
+    """Integer promotion (C11, 6.3.1.1): everything narrower than int becomes int."""
+    return INT if type.width < INT.width else type
+
+
+def usual(a: Int, b: Int) -> Int:
+    """The usual arithmetic conversions (C11, 6.3.1.8): the common type of two operands."""
+    a, b = promote(a), promote(b)
+    if a.width != b.width:
+        return a if a.width > b.width else b
+    return Int(a.width, a.signed and b.signed)

@@ -1,0 +1,305 @@
+"""Walking the scop: loops, conditions and assignments to statements with exact domains and order.
+
+Conditions on iterators restrict domains. Conditions on data become selections: ``if (c) x = e;`` is
+``x = c ? e : x``, with `c` evaluated once, before anything in its branches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import islpy as isl
+from pycparser import c_ast
+
+from compiler.frontend.c_scop.affine import AffineReader, IteratorValue, NotAffine
+from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.expressions import Element, Lowering, Split
+from compiler.frontend.c_scop.loops import iterations, iterator_type, read_head
+from compiler.frontend.c_scop.source import Source
+from compiler.frontend.c_scop.variables import Scope, Variable
+from compiler.ir.expr import Expr
+from compiler.ir.names import check_name
+from compiler.ir.types import Int, ProgramError
+
+__all__ = ["RawStatement", "Walker"]
+
+_REFUSED: dict[type, str] = {
+    c_ast.While: "'while' loops are not supported: their trip count is not affine; use 'for'",
+    c_ast.DoWhile: "'do' loops are not supported: their trip count is not affine; use 'for'",
+    c_ast.Goto: "'goto' is not supported", c_ast.Switch: "'switch' is not supported; use 'if'",
+    c_ast.Break: "'break' is not supported: the trip count would depend on data",
+    c_ast.Continue: "'continue' is not supported; use 'if'",
+    c_ast.Return: "'return' is not supported inside a scop",
+}
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop around a statement. `name` is the iterator in the IR, `number` unique in the scop."""
+
+    name: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where the walk is: loops, iterations that get here, position among siblings, names, conditions on data."""
+
+    loops: tuple[Loop, ...]
+    domain: isl.Set
+    position: tuple[int, ...]
+    iterators: dict[str, IteratorValue]
+    scope: Scope
+    guards: tuple[Any, ...] = ()
+    counter: list[int] = field(default_factory=lambda: [0])
+
+    def next_position(self) -> tuple[int, ...]:
+        """The position of one more child."""
+        self.counter[0] += 1
+        return (*self.position, self.counter[0] - 1)
+
+    def reader(self) -> AffineReader:
+        """Reads affine expressions here."""
+        return AffineReader(self.scope.source, self.scope, self.domain.get_space(), self.iterators)
+
+
+@dataclass(frozen=True)
+class RawStatement:
+    """One assignment. `time` alternates positions among siblings and loops, as a 2d+1 order does."""
+
+    name: str
+    loops: tuple[Loop, ...]
+    time: tuple[int | str, ...]
+    domain: isl.Set
+    reads: tuple[Element, ...]
+    write: Element
+    value: Expr
+    place: Any
+
+
+class Walker:
+    """Collects the statements of a scop in `statements`."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._loop_count = 0
+        self._names: set[str] = set()
+        self._declared_under: dict[Variable, int] = {}
+        self.statements: list[RawStatement] = []
+
+    def run(self, items: list[Any], scope: Scope) -> None:
+        """Walk the statements `items`. Raises `ScopError`."""
+        domain = isl.Set("{ [] }")
+        context = Context((), domain, (), {}, scope.inner())
+        for item in items:
+            self._item(item, context)
+
+    def _item(self, node: Any, context: Context, label: str | None = None) -> None:
+        match node:
+            case None | c_ast.EmptyStatement() | c_ast.Pragma() | c_ast.Typedef():
+                if isinstance(node, c_ast.Typedef):
+                    context.scope.declare(node, "inner")
+            case c_ast.Compound():
+                inside = replace(context, scope=context.scope.inner())
+                for item in node.block_items or []:
+                    self._item(item, inside)
+            case c_ast.For():
+                self._loop(node, context)
+            case c_ast.If():
+                self._if(node, context)
+            case c_ast.Decl() | c_ast.DeclList():
+                for declaration in node.decls if isinstance(node, c_ast.DeclList) else [node]:
+                    self._declaration(declaration, context)
+            case c_ast.Label():
+                self._item(node.stmt, context, node.name)
+            case c_ast.ExprList():
+                for item in node.exprs:
+                    self._item(item, context)
+            case c_ast.Assignment():
+                self._assignment(node, context, label)
+            case c_ast.UnaryOp() if node.op in ("++", "p++", "--", "p--"):
+                one = c_ast.Constant("int", "1", node.coord)
+                self._assignment(c_ast.Assignment(f"{node.op[-1]}=", node.expr, one, node.coord), context, label)
+            case _:
+                self._refuse(node)
+
+    def _refuse(self, node: Any) -> None:
+        place = self._source.place(node.coord)
+        if isinstance(node, c_ast.FuncCall):
+            name = node.name.name if isinstance(node.name, c_ast.ID) else "a function"
+            raise ScopError(place, f"calls {name}(); functions cannot be called in a scop")
+        raise ScopError(place, _REFUSED.get(type(node), "this statement does nothing; only assignments do"))
+
+    def _declaration(self, node: Any, context: Context) -> None:
+        variable = context.scope.declare(node, "inner")
+        if variable is None:
+            return
+        self._declared_under[variable] = len(context.guards)
+        if node.init is None or variable.fixed:
+            return
+        if not variable.scalar:
+            reason = f"array '{variable.name}' is initialised inside the scop; declare it const or assign its elements"
+            raise ScopError(variable.place, reason)
+        target = c_ast.ID(node.name, node.coord)
+        self._assignment(c_ast.Assignment("=", target, node.init, node.coord), context, None)
+
+    # Loops.
+
+    def _loop(self, node: c_ast.For, context: Context) -> None:
+        scope = context.scope.inner()
+        head = read_head(node, scope)
+        if head.declaration is not None:
+            scope.declare(head.declaration, "inner")
+        if head.name in context.iterators and head.declaration is None:
+            reason = f"a loop around this one has the same iterator '{head.name}'"
+            raise ScopError(self._source.place(node.coord), reason)
+        type = iterator_type(head, scope)
+        depth = len(context.loops)
+
+        def reader(value: IteratorValue) -> AffineReader:
+            space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, depth + 1)
+            return AffineReader(self._source, scope, space, {**context.iterators, head.name: value})
+
+        domain, value = iterations(head, context.domain, context.reader(), reader, type)
+        loop = Loop(self._iterator_name(head.name, context), self._loop_count)
+        self._loop_count += 1
+        inside = replace(context, loops=(*context.loops, loop), domain=domain, position=context.next_position(),
+                         iterators={**context.iterators, head.name: value}, scope=scope, counter=[0])
+        if not domain.is_empty():
+            self._item(node.stmt, inside)
+
+    @staticmethod
+    def _iterator_name(name: str, context: Context) -> str:
+        taken = {loop.name for loop in context.loops}
+        candidate, number = name, 1
+        while candidate in taken or not _possible(candidate):
+            candidate = f"{name}_{number}"
+            number += 1
+        return candidate
+
+    # Conditions.
+
+    def _if(self, node: c_ast.If, context: Context) -> None:
+        reader = context.reader()
+        try:
+            where = reader.condition(node.cond)
+        except NotAffine:
+            self._data_condition(node, context)
+            return
+        reader.check(context.domain)
+        for domain, branch in ((context.domain.intersect(where), node.iftrue),
+                               (context.domain.subtract(where), node.iffalse)):
+            if branch is not None and not domain.is_empty():
+                self._item(branch, replace(context, domain=domain.coalesce()))
+
+    def _data_condition(self, node: c_ast.If, context: Context) -> None:
+        """``if`` on data: both branches run, their assignments select."""
+        both = _same_target(node)
+        if both is not None:
+            self._item(both, context)
+            return
+        target = _single_assignment(node.iftrue) if node.iffalse is None else None
+        condition = node.cond if target is not None else self._stored_condition(node, context)
+        self._item(node.iftrue, replace(context, guards=(*context.guards, condition)))
+        if node.iffalse is not None:
+            opposite = c_ast.UnaryOp("!", condition, node.coord)
+            self._item(node.iffalse, replace(context, guards=(*context.guards, opposite)))
+
+    def _stored_condition(self, node: c_ast.If, context: Context) -> c_ast.ID:
+        """Keep the value of the condition, since the branches may change what it depends on."""
+        name = context.scope.free_name("condition")
+        place = self._source.place(node.cond.coord)
+        variable = Variable(name, name, Int(8, signed=False), (), "inner", place)
+        context.scope.names[name] = variable
+        target = c_ast.ID(name, node.cond.coord)
+        value = c_ast.BinaryOp("!=", node.cond, c_ast.Constant("int", "0", node.cond.coord), node.cond.coord)
+        self._assignment(c_ast.Assignment("=", target, value, node.cond.coord), replace(context, guards=()), None)
+        return target
+
+    # Assignments.
+
+    def _assignment(self, node: c_ast.Assignment, context: Context, label: str | None) -> None:
+        value = node.rvalue
+        if isinstance(value, c_ast.Assignment):
+            self._assignment(value, context, None)
+            value = value.lvalue
+        if node.op != "=":
+            value = c_ast.BinaryOp(node.op[:-1], node.lvalue, value, node.coord)
+        for guard in reversed(self._guards(node.lvalue, context)):
+            value = c_ast.TernaryOp(guard, value, node.lvalue, node.coord)
+        self._emit(node, value, context, context.next_position(), context.domain, label)
+
+    def _guards(self, target: Any, context: Context) -> tuple[Any, ...]:
+        """Conditions on data for an assignment: a variable declared under some of them is dead where they fail."""
+        found = context.scope.find(target.name) if isinstance(target, c_ast.ID) else None
+        return context.guards[self._declared_under.get(found, 0) if isinstance(found, Variable) else 0:]
+
+    def _emit(self, node: c_ast.Assignment, value: Any, context: Context, position: tuple[int, ...],
+              domain: isl.Set, label: str | None) -> None:
+        """Add the statement for the iterations in `domain`, in parts if a condition on iterators divides them."""
+        if domain.is_empty():
+            return
+        names = tuple(loop.name for loop in context.loops)
+        reader = context.reader()
+        lowering = Lowering(reader, domain, names)
+        try:
+            write = lowering.element(node.lvalue)
+            result = lowering.converted(value, write.variable.type)
+        except Split as split:
+            self._emit(node, value, context, position, domain.intersect(split.where), label)
+            self._emit(node, value, context, position, domain.subtract(split.where), label)
+            return
+        reader.check(domain)
+        if write.variable.fixed:
+            reason = f"'{write.variable.name}' cannot be assigned: its value is fixed"
+            raise ScopError(self._source.place(node.coord), reason)
+        time = _time(position, context.loops)
+        self.statements.append(RawStatement(self._statement_name(label), context.loops, time, domain.coalesce(),
+                                            tuple(lowering.reads), write, result, self._source.place(node.coord)))
+
+    def _statement_name(self, label: str | None) -> str:
+        name, number = label or f"S{len(self.statements)}", 1
+        while name in self._names or not _possible(name):
+            name = f"{label or 'S'}_{number}"
+            number += 1
+        self._names.add(name)
+        return name
+
+
+def _time(position: tuple[int, ...], loops: tuple[Loop, ...]) -> tuple[int | str, ...]:
+    vector: list[int | str] = []
+    for place, loop in zip(position, loops, strict=False):
+        vector += [place, loop.name]
+    return (*vector, position[-1])
+
+
+def _possible(name: str) -> bool:
+    try:
+        check_name(name, "")
+    except ProgramError:
+        return False
+    return True
+
+
+def _single_assignment(node: Any) -> c_ast.Assignment | None:
+    """The only statement of a branch if it is a plain assignment."""
+    while isinstance(node, c_ast.Compound) and node.block_items and len(node.block_items) == 1:
+        node = node.block_items[0]
+    return node if isinstance(node, c_ast.Assignment) and not isinstance(node.rvalue, c_ast.Assignment) else None
+
+
+def _same_target(node: c_ast.If) -> c_ast.Assignment | None:
+    """``if (c) x = a; else x = b;`` as ``x = c ? a : b;``."""
+    yes, no = _single_assignment(node.iftrue), _single_assignment(node.iffalse)
+    if yes is None or no is None or yes.op != "=" or no.op != "=" or not _equal(yes.lvalue, no.lvalue):
+        return None
+    return c_ast.Assignment("=", yes.lvalue, c_ast.TernaryOp(node.cond, yes.rvalue, no.rvalue, node.coord), yes.coord)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two syntax trees are the same."""
+    if type(a) is not type(b) or [getattr(a, n) for n in a.attr_names] != [getattr(b, n) for n in b.attr_names]:
+        return False
+    left, right = a.children(), b.children()
+    return len(left) == len(right) and all(_equal(x, y) for (_, x), (_, y) in zip(left, right, strict=True))

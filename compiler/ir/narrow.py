@@ -1,0 +1,402 @@
+"""Narrowing: the same values with less arithmetic.
+
+C computes in at least 32 bits. Often fewer give the same result, for one of two reasons:
+
+* **Demand.** If only the low bits of a sum, difference, product, left shift or bitwise operation are used, the low bits
+  of its operands determine them.
+* **Range.** If all operands of an operation provably fit a narrower type, and so does its result, it can be done there.
+  Right shifts, comparisons, minima, maxima and absolute values need this.
+
+`narrow` rewrites the values of all statements, and the types of intermediate arrays, so that every operation has the
+smallest width out of 16, 32 and 64 that its operands allow. Operations are not made narrower than 16 bits: words of
+common targets have that many, and 8-bit results of wider operations only need a cast at the end. Every statement
+stores exactly what it stored before (intermediate arrays: exactly, or the low bits if nobody uses more).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import islpy as isl
+
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, fold
+from compiler.ir.expr import apply as checked_apply
+from compiler.ir.program import Array, Program, Statement
+from compiler.ir.ranges import Range, hull, type_range, value_range
+from compiler.ir.types import BIT, Int
+from hw.ops import OPERATIONS
+
+__all__ = ["narrow", "narrow_value"]
+
+_WIDTHS = (16, 32, 64)
+_MODULAR = {"pass", "add", "sub", "mul", "mad", "and", "or", "xor", "shl", "select"}
+_EXACT = {"shr", "min", "max", "abs", "absd"}
+_COMPARE = {"eq", "ne", "lt", "le", "gt", "ge"}
+_PASSES = 4
+"""How often ranges of intermediate arrays are propagated; those that still grow are given up."""
+
+
+def narrow(program: Program) -> Program:
+    """`program` with the narrowest arithmetic that computes the same outputs.
+
+    `program` must be verified. Types of inputs, outputs and tables, accesses, domains and order stay.
+    """
+    ranges = _array_ranges(program)
+    program = _retyped(program, {a.name: _array_type(a, ranges[a.name]) for a in program.arrays})
+    program = _rewritten(program, ranges)
+    demands = _demands(program)
+    if demands:
+        program = _rewritten(_retyped(program, demands), ranges)
+    return program
+
+
+def narrow_value(value: Expr, reads: list[Range], iterators: Mapping[str, Range],
+                 tables: Mapping[str, Range]) -> Expr:
+    """`value` rewritten. `reads`, `iterators` and `tables` are the ranges of what it refers to."""
+    return _Narrower(value, reads, iterators, tables).result()
+
+
+# Expressions.
+
+
+class _Narrower:
+    """Rewrites one expression; both caches are keyed by node object, since trees may share nodes."""
+
+    def __init__(self, value: Expr, reads: list[Range], iterators: Mapping[str, Range],
+                 tables: Mapping[str, Range]) -> None:
+        self._value = value
+        self._ranges: dict[int, Range] = {}
+        self._low: dict[tuple[int, Int], Expr] = {}
+        self._exact: dict[int, Expr] = {}
+
+        def step(node: Expr, arguments: list[Range]) -> Range:
+            found = value_range(node, arguments, reads, iterators, tables)
+            self._ranges[id(node)] = found
+            return found
+
+        fold(value, step)
+
+    def result(self) -> Expr:
+        """The whole expression in its own type."""
+        type = self._value.type
+        assert isinstance(type, Int)
+        return self._exact_value(self._value) if type == BIT else self._stored(self._value, type)
+
+    def _range(self, node: Expr) -> Range:
+        return self._ranges[id(node)]
+
+    def _stored(self, node: Expr, type: Int) -> Expr:
+        """The low bits of `node` as `type`; narrow types are computed in 16 bits and cut."""
+        if type.width >= _WIDTHS[0]:
+            return self.low(node, type)
+        return _cast(self.low(node, _smallest(type)), type)
+
+    def low(self, node: Expr, type: Int) -> Expr:
+        """An expression of `type`, one of the widths, that equals `node` modulo 2**width."""
+        key = id(node), type
+        if key not in self._low:
+            self._low[key] = self._low_new(node, type)
+        return self._low[key]
+
+    def _low_new(self, node: Expr, type: Int) -> Expr:
+        first, last = self._range(node)
+        if first == last:
+            return Const(type.wrap(first), type)
+        assert isinstance(node.type, Int)
+        if isinstance(node, Cast) and (node.type.width >= type.width or self._keeps(node)):
+            return self._low_cast(node.arg, type)
+        if type.width > node.type.width or not isinstance(node, Apply | Iterator):
+            return _cast(self._exact_value(node), type)
+        if isinstance(node, Iterator):
+            return Iterator(node.name, type)
+        return self._low_apply(node, type)
+
+    def _keeps(self, node: Cast) -> bool:
+        """Whether the conversion never changes the value."""
+        assert isinstance(node.type, Int)
+        return _fits(self._range(node.arg), node.type)
+
+    def _low_cast(self, arg: Expr, type: Int) -> Expr:
+        assert isinstance(arg.type, Int)
+        return _cast(self._exact_value(arg), type) if arg.type == BIT else self.low(arg, type)
+
+    def _low_apply(self, node: Apply, type: Int) -> Expr:
+        if node.op not in _MODULAR or (node.op == "shl" and not _is_amount(self._range(node.args[1]), type)):
+            return _cast(self._exact_value(node), type)
+        if node.op == "select":
+            return self._select(node, type)
+        return _simplified(node.op, [self.low(arg, type) for arg in node.args], type)
+
+    def _select(self, node: Apply, type: Int) -> Expr:
+        condition = self._exact_value(node.args[0])
+        if isinstance(condition, Const):
+            return self.low(node.args[1 if condition.value else 2], type)
+        return checked_apply("select", condition, self.low(node.args[1], type), self.low(node.args[2], type))
+
+    def _exact_value(self, node: Expr) -> Expr:
+        """An expression of any type that always has the value of `node`."""
+        if id(node) not in self._exact:
+            self._exact[id(node)] = self._exact_new(node)
+        return self._exact[id(node)]
+
+    def _exact_new(self, node: Expr) -> Expr:
+        first, last = self._range(node)
+        assert isinstance(node.type, Int)
+        if node.type == BIT:
+            return Const(first, BIT) if first == last else self._bit(node)
+        match node:
+            case Read():
+                return node
+            case Iterator() if node.type.width < _WIDTHS[0]:
+                return node
+            case Apply() if node.type.width < _WIDTHS[0]:
+                return self._unchanged(node)
+            case Lookup():
+                return Lookup(node.table, self._exact_value(node.index), node.type)
+            case Cast() if not self._keeps(node) and node.type.width < _WIDTHS[0]:
+                return self._stored(node.arg, node.type)
+            case Apply() if node.op not in _MODULAR:
+                return self._exact_apply(node)
+        type = _smallest(node.type, (first, last))
+        if isinstance(node, Apply) and node.op == "shl" and not _is_amount(self._range(node.args[1]), type):
+            return self._unchanged(node)
+        return self.low(node, type)
+
+    def _exact_apply(self, node: Apply) -> Expr:
+        """An operation that needs the values of its operands: in a type that holds them and the result."""
+        assert isinstance(node.type, Int)
+        if node.op not in _EXACT:
+            return self._unchanged(node)
+        values = node.args[:1] if node.op == "shr" else node.args
+        type = _smallest(node.type, hull(self._range(node), *map(self._range, values)))
+        if node.op == "shr" and not _is_amount(self._range(node.args[1]), type):
+            type = node.type
+        return _simplified(node.op, [self.low(arg, type) for arg in node.args], type)
+
+    def _unchanged(self, node: Apply) -> Expr:
+        """The operation in its own type on rewritten operands."""
+        args = [self._exact_value(a) if a.type == BIT else self.low(a, _own(a)) for a in node.args]
+        return checked_apply(node.op, *args)
+
+    def _bit(self, node: Expr) -> Expr:
+        """A condition that is not decided."""
+        match node:
+            case Cast(arg, _):
+                return _cast(self._stored(arg, _smallest(_own(arg))), BIT)
+            case Apply() if node.op in _COMPARE:
+                type = _smallest(_own(node.args[0]), hull(*map(self._range, node.args)))
+                return checked_apply(node.op, *[self.low(arg, type) for arg in node.args])
+            case Apply():
+                return checked_apply(node.op, node.args[0], *map(self._exact_value, node.args[1:]))
+            case Lookup():
+                return Lookup(node.table, self._exact_value(node.index), node.type)
+        return node
+
+
+def _own(node: Expr) -> Int:
+    assert isinstance(node.type, Int)
+    return node.type
+
+
+def _fits(range: Range, type: Int) -> bool:
+    return type.contains(range[0]) and type.contains(range[1])
+
+
+def _smallest(type: Int, range: Range | None = None) -> Int:
+    """The narrowest type that contains `range` (or all of `type`); of the sign of `type` if that is possible."""
+    low, high = range or type_range(type)
+    for width in _WIDTHS:
+        for signed in (type.signed, not type.signed):
+            candidate = Int(width, signed)
+            if width >= type.width and not type.width < _WIDTHS[0]:
+                return type
+            if _fits((low, high), candidate):
+                return candidate
+    return type
+
+
+def _is_amount(range: Range, type: Int) -> bool:
+    """Whether shift amounts in `range`, cut to `type`, shift as far as before or everything out."""
+    return -(1 << type.width - 1) <= range[0] and range[1] < 1 << type.width
+
+
+def _cast(node: Expr, type: Int) -> Expr:
+    if node.type == type:
+        return node
+    return Const(type.wrap(node.value), type) if isinstance(node, Const) else Cast(node, type)
+
+
+_NEUTRAL_RIGHT = {"add": 0, "sub": 0, "or": 0, "xor": 0, "shl": 0, "shr": 0, "mul": 1, "and": -1}
+
+
+def _simplified(op: str, args: list[Expr], type: Int) -> Expr:
+    """The operation, or one of its operands if the other changes nothing."""
+    if op in _NEUTRAL_RIGHT:
+        neutral = Const(type.wrap(_NEUTRAL_RIGHT[op]), type)
+        if args[1] == neutral:
+            return args[0]
+        if args[0] == neutral and OPERATIONS[op].commutative:
+            return args[1]
+    return checked_apply(op, *args)
+
+
+# Programs.
+
+
+def _rewritten(program: Program, ranges: Mapping[str, Range]) -> Program:
+    tables = {t.name: (min(t.values), max(t.values)) for t in program.tables}
+
+    def value(statement: Statement) -> Expr:
+        reads = [_within(ranges[access.array], program.array(access.array)) for access in statement.reads]
+        type = _own_array(program.array(statement.write.array))
+        if statement.value.type != BIT:
+            return narrow_value(_cast(statement.value, type), reads, _iterator_ranges(statement), tables)
+        return narrow_value(statement.value, reads, _iterator_ranges(statement), tables)
+
+    return replace(program, statements=tuple(replace(s, value=value(s)) for s in program.statements))
+
+
+def _within(range: Range, array: Array) -> Range:
+    """`range` if elements of `array` hold it, else all values of its type (only their low bits are right)."""
+    type = _own_array(array)
+    return range if _fits(range, type) else type_range(type)
+
+
+def _own_array(array: Array) -> Int:
+    assert isinstance(array.type, Int)
+    return array.type
+
+
+def _iterator_ranges(statement: Statement) -> dict[str, Range]:
+    domain: isl.Set = statement.domain
+    return {
+        name: (domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
+        for k, name in enumerate(statement.iterators)
+    }
+
+
+def _array_ranges(program: Program) -> dict[str, Range]:
+    """The range of the elements of every array, by propagation through the statements."""
+    tables = {t.name: (min(t.values), max(t.values)) for t in program.tables}
+    iterators = {s.name: _iterator_ranges(s) for s in program.statements}
+    ranges: dict[str, Range | None] = {
+        a.name: None if a.role == "intermediate" else type_range(a.type) for a in program.arrays
+    }
+    changed: set[str] = set()
+    for _ in range(_PASSES):
+        changed = set()
+        for statement in program.statements:
+            new = _written_range(statement, ranges, iterators[statement.name], tables)
+            name = statement.write.array
+            if new is not None and program.array(name).role == "intermediate":
+                old = ranges[name]
+                merged = new if old is None else hull(old, new)
+                if merged != old:
+                    ranges[name] = merged
+                    changed.add(name)
+        if not changed:
+            break
+    for name in _growing(program, changed):
+        ranges[name] = type_range(program.array(name).type)
+    return {a.name: ranges[a.name] or type_range(a.type) for a in program.arrays}
+
+
+def _growing(program: Program, changed: set[str]) -> set[str]:
+    """Intermediates whose ranges have not settled, and all that depend on them."""
+    found = set(changed)
+    while True:
+        more = {s.write.array for s in program.statements if any(r.array in found for r in s.reads)} | found
+        if more == found:
+            return {name for name in found if program.array(name).role == "intermediate"}
+        found = more
+
+
+def _written_range(statement: Statement, ranges: Mapping[str, Range | None], iterators: Mapping[str, Range],
+                   tables: Mapping[str, Range]) -> Range | None:
+    """The range of what `statement` writes, None if it reads something that nothing has written so far."""
+    reads = [ranges[access.array] for access in statement.reads]
+    known = [range for range in reads if range is not None]
+    if len(known) < len(reads):
+        return None
+    return fold(statement.value, lambda node, args: value_range(node, args, known, iterators, tables))
+
+
+def _array_type(array: Array, range: Range) -> Int:
+    """The type of an array whose elements are in `range`."""
+    type = _own_array(array)
+    return _smallest(type, range) if array.role == "intermediate" and type.width > _WIDTHS[0] else type
+
+
+def _retyped(program: Program, types: Mapping[str, Int]) -> Program:
+    """`program` with other types of intermediate arrays. Reads become conversions to the type they had."""
+
+    def array(old: Array) -> Array:
+        return replace(old, type=types.get(old.name, old.type))
+
+    def statement(old: Statement) -> Statement:
+        def step(node: Expr, args: list[Expr]) -> Expr:
+            if isinstance(node, Read):
+                type = types.get(old.reads[node.index].array, _own(node))
+                return _cast(Read(node.index, type), _own(node))
+            return _with_children(node, args)
+
+        value = fold(old.value, step)
+        return replace(old, value=_cast(value, types.get(old.write.array, _own(value))))
+
+    return replace(program, arrays=tuple(map(array, program.arrays)),
+                   statements=tuple(map(statement, program.statements)))
+
+
+def _with_children(node: Expr, args: list[Expr]) -> Expr:
+    if all(new is old for new, old in zip(args, children(node), strict=True)):
+        return node
+    match node:
+        case Apply():
+            return Apply(node.op, tuple(args), node.type)
+        case Cast():
+            return Cast(args[0], node.type)
+        case Lookup():
+            return Lookup(node.table, args[0], node.type)
+    return node
+
+
+def _demands(program: Program) -> dict[str, Int]:
+    """Wide intermediates of which every reader uses the low 16 bits only, directly or into each other."""
+    wide = {a.name: a for a in program.arrays if a.role == "intermediate" and _own_array(a).width > _WIDTHS[0]}
+    while True:
+        kept = {name for name in wide if all(_uses_low(s, name, wide) for s in program.statements)}
+        if kept == set(wide):
+            return {name: Int(_WIDTHS[0], _own_array(array).signed) for name, array in wide.items()}
+        wide = {name: wide[name] for name in kept}
+
+
+def _uses_low(statement: Statement, name: str, wide: Mapping[str, Array]) -> bool:
+    """Whether `statement` uses no more than 16 bits of array `name`, if arrays `wide` are stored with 16 bits."""
+    type = _own(statement.value)
+    width = _WIDTHS[0] if statement.write.array in wide else type.width
+    indices = {n for n, access in enumerate(statement.reads) if access.array == name}
+    if not indices:
+        return True
+    pending, seen = [(statement.value, width)], set()
+    while pending:
+        node, demand = pending.pop()
+        if isinstance(node, Read) and node.index in indices and demand > _WIDTHS[0]:
+            return False
+        if (id(node), demand) not in seen:
+            seen.add((id(node), demand))
+            pending.extend(_child_demands(node, demand))
+    return True
+
+
+def _child_demands(node: Expr, demand: int) -> list[tuple[Expr, int]]:
+    """How many low bits of each child the low `demand` bits of `node` need."""
+    match node:
+        case Cast(arg, type):
+            assert isinstance(type, Int)
+            return [(arg, min(demand, type.width))]
+        case Apply() if node.op == "shl":
+            return [(node.args[0], demand), (node.args[1], _own(node.args[1]).width)]
+        case Apply() if node.op in _MODULAR:
+            return [(arg, 1 if arg.type == BIT else min(demand, _own(arg).width)) for arg in node.args]
+    return [(child, _own(child).width) for child in children(node)]
