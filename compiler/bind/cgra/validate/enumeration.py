@@ -38,13 +38,18 @@ class Enumeration:
     visible: Callable[[str], isl.Map]
     _numbers: dict[tuple[int, int], MemoryNumbers] = field(default_factory=dict)
 
-    def suits(self, origin: Origin, source: Source, domain: isl.Set) -> bool:
-        """Whether a loop nest is on the way from `origin` back to `source`, and numbers are few enough."""
-        return not self._even(origin, source, set()) and count_points(domain) <= _MOST and all(
-            memory.largest <= _MOST for memory in self.memories.values())
+    def affordable(self, domain: isl.Set) -> bool:
+        """Whether there are few enough points and events to go through."""
+        return count_points(domain) <= _MOST and all(memory.largest <= _MOST for memory in self.memories.values())
+
+    def even(self, origin: Origin, source: Source) -> bool:
+        """Whether all memories on the way from `origin` back to `source` are delay lines.
+
+        Relations are quick then, however long the run.
+        """
+        return self._even(origin, source, set())
 
     def _even(self, origin: Origin, source: Source, seen: set[Origin]) -> bool:
-        """Whether all memories on the way are delay lines: relations are quick then, however long the run."""
         if not isinstance(origin, CoreOutput) or origin in seen or self._is_result(origin, source):
             return True
         memory = self.memories.get((origin.row, origin.column))

@@ -217,16 +217,21 @@ class Proof:
         self.report.reads += 1
 
     def _prove_all(self, origin: Origin, source: Source, demand: Demand) -> None:
-        """By relations, or one instance after the other: where memories run real loop nests, that is quicker."""
-        if self._enumeration.suits(origin, source, demand.origins.domain()):
-            wrong = self._enumeration.first_wrong(origin, source, demand.cycles, demand.origins)
-            if wrong is not None:
-                self._prove(origin, source, demand.at(wrong))
-                raise ValidationError(f"{demand.describe(wrong)}, but {self.claims.name(origin)} delivers another word")
-            return
-        # A wrong mapping mostly shows at once; the proof for all instances can be long then.
-        self._prove(origin, source, demand.samples())
-        self._prove(origin, source, demand)
+        """Through delay lines by relations, through real loop nests one instance after the other."""
+        if self._enumeration.even(origin, source):
+            self._prove(origin, source, demand)
+        elif self._enumeration.affordable(demand.origins.domain()):
+            self._prove_each(origin, source, demand)
+        else:
+            # A wrong mapping mostly shows at once; the proof for all instances can be long then.
+            self._prove(origin, source, demand.samples())
+            self._prove(origin, source, demand)
+
+    def _prove_each(self, origin: Origin, source: Source, demand: Demand) -> None:
+        wrong = self._enumeration.first_wrong(origin, source, demand.cycles, demand.origins)
+        if wrong is not None:
+            self._prove(origin, source, demand.at(wrong))
+            raise ValidationError(f"{demand.describe(wrong)}, but {self.claims.name(origin)} delivers another word")
 
     def _cycles(self, statement: Statement) -> isl.Map:
         """{instance -> [cycle]} in which its value is visible, as claimed; the statement is then to be proven."""
