@@ -1,0 +1,251 @@
+"""Memory tiles as allocated and configured, run by the software model: every word must be there in its cycle.
+
+The allocator says how far reads may lag writes (`Separation`); any lag in these bounds must give a configuration with
+which `hw.memtile.model` delivers exactly the words of the traffic, or a `VectorizationError`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from buffer_traffic import traffics
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+
+from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, WriteTraffic
+from compiler.bind.buffers.wide_fetch import VectorizationError
+from compiler.bind.cgra.memories import CapacityError, MemoryAllocator, MemoryTile, configure_memory
+from compiler.bind.cgra.netlist import Edge, Pin
+from compiler.bind.cgra.signals import Signal
+from hw.memtile import DualPortConfig, MemTileSpec, PubConfig
+from hw.memtile.model import simulate
+from hw.memtile.spec import ConfigurationError
+from hw.ops import Kind
+
+PUB = MemTileSpec(kind="pub")
+DUAL = MemTileSpec(kind="dual-port")
+SMALL_PUB = MemTileSpec(kind="pub", depth=16)
+SMALL_DUAL = MemTileSpec(kind="dual-port", depth=16)
+SOURCE = Signal(Pin("source", "out"), Kind.WORD)
+CHAIN_HOP = 4
+
+
+@dataclass
+class Bench:
+    """Tiles that an allocator has made, their pins' times, and what passes each pin in every cycle."""
+
+    spec: MemTileSpec
+    tiles: list[MemoryTile]
+    times: dict[Pin, int]
+    cycles: int
+    words: dict[Pin, np.ndarray] = field(default_factory=dict)
+
+    def run(self, edges: list[Edge]) -> None:
+        """Simulate all tiles; edges between tiles carry words, late as the times of their pins say.
+
+        Two lines in one tile may be part of one path, so tiles are simulated until nothing changes.
+        """
+        drivers = {edge.sink: edge for edge in edges}
+        configs = {tile.name: configure_memory(tile, self.times, self.spec) for tile in self.tiles}
+        for _ in range(2 * len(self.tiles)):
+            before = dict(self.words)
+            for name, config in configs.items():
+                self._run_tile(name, config, drivers)
+            if all(pin in before and np.array_equal(before[pin], words) for pin, words in self.words.items()):
+                return
+        raise AssertionError("words still change")
+
+    def _run_tile(self, name: str, config: PubConfig | DualPortConfig, drivers: dict[Pin, Edge]) -> None:
+        config.words(self.spec)
+        data = np.stack([self._arriving(drivers.get(Pin(name, f"in{k}"))) for k in range(2)])
+        chain = np.stack([self._arriving(drivers.get(Pin(name, f"chain{k}"))) for k in range(2)])
+        trace = simulate(config, self.spec, data, chain)
+        assert trace.conflict is None
+        for k in range(2):
+            self.words[Pin(name, f"out{k}")] = trace.data_out[k]
+
+    def _arriving(self, edge: Edge | None) -> np.ndarray:
+        """The words at an input, in physical cycles."""
+        if edge is None or edge.source not in self.words:
+            return np.zeros(self.cycles, np.int64)
+        late = self.times[edge.sink] + edge.distance - self.times[edge.source]
+        assert late > 0
+        return np.concatenate([np.full(late, 0xBAD), self.words[edge.source]])[: self.cycles]
+
+
+def events(traffic: BufferTraffic, values: np.ndarray, step: int) -> np.ndarray:
+    return (np.arange(traffic.tiles)[:, None] * step + values).ravel()
+
+
+def written(traffic: BufferTraffic, cycles: int) -> tuple[np.ndarray, dict[int, int]]:
+    """Random words on the source in every logical cycle, and the word at every address of the whole stream."""
+    words = np.random.default_rng(1).integers(0, 1 << 16, cycles)
+    time, address = (events(traffic, values, step) for values, step in
+                     zip(traffic.writes, (traffic.period, traffic.tile_words), strict=True))
+    return words, dict(zip(address.tolist(), words[time].tolist(), strict=True))
+
+
+def chosen_times(allocator: MemoryAllocator, lags: list[int], written_at: int) -> dict[Pin, int]:
+    """Times of all pins: inputs at `written_at`, output k `lags[k]` later than it must be, if that is allowed.
+
+    In a chain, words take `CHAIN_HOP` cycles from one tile's output to the next tile's.
+    """
+    times = {SOURCE.pin: 0}
+    for tile in allocator.tiles:
+        place, count = tile.chain or (0, 1)
+        for buffer in tile.buffers:
+            pin_in = Pin(tile.name, f"in{buffer.input}")
+            times[pin_in] = written_at
+            for output in buffer.outputs:
+                pin = Pin(tile.name, f"out{output}")
+                bounds = [s for s in allocator.separations if s.output == pin and s.input in (pin_in, SOURCE.pin)]
+                low = max(times[s.input] + s.minimum for s in bounds)
+                high = min(times[s.input] + s.maximum for s in bounds)
+                hops = CHAIN_HOP * (count - 1)
+                assert high - low >= hops
+                times[pin] = min(high - hops, low + lags[output]) + CHAIN_HOP * place
+                times[Pin(tile.name, f"chain{output}")] = times[pin] - 1
+    return times
+
+
+def check_reads(traffic: BufferTraffic, spec: MemTileSpec, lags: list[int], written_at: int, sparse: bool) -> int:
+    """Allocate, configure and simulate; compare every word. Returns the number of tiles."""
+    allocator = MemoryAllocator(spec, sparse)
+    signals = allocator.reads(traffic, SOURCE)
+    times = chosen_times(allocator, lags, written_at)
+    last = max(int(time[-1]) for time in (traffic.writes[0], *(read.time for read in traffic.reads)))
+    cycles = last + (traffic.tiles - 1) * traffic.period + max(times.values()) + 2
+    source, words = written(traffic, cycles)
+    bench = Bench(spec, allocator.tiles, times, cycles, {SOURCE.pin: source})
+    bench.run(allocator.edges)
+    for read, signal in zip(traffic.reads, signals, strict=True):
+        address = events(traffic, read.address, traffic.tile_words)
+        visible = events(traffic, read.time, traffic.period) + times[signal.pin]
+        wanted = [words[a] for a in address[np.tile(read.real, traffic.tiles)].tolist()]
+        got = bench.words[signal.pin][visible[np.tile(read.real, traffic.tiles)]]
+        np.testing.assert_array_equal(got, wanted)
+    return len(allocator.tiles)
+
+
+LAGS = st.lists(st.integers(0, 90), min_size=2, max_size=2)
+
+
+@settings(max_examples=120, deadline=None)
+@given(traffics(4), LAGS, st.integers(1, 20))
+def test_wide_fetch_delivers_every_word(traffic: BufferTraffic, lags: list[int], written_at: int) -> None:
+    try:
+        check_reads(traffic, PUB, lags, written_at, sparse=False)
+    except (VectorizationError, ConfigurationError) as error:
+        event(str(error).split(": ", 1)[1][:40])
+        assume(False)
+
+
+@settings(max_examples=80, deadline=None)
+@given(traffics(1), LAGS, st.integers(1, 20))
+def test_the_sparse_layout_delivers_every_word(traffic: BufferTraffic, lags: list[int], written_at: int) -> None:
+    try:
+        check_reads(traffic, PUB, lags, written_at, sparse=True)
+    except (VectorizationError, ConfigurationError) as error:
+        event(str(error).split(": ", 1)[1][:40])
+        assume(False)
+
+
+@settings(max_examples=80, deadline=None)
+@given(traffics(1), LAGS, st.integers(1, 20))
+def test_dual_port_delivers_every_word(traffic: BufferTraffic, lags: list[int], written_at: int) -> None:
+    """Nothing but a reader that is no loop nest can fail here."""
+    check_reads(traffic, DUAL, lags, written_at, sparse=False)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_chains_deliver_every_word(data: st.DataObject) -> None:
+    spec = data.draw(st.sampled_from((SMALL_PUB, SMALL_DUAL)))
+    traffic = data.draw(traffics(4 if spec.kind == "pub" else 1, tiles=3))
+    try:
+        count = check_reads(traffic, spec, data.draw(LAGS), data.draw(st.integers(1, 20)), sparse=False)
+    except (VectorizationError, ConfigurationError, CapacityError):
+        assume(False)
+    else:
+        event(f"{count} tiles")
+
+
+def transposition(rows: int, columns: int, packing: int, step: int = 1, tiles: int = 1) -> BufferTraffic:
+    """A matrix that is written row by row and read column by column, one word every `step` cycles."""
+    pitch = -(-columns // packing) * packing
+    write = WriteTraffic((columns, rows), (step, step * columns), 0, (1, pitch))
+    address = (np.arange(columns)[:, None] + np.arange(rows) * pitch).ravel()
+    time = np.arange(rows * columns) * step
+    read = ReadTraffic("turn", time, address, np.ones(len(time), dtype=bool))
+    return BufferTraffic("matrix", write, (read,), step * rows * columns, tiles, pitch * rows, packing)
+
+
+@pytest.mark.parametrize(("spec", "side", "step", "sparse", "tiles"), [
+    (DUAL, 8, 1, False, 3), (DUAL, 64, 1, False, 1), (SMALL_DUAL, 8, 1, False, 3),
+    (PUB, 8, 2, False, 3), (PUB, 8, 2, True, 3), (PUB, 64, 2, False, 1),
+    (SMALL_PUB, 8, 2, False, 3), (SMALL_PUB, 4, 2, True, 3),
+])
+def test_transpositions_are_always_possible(spec: MemTileSpec, side: int, step: int, sparse: bool, tiles: int) -> None:
+    packing = 4 if spec.kind == "pub" and not sparse else 1
+    check_reads(transposition(side, side, packing, step, tiles), spec, [3, 0], 2, sparse)
+
+
+def test_transposing_at_full_rate_needs_two_ports() -> None:
+    """Every word needs a fetch of its own, and every fourth cycle a store: more than one port gives."""
+    with pytest.raises(VectorizationError) as error:
+        check_reads(transposition(8, 8, 4), PUB, [0, 0], 1, sparse=False)
+    assert str(error.value) == ("memory for matrix: the wide SRAM port has no free cycle for every store and fetch; "
+                                "use --memory dual-port")
+
+
+def test_a_reader_without_a_nest_is_named() -> None:
+    write = WriteTraffic((16,), (1,), 0, (1,))
+    address = np.array([0, 5, 1, 9, 2])
+    read = ReadTraffic("odd", 20 + 8 * np.arange(5), address, np.ones(5, dtype=bool))
+    for spec, message in (
+        (PUB, "memory for list: a reader's fetches are no affine loop nest; use --memory dual-port"),
+        (DUAL, "memory for list: the addresses of odd are no affine loop nest"),
+    ):
+        traffic = BufferTraffic("list", write, (read,), 99, 1, 16, 4 if spec.kind == "pub" else 1)
+        with pytest.raises(VectorizationError) as error:
+            check_reads(traffic, spec, [0, 0], 1, sparse=False)
+        assert str(error.value) == message
+
+
+def line_times(allocator: MemoryAllocator, slack: int) -> dict[Pin, int]:
+    """Times of the pins of delay lines: three cycles from pin to pin, outputs `slack` cycles later than possible."""
+    times: dict[Pin, int] = {SOURCE.pin: 0}
+    for _ in allocator.edges:
+        for edge in allocator.edges:
+            if edge.source in times:
+                times[edge.sink] = times[edge.source] + 3 - edge.distance
+        for s in allocator.separations:
+            if s.input in times and s.input.node == s.output.node:
+                times[s.output] = times[s.input] + min(s.maximum, s.minimum + slack)
+    return times
+
+
+@pytest.mark.parametrize("spec", [PUB, DUAL])
+@pytest.mark.parametrize(("distances", "tiles"), [
+    ([64], (1, 2)), ([64, 128], (2, 3)), ([21, 300], (2, 3)), ([1000, 1900], (2, 3)), ([2500], (2, 3)),
+    ([100, 4100, 4200], (4, 6)),
+])
+def test_delay_lines(spec: MemTileSpec, distances: list[int], tiles: tuple[int, int]) -> None:
+    """Also longer than one tile, and two lines that share a wide-fetch tile although they start far apart."""
+    allocator = MemoryAllocator(spec)
+    length, start = 3000, 9001
+    lines = [(0, distances, allocator.delays("near", SOURCE, 0, length, distances)),
+             (start, [70], allocator.delays("far", SOURCE, start, length, [70]))]
+    assert len(allocator.tiles) == tiles[spec.kind == "dual-port"]
+    times = line_times(allocator, 7)
+    cycles = start + length + 70 + max(times.values()) + 2
+    source = np.random.default_rng(2).integers(0, 1 << 16, cycles)
+    bench = Bench(spec, allocator.tiles, times, cycles, {SOURCE.pin: source})
+    bench.run(allocator.edges)
+    for first, some, signals in lines:
+        cycle = np.arange(first, first + length)
+        for distance, signal in zip(some, signals, strict=True):
+            got = bench.words[signal.pin][cycle + distance + times[signal.pin]]
+            np.testing.assert_array_equal(got, source[cycle])
