@@ -57,7 +57,8 @@ def _application_table() -> str:
                          f"{f['words live']} / {f['words allocated']}", f["compile seconds"],
                          f["simulated cycles per second"]])
     text = (f"RTL simulation on Verilator, {results['array']} array, published sizes "
-            "(`python -m benchmarks.applications`). The last output is in cycle *cycles - 1*; the bound is the largest trip count of any statement.")
+            "(`python -m benchmarks.applications`). The last output is in cycle *cycles - 1*; the bound is the largest "
+            "trip count of any statement.")
     return f"{text}\n\n{_table(head, rows)}"
 
 
