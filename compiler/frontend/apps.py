@@ -1,4 +1,4 @@
-"""Loading application files: Python modules that define ``build(**parameters) -> Program``."""
+"""Loading application files: Python modules that define ``build(**parameters) -> Program``, and C files with a scop."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+from compiler.frontend.c_scop import load_c
 from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
 from hw.errors import SluiceError
@@ -18,16 +19,25 @@ _FOLDER = Path(__file__).resolve().parents[2] / "apps"
 
 def applications() -> tuple[str, ...]:
     """Names of the applications that come with the project."""
-    return tuple(sorted(path.stem for path in _FOLDER.glob("*.py") if not path.stem.startswith("_")))
+    return tuple(path.stem for path in _files())
+
+
+def _files() -> list[Path]:
+    """The applications' files, sorted by name."""
+    files = [path for suffix in ("py", "c") for path in _FOLDER.glob(f"*.{suffix}")]
+    return sorted((path for path in files if not path.stem.startswith("_")), key=lambda path: path.stem)
 
 
 def load(path_or_name: str | Path, **parameters: Any) -> Program:
     """The program of an application: a file by its path, or one of `applications()` by its name.
 
-    `parameters` go to the file's ``build``. Raises `ProgramError`, in one line, if there is no such file or
-    parameter, or the file fails.
+    `parameters` go to the file's ``build``; in a C file they are values of macros and scalar parameters of the
+    function (`compiler.frontend.c_scop`). Raises `ProgramError`, in one line, if there is no such file or parameter,
+    or the file fails.
     """
     path = _find(path_or_name)
+    if path.suffix == ".c":
+        return load_c(path, **parameters)
     build = _import(path)
     _check_parameters(path.stem, build, parameters)
     try:
@@ -43,10 +53,10 @@ def load(path_or_name: str | Path, **parameters: Any) -> Program:
 
 def _find(path_or_name: str | Path) -> Path:
     text = str(path_or_name)
-    if "/" not in text and not text.endswith(".py"):
+    if "/" not in text and not text.endswith((".py", ".c")):
         if text not in applications():
             raise ProgramError(f"there is no application '{text}'; there are: {', '.join(applications())}")
-        return _FOLDER / f"{text}.py"
+        return next(path for path in _files() if path.stem == text)
     if not Path(text).is_file():
         raise ProgramError(f"there is no application file {text}")
     return Path(text)

@@ -88,9 +88,11 @@ class _Narrower:
 
     def _stored(self, node: Expr, type: Int) -> Expr:
         """The low bits of `node` as `type`; narrow types are computed in 16 bits and cut."""
+        while isinstance(node, Cast) and _own(node).width >= type.width and node.arg.type != BIT:
+            node = node.arg
         if type.width >= _WIDTHS[0]:
             return self.low(node, type)
-        return _cast(self.low(node, _smallest(type)), type)
+        return _cast(self.low(node, _smallest(type)) if node.type != BIT else self._exact_value(node), type)
 
     def low(self, node: Expr, type: Int) -> Expr:
         """An expression of `type`, one of the widths, that equals `node` modulo 2**width."""

@@ -11,7 +11,7 @@ from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr
 from compiler.ir.types import BIT, Int
 from hw.ops import OPERATIONS
 
-__all__ = ["affine", "apply", "as_int", "bit", "cast", "integer", "logic", "negation", "truth"]
+__all__ = ["affine", "apply", "as_int", "bit", "cast", "integer", "logic", "negation", "select", "truth"]
 
 _INT = Int(32)
 
@@ -74,6 +74,28 @@ def logic(op: str, left: Expr, right: Expr) -> Expr:
         if isinstance(known, Const):
             return known if known.value == (op == "||") else other
     return _table((lambda p, q: p & q) if op == "&&" else (lambda p, q: p | q), left, right)
+
+
+def select(condition: Expr, yes: Expr, no: Expr) -> Expr:
+    """``condition ? yes : no`` of operands of one type; what says minimum, maximum or distance becomes that."""
+    if isinstance(condition, Apply) and condition.op in ("lt", "le", "gt", "ge"):
+        small, large = condition.args if condition.op in ("lt", "le") else condition.args[::-1]
+        if (yes, no) == (small, large):
+            return apply("min", yes, no)
+        if (yes, no) == (large, small):
+            return apply("max", yes, no)
+        if integer(small).signed and yes == apply("sub", large, small):
+            if _is_zero(large) and no == small:
+                return apply("abs", no)
+            if no == apply("sub", small, large):
+                return apply("absd", large, small)
+        if integer(small).signed and _is_zero(small) and yes == large and no == apply("sub", small, large):
+            return apply("abs", yes)
+    return apply("select", condition, yes, no)
+
+
+def _is_zero(node: Expr) -> bool:
+    return isinstance(node, Const) and node.value == 0
 
 
 def _table(function: Callable[[int, int], int], p: Expr, q: Expr) -> Expr:

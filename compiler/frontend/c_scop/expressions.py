@@ -276,7 +276,7 @@ class Lowering:
         if isinstance(where, Const):
             return self._promoted_as(node, node.iftrue if where.value else node.iffalse)
         yes, no = self._balanced(self.value(node.iftrue), self.value(node.iffalse))
-        return building.apply("select", where, yes, no)
+        return building.select(where, yes, no)
 
     def _promoted_as(self, node: c_ast.TernaryOp, chosen: Any) -> Expr:
         """The chosen branch, in the type that both branches have in common."""

@@ -7,6 +7,7 @@ Conditions on iterators restrict domains. Conditions on data become selections: 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import islpy as isl
@@ -185,7 +186,8 @@ class Walker:
         try:
             where = reader.condition(node.cond)
         except NotAffine:
-            self._data_condition(node, context)
+            mixed = _separated(node, reader)
+            self._item(mixed, context) if mixed else self._data_condition(node, context)
             return
         reader.check(context.domain)
         for domain, branch in ((context.domain.intersect(where), node.iftrue),
@@ -279,6 +281,38 @@ def _possible(name: str) -> bool:
         check_name(name, "")
     except ProgramError:
         return False
+    return True
+
+
+def _separated(node: c_ast.If, reader: AffineReader) -> c_ast.If | None:
+    """``if (affine && data)`` as two nested ``if``, likewise ``||``; None if no part of the condition is affine."""
+    operator = node.cond.op if isinstance(node.cond, c_ast.BinaryOp) else ""
+    parts: dict[bool, list[Any]] = {True: [], False: []}
+    for part in _operands(node.cond, operator) if operator in ("&&", "||") else []:
+        parts[_is_affine(part, reader)].append(part)
+    if not parts[True]:
+        return None
+    affine, data = (reduce(lambda a, b: c_ast.BinaryOp(operator, a, b, a.coord), parts[kind]) for kind in (True, False))
+    inner = c_ast.If(data, node.iftrue, node.iffalse, node.coord)
+    if operator == "&&":
+        return c_ast.If(affine, inner, node.iffalse, node.coord)
+    return c_ast.If(affine, node.iftrue, inner, node.coord)
+
+
+def _operands(node: Any, operator: str) -> list[Any]:
+    """The operands of a chain of ``&&`` or of ``||``."""
+    if isinstance(node, c_ast.BinaryOp) and node.op == operator:
+        return [*_operands(node.left, operator), *_operands(node.right, operator)]
+    return [node]
+
+
+def _is_affine(node: Any, reader: AffineReader) -> bool:
+    try:
+        reader.condition(node)
+    except NotAffine:
+        return False
+    finally:
+        reader.checks.clear()
     return True
 
 
