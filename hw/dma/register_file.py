@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -29,7 +29,7 @@ def register_layout(register: Register) -> Shape | data.FlexibleLayout:
 
 
 class RegisterFile(wiring.Component):
-    """Registers of `registers`, reached over `bus` (AXI4-Lite, 32-bit data); a transaction takes up to four cycles.
+    """Registers of `registers`, reached over `bus` (AXI4-Lite, 32-bit data); a transaction takes up to five cycles.
 
     Each register is a port by its name in lower case, shaped by `register_layout`: an output that holds what the
     host wrote ("write"), an output that is high for one cycle ("pulse"), an input ("read"). Each window W has ports
@@ -94,12 +94,12 @@ class RegisterFile(wiring.Component):
         return write, address, word, strobes
 
     def _accept_read(self, m: Module) -> tuple[Signal, Signal]:
-        """Take an address, wait a cycle for the windows' memories, answer in the cycle of the first result."""
+        """Take an address, wait two cycles for the windows' words, answer in the cycle of the first result."""
         bus = self.bus
         address = Signal.like(bus.ar.p.addr)
-        waiting, read = Signal(), Signal()
-        m.d.comb += bus.ar.ready.eq(~(waiting | read | bus.r.valid))
-        m.d.sync += [waiting.eq(bus.ar.valid & bus.ar.ready), read.eq(waiting)]
+        steps, read = Signal(3), Signal()
+        m.d.comb += [bus.ar.ready.eq(~(steps.any() | bus.r.valid)), read.eq(steps[-1])]
+        m.d.sync += steps.eq(Cat(bus.ar.valid & bus.ar.ready, steps))
         with m.If(bus.ar.valid & bus.ar.ready):
             m.d.sync += address.eq(bus.ar.p.addr)
         with m.If(bus.r.ready):
@@ -154,8 +154,10 @@ class RegisterFile(wiring.Component):
             inner.addr.eq(getattr(self, f"{name}_index")),
             getattr(self, f"{name}_data").eq(inner.data),
         ]
+        fetched = Signal(WORD_BITS, name=f"{name}_fetched")
+        m.d.sync += fetched.eq(reader.data)
         with m.If(self._inside(window, read_address)):
-            m.d.comb += [found.eq(reader.data), known.eq(1)]
+            m.d.comb += [found.eq(fetched), known.eq(1)]
 
 
 def _member(register: Register) -> wiring.Member:

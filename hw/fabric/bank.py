@@ -186,9 +186,9 @@ class HalfCounter(wiring.Component):
     """Who may use how many halves of a bank: memory and the array hand them to each other.
 
     `prepare` starts a run of `tiles` tiles: an input bank's halves belong to memory, those of a bank with `output`
-    to the array. Array: `ready` if it has a half for the next tile; `start` takes that, `finish` gives it back.
-    Memory: `wanted` if it has a half and tiles to transfer; `claim` takes it, `release` gives it to the array;
-    `half` is the one it claimed last, or claims next if there is none. `complete`: all tiles are transferred.
+    to the array. Array: `ready` if it has a half for a tile that starts in the next cycle; `start` takes it, `finish`
+    gives it back. Memory: `wanted` if it has a half and tiles to transfer; `claim` takes it, `release` gives it to the
+    array; `half` is the one it claimed last, or claims next if there is none. `complete`: all tiles are transferred.
     """
 
     def __init__(self) -> None:
@@ -225,7 +225,8 @@ class HalfCounter(wiring.Component):
                 transferring.eq(0),
             ]
         m.d.comb += [
-            self.ready.eq(array != 0),
+            # A half that memory gives back in this cycle counts from the next one on, to keep the path short.
+            self.ready.eq((array == HALVES) | ((array != 0) & ~self.start)),
             self.wanted.eq((memory != 0) & (jobs != 0)),
             self.complete.eq((jobs == 0) & ~transferring),
         ]

@@ -1,9 +1,9 @@
 """Run control: decides at the root, cycle by cycle, whether the array advances.
 
 Unstalled cycles are numbered from 0 after the flush. Cycle n may be issued only if every bank that starts a
-tile in cycle n has a half for it: a filled one for an input bank, a free one for an output bank. What is
-decided here reaches tiles and banks a constant `EN_LATENCY` cycles later, so the decision looks only at where a tile
-starts: once begun, a tile needs nothing more from memory.
+tile in cycle n has a half for it: a filled one for an input bank, a free one for an output bank. Once begun, a
+tile needs nothing more from memory. The decision is made one clock cycle ahead, and what is decided here reaches
+tiles and banks a constant `EN_LATENCY` cycles later.
 """
 
 from __future__ import annotations
@@ -46,19 +46,15 @@ class TileClock(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        # Both count down to -1, so that their sign tells.
         wait = Signal(len(self.first) + 1)  # cycles before the next start, less 1
-        tiles = Signal(TILES_BITS)
-        again = Signal()  # the tile after this one starts in the next cycle
-        m.d.comb += [
-            self.left.eq(tiles != 0),
-            self.due.eq(self.left & wait[-1]),
-            again.eq((self.period == 1) & (tiles != 1)),
-        ]
+        tiles = Signal(TILES_BITS + 1)  # tiles to start after the next one
+        m.d.comb += [self.left.eq(~tiles[-1]), self.due.eq(self.left & wait[-1])]
         with m.If(self.flush):
             m.d.comb += self.begin.eq(self.enable & (self.first == 0))
-            m.d.sync += [wait.eq(self.first - 1), tiles.eq(Mux(self.enable, self.tiles, 0))]
+            m.d.sync += [wait.eq(self.first - 1), tiles.eq(Mux(self.enable, self.tiles, 0) - 1)]
         with m.Elif(self.step & self.due):
-            m.d.comb += self.begin.eq(again)
+            m.d.comb += self.begin.eq((self.period == 1) & (tiles != 0))
             m.d.sync += [wait.eq(self.period - 2), tiles.eq(tiles - 1)]
         with m.Elif(self.step & self.left):
             m.d.comb += self.begin.eq(wait == 0)
@@ -77,8 +73,8 @@ class RunControl(wiring.Component):
 
     Loader: `load` (pulse), `load_busy`, `load_done`, `load_error`.
 
-    Banks, one bit per column: `enable`, `output`; `due`: the next cycle needs a half that `ready` has; `left`: tiles
-    or accesses are left on the array side; `complete`: all transfers have ended; `overrun`.
+    Banks, one bit per column: `enable`, `output`; `blocked`: the cycle after this clock cycle needs a half that is not
+    there; `left`: tiles or accesses are left on the array side; `complete`: all transfers have ended; `overrun`.
 
     Engines: `transfer`: they may take jobs; `stop`: give up; `engines_busy`; `prepare`: a run begins. `read_bank`,
     `write_bank`: columns they work for; `read_error`, `write_error`, `read_overflow`, `write_overflow`;
@@ -96,7 +92,7 @@ class RunControl(wiring.Component):
         super().__init__({
             **{name: In(width) for name, width in host.items()},
             **{name: In(1) for name in pulses},
-            **{name: In(columns) for name in ("enable", "output", "due", "ready", "left", "complete", "overrun")},
+            **{name: In(columns) for name in ("enable", "output", "blocked", "left", "complete", "overrun")},
             **{name: In(COLUMN_BITS) for name in ("read_bank", "write_bank", "descriptor_bank")},
             "load_error": In(RunError),
             **{name: Out(1) for name in flags},
@@ -113,7 +109,9 @@ class RunControl(wiring.Component):
         self._settle = Signal(range(self._settle_cycles + 1))
         self._partial = Signal()  # the array may have part of a configuration
         self._failed_phase, self._failed_bank = Signal(Phase), Signal(COLUMN_BITS)
+        self._remaining = Signal(WORD_BITS + 1)  # cycles to issue after the next one, less 1
         m.d.comb += self.busy.eq(self._phase != Phase.IDLE)
+        m.d.sync += self.en.eq(0)
         with m.Switch(self._phase):
             for phase, build in {
                 Phase.IDLE: self._idle, Phase.CLEAR: self._clear, Phase.LOAD: self._load, Phase.SETTLE: self._wait,
@@ -174,17 +172,17 @@ class RunControl(wiring.Component):
 
     def _flush(self, m: Module) -> None:
         m.d.comb += [self.flush.eq(1), self.prepare.eq(1)]
-        m.d.sync += self._settle.eq(self._settle_cycles)
+        m.d.sync += [self._settle.eq(self._settle_cycles), self._remaining.eq(self.run_cycles - 2)]
         with m.If(self.enable == 0):
             self._fail(m, RunError.NOT_CONFIGURED)
         with m.Else():
             self._go(m, Phase.RUN)
 
     def _run(self, m: Module) -> None:
-        m.d.comb += [self.transfer.eq(1), self.en.eq(~(self.due & ~self.ready).any())]
-        with m.If(self.en):
-            m.d.sync += self.cycles.eq(self.cycles + 1)
-            with m.If(self.cycles + 1 == self.run_cycles):
+        m.d.comb += self.transfer.eq(1)
+        with m.If(~self.blocked.any()):
+            m.d.sync += [self.en.eq(1), self.cycles.eq(self.cycles + 1), self._remaining.eq(self._remaining - 1)]
+            with m.If(self._remaining[-1]):
                 self._go(m, Phase.DRAIN)
         with m.Else():
             m.d.sync += self.stalls.eq(self.stalls + 1)
@@ -244,7 +242,7 @@ class RunControl(wiring.Component):
 
     def _describe(self, m: Module) -> None:
         """Phase, what it waits for, and which bank; after an error the phase and the bank where it came up."""
-        blocked, pending = self.due & ~self.ready, ~self.complete
+        blocked, pending = self.blocked, ~self.complete
         waiting, bank = Signal(Waiting), Signal(COLUMN_BITS, init=NO_BANK)
         with m.If(self._phase == Phase.LOAD):
             m.d.comb += waiting.eq(Waiting.CONFIGURATION)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -37,7 +37,7 @@ class FillSignature(wiring.Signature):
 class DrainSignature(wiring.Signature):
     """Reads lines of a half of the bank of `column`; from the side that reads.
 
-    `data` is there in the cycle after `read` and until the next one.
+    `data` is there `DRAIN_LATENCY` cycles after `read`, if `column` stays.
     """
 
     def __init__(self, spec: FabricSpec):
@@ -54,7 +54,7 @@ class GlobalBuffer(wiring.Component):
     """Banks with what decides when they start a tile and who has which half.
 
     Root (see `RunControl`): `en`: a cycle is issued; `flush`: a run of `tiles` tiles, `period` cycles apart, begins.
-    One bit per column: `enable`, `output`, `due`, `ready`, `left`, `complete`, `overrun`.
+    One bit per column: `enable`, `output`, `blocked`, `left`, `complete`, `overrun`.
 
     Memory side, one bit per column: `wanted`, `half`, `claim`, `release` (see `HalfCounter`); `fill`, `drain`.
 
@@ -69,7 +69,7 @@ class GlobalBuffer(wiring.Component):
         self.spec = spec
         self._build_bank = bank
         columns, time_width = spec.columns, bank_controller(spec.glb).time_width
-        flags = ("enable", "output", "due", "ready", "left", "complete", "overrun", "wanted", "half")
+        flags = ("enable", "output", "blocked", "left", "complete", "overrun", "wanted", "half")
         super().__init__({
             **{f"cfg_{name}": In(width) for name, width in BUS.items()},
             "en": In(1),
@@ -91,7 +91,7 @@ class GlobalBuffer(wiring.Component):
         en, flush = (_delayed(m, signal, name) for signal, name in ((self.en, "en"), (self.flush, "flush")))
         banks = {column: self._column(m, column, en, flush) for column in self.spec.bank_columns}
         lines = [banks[c].drain_data if c in banks else Const(0) for c in range(self.spec.columns)]
-        m.d.comb += self.drain.data.eq(Array(lines)[self.drain.column])
+        m.d.sync += self.drain.data.eq(Array(lines)[self.drain.column])
         for column in range(self.spec.columns):
             if column not in banks:
                 m.d.comb += self.complete[column].eq(1)
@@ -135,8 +135,7 @@ class GlobalBuffer(wiring.Component):
             halves.finish.eq(bank.finish),
             self.enable[column].eq(bank.enable),
             self.output[column].eq(bank.output),
-            self.due[column].eq(clock.due),
-            self.ready[column].eq(halves.ready),
+            self.blocked[column].eq(Mux(self.en, clock.begin, clock.due) & ~halves.ready),
             self.left[column].eq(clock.left | bank.unfinished),
             self.overrun[column].eq(bank.overrun),
         ]

@@ -151,7 +151,7 @@ class CgraHost(wiring.Component):
             buffer.tiles.eq(self._registers.tiles),
             buffer.period.eq(self._registers.period),
             *(getattr(control, name).eq(getattr(buffer, name))
-              for name in ("enable", "output", "due", "ready", "left", "complete", "overrun")),
+              for name in ("enable", "output", "blocked", "left", "complete", "overrun")),
             *(getattr(engine, name).eq(getattr(buffer, name)) for name in ("wanted", "output", "half")),
             buffer.claim.eq(engine.claim),
             buffer.release.eq(engine.release),

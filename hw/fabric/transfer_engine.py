@@ -107,6 +107,7 @@ class TransferEngine(wiring.Component):
         m.submodules.fill_path = path = FillPath(self.dma, line_bits(self.spec))
         claim = sequencer.claim & ~sequencer.writes
         column, half, busy = self._assignment(m, "read", claim, reader.done)
+        m.d.sync += path.start.eq(claim)
         m.d.comb += [
             reader.stop.eq(self.stop | self.load_stop),
             reader.job.p.eq(Mux(self.load_busy, self.load_job.p, sequencer.job.p)),
@@ -115,7 +116,6 @@ class TransferEngine(wiring.Component):
             self.load_word.p.eq(reader.word.p),
             self.load_word.valid.eq(reader.word.valid & self.load_busy),
             self.load_done.eq(reader.done & self.load_busy),
-            path.start.eq(claim),
             path.word.p.eq(reader.word.p),
             path.word.valid.eq(reader.word.valid & ~self.load_busy),
             reader.word.ready.eq(Mux(self.load_busy, self.load_word.ready, path.word.ready)),
@@ -136,12 +136,12 @@ class TransferEngine(wiring.Component):
         m.submodules.drain_path = path = DrainPath(self.dma, line_bits(self.spec))
         claim = sequencer.claim & sequencer.writes
         column, half, busy = self._assignment(m, "write", claim, writer.done)
+        m.d.sync += path.start.eq(claim)
         connect(m, path.word, writer.word)
         m.d.comb += [
             writer.stop.eq(self.stop),
             writer.job.p.eq(sequencer.job.p),
             writer.job.valid.eq(sequencer.job.valid & sequencer.writes),
-            path.start.eq(claim),
             self.drain.column.eq(column),
             self.drain.half.eq(half),
             self.drain.read.eq(path.read),

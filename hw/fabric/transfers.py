@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, ResetInserter, Signal
+from amaranth.hdl import Cat, Module, ResetInserter, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.spec import DmaSpec
 
-__all__ = ["DrainPath", "FillPath"]
+__all__ = ["DRAIN_LATENCY", "DrainPath", "FillPath"]
 
-READ_AHEAD = 4
-"""Words that wait for the writer; three keep one word per cycle flowing."""
+DRAIN_LATENCY = 2
+"""Cycles from a read of a line of some bank until its data are there."""
+
+READ_AHEAD = 8
+"""Words that can wait for the writer."""
 
 
 class FillPath(wiring.Component):
@@ -54,7 +57,7 @@ class FillPath(wiring.Component):
 class DrainPath(wiring.Component):
     """Reads the lines of a half as a packed stream, one per cycle, from line 0 on after `start`.
 
-    Ports: `read` and `line` to the bank, `data` from it in the next cycle; `word` (stream of words), first one three
+    Ports: `read` and `line` to the bank, `data` from it two cycles later; `word` (stream of words), first one four
     cycles after `start`. It reads ahead, and on until the next `start`, so there is always a word to take.
     `overflow`: a word beyond the half is taken in this cycle.
     """
@@ -74,18 +77,22 @@ class DrainPath(wiring.Component):
         m = Module()
         ahead = SyncFIFO(width=self.spec.data_width, depth=READ_AHEAD)
         m.submodules.ahead = ResetInserter(self.start)(ahead)
-        arriving, count = Signal(), Signal(len(self.line) + 1)
+        arriving, count = Signal(DRAIN_LATENCY), Signal(len(self.line) + 1)
         taken = self.word.valid & self.word.ready
         m.d.comb += [
-            self.read.eq(~self.start & (ahead.level + arriving < READ_AHEAD - 1)),
-            ahead.w_en.eq(arriving),
+            self.read.eq(~self.start & (ahead.level < READ_AHEAD - DRAIN_LATENCY)),
+            ahead.w_en.eq(arriving[-1]),
             ahead.w_data.eq(self.data),
             self.word.payload.eq(ahead.r_data),
             self.word.valid.eq(ahead.r_rdy),
             ahead.r_en.eq(self.word.ready),
             self.overflow.eq(taken & count[-1]),
         ]
-        m.d.sync += [arriving.eq(self.read), self.line.eq(self.line + self.read), count.eq(count + taken)]
+        m.d.sync += [
+            arriving.eq(Cat(self.read, arriving)),
+            self.line.eq(self.line + self.read),
+            count.eq(count + taken),
+        ]
         with m.If(self.start):
-            m.d.sync += [self.line.eq(0), count.eq(0)]
+            m.d.sync += [self.line.eq(0), count.eq(0), arriving.eq(0)]
         return m
