@@ -167,6 +167,18 @@ async def adds(dut):
 
 
 @cocotb.test()
+async def chains(dut):
+    """For the module `chain` of test_sim.py: 64 stages, of which stage n adds n in one cycle."""
+    Clock(dut.clk, 10, "ns", impl="gpi").start()
+    total = sum(range(64))
+    for cycle in range(100):
+        await FallingEdge(dut.clk)
+        if cycle >= 64:
+            assert dut.y.value.to_unsigned() == (cycle - 64 + total) % 256
+        dut.a.value = cycle
+
+
+@cocotb.test()
 async def hangs(dut):
     while True:
         await Timer(1, "us")

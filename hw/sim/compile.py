@@ -27,6 +27,10 @@ EXECUTABLES = {"verilator": "simulation.so", "icarus": "simulation.vvp"}
 # The simulation is a shared object (see launch.py); these keep its calls as direct as in a program.
 _SHARED = "-fPIC -fno-semantic-interposition"
 _HERE = Path(__file__).parent
+# A module in a file of its own name and at least this many characters keeps its own functions when it is used at
+# least twice, and shares them among all its instances from the second number on (`_hierarchy`).
+_LARGE_FILE = 20_000
+_MANY_INSTANCES = 64
 _TIMESCALE = "1ns/1ps"
 _WAVES_MODULE = "sluice_waves"
 _WAVES = """\
@@ -84,7 +88,9 @@ def cocotb_libraries() -> Path:
 
 def _icarus(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None) -> Path:
     (work / "options.f").write_text(f"+timescale+{_TIMESCALE}\n")
-    command = [*toolchain.compile, "-g2012", "-o", EXECUTABLES["icarus"], "-f", "options.f", "-s", request.top]
+    # Not SystemVerilog: there, declarations initialise registers before any process runs, and an `always @*` whose
+    # inputs do not change after that is never evaluated. Generated Verilog relies on the older order.
+    command = [*toolchain.compile, "-g2005", "-o", EXECUTABLES["icarus"], "-f", "options.f", "-s", request.top]
     command += [f"-P{request.top}.{name}={_literal(value)}" for name, value in request.parameters.items()]
     files = sorted(request.sources)
     if waves:
@@ -96,15 +102,10 @@ def _icarus(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str 
 
 
 def _verilator(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None, runtimes: Path) -> Path:
-    (work / "public.vlt").write_text(_public_signals(request))
-    harness = cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp"
-    command = [
-        *toolchain.compile,
-        *_verilator_options(request, waves),
-        str(harness),
-        str(_HERE / "launch.cpp"),
-        "public.vlt",
-    ]
+    hierarchy, options = _hierarchy(request)
+    (work / "public.vlt").write_text(_public_signals(request) + hierarchy)
+    programs = [cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp", _HERE / "launch.cpp"]
+    command = [*toolchain.compile, *_verilator_options(request, waves), *options, *map(str, programs), "public.vlt"]
     _run([*command, *sorted(request.sources)], work, toolchain, "Verilator")
     variables = _optimisation(request) | dict(toolchain.make_variables)
     runtime = runtimes / _digest([*toolchain.identity, variables["OPT_GLOBAL"], *_switches(work)])
@@ -147,6 +148,36 @@ def _public_signals(request: BuildRequest) -> str:
         module, _, signal = pattern.partition(".")
         lines.append(f'public_flat_rw -module "{module}" -var "{signal or "*"}"')
     return "\n".join(lines) + "\n"
+
+
+def _hierarchy(request: BuildRequest) -> tuple[str, list[str]]:
+    """Verilator configuration and options for large modules that are used often, such as the tiles of an array.
+
+    Verilator dissolves modules by default, so code and build time grow with the number of instances. A module that is
+    kept simulates a little faster already. For very many instances its inputs are kept apart from what drives them and
+    the data flow optimiser is off, which would specialise each instance: then all of them run the same functions. A
+    16x32 array takes a quarter of the code and of the build time that way; an 8x8 array would gain nothing.
+    """
+    lines: list[str] = []
+    options: list[str] = []
+    for module, count in _large_modules(request.sources).items():
+        lines += [f'no_inline -module "{module}"'] if count >= 2 else []
+        if count >= _MANY_INSTANCES:
+            options = ["-fno-dfg"]
+            ports = module_ports(request.sources.values(), module) or ()
+            inputs = [port.name for port in ports if port.direction == "input" and port.name not in ("clk", "rst")]
+            lines += [f'public_flat_rw -module "{module}" -var "{name}"' for name in inputs]
+    return "".join(f"{line}\n" for line in lines), options
+
+
+def _large_modules(sources: Mapping[str, str]) -> dict[str, int]:
+    """How often each large module is instantiated, for modules with a file of their own name."""
+    names = [Path(file).stem for file, text in sources.items() if len(text) >= _LARGE_FILE]
+    counts: dict[str, int] = {}
+    for name in names:
+        instance = re.compile(rf"^\s*{re.escape(name)}\s+(?:#\s*\([^;]*?\)\s*)?\\?[\w.$\[\]]+\s*\(", re.MULTILINE)
+        counts[name] = sum(len(instance.findall(text)) for text in sources.values())
+    return counts
 
 
 def _literal(value: int | str) -> str:
