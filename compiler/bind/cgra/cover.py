@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import prod
 
+from compiler.bind.cgra.interning import interned
 from compiler.bind.cgra.netlist import Edge, MemNode, PeNode, Pin, Separation
 from compiler.bind.cgra.signals import Constant, Operand, Signal
 from compiler.bind.cgra.sums import MASK, WIDTH, flatten_sum
@@ -33,6 +35,13 @@ class CoverError(SluiceError):
     """An expression that the processing elements cannot compute."""
 
 
+def _is_within(expr: Expr, word: Int) -> bool:
+    """Whether every value of `expr` is one of `word`."""
+    if isinstance(expr, Const):
+        return word.minimum <= expr.value <= word.maximum
+    return isinstance(expr.type, Int) and word.minimum <= expr.type.minimum and expr.type.maximum <= word.maximum
+
+
 class Coverer:
     """Collects the units and connections of one statement's value.
 
@@ -48,14 +57,21 @@ class Coverer:
         self.roms: dict[str, tuple[MemNode, str]] = {}
         self.edges: list[Edge] = []
         self.separations: list[Separation] = []
-        self._done: dict[Expr, Operand] = {}
-        self._uses: Counter[Expr] = Counter()
+        self._done: dict[int, Operand] = {}
+        self._uses: Counter[int] = Counter()
 
     def result(self) -> Signal:
-        """The stream of the statement's values: at logical cycle s, the value of the instance scheduled for s."""
-        for node in dict.fromkeys(postorder(self.statement.value)):
-            self._uses.update(dict.fromkeys(children(node), 1))
-        operand = self._cover(self.statement.value)
+        """The stream of the statement's values: at logical cycle s, the value of the instance scheduled for s.
+
+        Raises `CoverError`, which names the statement, its line and the reason.
+        """
+        value = interned(self.statement.value)
+        for node in postorder(value):
+            self._uses.update({id(child) for child in children(node)})
+        try:
+            operand = self._cover(value)
+        except RecursionError:
+            raise self._fail("its expression is nested too deeply") from None
         if operand.kind is Kind.BIT:
             operand = self._unit("select", [operand, Constant(1), Constant(0)], signed=False)
         if isinstance(operand, Constant):
@@ -63,24 +79,24 @@ class Coverer:
         return operand
 
     def _fail(self, reason: str) -> CoverError:
-        place = f" ({self.statement.location})" if self.statement.location else ""
-        return CoverError(f"statement '{self.statement.name}'{place}: {reason}")
+        return CoverError(f"{self.statement}: {reason}")
 
     def _cover(self, expr: Expr) -> Operand:
-        if expr not in self._done:
-            self._done[expr] = self._cover_new(expr)
-        return self._done[expr]
+        """The operand that carries an interned expression."""
+        if id(expr) not in self._done:
+            self._done[id(expr)] = self._cover_new(expr)
+        return self._done[id(expr)]
 
     def _cover_new(self, expr: Expr) -> Operand:
         match expr:
             case Const(value, type_):
                 return Constant(value & MASK, Kind.BIT if type_ == BIT else Kind.WORD)
             case Read(index):
-                return self._read(self.reads[index], expr.type)
+                return self._as_stored(self.reads[index], expr.type)
             case Cast(arg, type_):
                 return self._cast(arg, type_)
-            case Lookup(table, index):
-                return self._lookup(table, self._cover(index))
+            case Lookup(table, index, type_):
+                return self._as_stored(self._lookup(table, self._word(index)), type_)
             case Iterator(name):
                 raise self._fail(f"uses the value of iterator '{name}', which no stream of the array carries")
             case Apply():
@@ -95,7 +111,8 @@ class Coverer:
                              f"products of two {WIDTH}-bit words shifted right by 0, {WIDTH // 2} or {WIDTH}")
         return type_
 
-    def _read(self, signal: Signal, type_: Type) -> Operand:
+    def _as_stored(self, signal: Signal, type_: Type) -> Operand:
+        """A value out of a memory, which holds words, also for bits."""
         if self._integer(type_) == BIT:
             return self._unit("ne", [signal, Constant(0)], signed=False)
         return signal
@@ -104,13 +121,11 @@ class Coverer:
 
     def _cast(self, arg: Expr, type_: Type) -> Operand:
         target = self._integer(type_)
-        kept = self._kept_product(arg) if target.width == WIDTH else None
+        kept = self._kept_product(arg) if target != BIT else None
         if kept is not None:
-            return kept
+            return self._wrap(kept, target)
         source = self._integer(arg.type)
-        operand = self._cover(arg)
-        if operand.kind is Kind.BIT and target != BIT:
-            operand = self._unit("select", [operand, Constant(1), Constant(0)], signed=False)
+        operand = self._cover(arg) if target == BIT else self._word(arg)
         if target == BIT and source != BIT:
             low = self._unit("and", [operand, Constant(1)], signed=False)
             return self._unit("ne", [low, Constant(0)], signed=False)
@@ -134,31 +149,22 @@ class Coverer:
             amount, arg = arg.args[1].value, arg.args[0]
         if not (isinstance(arg, Apply) and arg.op == "mul" and isinstance(arg.type, Int) and arg.type.width > WIDTH):
             return None
-        factors = [self._narrow(a) for a in arg.args]
-        types = {f.type for f in factors if f is not None and not isinstance(f, Const)}
-        if None in factors or len(types) != 1 or amount not in _KEPT_PRODUCT_BITS or arg.type.width < 2 * WIDTH:
+        if amount not in _KEPT_PRODUCT_BITS or arg.type.width < amount + WIDTH:
             return None
-        signed = next(iter(types)).signed  # type: ignore[union-attr]
-        operands = [self._cover(f) for f in factors if f is not None]
-        if any(isinstance(f, Const) and not self._fits(f.value, signed) for f in factors):
-            return None
-        return self._unit(_KEPT_PRODUCT_BITS[amount], operands, signed)
-
-    @staticmethod
-    def _narrow(expr: Expr) -> Expr | None:
-        """The 16-bit expression that a wide factor extends, or a constant."""
-        if isinstance(expr, Const):
-            return expr
-        if isinstance(expr, Cast) and isinstance(expr.arg.type, Int) and expr.arg.type.width == WIDTH:
-            return expr.arg
+        factors = [a.arg if isinstance(a, Cast) else a for a in arg.args]
+        for word in (Int(WIDTH, False), Int(WIDTH, True)):
+            if all(_is_within(f, word) for f in factors):
+                return self._unit(_KEPT_PRODUCT_BITS[amount], [self._word(f) for f in factors], word.signed)
         return None
 
-    @staticmethod
-    def _fits(value: int, signed: bool) -> bool:
-        low, high = (-(1 << WIDTH - 1), 1 << WIDTH - 1) if signed else (0, 1 << WIDTH)
-        return low <= value < high
+    def _word(self, expr: Expr) -> Operand:
+        """An expression as a word, also if it is a bit."""
+        operand = self._cover(expr)
+        if operand.kind is Kind.BIT:
+            return self._unit("select", [operand, Constant(1), Constant(0)], signed=False)
+        return operand
 
-    def _lookup(self, table: str, index: Operand) -> Operand:
+    def _lookup(self, table: str, index: Operand) -> Signal:
         if isinstance(index, Constant):
             index = self._emit("pass", [index], signed=False)
         name = f"{self.statement.name}.rom{len(self.roms)}"
@@ -234,30 +240,32 @@ class Coverer:
     # Sums of products.
 
     def _sum(self, expr: Expr) -> Operand:
-        total = flatten_sum(expr, lambda e: self._uses[e] > 1)
+        total = flatten_sum(expr, lambda e: self._uses[id(e)] > 1)
         terms = [(p.coefficient, [self._cover(f) for f in p.factors]) for p in total.products]
         constant = total.constant
-        plain: list[tuple[int, Operand]] = []
-        products: list[tuple[Operand, Operand]] = []
+        plain: list[tuple[int, Signal]] = []
+        products: list[tuple[Signal, Operand]] = []
         for coefficient, factors in terms:
-            if all(isinstance(f, Constant) for f in factors):
-                value = coefficient
-                for factor in factors:
-                    value *= factor.value  # type: ignore[union-attr]
-                constant = (constant + value) & MASK
-            elif len(factors) == 1 and coefficient in (1, MASK):
-                plain.append((coefficient, factors[0]))
-            elif len(factors) == 1:
-                products.append((factors[0], Constant(coefficient)))
-            elif coefficient == 1:
-                products.append((factors[0], factors[1]))
-            else:
-                products.append((self._unit("mul", factors, signed=False), Constant(coefficient)))
+            signals = [f for f in factors if isinstance(f, Signal)]
+            weight = coefficient * prod(f.value for f in factors if isinstance(f, Constant)) & MASK
+            if not signals:
+                constant = (constant + weight) & MASK
+            elif len(signals) == 1 and weight in (1, MASK):
+                plain.append((weight, signals[0]))
+            elif len(signals) == 1 and weight:
+                products.append((signals[0], Constant(weight)))
+            elif weight == 1:
+                products.append((signals[0], signals[1]))
+            elif weight:
+                products.append((self._emit("mul", signals, signed=False), Constant(weight)))
         return self._chain(constant, plain, products)
 
-    def _chain(self, constant: int, plain: list[tuple[int, Operand]],
-               products: list[tuple[Operand, Operand]]) -> Operand:
-        """Add everything up in a chain, operands that are ready first and adaptable ones last."""
+    def _chain(self, constant: int, plain: list[tuple[int, Signal]],
+               products: list[tuple[Signal, Operand]]) -> Operand:
+        """Add everything up in a chain, operands that are ready first and adaptable ones last.
+
+        `plain` are words with their factor, 1 or -1; `products` pairs of factors.
+        """
         plain.sort(key=lambda term: (term[0] != 1, self._lateness(term[1])))
         products.sort(key=lambda pair: max(self._lateness(pair[0]), self._lateness(pair[1])))
         start: Operand = Constant(constant)

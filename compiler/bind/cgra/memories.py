@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from compiler.bind.buffers import dual_port, wide_fetch
 from compiler.bind.buffers.circular import UNLIMITED, Lifetimes, block_lifetimes
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, delay_traffic
-from compiler.bind.buffers.wide_fetch import PlacedBuffer
+from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
 from compiler.bind.cgra.netlist import Edge, MemNode, Pin, Separation
 from compiler.bind.cgra.signals import Signal
 from hw.errors import SluiceError
 from hw.memtile import DualPortConfig, MemTileSpec, PubConfig
+from hw.memtile.spec import ConfigurationError
 from hw.ops import Kind
 
 __all__ = ["CapacityError", "MemoryAllocator", "MemoryTile", "TileBuffer", "configure_memory"]
@@ -196,7 +197,7 @@ class MemoryAllocator:
 def configure_memory(tile: MemoryTile, times: Mapping[Pin, int], spec: MemTileSpec) -> PubConfig | DualPortConfig:
     """Configuration of one tile for the times that retiming has found.
 
-    Raises `VectorizationError` if its memory port cannot serve everything in time.
+    Raises `VectorizationError`, naming its buffers, if its controllers or ports cannot serve everything in time.
     """
     sized = sorted(((_needed_region(tile, b, times), b) for b in tile.buffers), key=lambda pair: -pair[0])
     placed, base = [], 0
@@ -205,7 +206,13 @@ def configure_memory(tile: MemoryTile, times: Mapping[Pin, int], spec: MemTileSp
         base += region
     chain_id = tile.chain[0] if tile.chain else None
     plan = wide_fetch.plan_wide_fetch if spec.kind == "pub" else dual_port.plan_dual_port
-    return plan(placed, spec, chain_id)
+    try:
+        config = plan(placed, spec, chain_id)
+        config.words(spec)
+    except ConfigurationError as error:
+        names = ", ".join(b.traffic.name for b in tile.buffers)
+        raise VectorizationError(f"memory for {names}: {error}") from None
+    return config
 
 
 def _needed_region(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int]) -> int:

@@ -59,27 +59,35 @@ def _is_word(expr: Expr) -> bool:
 
 
 def _collect(expr: Expr, sign: int, total: Sum, shared: Callable[[Expr], bool], top: bool = False) -> None:
-    if isinstance(expr, Const):
-        total.add(sign * expr.value, ())
-        return
-    if not top and shared(expr):
-        total.add(sign, (expr,))
-        return
+    """Add ``sign * expr``, from left to right and without recursion into long sums."""
+    pending = [(expr, sign, top)]
+    while pending:
+        node, sign, top = pending.pop()
+        if isinstance(node, Const):
+            total.add(sign * node.value, ())
+        elif not top and shared(node):
+            total.add(sign, (node,))
+        else:
+            pending += [(part, factor, False) for part, factor in reversed(_split(node, sign, total, shared))]
+
+
+def _split(expr: Expr, sign: int, total: Sum, shared: Callable[[Expr], bool]) -> list[tuple[Expr, int]]:
+    """Add the products in ``sign * expr``; return the summands that remain, with their signs."""
     match expr:
         case Apply("add" | "sub" as op, (a, b)):
-            _collect(a, sign, total, shared)
-            _collect(b, sign if op == "add" else -sign, total, shared)
+            return [(a, sign), (b, sign if op == "add" else -sign)]
         case Apply("mad", (a, b, c)):
             _multiply(a, b, sign, total, shared)
-            _collect(c, sign, total, shared)
+            return [(c, sign)]
         case Apply("mul", (a, b)):
             _multiply(a, b, sign, total, shared)
         case Apply("shl", (a, Const(value=amount))) if 0 <= amount < WIDTH:
             _scale(a, sign << amount, total, shared)
         case Cast(arg=inner) if _is_word(inner):
-            _collect(inner, sign, total, shared)
+            return [(inner, sign)]
         case _:
             total.add(sign, (expr,))
+    return []
 
 
 def _multiply(a: Expr, b: Expr, sign: int, total: Sum, shared: Callable[[Expr], bool]) -> None:
