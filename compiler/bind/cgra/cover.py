@@ -158,7 +158,9 @@ class Coverer:
         return None
 
     def _word(self, expr: Expr) -> Operand:
-        """An expression as a word, also if it is a bit."""
+        """An expression as a word, also if it is a bit: bits that are read come as words."""
+        if isinstance(expr, Read) and expr.type == BIT:
+            return self.reads[expr.index]
         operand = self._cover(expr)
         if operand.kind is Kind.BIT:
             return self._unit("select", [operand, Constant(1), Constant(0)], signed=False)
