@@ -10,6 +10,8 @@ __all__ = ["all_points", "count_points", "values_at"]
 
 def count_points(points: isl.Set) -> int:
     """Number of points of a set's bounding box: what enumerating it takes."""
+    if points.is_empty():
+        return 0
     count = 1
     for low, high in _bounds(points):
         count *= high - low + 1
@@ -18,6 +20,8 @@ def count_points(points: isl.Set) -> int:
 
 def all_points(points: isl.Set) -> np.ndarray:
     """Every point of a bounded set, in lexicographic order: shape [points, dimensions]."""
+    if points.is_empty():
+        return np.zeros((0, points.dim(isl.dim_type.set)), dtype=np.int64)
     bounds = _bounds(points)
     if not bounds:
         return np.zeros((1, 0), dtype=np.int64)

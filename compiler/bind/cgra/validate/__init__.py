@@ -1,10 +1,11 @@
 """Translation validation of a finished configuration of the array, on every compile and from outside.
 
 The input is what the hardware gets: configuration words and the run plan. They are decoded back, and proven to
-compute the program by relations over all statement instances and all cycles at once (isl emptiness tests, no
-sampling), sharing no code with scheduling, memory planning, covering, placement, routing or retiming. Claims of the
-compiler (which output carries a statement's values, and when) only say what to prove: by induction on time every
-claim is reduced to claims about earlier cycles and, in the end, to words that banks send.
+compute the program for all statement instances and all cycles, without sampling: by isl emptiness tests, or, where a
+memory runs real loop nests, by going through every instance in numbers. Nothing is shared with scheduling, memory
+planning, covering, placement, routing or retiming. Claims of the compiler (which output carries a statement's values,
+and when) only say what to prove: by induction on time every claim is reduced to claims about earlier cycles and, in
+the end, to words that banks send.
 
 1. Every word that enters a statement's arithmetic is the value that the read means in the original program (values
    are recomputed there, by the last write in its order). From the unit's input the configured multiplexers are
@@ -15,8 +16,8 @@ claim is reduced to claims about earlier cycles and, in the end, to words that b
 2. No two controllers of a memory use one SRAM port in a cycle; time advances in every controller; accesses of one tile
    to a bank end before those of the next begin, and stay in what the DMA engine moves, which fits half a bank. Units
    have sites of their own; every input has one driver (its multiplexer).
-3. The configured processing elements and tables compute the statement's expression: compared on corner and random
-   operands. This is the only part that is checked by examples.
+3. The configured processing elements compute the statement's expression: compared on corner and random operands. This
+   is the only part that is checked by examples. Tables are compared entry by entry.
 4. Every element that the program writes to an output is captured, once per tile, in time and from the statement that
    writes it last, and goes to its place in memory; nothing else is written.
 

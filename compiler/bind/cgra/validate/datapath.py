@@ -3,7 +3,7 @@
 The graph is followed in the decoded configuration from the statement's result back to the outputs that carry its
 reads, so opcodes, constants, signedness, truth tables and operand order are those of the configuration. It is
 evaluated with the operation table's reference meaning on corner and random operands. That compares arithmetic on
-examples; everything about time and place is proven elsewhere for all instances.
+examples; tables are compared entry by entry, and everything about time and place is proven elsewhere for all instances.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from compiler.bind.cgra.validate.fabric import Fabric, Origin
 from compiler.ir.evaluate import TableIndexError, evaluate
+from compiler.ir.expr import Lookup, postorder
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.verify import ValidationError, operand_vectors
@@ -23,7 +24,7 @@ from hw.memtile import DualPortConfig, PubConfig
 from hw.ops import OPERATIONS, Kind
 from hw.pe.config import PeConfig
 
-__all__ = ["Datapath", "Leaf", "require_same_value"]
+__all__ = ["Datapath", "Leaf", "require_same_value", "require_tables"]
 
 PE_LATENCY = 1
 
@@ -45,8 +46,8 @@ Found = tuple[Evaluator, Kind]
 class Datapath:
     """The units between the result of `statement` at `root` and the outputs in `stops`, which carry its reads.
 
-    `leaves` and the ROM contents used are there after construction. Raises `ValidationError` for anything else that
-    feeds it, and for units that are off.
+    `leaves`, `units` and the contents of its `roms` are there after construction. Raises `ValidationError` for
+    anything else that feeds it, and for units that are off.
     """
 
     statement: Statement
@@ -55,6 +56,7 @@ class Datapath:
     stops: frozenset[Origin]
     leaves: dict[Leaf, None] = field(default_factory=dict)
     units: set[Origin] = field(default_factory=set)
+    roms: dict[CoreOutput, np.ndarray] = field(default_factory=dict)
     _known: dict[Leaf, Found] = field(default_factory=dict)
     _path: list[Origin] = field(default_factory=list)
 
@@ -121,6 +123,7 @@ class Datapath:
         address = self._operand(unit, "in0", lag + spec.ROM_LATENCY, Kind.WORD)
         table = np.zeros(spec.capacity_words, dtype=np.int64)
         table[: len(config.contents)] = config.contents
+        self.roms[unit] = table
         return (lambda vectors: table[address(vectors) % len(table)]), Kind.WORD
 
 
@@ -140,6 +143,20 @@ def _operation(config: PeConfig, operands: Sequence[Evaluator], width: int) -> E
         return np.asarray(OPERATIONS[config.op].evaluate(width, *table, *read)) & mask
 
     return evaluator
+
+
+def require_tables(program: Program, datapath: Datapath) -> None:
+    """Raise `ValidationError` unless every ROM holds, entry by entry, a table that the statement looks up."""
+    mask = (1 << datapath.fabric.spec.width) - 1
+    names = dict.fromkeys(node.table for node in postorder(datapath.statement.value) if isinstance(node, Lookup))
+    tables = {name: np.array(program.table(name).values, dtype=np.int64) & mask for name in names}
+    for unit, contents in datapath.roms.items():
+        wrong = {name: np.flatnonzero(contents[: len(values)] != values) for name, values in tables.items()
+                 if len(values) <= len(contents)}
+        if all(places.size for places in wrong.values()):
+            name = min(wrong, key=lambda n: wrong[n].size, default=None)
+            what = "no table" if name is None else f"not table '{name}' (entry {wrong[name][0]} differs)"
+            raise ValidationError(f"{datapath.statement}: the memory at ({unit.row}, {unit.column}) holds {what}")
 
 
 def require_same_value(program: Program, datapath: Datapath, sees: Mapping[Leaf, int],

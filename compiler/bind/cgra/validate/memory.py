@@ -183,7 +183,7 @@ class MemoryProof:
         point = f"[{store.point} -> lane[l]]"
         block = store.address(0)
         lanes = store.relation("lane[l]", f"0 <= l < {width}").wrap()
-        words = isl.Map(f"{{ {point} -> agg[{width}*{block.text} + l] }}").intersect_domain(lanes)
+        words = isl.Map(f"{{ {point} -> agg[{width}*({block.text}) + l] }}").intersect_domain(lanes)
         times = isl.Map(f"{{ {point} -> [{store.cycle}] }}").intersect_domain(lanes)
         written = write.relation(f"agg[{modulo(write.address(0), self.spec.agg_words).text}]")
         sources = _last(self._reached(words, stored), times, [(write, written)], delay=1)

@@ -40,7 +40,7 @@ def field(value: Expression, low: int, high: int) -> Expression:
     """Bits `low` to `high` - 1 of `value`, in place."""
     part = quotient(modulo(value, 1 << high), 1 << low)
     scale = 1 << low
-    return Expression(f"{scale}*{part.text}" if low else part.text, part.low * scale, part.high * scale)
+    return Expression(f"{scale}*({part.text})" if low else part.text, part.low * scale, part.high * scale)
 
 
 def merged(nest: AffineNest, widths: Sequence[int]) -> AffineNest:

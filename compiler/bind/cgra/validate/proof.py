@@ -11,7 +11,7 @@ from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.physical import Physical
 from compiler.bind.cgra.validate.banks import BankProof, require_disjoint_arrays
 from compiler.bind.cgra.validate.claims import Claims
-from compiler.bind.cgra.validate.datapath import Datapath, Leaf, require_same_value
+from compiler.bind.cgra.validate.datapath import Datapath, Leaf, require_same_value, require_tables
 from compiler.bind.cgra.validate.enumeration import Enumeration
 from compiler.bind.cgra.validate.fabric import Fabric, Origin
 from compiler.bind.cgra.validate.memory import MemoryProof
@@ -204,6 +204,7 @@ class Proof:
         origins = {k: read_origins(self.program, statement, k) for k in numbers}
         for leaf, k in sees.items():
             self._prove_leaf(statement, leaf, k, origins[k])
+        require_tables(self.program, datapath)
         classes = _same_values(origins)
         self.report.vectors += require_same_value(self.program, datapath, sees, classes)
         self.report.units += len(datapath.units)
