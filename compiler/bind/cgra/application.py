@@ -11,7 +11,7 @@ from compiler.bind.cgra.cover import Coverer
 from compiler.bind.cgra.memories import MemoryAllocator, MemoryTile
 from compiler.bind.cgra.netlist import Edge, Netlist, Node, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.signals import Signal
-from compiler.ir.program import Statement
+from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import Schedule
 from compiler.sched.dependences import topological_order
@@ -122,7 +122,8 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
     what does not fit.
     """
     staged, program = schedule.staged, schedule.staged.program
-    _check_types(schedule)
+    _check_arrays(program)
+    _check_tables(program, mem)
     buffers = {b.writer.statement: b for b in extract_buffers(schedule)}
     builder = _Builder(schedule, mem, MemoryAllocator(mem, sparse))
     loads = {f.statement: f.array for f in staged.inputs}
@@ -144,8 +145,16 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
                        builder.results, builder.reads, builder.streams_in, builder.streams_out, builder.roms)
 
 
-def _check_types(schedule: Schedule) -> None:
-    """Arrays must fit the words of the array of tiles."""
-    for array in schedule.staged.program.arrays:
+def _check_arrays(program: Program) -> None:
+    """Elements must fit the words of the array of tiles."""
+    for array in program.arrays:
         if not isinstance(array.type, Int) or array.type.width > 16:
             raise ApplicationError(f"array {array.name} holds {array.type}; the array target has 16-bit words")
+
+
+def _check_tables(program: Program, mem: MemTileSpec) -> None:
+    """Tables must fit memory tiles."""
+    for table in program.tables:
+        if len(table.values) > mem.capacity_words:
+            raise ApplicationError(f"table {table.name} has {len(table.values)} entries; a memory tile holds "
+                                   f"{mem.capacity_words} words")

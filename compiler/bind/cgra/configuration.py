@@ -12,7 +12,6 @@ from compiler.bind.cgra.netlist import PeNode, Pin, StreamOut
 from compiler.bind.cgra.physical import Physical
 from compiler.bind.cgra.transfers import bank_config
 from compiler.ir.program import Table
-from hw.errors import SluiceError
 from hw.fabric.bank_config import BankConfig
 from hw.fabric.config import ArrayConfig, IoConfig, TileConfig
 from hw.fabric.routing import Network, Side, Source, TrackSource
@@ -25,10 +24,6 @@ __all__ = ["configure", "configure_banks"]
 Core = PeConfig | PubConfig | DualPortConfig
 
 
-class TableError(SluiceError):
-    """A lookup table that does not fit a memory tile."""
-
-
 @dataclass
 class _Tile:
     switches: dict[tuple[Network, Side, int], Source] = field(default_factory=dict)
@@ -38,7 +33,7 @@ class _Tile:
 
 
 def configure(application: Application, physical: Physical, spec: FabricSpec) -> ArrayConfig:
-    """Configuration of the whole array. Raises `VectorizationError` or `TableError` where a memory cannot do it."""
+    """Configuration of the whole array. Raises `VectorizationError` where a memory cannot do it."""
     tiles: defaultdict[tuple[int, int], _Tile] = defaultdict(_Tile)
     ios: dict[int, IoConfig] = {}
     for wire, source in physical.routes.switches.items():
@@ -72,10 +67,7 @@ def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Ma
 
 
 def _rom(table: Table, spec: FabricSpec) -> PubConfig | DualPortConfig:
-    """A memory tile that looks words up; indices beyond the table see its last entry's neighbours as zero."""
-    if len(table.values) > spec.mem.capacity_words:
-        raise TableError(f"table {table.name} has {len(table.values)} entries; a memory tile holds "
-                         f"{spec.mem.capacity_words} words")
+    """A memory tile that looks words up."""
     contents = tuple(value & ((1 << spec.mem.word_width) - 1) for value in table.values)
     kind = PubConfig if spec.mem.kind == "pub" else DualPortConfig
     return kind(contents=contents, rom=True)
