@@ -21,8 +21,8 @@ SOURCE = Signal(Pin("pe", "word0"), Kind.WORD, 3)
 
 
 def build(program: Program, spec: MemTileSpec, interval: int = 1, sparse: bool = False,
-          fusion_level: int | None = None) -> Application:
-    staged = stage_streams(program, choose_tile_depth(program, 1 << 16))
+          fusion_level: int | None = None, half_words: int = 1 << 15) -> Application:
+    staged = stage_streams(program, choose_tile_depth(program, half_words))
     alignment = 4 if interval > 1 else 1
     return build_application(schedule_program(staged, fusion_level, alignment, interval), spec, sparse)
 
@@ -86,7 +86,7 @@ def test_the_sparse_layout_takes_a_wide_word_for_every_word() -> None:
 
 def test_a_buffer_can_be_too_large() -> None:
     with pytest.raises(CapacityError) as error:
-        build(transposed(190), DUAL)
+        build(transposed(190), DUAL, half_words=1 << 16)
     assert str(error.value) == ("buffer a__tile.load_a needs more than 16 chained memory tiles of 2048 words")
 
 
