@@ -100,7 +100,9 @@ def test_kernels_compute_what_gcc_computes(library: ctypes.CDLL, kernel: str) ->
         data = _data(kernel, seed)
         results = [interpret(program, _inputs(program, data)) for program in programs]
         call(library, kernel, list(data.values()))
-        memory = data | {name: global_array(library, name, shape, dtype) for name, dtype, shape in GLOBALS.get(kernel, [])}
+        memory = dict(data)
+        for name, dtype, shape in GLOBALS.get(kernel, []):
+            memory[name] = global_array(library, name, shape, dtype)
         for name in results[0]:
             expected = np.asarray(memory[name]).reshape(results[0][name].shape)
             for result in results:

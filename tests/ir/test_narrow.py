@@ -111,7 +111,8 @@ def test_random_programs_keep_their_outputs(program: Program, seed: int) -> None
 def _widths(program: Program) -> set[int]:
     """Widths of all operations and intermediates."""
     nodes = [node for s in program.statements for node in postorder(s.value) if isinstance(node, Apply)]
-    types = [arg.type for node in nodes if node.op != "lut3" for arg in node.args] + [a.type for a in program.arrays if a.role == "intermediate"]
+    types = [arg.type for node in nodes if node.op != "lut3" for arg in node.args]
+    types += [a.type for a in program.arrays if a.role == "intermediate"]
     return {type.width for type in types if isinstance(type, Int) and type != BIT}
 
 

@@ -1,8 +1,9 @@
 """C expressions over loop iterators as exact isl functions and conditions.
 
 Everything that is quasi-affine is taken: sums, products with constants, ``/``, ``%``, ``<<``, ``>>``, ``&`` with
-constants (with C's rounding towards zero), ``?:`` and comparisons. C computes in types of limited range: every
-intermediate result is proven to stay in its type, so that mathematical integers give the same values.
+constants (with C's rounding towards zero), ``?:`` and comparisons. C computes in types of limited range, modulo a power
+of two. Sums, differences and products may wrap and wrap back; wherever the value itself matters (in comparisons,
+quotients, wider types, and in the end) it is proven to be in its type, so that mathematical integers give the same.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class AffineReader:
 
     def function(self, node: Any) -> isl.PwAff:
         """`node` as a function of the iterators. Raises `NotAffine`."""
-        return self._read(node)[0]
+        value, type = self._read(node)
+        return self._checked(node, value, type)
 
     def condition(self, node: Any) -> isl.Set:
         """Where `node` is not zero. Raises `NotAffine`."""
@@ -68,8 +70,8 @@ class AffineReader:
             case c_ast.UnaryOp(op="!"):
                 return self.condition(node.expr).complement()
             case c_ast.BinaryOp() if node.op in _COMPARE:
-                left, right, _ = self._operands(node)
-                return getattr(left, _COMPARE[node.op])(right)
+                left, right, type = self._operands(node)
+                return getattr(self._checked(node, left, type), _COMPARE[node.op])(self._checked(node, right, type))
         return self.function(node).ne_set(self._number(0))
 
     def check(self, domain: isl.Set) -> None:
@@ -82,10 +84,22 @@ class AffineReader:
                 raise ScopError(self.source.place(node.coord), reason)
         self.checks.clear()
 
+    def settled(self, node: Any, domain: isl.Set) -> isl.Set | None:
+        """Where `node` is not zero, None if it is not affine or wraps somewhere in `domain`."""
+        try:
+            where = self.condition(node)
+            self.check(domain)
+        except (NotAffine, ScopError):
+            return None
+        finally:
+            self.checks.clear()
+        return where
+
     def _number(self, value: int) -> isl.PwAff:
         return isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.space)) + value)
 
     def _read(self, node: Any) -> tuple[isl.PwAff, Int]:
+        """A function that equals `node` modulo 2**width of the type of `node`, and this type."""
         match node:
             case c_ast.Constant():
                 return self._literal(node)
@@ -100,8 +114,8 @@ class AffineReader:
             case c_ast.TernaryOp():
                 return self._ternary(node)
             case c_ast.Cast():
-                value, _ = self._read(node.expr)
-                return self._checked(node, value, integer_type(node.to_type.type, self.scope.typedefs, self.source))
+                type = self._cast_type(node)
+                return self._converted(node, *self._read(node.expr), type), type
             case c_ast.ArrayRef():
                 raise NotAffine(node, "it depends on the contents of an array")
             case c_ast.FuncCall():
@@ -135,45 +149,53 @@ class AffineReader:
             return self._indicator(self.condition(node)), INT
         if node.op not in ("-", "+", "~"):
             raise NotAffine(node, f"operator '{node.op}' is not affine")
-        value, type = self._read(node.expr)
-        type = promote(type)
+        value, own = self._read(node.expr)
+        type = promote(own)
+        value = self._converted(node, value, own, type)
         if node.op == "+":
             return value, type
-        return self._checked(node, value.neg() if node.op == "-" else value.neg().sub(self._number(1)), type)
+        return (value.neg() if node.op == "-" else value.neg().sub(self._number(1))), type
 
     def _operands(self, node: Any) -> tuple[isl.PwAff, isl.PwAff, Int]:
         """Both operands of `node` after the usual conversions."""
         left, left_type = self._read(node.left)
         right, right_type = self._read(node.right)
         type = usual(left_type, right_type)
-        return self._checked(node, left, type)[0], self._checked(node, right, type)[0], type
+        return self._converted(node, left, left_type, type), self._converted(node, right, right_type, type), type
 
     def _binary(self, node: c_ast.BinaryOp) -> tuple[isl.PwAff, Int]:
+        if node.op in ("<<", ">>"):
+            return self._shift(node)
         left, right, type = self._operands(node)
         match node.op:
             case "+":
-                value = left.add(right)
+                return left.add(right), type
             case "-":
-                value = left.sub(right)
+                return left.sub(right), type
             case "*":
                 if not (left.is_cst() or right.is_cst()):
                     raise NotAffine(node, "it multiplies two expressions that both depend on iterators")
-                value = left.mul(right)
-            case _:
-                value = self._by_constant(node, left, _constant(node, right))
-                type = promote(self._read(node.left)[1]) if node.op in ("<<", ">>") else type
-        return self._checked(node, value, type)
+                return left.mul(right), type
+        return self._by_constant(node, left, _constant(node, self._checked(node, right, type)), type), type
 
-    def _by_constant(self, node: c_ast.BinaryOp, left: isl.PwAff, right: int) -> isl.PwAff:
+    def _shift(self, node: c_ast.BinaryOp) -> tuple[isl.PwAff, Int]:
+        left, own = self._read(node.left)
+        right, right_type = self._read(node.right)
+        amount = _constant(node, self._checked(node, right, right_type))
+        type = promote(own)
+        left = self._converted(node, left, own, type)
+        if not 0 <= amount < type.width:
+            raise NotAffine(node, f"it shifts by {amount}")
+        if node.op == "<<":
+            return left.scale_val(isl.Val(1 << amount)), type
+        return self._checked(node, left, type).scale_down_val(isl.Val(1 << amount)).floor(), type
+
+    def _by_constant(self, node: c_ast.BinaryOp, left: isl.PwAff, right: int, type: Int) -> isl.PwAff:
         match node.op:
             case "/" if right != 0:
-                return left.tdiv_q(self._number(right))
+                return self._checked(node, left, type).tdiv_q(self._number(right))
             case "%" if right != 0:
-                return left.tdiv_r(self._number(right))
-            case "<<" if 0 <= right < 63:
-                return left.mul(self._number(1 << right))
-            case ">>" if 0 <= right < 63:
-                return left.scale_down_val(isl.Val(1 << right)).floor()
+                return self._checked(node, left, type).tdiv_r(self._number(right))
             case "&" if right >= 0 and right & (right + 1) == 0:
                 return left.mod_val(isl.Val(right + 1))
         raise NotAffine(node, f"'{node.op}' with {right} is not affine")
@@ -182,14 +204,31 @@ class AffineReader:
         where = self.condition(node.cond)
         yes, yes_type = self._read(node.iftrue)
         no, no_type = self._read(node.iffalse)
-        return self._indicator(where).cond(yes, no), usual(yes_type, no_type)
+        type = usual(yes_type, no_type)
+        yes, no = self._converted(node, yes, yes_type, type), self._converted(node, no, no_type, type)
+        return self._indicator(where).cond(yes, no), type
 
     def _indicator(self, where: isl.Set) -> isl.PwAff:
         return where.indicator_function()
 
-    def _checked(self, node: Any, value: isl.PwAff, type: Int) -> tuple[isl.PwAff, Int]:
+    def _cast_type(self, node: c_ast.Cast) -> Int:
+        if not isinstance(node.to_type.type, c_ast.TypeDecl):
+            raise NotAffine(node, "it casts to a pointer")
+        return integer_type(node.to_type.type, self.scope.typedefs, self.source)
+
+    def _converted(self, node: Any, value: isl.PwAff, type: Int, target: Int) -> isl.PwAff:
+        """`value` of `type` as a value of `target`: a wider type needs the value itself."""
+        return self._checked(node, value, type) if target.width > type.width else value
+
+    def _checked(self, node: Any, value: isl.PwAff, type: Int) -> isl.PwAff:
+        """`value`, which `check` will prove to be in `type`."""
+        if not value.is_cst():
+            self.checks.append((node, value, type))
+            return value
+        if value.max_val().eq(value.min_val()):
+            return self._number(type.wrap(value.max_val().to_python()))
         self.checks.append((node, value, type))
-        return value, type
+        return value
 
 
 def _constant(node: c_ast.BinaryOp, value: isl.PwAff) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import islpy as isl
+import numpy as np
 
 from compiler.ir import expr
 from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr
@@ -27,7 +28,7 @@ def apply(op: str, *args: Expr) -> Expr:
     result = expr.apply(op, *args)
     if not all(isinstance(arg, Const) for arg in args):
         return result
-    values = [arg.value for arg in args if isinstance(arg, Const)]
+    values = [np.array(arg.value, object) for arg in args if isinstance(arg, Const)]
     width = max((integer(arg).width for arg in args if arg.type not in (BIT, LUT3_TABLE)), default=1)
     return Const(int(integer(result).wrap(int(OPERATIONS[op].evaluate(width, *values)))), result.type)
 
@@ -105,11 +106,11 @@ def _table(function: Callable[[int, int], int], p: Expr, q: Expr) -> Expr:
 
 def affine(function: isl.Aff, names: tuple[str, ...], type: Int) -> Expr:
     """`function`, which has integer coefficients, of the iterators `names`."""
-    total: Expr = Const(function.get_constant_val().to_python(), type)
+    total: Expr = Const(type.wrap(function.get_constant_val().to_python()), type)
     for position, name in enumerate(names):
         weight = function.get_coefficient_val(isl.dim_type.in_, position).to_python()
         if weight:
             value: Expr = expr.Iterator(name, type)
-            term = value if weight == 1 else apply("mul", value, Const(weight, type))
+            term = value if weight == 1 else apply("mul", value, Const(type.wrap(weight), type))
             total = term if total == Const(0, type) else apply("add", total, term)
     return total

@@ -305,13 +305,10 @@ class Lowering:
         return building.truth(self.value(node))
 
     def _decided(self, node: Any) -> bool | None:
-        """The constant truth of `node` if it is affine, None if it is not. Raises `Split`."""
-        try:
-            where = self.reader.condition(node)
-        except NotAffine:
-            self.reader.checks.clear()
+        """The constant truth of `node` if it is exactly affine, None if it is not. Raises `Split`."""
+        where = self.reader.settled(node, self.domain)
+        if where is None:
             return None
-        self.reader.check(self.domain)
         if self.domain.is_subset(where):
             return True
         if self.domain.is_disjoint(where):

@@ -13,7 +13,7 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
-from compiler.frontend.c_scop.affine import AffineReader, IteratorValue, NotAffine
+from compiler.frontend.c_scop.affine import AffineReader, IteratorValue
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.expressions import Element, Lowering, Split
 from compiler.frontend.c_scop.loops import iterations, iterator_type, read_head
@@ -182,14 +182,11 @@ class Walker:
     # Conditions.
 
     def _if(self, node: c_ast.If, context: Context) -> None:
-        reader = context.reader()
-        try:
-            where = reader.condition(node.cond)
-        except NotAffine:
-            mixed = _separated(node, reader)
+        where = context.reader().settled(node.cond, context.domain)
+        if where is None:
+            mixed = _separated(node, context)
             self._item(mixed, context) if mixed else self._data_condition(node, context)
             return
-        reader.check(context.domain)
         for domain, branch in ((context.domain.intersect(where), node.iftrue),
                                (context.domain.subtract(where), node.iffalse)):
             if branch is not None and not domain.is_empty():
@@ -284,13 +281,13 @@ def _possible(name: str) -> bool:
     return True
 
 
-def _separated(node: c_ast.If, reader: AffineReader) -> c_ast.If | None:
+def _separated(node: c_ast.If, context: Context) -> c_ast.If | None:
     """``if (affine && data)`` as two nested ``if``, likewise ``||``; None if no part of the condition is affine."""
     operator = node.cond.op if isinstance(node.cond, c_ast.BinaryOp) else ""
     parts: dict[bool, list[Any]] = {True: [], False: []}
     for part in _operands(node.cond, operator) if operator in ("&&", "||") else []:
-        parts[_is_affine(part, reader)].append(part)
-    if not parts[True]:
+        parts[context.reader().settled(part, context.domain) is not None].append(part)
+    if not parts[True] or not parts[False]:
         return None
     affine, data = (reduce(lambda a, b: c_ast.BinaryOp(operator, a, b, a.coord), parts[kind]) for kind in (True, False))
     inner = c_ast.If(data, node.iftrue, node.iffalse, node.coord)
@@ -304,16 +301,6 @@ def _operands(node: Any, operator: str) -> list[Any]:
     if isinstance(node, c_ast.BinaryOp) and node.op == operator:
         return [*_operands(node.left, operator), *_operands(node.right, operator)]
     return [node]
-
-
-def _is_affine(node: Any, reader: AffineReader) -> bool:
-    try:
-        reader.condition(node)
-    except NotAffine:
-        return False
-    finally:
-        reader.checks.clear()
-    return True
 
 
 def _single_assignment(node: Any) -> c_ast.Assignment | None:
