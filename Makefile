@@ -52,6 +52,10 @@ prerequisites:
 	elif ! $(PYTHON) -c 'import venv, ensurepip' 2>/dev/null; then need "Python's venv module" python3-venv; fi; \
 	command -v $${CXX:-g++} >/dev/null || command -v c++ >/dev/null || need g++ g++; \
 	command -v perl >/dev/null || need perl perl; \
+	case "$(CURDIR)" in *[[:space:]]*) \
+	  echo "make: the path '$(CURDIR)' contains a space, which Verilator cannot handle: move this folder" >&2; \
+	  missing=1;; \
+	esac; \
 	exit $$missing
 
 # Icarus, and Python's shared library, which cocotb needs inside Icarus: installed where that is allowed.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -272,6 +274,18 @@ def test_content_decides_what_is_built_again(monkeypatch, tmp_path):
     variants += [BuildRequest({"adder.v": ADDER}, "adder", "icarus", {"ADDEND": 2})]
     assert [build(one).cached for one in variants] == [False] * 3
     assert [build(one).cached for one in variants] == [True] * 3
+
+
+def test_builds_that_nobody_used_for_a_month_go(monkeypatch, tmp_path):
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path))
+    variants = [BuildRequest({"adder.v": ADDER}, "adder", "icarus", {"ADDEND": n}) for n in range(3)]
+    old, recent = build(variants[0]).executable, build(variants[1]).executable
+    for executable, days in ((old, 31), (recent, 29)):
+        past = time.time() - days * 24 * 3600
+        os.utime(executable.parent, (past, past))
+    build(variants[2])
+    assert (old.exists(), recent.exists()) == (False, True)
+    assert build(variants[1]).cached
 
 
 def test_cache_that_cannot_be_used(monkeypatch, tmp_path):

@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,5 +136,6 @@ def _discard_unused(root: Path) -> None:
     """Forget builds that nobody used for a month, so that the cache does not grow for ever."""
     limit = time.time() - _UNUSED_SECONDS
     for entry in root.iterdir():
-        if entry.name != "locks" and entry.stat().st_mtime < limit:
-            shutil.rmtree(entry, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another process may have finished or removed it meanwhile
+            if entry.name != "locks" and entry.stat().st_mtime < limit:
+                shutil.rmtree(entry, ignore_errors=True)
