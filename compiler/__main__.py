@@ -13,13 +13,15 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from compiler import images
 from compiler.bind.design import Design, Run
 from compiler.bind.registry import TARGETS, compile_program
 from compiler.frontend.apps import applications, load
 from compiler.ir.interpret import interpret
-from compiler.ir.program import Program
+from compiler.ir.program import Array, Program
+from compiler.ir.types import Int
 from hw.errors import SluiceError
 from hw.files import write_atomic
 from hw.sim.simulate import StallProfile
@@ -55,22 +57,24 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit status: 0 if all results equal the reference, else 1."""
     options = _parser().parse_args(arguments)
-    console = Console()
+    console = Console(markup=False, emoji=False, highlight=False)
     try:
         return _run(options, console)
     except SluiceError as error:
-        Console(stderr=True).print(f"error: {error}", style="red", markup=False, soft_wrap=True)
+        errors = Console(stderr=True, markup=False, emoji=False, highlight=False)
+        errors.print(f"error: {error}", style="red", soft_wrap=True)
         return 1
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
+    _check(options)
     program = load(options.app, **_parameters(options.set))
-    progress = Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
-                        transient=True)
+    inputs = _inputs(program, options.input)
+    progress = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
+                        console=console, transient=True, disable=not console.is_terminal)
     with progress:
         task = progress.add_task(f"compiling {program.name}")
         design = compile_program(program, options.target, **_target_options(options))
-        inputs = _inputs(program, options.input)
         reference = interpret(program, inputs)
         run = None
         if options.simulator != "none":
@@ -88,15 +92,27 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     return 0 if equal else 1
 
 
+def _check(options: argparse.Namespace) -> None:
+    """What would be noticed only after everything else has been done."""
+    if options.simulator == "none":
+        wanted = {"--output": options.output, "--waves": options.waves, "--stall-seed": options.stall_seed is not None}
+        for name, value in wanted.items():
+            if value:
+                raise UsageError(f"{name} needs a simulation, and --simulator none asks for none")
+    if options.output:
+        images.image_format(options.output)
+
+
 def _parameters(settings: Sequence[str]) -> dict[str, Any]:
+    """Values are Python literals; what is none is a text."""
     found: dict[str, Any] = {}
     for setting in settings:
         name, separator, text = setting.partition("=")
-        if not separator:
+        if not separator or not name.isidentifier():
             raise UsageError(f"--set {setting}: write NAME=VALUE")
         try:
             found[name] = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             found[name] = text
     return found
 
@@ -111,9 +127,14 @@ def _inputs(program: Program, image: Path | None) -> dict[str, np.ndarray]:
     picture = images.load_image(image) if image else images.sample_image()
     target = program.image_input
     generator = np.random.default_rng(0)
-    inputs = {a.name: generator.integers(0, 16, a.shape) for a in program.inputs}
+    inputs = {a.name: generator.integers(0, _bound(a), a.shape) for a in program.inputs}
     inputs[target.name] = images.image_to_array(picture, target, str(image) if image else "the sample photograph")
     return inputs
+
+
+def _bound(array: Array) -> int:
+    """One more than the largest of the small numbers that are given to an array."""
+    return min(16, array.type.maximum + 1) if isinstance(array.type, Int) else 16
 
 
 def _simulate(design: Design, inputs: dict[str, np.ndarray], options: argparse.Namespace) -> Run:
@@ -128,7 +149,9 @@ def _equal(run: Run, reference: dict[str, np.ndarray]) -> bool:
 
 
 def _table(design: Design, run: Run | None, equal: bool) -> Table:
-    table = Table(title=f"{design.program.name} on the array", show_header=False)
+    table = Table(title=Text(f"{design.program.name} on the array"), show_header=False)
+    for _ in range(2):
+        table.add_column(overflow="fold")
     rows: list[tuple[str, str]] = []
     if run:
         rows.append((f"cycles simulated ({run.simulator})", f"{run.cycles} (+ {run.stall_cycles} stalled)"))
@@ -146,7 +169,7 @@ def _table(design: Design, run: Run | None, equal: bool) -> Table:
         rows.append(("predicted = simulated", "yes" if run.cycles == design.predicted_cycles else "NO"))
         rows.append(("equal to the reference", "yes" if equal else "NO"))
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     return table
 
 
@@ -164,13 +187,13 @@ def _write_report(folder: Path, design: Design, inputs: dict[str, np.ndarray], r
 def _write_results(options: argparse.Namespace, run: Run | None, console: Console) -> None:
     if options.output and run:
         images.save_image(options.output, next(iter(run.outputs.values())))
-        console.print(f"output image: {options.output}")
+        console.print(f"output image: {options.output}", soft_wrap=True)
     if options.directory:
-        console.print(f"Verilog and design directory: {options.directory}")
+        console.print(f"Verilog and design directory: {options.directory}", soft_wrap=True)
     if options.report:
-        console.print(f"report: {options.report / 'report.html'}")
+        console.print(f"report: {options.report / 'report.html'}", soft_wrap=True)
     if run and run.waveform:
-        console.print(f"waveform: {run.waveform}")
+        console.print(f"waveform: {run.waveform}", soft_wrap=True)
 
 
 if __name__ == "__main__":

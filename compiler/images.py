@@ -14,7 +14,15 @@ from compiler.ir.program import Array
 from compiler.ir.types import Int
 from hw.files import write_atomic
 
-__all__ = ["comparison_picture", "image_to_array", "load_image", "sample_image", "save_image", "to_picture"]
+__all__ = [
+    "comparison_picture",
+    "image_format",
+    "image_to_array",
+    "load_image",
+    "sample_image",
+    "save_image",
+    "to_picture",
+]
 
 
 def sample_image() -> np.ndarray:
@@ -34,8 +42,11 @@ def load_image(path: Path) -> np.ndarray:
             return np.asarray(grey).astype(np.int64)
     except FileNotFoundError:
         raise InputError(f"there is no image {path}") from None
-    except (UnidentifiedImageError, OSError) as error:
-        raise InputError(f"{path} is not an image that can be read ({error})") from None
+    except UnidentifiedImageError:
+        raise InputError(f"{path} is not an image") from None
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise InputError(f"image {path} cannot be read: {reason}") from None
 
 
 def _grid(count: int) -> tuple[int, int]:
@@ -55,7 +66,8 @@ def image_to_array(image: np.ndarray, array: Array, name: str = "image") -> np.n
     if image.shape[0] < needed[0] or image.shape[1] < needed[1]:
         raise InputError(f"{name} has {image.shape[1]}x{image.shape[0]} pixels; input {array.name} needs at least "
                          f"{needed[1]}x{needed[0]}")
-    assert isinstance(array.type, Int)
+    if not isinstance(array.type, Int):
+        raise InputError(f"input {array.name} has elements of type {array.type}; the pixels of an image are integers")
     if image.max(initial=0) > array.type.maximum:
         raise InputError(f"{name} has pixels up to {image.max()}, outside the range of {array.type}")
     top, left = ((have - need) // 2 for have, need in zip(image.shape, needed, strict=True))
@@ -77,21 +89,29 @@ def to_picture(data: np.ndarray) -> np.ndarray:
 def save_image(path: Path, data: np.ndarray) -> None:
     """Write an array as a grey image: 8 bits if all values fit, else 16 bits. The format follows the name.
 
-    Raises `InputError` for a format that cannot be written, `OutputError` if the place cannot.
+    Negative values are written as their 16-bit patterns. Raises `InputError` for a format that cannot be written,
+    `OutputError` if the place cannot.
     """
     picture = to_picture(data)
-    depth = np.uint8 if picture.max(initial=0) < 256 else np.uint16
+    fits = picture.max(initial=0) < 256 and picture.min(initial=0) >= 0
+    depth = np.uint8 if fits else np.uint16
+    name = image_format(path)
     buffer = io.BytesIO()
     try:
-        Image.fromarray((picture & 0xFFFF).astype(depth)).save(buffer, format=_format(path))
+        Image.fromarray((picture & 0xFFFF).astype(depth)).save(buffer, format=name)
     except (KeyError, OSError, ValueError):
-        raise InputError(f"cannot write an image of {np.dtype(depth).itemsize * 8} bits as {path.name}") from None
+        bits = np.dtype(depth).itemsize * 8
+        raise InputError(f"cannot write grey values of {bits} bits as {name} image {path}; take a .png") from None
     write_atomic(path, buffer.getvalue())
 
 
-def _format(path: Path) -> str:
+def image_format(path: Path) -> str:
+    """The image format that the suffix of `path` stands for. Raises `InputError` if it can be none to write."""
     Image.init()
-    return Image.EXTENSION[path.suffix.lower()]
+    name = Image.EXTENSION.get(path.suffix.lower())
+    if name not in Image.SAVE:
+        raise InputError(f"cannot write an image as {path}: its suffix is none of an image format; take a .png")
+    return name
 
 
 def comparison_picture(given: np.ndarray, result: np.ndarray, reference: np.ndarray, title: str) -> bytes:

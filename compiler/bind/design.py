@@ -116,12 +116,16 @@ def check_inputs(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str
 def _checked(array: Array, data: np.ndarray | None) -> np.ndarray:
     if data is None:
         raise InputError(f"input {array.name} is missing")
-    data = np.asarray(data)
+    try:
+        data = np.asarray(data)
+    except ValueError:
+        raise InputError(f"input {array.name} is no array: its rows have different lengths") from None
     if data.shape != array.shape:
         raise InputError(f"input {array.name} has shape {data.shape}, the program needs {array.shape}")
     if data.dtype.kind not in "iub":
         raise InputError(f"input {array.name} holds {data.dtype}, the program needs integers ({array.type})")
-    assert isinstance(array.type, Int)
+    if not isinstance(array.type, Int):
+        raise InputError(f"input {array.name} has elements of type {array.type}; only integers can be given")
     low, high = int(data.min(initial=0)), int(data.max(initial=0))
     if low < array.type.minimum or high > array.type.maximum:
         worst = low if low < array.type.minimum else high

@@ -28,7 +28,7 @@ def _files() -> list[Path]:
     return sorted((path for path in files if not path.stem.startswith("_")), key=lambda path: path.stem)
 
 
-def load(path_or_name: str | Path, **parameters: Any) -> Program:
+def load(path_or_name: str | Path, /, **parameters: Any) -> Program:
     """The program of an application: a file by its path, or one of `applications()` by its name.
 
     `parameters` go to the file's ``build``; in a C file they are values of macros and scalar parameters of the

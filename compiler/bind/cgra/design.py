@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from compiler.bind.cgra.validate import ValidationReport, validate
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
+from compiler.sched.cycle_accurate import Schedule
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.dma.descriptor import DmaDescriptor
 from hw.fabric.config import ArrayConfig
@@ -48,8 +50,8 @@ class CgraDesign(Design):
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
-    def schedule(self):
-        """The cycle-accurate schedule (`compiler.sched.cycle_accurate.Schedule`), in logical cycles."""
+    def schedule(self) -> Schedule:
+        """The cycle-accurate schedule, in logical cycles."""
         return self.application.schedule
 
     @cached_property
@@ -186,7 +188,7 @@ class CgraDesign(Design):
                         for a in self.program.outputs)
         registers = control_registers(self.spec)
         return DesignImage(
-            name=self.program.name.replace("-", "_"), array=str(self.spec), configuration=tuple(self.words),
+            name=_identifier(self.program.name), array=str(self.spec), configuration=tuple(self.words),
             plan=tuple(self.plan.writes(registers)), memory=tuple(blocks), outputs=regions,
             memory_bytes=self.layout.end, parameters=_parameters(self.spec), metadata=self._metadata(),
         )
@@ -197,7 +199,7 @@ class CgraDesign(Design):
 
         return html_report(self, run, equal)
 
-    def _metadata(self) -> dict:
+    def _metadata(self) -> dict[str, Any]:
         return {
             "choices": self.choices, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
             "path_latency": self.path_latency, "resources": self.resources,
@@ -209,5 +211,11 @@ class CgraDesign(Design):
         check_status(control_registers(self.spec), registers["STATUS"], registers["DETAIL"])
 
 
-def _parameters(spec: FabricSpec) -> dict:
+def _identifier(name: str) -> str:
+    """`name` with underscores for everything that an identifier cannot have."""
+    text = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return text if text[:1].isalpha() or text[:1] == "_" else f"_{text}"
+
+
+def _parameters(spec: FabricSpec) -> dict[str, Any]:
     return {name: value for name, value in asdict(spec).items() if name not in ("rows", "columns")}

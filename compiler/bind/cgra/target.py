@@ -19,6 +19,7 @@ from compiler.sched.cycle_accurate import schedule_program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from hw.errors import SluiceError
+from hw.fabric.bank import check_global_buffer
 from hw.fabric.spec import FabricSpec
 from hw.memtile.spec import ConfigurationError
 
@@ -33,7 +34,7 @@ class OptionsError(SluiceError):
 
 class _Looseness(NamedTuple):
     """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation interval of the
-    busiest loop, and whether irregular reads get a wide word for every word."""
+    busiest loop, and whether reads that are no delay lines get a wide word for every word (wide fetch only)."""
 
     alignment: int
     interval: int
@@ -68,7 +69,9 @@ class Options:
             raise OptionsError(f"there is no memory '{self.memory}'; there are: {', '.join(MEMORIES)}")
         spec = FabricSpec.parse(self.array)
         glb = replace(spec.glb, half_words=self.half_words)
-        return replace(spec, mem=replace(spec.mem, kind=self.memory), glb=glb)
+        spec = replace(spec, mem=replace(spec.mem, kind=self.memory), glb=glb)
+        check_global_buffer(spec)
+        return spec
 
 
 class _Stopwatch:
@@ -97,6 +100,8 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
         live = remove_dead_statements(program)
     failure: SluiceError | None = None
     for looseness in _LOOSER:
+        if looseness.sparse and options.memory != "pub":
+            continue
         try:
             return _compile_at(program, live, options, spec, stage, looseness)
         except (VectorizationError, ConfigurationError) as error:
@@ -107,6 +112,7 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
 
 def _compile_at(program: Program, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
                 looseness: _Looseness) -> CgraDesign:
+    """All stages after the first, at one looseness; `live` is `program` without its dead statements."""
     with stage("schedule"):
         depth = options.tile_depth
         if depth is None:
