@@ -241,7 +241,10 @@ class RunControl(wiring.Component):
             m.d.sync += self.wall_cycles.eq(self.wall_cycles + 1)
 
     def _describe(self, m: Module) -> None:
-        """Phase, what it waits for, and which bank; after an error the phase and the bank where it came up."""
+        """Phase, what it waits for, and which bank; after an error the phase and the bank where it came up.
+
+        These are registers: nobody needs them in the same cycle, and they are the end of long paths.
+        """
         blocked, pending = self.blocked, ~self.complete
         waiting, bank = Signal(Waiting), Signal(COLUMN_BITS, init=NO_BANK)
         with m.If(self._phase == Phase.LOAD):
@@ -255,7 +258,7 @@ class RunControl(wiring.Component):
         with m.Elif(self._phase == Phase.STOP):
             m.d.comb += waiting.eq(Waiting.MEMORY)
         failed = self.error != RunError.NONE
-        m.d.comb += [
+        m.d.sync += [
             self.waiting.eq(waiting),
             self.phase.eq(Mux(failed, self._failed_phase, self._phase)),
             self.bank.eq(Mux(failed, self._failed_bank, bank)),
