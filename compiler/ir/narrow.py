@@ -53,8 +53,14 @@ def narrow(program: Program) -> Program:
 
 def narrow_value(value: Expr, reads: list[Range], iterators: Mapping[str, Range],
                  tables: Mapping[str, Range]) -> Expr:
-    """`value` rewritten. `reads`, `iterators` and `tables` are the ranges of what it refers to."""
-    return _Narrower(value, reads, iterators, tables).result()
+    """`value` rewritten. `reads`, `iterators` and `tables` are the ranges of what it refers to.
+
+    An expression that nests deeper than Python's recursion limit allows stays as it is.
+    """
+    try:
+        return _Narrower(value, reads, iterators, tables).result()
+    except RecursionError:
+        return value
 
 
 # Expressions.

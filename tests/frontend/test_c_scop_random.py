@@ -14,6 +14,7 @@ from random_c import SIZE, RandomC, random_function
 
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
+from compiler.ir.narrow import narrow
 
 BATCH = 10
 """Functions per run of gcc."""
@@ -34,9 +35,9 @@ def _data(function: RandomC, seed: int) -> dict[str, np.ndarray]:
 
 def _require_equal(function: RandomC, memory: dict[str, np.ndarray], before: dict[str, np.ndarray]) -> None:
     """`memory` is what gcc's code made of `before`."""
-    for narrowed in (True, False):
-        program = parse_scop(function.text, narrowed=narrowed)
-        inputs = {a.name: before[a.name.removesuffix("_in")] for a in program.inputs}
+    wide = parse_scop(function.text, narrowed=False)
+    inputs = {a.name: before[a.name.removesuffix("_in")] for a in wide.inputs}
+    for narrowed, program in ((False, wide), (True, narrow(wide))):
         for name, result in interpret(program, inputs).items():
             np.testing.assert_array_equal(result, memory[name], err_msg=f"{name}, narrowed={narrowed}\n{function.text}")
 

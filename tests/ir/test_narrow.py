@@ -153,3 +153,10 @@ def test_decided_conditions_and_neutral_operands_disappear() -> None:
     wide = kernel.cast(Int(32), read)
     value = kernel.select(wide >= 0, (wide + 0) * 1, wide - 7)
     assert narrow_value(value.expr, [(0, 255)], {}, {}) == Cast(Read(0, Int(8, False)), Int(32))
+
+
+def test_expressions_that_are_too_deep_stay() -> None:
+    value: Expr = Read(0, Int(32))
+    for _ in range(20000):
+        value = Apply("add", (value, Read(1, Int(32))), Int(32))
+    assert narrow_value(value, [(0, 1), (0, 1)], {}, {}) is value

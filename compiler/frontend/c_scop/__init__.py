@@ -26,9 +26,14 @@ The file is ordinary C that any compiler takes, and the program computes what th
 from __future__ import annotations
 
 import operator
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import islpy as isl
 
 from compiler.frontend.c_scop.assemble import Surroundings, assemble
 from compiler.frontend.c_scop.errors import ScopError
@@ -41,6 +46,7 @@ from compiler.ir.verify import verify
 
 __all__ = ["ScopError", "load_c", "parse_scop"]
 
+_RECURSION_LIMIT = 5000
 _ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -63,6 +69,29 @@ def parse_scop(text: str, file: str = "scop.c", folder: Path = Path(), name: str
 
     With ``narrowed=False`` all arithmetic keeps C's width of at least 32 bits.
     """
+    try:
+        with _deep_recursion():
+            program = _program(text, file, folder, name, parameters)
+            return narrow(program) if narrowed else program
+    except RecursionError:
+        raise ScopError(file, "an expression or a nest is too deep") from None
+    except isl.Error as error:
+        raise ScopError(file, f"the polyhedral library gives up on this scop: {error}") from None
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Expressions of some hundred terms, which unrolled kernels have, nest deeper than Python's default allows."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _program(text: str, file: str, folder: Path, name: str, parameters: dict[str, int]) -> Program:
+    """The verified program before narrowing."""
     values = {key: _integer(file, key, value) for key, value in parameters.items()}
     source = preprocess(text, file, folder, {key: f"({value})" for key, value in values.items()})
     scop = find_scop(parse_c(source, file), source, file, values)
@@ -72,7 +101,7 @@ def parse_scop(text: str, file: str = "scop.c", folder: Path = Path(), name: str
     around = Surroundings(scop.scope, scop.before, scop.after, scop.place)
     program = assemble(name, walker.statements, around)
     verify(program)
-    return narrow(program) if narrowed else program
+    return program
 
 
 def _integer(file: str, name: str, value: Any) -> int:

@@ -96,7 +96,8 @@ class AffineReader:
         return where
 
     def _number(self, value: int) -> isl.PwAff:
-        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.space)) + value)
+        zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.space))
+        return isl.PwAff.from_aff(zero.set_constant_val(isl.Val(str(value))))
 
     def _read(self, node: Any) -> tuple[isl.PwAff, Int]:
         """A function that equals `node` modulo 2**width of the type of `node`, and this type."""
@@ -240,9 +241,9 @@ def _constant(node: c_ast.BinaryOp, value: isl.PwAff) -> int:
 
 def value_range(value: isl.PwAff, domain: isl.Set, type: Int) -> tuple[int, int]:
     """Smallest and largest value on `domain`; one beyond `type` where there is none; 0, 0 on an empty domain."""
-    inside = value.intersect_domain(domain)
-    if inside.domain().is_empty():
+    values = isl.Map.from_pw_aff(value).intersect_domain(domain).range()
+    if values.is_empty():
         return 0, 0
-    low, high = inside.min_val(), inside.max_val()
+    low, high = values.dim_min_val(0), values.dim_max_val(0)
     return (low.to_python() if low.is_int() else type.minimum - 1,
             high.to_python() if high.is_int() else type.maximum + 1)

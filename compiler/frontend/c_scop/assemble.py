@@ -54,7 +54,7 @@ def assemble(name: str, raw: Sequence[RawStatement], around: Surroundings) -> Pr
     arrays = tuple(_array(v, statements, _role(v, written, around)) for v in variables.values())
     program = Program(name, arrays, (), statements, order)
     for variable in variables.values():
-        if variable.array in written:
+        if variable.array in written or not _has_value(variable, around):
             program = _with_initial(program, variable, around, {s.name: s for s in raw})
     program = _without_dead(program)
     if not program.outputs:
@@ -135,7 +135,7 @@ def _with_initial(program: Program, variable: Variable, around: Surroundings, ra
     array = program.array(variable.array)
     missing = [reach for reach in reaching_writes(program, array.name) if not reach.missing.is_empty()]
     kept = _box(array).subtract(_written(program, array.name)) if array.role == "output" else None
-    if variable.storage in ("inner",) or not _has_value(variable, around):
+    if not _has_value(variable, around):
         if missing:
             raise _unassigned(missing[0], variable, raw)
         if kept is not None and not kept.is_empty():
@@ -148,9 +148,8 @@ def _with_initial(program: Program, variable: Variable, around: Surroundings, ra
 
 
 def _has_value(variable: Variable, around: Surroundings) -> bool:
-    if variable.storage == "local":
-        return variable.values is not None or variable.name in around.before
-    return True
+    outside = variable.storage == "local" and variable.name in around.before
+    return outside or variable.storage in ("parameter", "global") or variable.values is not None
 
 
 def _unassigned(reach: Reach, variable: Variable, raw: dict[str, RawStatement]) -> ScopError:

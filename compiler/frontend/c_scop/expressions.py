@@ -19,6 +19,7 @@ from compiler.frontend.c_scop.constants import NotConstant, literal
 from compiler.frontend.c_scop.division import DivisionError, quotient, remainder
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.types import INT, integer_type, promote, usual
+from compiler.frontend.c_scop.typing_rules import type_of
 from compiler.frontend.c_scop.variables import Variable
 from compiler.ir import expr
 from compiler.ir.expr import Const, Expr, Lookup
@@ -282,12 +283,8 @@ class Lowering:
         """The chosen branch, in the type that both branches have in common."""
         other = node.iffalse if chosen is node.iftrue else node.iftrue
         value = self.value(chosen)
-        return building.cast(value, usual(building.integer(value), self._type_of(other)))
-
-    def _type_of(self, node: Any) -> Int:
-        """The type of `node` where it is never evaluated: no access of it may count."""
-        probe = Lowering(self.reader, self.domain, self.names)
-        return building.integer(probe.value(node))
+        type = type_of(other, self.reader.scope, self.reader.iterators)
+        return building.cast(value, usual(building.integer(value), type))
 
     def truth(self, node: Any) -> Expr:
         """`node` as a condition: one bit. A condition on iterators is true or false on `domain`, or splits it."""

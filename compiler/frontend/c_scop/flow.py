@@ -26,25 +26,48 @@ class Reach:
 
 def reaching_writes(program: Program, array: str) -> list[Reach]:
     """The sources of all reads of `array`, in the order of the statements."""
-    writes = isl.UnionMap("{}")
-    for statement in program.statements:
-        if statement.write.array == array:
-            writes = writes.union(isl.UnionMap.from_map(statement.write.map.intersect_domain(statement.domain)))
+    writers = [statement for statement in program.statements if statement.write.array == array]
     return [
-        _reach(program, statement, number, writes)
+        _reach(program, statement, number, writers)
         for statement in program.statements
         for number, access in enumerate(statement.reads)
         if access.array == array
     ]
 
 
-def _reach(program: Program, statement: Statement, number: int, writes: isl.UnionMap) -> Reach:
-    sink = isl.UnionMap.from_map(statement.reads[number].map.intersect_domain(statement.domain))
-    info = isl.UnionAccessInfo.from_sink(sink).set_must_source(writes).set_schedule_map(program.order)
-    found: list[isl.Map] = []
-    info.compute_flow().get_must_dependence().reverse().foreach_map(found.append)
-    missing = statement.domain
-    for relation in found:
-        missing = missing.subtract(relation.domain())
-    sources = {relation.get_tuple_name(isl.dim_type.out): relation.coalesce() for relation in found}
-    return Reach(statement, number, sources, missing.coalesce())
+def _reach(program: Program, statement: Statement, number: int, writers: list[Statement]) -> Reach:
+    read = statement.reads[number].map.intersect_domain(statement.domain)
+    now = program.order_of(statement.name)
+    earlier: dict[str, isl.Map] = {}
+    last: isl.Map | None = None
+    for writer in writers:
+        time = program.order_of(writer.name)
+        before = now.lex_gt_map(time)
+        pairs = read.apply_range(writer.write.map.intersect_domain(writer.domain).reverse()).intersect(before)
+        if not pairs.is_empty():
+            earlier[writer.name] = pairs
+            times = pairs.apply_range(time)
+            last = times if last is None else last.union(times)
+    if last is None:
+        return Reach(statement, number, {}, statement.domain)
+    return Reach(statement, number, _sources(program, _latest(last), earlier),
+                 statement.domain.subtract(last.domain()).coalesce())
+
+
+def _latest(times: isl.Map) -> isl.Map:
+    """The last of the times that each instance is related to.
+
+    isl's optimisation gives up on a few relations with integer divisions; there, what is earlier than another time of
+    the same instance is taken away.
+    """
+    try:
+        return times.detect_equalities().lexmax()
+    except isl.Error:
+        return times.subtract(times.apply_range(isl.Map.lex_gt(times.range().get_space())))
+
+
+def _sources(program: Program, last: isl.Map, earlier: dict[str, isl.Map]) -> dict[str, isl.Map]:
+    """Of the writes before each read, those at the time `last`."""
+    found = {name: pairs.intersect(last.apply_range(program.order_of(name).reverse())).coalesce()
+             for name, pairs in earlier.items()}
+    return {name: pairs for name, pairs in found.items() if not pairs.is_empty()}

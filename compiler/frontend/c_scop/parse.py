@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pycparser import c_ast, c_parser
+from pycparser import c_ast, c_lexer, c_parser
 
 from compiler.frontend.c_scop.errors import Place, ScopError
 from compiler.frontend.c_scop.source import Source
@@ -33,21 +33,38 @@ class Scop:
 
 def parse_c(source: Source, file: str) -> c_ast.FileAST:
     """The syntax tree of preprocessed text. Raises `ScopError`."""
+    parser = c_parser.CParser(lexer=_Lexer)
     try:
-        return c_parser.CParser().parse(f'# 1 "<types>"\n{PRELUDE}{source.text}', file)
+        return parser.parse(f'# 1 "<types>"\n{PRELUDE}{source.text}', file)
     except c_parser.ParseError as error:
-        raise _syntax_error(source, file, str(error)) from None
+        raise _syntax_error(source, file, str(error), parser.clex) from None
     except RecursionError:
         raise ScopError(Place(file, 1), "the file nests too deeply to be parsed") from None
 
 
-def _syntax_error(source: Source, file: str, message: str) -> ScopError:
+class _Lexer(c_lexer.CLexer):
+    """Remembers the last token, since some messages of the parser come without a place."""
+
+    last: Any = None
+
+    def token(self) -> Any:
+        """The next token, None at the end."""
+        found = super().token()
+        self.last = found or self.last
+        return found
+
+
+def _syntax_error(source: Source, file: str, message: str, lexer: Any) -> ScopError:
     match = _MESSAGE.fullmatch(message)
-    if match is None:
-        return ScopError(file, f"not valid C: {message.removeprefix(f'{file}: ')}")
-    place = source.place(Place(match["file"], int(match["line"]), int(match["column"])))
-    before = re.fullmatch(r"before: (.*)", match["reason"])
-    return ScopError(place, f"not valid C, before '{before[1]}'" if before else f"not valid C: {match['reason']}")
+    if match is not None:
+        place = source.place(Place(match["file"], int(match["line"]), int(match["column"])))
+        reason = match["reason"]
+    else:
+        token = lexer.last
+        place = source.place(Place(lexer.filename, getattr(token, "lineno", 1), getattr(token, "column", 0)))
+        reason = re.sub(r"^.*?: ", "", message)
+    before = re.fullmatch(r"before: (.*)", reason)
+    return ScopError(place, f"not valid C, before '{before[1]}'" if before else f"not valid C: {reason}")
 
 
 @dataclass(frozen=True)

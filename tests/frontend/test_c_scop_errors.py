@@ -1,0 +1,166 @@
+"""C that cannot be compiled ends in one line with file, line, column and the reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compiler.frontend.c_scop import ScopError, load_c, parse_scop
+from compiler.ir.program import ProgramError
+
+KERNEL = """\
+#include <stdint.h>
+#define N 8
+void f(int n, const int a[N], int b[N], int c[N][N], float x[N], int *p) {
+  int i, j, t;
+#pragma scop
+BODY
+#pragma endscop
+}
+"""
+
+FAULTS = {
+    # Control.
+    "while (t) t--;": "6:1: 'while' loops are not supported: their trip count is not affine; use 'for'",
+    "do t--; while (t);": "6:1: 'do' loops are not supported: their trip count is not affine; use 'for'",
+    "goto end; end: t = 1;": "6:1: 'goto' is not supported",
+    "if (a[0]) break;": "6:11: 'break' is not supported: the trip count would depend on data",
+    "return;": "6:1: 'return' is not supported inside a scop",
+    "switch (n) { case 0: b[0] = 1; }": "6:1: 'switch' is not supported; use 'if'",
+    "a[0];": "6:1: this statement does nothing; only assignments do",
+    "": "5:9: the scop has no statements that are ever executed",
+    "if (N > 9) b[0] = 1;": "5:9: the scop has no statements that are ever executed",
+    "t = 3;": "5:9: nothing that the scop computes is used after it: assign to an array parameter, a global, or a "
+              "local that is used later",
+    # Loops.
+    "for (;;) b[0] = 1;": "6:1: a loop must start with one assignment to its iterator: for (i = ...; ...; ...)",
+    "for (i = 0; ; i++) b[i] = 1;": "6:1: the loop over 'i' has no condition and never ends",
+    "for (i = 0; i < N; i *= 2) b[i] = 1;":
+        "6:20: the step of loop 'i' must be a constant: i++, i--, i += c or i -= c",
+    "for (i = 0; i != 7; i += 2) b[i] = 1;": "6:1: the loop over 'i' does not end",
+    "for (i = 0; i < n; i++) b[i] = 1;":
+        "6:17: bounds of loop 'i' are not affine: parameter 'n' has no value; give n=VALUE",
+    "for (i = 0; i < a[0]; i++) b[i] = 1;":
+        "6:17: bounds of loop 'i' are not affine: it depends on the contents of an array",
+    "for (i = 0; i < N; i++) { i++; b[i] = 1; }":
+        "6:27: 'i' is the iterator of a loop and cannot be changed in it",
+    "for (q = 0; q < 3; q++) b[q] = 1;": "6:1: iterator 'q' is not declared",
+    "for (i = 0; i < N; i++) for (i = 0; i < N; i++) b[i] = 1;":
+        "6:25: a loop around this one has the same iterator 'i'",
+    "for (uint8_t k = 0; k < 300; k++) b[0] = k;": "6:1: iterator 'k' reaches 300, outside its type uint8",
+    "for (unsigned k = 5; k >= 0; k--) b[k] = 1;": "6:1: iterator 'k' reaches -1, outside its type uint32",
+    "for (unsigned k = 0; k < N; k++) if (k - 1 > 3) b[k - 1] = 1;":
+        "6:51: an index expression reaches -1, outside its unsigned 32-bit type",
+    # Subscripts.
+    "b[a[0]] = 1;": "6:3: subscript of 'b' is not affine: it depends on the contents of an array",
+    "for (i = 0; i < N; i++) b[i * i] = 1;":
+        "6:27: subscript of 'b' is not affine: it multiplies two expressions that both depend on iterators",
+    "b[t] = 1;": "6:3: subscript of 'b' is not affine: 't' is neither a loop iterator nor a constant",
+    "b = 0;": "6:1: 'b' has 1 dimensions and is used with 0 subscripts; arrays cannot be used as a whole",
+    "b[0] = c[1];": "6:8: 'c' has 2 dimensions and is used with 1 subscripts",
+    "b[0] = n[0];": "6:8: 'n' is a scalar and has no subscripts",
+    "const int w[2] = {1, 2}; for (i = 0; i < N; i++) b[i] = w[i];":
+        "6:57: subscript of 'w' reaches 7, outside 0..1",
+    # Data.
+    "b[0] = t;": "6:8: 't' is read before it is assigned",
+    "for (i = 0; i < 5; i++) { if (i > 1) b[i] = t; t = i; } for (i = 0; i < N; i++) { int u; b[i] = u; u = 1; }":
+        "6:97: 'u' is read before it is assigned, first at i=0",
+    "b[0] = undeclared;": "6:8: 'undeclared' is not declared",
+    "int z[3] = {1, 2, 3}; b[0] = z[1];":
+        "6:5: array 'z' is initialised inside the scop; declare it const or assign its elements",
+    "const int z = 3; z = 4; b[0] = z;": "6:18: 'z' cannot be assigned: its value is fixed",
+    "*p = 1;": "6:2: pointers are not supported; use subscripts",
+    "b[0] = *p;": "6:9: pointers are not supported; use subscripts",
+    "b[0] = &t;": "6:9: pointers are not supported; use subscripts",
+    "int *q; b[0] = 1;": "6:5: 'q' is a pointer; only arrays and scalars can be used in a scop",
+    "_Bool q = 1; b[0] = q;":
+        "6:1: '_Bool' is no integer type; there are char, short, int, long and those of <stdint.h>",
+    # Floating point.
+    "for (i = 0; i < N; i++) b[i] = x[i];":
+        "3:54: 'float' is a floating-point type; only integer types can be compiled for now",
+    "b[0] = 1.5;": "6:8: 1.5 is a floating-point constant; only integers can be compiled for now",
+    "b[0] = (double)a[0];": "6:9: 'double' is a floating-point type; only integer types can be compiled for now",
+    # Expressions.
+    "b[0] = g(a[0]);": "6:8: calls g(); functions cannot be called in a scop",
+    "g(b);": "6:1: calls g(); functions cannot be called in a scop",
+    "b[0] = a[1] / a[0];": "6:8: '/' by a value that is not constant; the hardware has no divider",
+    "b[0] = a[0] % 0;": "6:8: '%' by 0: division by zero",
+    "b[0] = a[0] << 32;": "6:8: shift by 32: amounts outside 0..31 are undefined",
+    "b[0] = a[0] >> -1;": "6:8: shift by -1: amounts outside 0..31 are undefined",
+    "b[0] = (t = 3) + 1;": "6:9: an assignment inside an expression is not supported; make it a statement",
+    "b[0] = t++;": "6:8: ++ and -- are supported as statements only",
+    "b[0] = sizeof(int);": "6:8: sizeof is not supported",
+    "b[0] = a[0] +;": "6:14: not valid C: Invalid expression",
+    "b[0] = 1": "7:2: not valid C, before 'pragma'",
+}
+
+
+@pytest.mark.parametrize("body", FAULTS)
+def test_faults_inside_the_scop(body: str) -> None:
+    with pytest.raises(ScopError) as error:
+        parse_scop(KERNEL.replace("BODY", body), "k.c")
+    assert str(error.value) == f"k.c:{FAULTS[body]}"
+
+
+def test_columns_are_those_before_macros_and_comments() -> None:
+    text = KERNEL.replace("BODY", "b[N - N] = /* a long comment */ N + N + nothing;")
+    with pytest.raises(ScopError) as error:
+        parse_scop(text, "k.c")
+    assert str(error.value) == "k.c:6:41: 'nothing' is not declared"
+
+
+def test_elements_outside_an_array_are_reported_with_the_iteration() -> None:
+    with pytest.raises(ProgramError) as error:
+        parse_scop(KERNEL.replace("BODY", "for (i = 0; i < N; i++)\n  b[i + 1] = a[i];"), "k.c")
+    assert str(error.value) == "statement 'S0' (k.c:7) writes 'b'[8] outside its shape [8], first at i=7"
+
+
+ONE = "void f(int a[3]) {\n#pragma scop\n  a[0] = 1;\n#pragma endscop\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("int x;\n", "k.c: there is no '#pragma scop' inside a function"),
+        (ONE.replace("#pragma endscop\n", ""), "k.c:2:9: '#pragma scop' has no '#pragma endscop' in the same block"),
+        (ONE + ONE.replace("f(", "g("), "k.c:7:9: a second scop; the first is at k.c:2:9"),
+        ("void f(int a[3]) {\n  for (int i = 0; i < 3; i++) {\n#pragma scop\n    a[i] = 1;\n#pragma endscop\n  }\n}\n",
+         "k.c:3:9: the scop is inside a loop or condition; put the pragmas around it"),
+        ('#include "none.h"\n', 'k.c:1: #include "none.h": there is no file none.h'),
+        ("#if 1\n", "k.c:1: this conditional has no #endif in k.c"),
+        ("\n#else\n", "k.c:2: #else without #if"),
+        ("#if 1 +\n#endif\n", "k.c:1: #if 1 +: not an integer constant expression"),
+        ("#error sizes must be even\n", "k.c:1: #error sizes must be even"),
+        ("#define F(x) x\n" + ONE.replace("1;", "F(1);"),
+         "k.c:4:10: macro 'F' has parameters; only macros without can be used"),
+        (ONE.replace("[3]", "[n]"), "k.c:1:14: size of array 'a': 'n' is not a constant; give n=VALUE"),
+        (ONE.replace("[3]", "[0]"), "k.c:1:12: size 0 of array 'a' must be positive"),
+    ],
+)
+def test_faults_around_the_scop(text: str, message: str) -> None:
+    with pytest.raises(ScopError) as error:
+        parse_scop(text, "k.c")
+    assert str(error.value) == message
+
+
+def test_bad_parameters_and_files(tmp_path: Path) -> None:
+    with pytest.raises(ScopError) as error:
+        parse_scop(KERNEL.replace("BODY", "b[0] = N;"), "k.c", M=3)
+    assert str(error.value) == "k.c: there is no macro or scalar parameter 'M'; there are: N, n"
+    with pytest.raises(ScopError) as error:
+        parse_scop(KERNEL.replace("BODY", "b[0] = N;"), "k.c", N="large")  # type: ignore[arg-type]
+    assert str(error.value) == "k.c: parameter N='large' is not an integer"
+    with pytest.raises(ScopError) as error:
+        load_c(tmp_path / "none.c")
+    assert str(error.value) == f"{tmp_path}/none.c: cannot be read: No such file or directory"
+
+
+def test_an_expression_that_is_too_deep_is_an_error() -> None:
+    body = "b[0] = " + "(" * 9000 + "1" + ")" * 9000 + ";"
+    with pytest.raises(ScopError) as error:
+        parse_scop(KERNEL.replace("BODY", body), "k.c")
+    assert str(error.value) == "k.c:1: the file nests too deeply to be parsed"
+    with pytest.raises(ScopError) as error:
+        parse_scop(KERNEL.replace("BODY", "b[0] = a[0]" + " + a[0]" * 5000 + ";"), "k.c")
+    assert str(error.value) == "k.c: an expression or a nest is too deep"
