@@ -17,7 +17,8 @@ SHELL := /bin/sh
 .PHONY: run test figures clean prerequisites icarus
 
 run: $(STAMP)
-	$(RUN) -m compiler gaussian --target cgra --output $(OUTPUT)/output.png --report $(OUTPUT) -o $(OUTPUT)
+	$(RUN) -m compiler gaussian --target cgra --array 8x4 --set width=128 --set height=128 \
+	  --output $(OUTPUT)/output.png --report $(OUTPUT) -o $(OUTPUT)
 
 figures: $(STAMP)
 	$(RUN) -m benchmarks.figures
