@@ -105,7 +105,7 @@ class _Body:
         if self.pick("up", "up", "down") == "up":
             head = f"{kind} {name} = {start}; {name} <= {end}; {name} += {step}"
         else:
-            kind = "int"
+            kind, start = "int", str(low)  # an unsigned bound of 0 would never end the loop
             head = f"{kind} {name} = {end}; {name} >= {start}; {name} = {name} - {step}"
         self.line(depth, f"for ({head.strip()}) {{")
         self.loops.append(name)

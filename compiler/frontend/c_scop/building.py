@@ -28,9 +28,9 @@ def apply(op: str, *args: Expr) -> Expr:
     result = expr.apply(op, *args)
     if not all(isinstance(arg, Const) for arg in args):
         return result
-    values = [np.array(arg.value, object) for arg in args if isinstance(arg, Const)]
+    values = [np.array([arg.value], object) for arg in args if isinstance(arg, Const)]
     width = max((integer(arg).width for arg in args if arg.type not in (BIT, LUT3_TABLE)), default=1)
-    return Const(int(integer(result).wrap(int(OPERATIONS[op].evaluate(width, *values)))), result.type)
+    return Const(int(integer(result).wrap(int(np.ravel(OPERATIONS[op].evaluate(width, *values))[0]))), result.type)
 
 
 def cast(node: Expr, type: Int) -> Expr:
