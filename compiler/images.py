@@ -26,12 +26,12 @@ __all__ = [
 
 
 def sample_image() -> np.ndarray:
-    """A real photograph in grey, 8 bits, shape (600, 512): the portrait that matplotlib carries."""
+    """A real photograph in grey, 8 bits, shape (320, 320): the face of the portrait that matplotlib carries."""
     from matplotlib import cbook
 
     path = str(cbook.get_sample_data("grace_hopper.jpg", asfileobj=False))
     with Image.open(path) as image:
-        return np.asarray(image.convert("L"))
+        return np.asarray(image.convert("L"))[30:350, 100:420]
 
 
 def load_image(path: Path) -> np.ndarray:
