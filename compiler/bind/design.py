@@ -22,7 +22,11 @@ class InputError(SluiceError):
 
 @dataclass(frozen=True)
 class BufferStorage:
-    """Words that one buffer occupies beside the most words that are live in it at once (the lower bound)."""
+    """Words of memory that one buffer occupies, beside the most words that are live in it at once by the schedule.
+
+    Words in flight between the producer and the memory are live and take no memory, so `allocated_words` may be a
+    little less than `live_words`.
+    """
 
     name: str
     units: tuple[str, ...]

@@ -82,7 +82,7 @@ def _require_single_sources(schedule: Schedule) -> None:
         if key in seen:
             statement = schedule.staged.program.statement(dependence.sink)
             raise DependenceError(
-                f"statement {statement.name} ({statement.location}): one read of {dependence.array} sees values of "
+                f"{statement.label(statement.reads[dependence.read])}: one read of '{dependence.array}' sees values of "
                 f"{seen[key]} and {dependence.source}; the array target needs one producer per read"
             )
         seen[key] = dependence.source

@@ -17,7 +17,7 @@ from compiler.ir.program import Array
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import StatementSchedule
 from compiler.sched.streams import Footprint, StreamError, row_major
-from hw.dma.descriptor import DmaDescriptor, DmaLevel
+from hw.dma.descriptor import DescriptorError, DmaDescriptor, DmaLevel
 from hw.fabric.bank_config import BankConfig
 from hw.memtile import Affine, AffineNest
 
@@ -83,8 +83,8 @@ def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tu
                tile_counts: tuple[int, ...]) -> DmaDescriptor:
     """How the DMA engine walks the boxes of all tiles of `array`, which starts at byte `address`.
 
-    Raises `StreamError` for boxes of more than three dimensions or more than two tile loops, `DescriptorError` for
-    sizes that the engine cannot count.
+    Raises `StreamError` for boxes of more than three dimensions, more than two tile loops, and sizes that the engine
+    cannot count.
     """
     steps = [s * ELEMENT_BYTES for s in row_major(array.shape)]
     levels = _merged([(n, s) for n, s in zip(footprint.extents, steps, strict=True) if n > 1])
@@ -97,7 +97,10 @@ def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tu
                           "loops; the DMA engine walks up to 3 and 2")
     base = address + sum(low * step for low, step in zip(footprint.low_at(tile_starts), steps, strict=True))
     rows, planes = _two(levels)
-    return DmaDescriptor(base, row_bytes, rows, planes, _two(tiles))
+    try:
+        return DmaDescriptor(base, row_bytes, rows, planes, _two(tiles))
+    except DescriptorError as error:
+        raise StreamError(f"array {array.name}: {error}") from None
 
 
 def _innermost(levels: list[tuple[int, int]]) -> tuple[int, list[tuple[int, int]]]:
