@@ -10,7 +10,7 @@ import pytest
 from amaranth.sim import Simulator
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memtile_patterns import nests
+from random_configurations import nests
 
 from hw.memtile import Affine, AffineNest, AffineSpec, encode_nest
 from hw.memtile.controller import AffineController

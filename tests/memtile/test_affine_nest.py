@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 from hypothesis import given
-from memtile_patterns import nests
+from random_configurations import nests
 
 from hw.memtile import Affine, AffineNest, AffineSpec, ConfigurationError, decode_nest, encode_nest
 from hw.memtile.affine import deltas, strides

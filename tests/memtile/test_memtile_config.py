@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memtile_patterns import nests
+from random_configurations import nests
 
 from hw.memtile import (
     Affine,
