@@ -79,8 +79,10 @@ class Schedule:
 
     @cached_property
     def lower_bound(self) -> int:
-        """Cycles that no schedule with one unit per statement can beat: the largest trip count, all tiles."""
-        return max(prod(entry.trips.values()) for entry in self.statements.values()) * self.staged.tiles
+        """Cycles that no schedule with one unit per statement can beat: the most instances of any one statement that
+        outputs depend on, of all tiles together."""
+        live = _live_instances(self.staged, self.dependences, list(self.statements))
+        return max(_count(self.staged.program.statement(name), instances) for name, instances in live.items())
 
     def time(self, name: str) -> isl.Aff:
         """Logical cycle inside the tile as a function on the instances of statement `name`."""
@@ -96,6 +98,26 @@ class Schedule:
     def __str__(self) -> str:
         head = f"tiles: {self.staged.tiles}, period: {self.period} cycles"
         return "\n".join([head, *map(str, self.statements.values())])
+
+
+def _live_instances(staged: StagedProgram, dependences: tuple[Dependence, ...], order: list[str]) -> dict[str, isl.Set]:
+    """Of every statement, producers first in `order`, the instances whose values reach an output."""
+    statements = {name: staged.program.statement(name) for name in order}
+    outputs = {footprint.statement for footprint in staged.outputs}
+    live = {n: s.domain if n in outputs else isl.Set.empty(s.domain.get_space()) for n, s in statements.items()}
+    for name in reversed(order):
+        for dependence in dependences:
+            if dependence.sink == name:
+                reached = live[name].apply(dependence.relation)
+                live[dependence.source] = live[dependence.source].union(reached).coalesce()
+    return live
+
+
+def _count(statement: Statement, instances: isl.Set) -> int:
+    """Number of `instances` of a statement; quickly, if these are all."""
+    if statement.domain.is_subset(instances):
+        return prod(_trips(statement).values())
+    return instances.count_val().to_python()
 
 
 def _distance(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[int, int]:
@@ -224,7 +246,11 @@ def _align(staged: StagedProgram, nests: Mapping[str, tuple[str, ...]], order: l
 
 
 def _matches(staged: StagedProgram, dependence: Dependence) -> list[tuple[Loop, Loop, Fraction]]:
-    """For every producer loop the consumer loop that walks it over the longest range, with its slope."""
+    """For producer loops the consumer loop that walks it over the longest range, with its slope.
+
+    Only as far inwards as both nests have the loops in the same order (algorithm 2): where a consumer walks rows of
+    columns, neither is fused, or a step of its inner loop would take as long as a row of the producer.
+    """
     sink = staged.program.statement(dependence.sink)
     source = staged.program.statement(dependence.source)
     parts = pieces(dependence.relation)
@@ -238,7 +264,9 @@ def _matches(staged: StagedProgram, dependence: Dependence) -> list[tuple[Loop, 
         if walkers:
             _, step, name = max(walkers)
             found.append(((source.name, iterator), (sink.name, name), step))
-    return found
+    place = [sink.iterators.index(consumer[1]) for _, consumer, _ in found]
+    ordered = [all(place[k] < later for later in place[k + 1:]) for k in range(len(place))]
+    return found[: ordered.index(False)] if False in ordered else found
 
 
 def _trips(statement: Statement) -> dict[str, int]:

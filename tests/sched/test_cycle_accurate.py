@@ -80,6 +80,22 @@ def test_upsampling_slows_the_producer_down() -> None:
     assert (have.period, have.lower_bound) == (16384, 16384)
 
 
+def test_the_lower_bound_counts_only_what_reaches_an_output() -> None:
+    """6 x 6 words are computed, 3 x 4 of them are used."""
+    prg = prog("cut")
+    prg.add_input("a", shape=(2, 6, 6))
+    prg.add_output("c")
+    tile = prg.add_loop("t", 0, 2)
+    for name, source, target, trips in (("All", ("a", "x", "y", "t"), ("b", "x", "y"), (6, 6)),
+                                        ("Some", ("b", "x + 1", "y"), ("c", "x", "y", "t"), (3, 4))):
+        op = tile.add_loop("y", 0, trips[0]).add_loop("x", 0, trips[1]).add_op(name)
+        op.add_load(*source)
+        op.add_store(*target)
+    have = schedule(prg.build(), 1)
+    assert have.lower_bound == 2 * 12
+    assert have.period == 36
+
+
 def downsampled() -> Program:
     prg = prog("down")
     prg.add_input("a", shape=(16, 16))
@@ -109,11 +125,38 @@ def transposed(height: int = 4, width: int = 6) -> Program:
     return prg.build()
 
 
-def test_a_transposition_waits_for_the_last_element_it_needs_first() -> None:
-    """Loops that cannot be joined in both orders: only one of the two pairs is."""
+def test_loops_in_another_order_are_not_fused() -> None:
+    """Figure 4.19b: both run at full rate, and the consumer waits for the elements that it needs early."""
     have = schedule(transposed())
-    low, high = have.distance(have.dependences[0])
-    assert low == 0 < high
+    assert strides(have) == {"load_a": (6, 1), "Turn": (4, 1)}
+    assert offsets(have) == {"load_a": 0, "Turn": 15}
+    assert have.distance(have.dependences[0]) == (0, 30)
+    assert have.period == have.lower_bound == 24
+
+
+def test_loops_around_others_in_another_order_are_fused() -> None:
+    """Each plane is transposed for itself: the planes follow each other closely."""
+    prg = prog("planes")
+    prg.add_input("a", shape=(3, 4, 6))
+    prg.add_output("b")
+    op = prg.add_loop("z", 0, 3).add_loop("y", 0, 6).add_loop("x", 0, 4).add_op("Turn")
+    op.add_load("a", "y", "x", "z")
+    op.add_store("b", "x", "y", "z")
+    have = schedule(prg.build(), 0)
+    assert strides(have) == {"load_a": (24, 6, 1), "Turn": (24, 4, 1)}
+    assert offsets(have) == {"load_a": 0, "Turn": 15}
+
+
+def test_a_diagonal_is_not_fused() -> None:
+    """Both loops of the producer match one of the consumer."""
+    prg = prog("diagonal")
+    prg.add_input("a", shape=(6, 6))
+    prg.add_output("b")
+    op = prg.add_loop("y", 0, 4).add_loop("x", 0, 6).add_op("Pick")
+    op.add_load("a", "x", "x")
+    op.add_store("b", "x", "y")
+    have = schedule(prg.build(), 0)
+    assert strides(have) == {"load_a": (6, 1), "Pick": (6, 1)}
 
 
 @pytest.mark.parametrize(("alignment", "interval"), [(4, 1), (4, 2), (4, 8)])

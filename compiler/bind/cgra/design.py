@@ -85,7 +85,7 @@ class CgraDesign(Design):
 
     @property
     def lower_bound(self) -> int:
-        """Largest trip count of any one statement: nothing with one unit per statement is faster."""
+        """The most instances of one statement that are needed: nothing with one unit per statement is faster."""
         return self.schedule.lower_bound
 
     @property
