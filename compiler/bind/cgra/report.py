@@ -126,7 +126,7 @@ def _storage(rows: Sequence[BufferStorage]) -> str:
     if not rows:
         return "<p>No buffer needs a memory tile.</p>"
     label, width, step = 300, 600, 24
-    most = max(r.allocated_words for r in rows)
+    most = max(max(r.allocated_words, r.live_words) for r in rows)
     parts = [f'<svg viewBox="0 0 {label + width + 260} {step * len(rows)}" width="{label + width + 260}" role="img" '
              'aria-label="buffers" font-family="sans-serif" font-size="12">']
     for k, row in enumerate(rows):
