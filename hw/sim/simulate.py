@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -142,7 +143,7 @@ def run_job(job: Job) -> JobResult:
 
     Raises `JobError` (the job makes no sense), `SimulatorMissing`, `BuildError`, `SimulationTimeout` (a hang; names
     the waiting component and the seed) and `SimulationError` (an AXI protocol violation, a refused register access,
-    a simulator that died).
+    undefined bits where a dump should be, a simulator that died).
     """
     _check(job)
     seed = random.getrandbits(32) if job.seed is None else job.seed
@@ -277,6 +278,20 @@ def _dumps(job: Job, folder: Path) -> tuple[bytes, ...]:
     dumps: list[bytes] = []
     for (address, length), (_, count) in zip(job.dumps, map(_span, job.dumps), strict=True):
         chunk, lines = lines[:count], lines[count:]
-        content = b"".join(bytes.fromhex(line)[::-1] for line in chunk)
-        dumps.append(content[address % _WORD : address % _WORD + length])
+        digits = "".join(map(_byte_order, chunk))
+        dumps.append(_defined(digits[2 * (address % _WORD) :][: 2 * length], address))
     return tuple(dumps)
+
+
+def _byte_order(word: str) -> str:
+    """The hexadecimal digits of a little-endian word, its byte at the lowest address first."""
+    return "".join(word[index : index + 2] for index in range(len(word) - 2, -1, -2))
+
+
+def _defined(digits: str, address: int) -> bytes:
+    """The bytes that `digits` spell, the first one at `address`. Raises `SimulationError` for undefined bits."""
+    undefined = re.search("[^0-9a-f]", digits)
+    if undefined:
+        place = address + undefined.start() // 2
+        raise SimulationError(f"the design wrote undefined bits (x) to main memory at byte address {place:#x}")
+    return bytes.fromhex(digits)
