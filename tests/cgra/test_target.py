@@ -16,9 +16,9 @@ from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.cover import CoverError
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.netlist import MemNode
+from compiler.bind.cgra.options import Options, OptionsError
 from compiler.bind.cgra.physical import Unroutable
 from compiler.bind.cgra.place import ArrayTooSmall
-from compiler.bind.cgra.target import Options, OptionsError
 from compiler.bind.registry import TargetError
 from compiler.frontend import kernel
 from compiler.frontend.loop_nest import load, prog

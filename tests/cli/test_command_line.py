@@ -162,7 +162,8 @@ def test_results_that_cannot_be_written_are_refused_before_the_run(capsys: pytes
 @pytest.fixture
 def quick_verilog(monkeypatch: pytest.MonkeyPatch) -> None:
     """Emission of the array takes seconds, and does not depend on the program."""
-    monkeypatch.setattr("hw.fabric.system.emit_system", lambda spec: {"pe_tile.v": "module pe_tile(); endmodule\n"})
+    verilog = {"pe_tile.v": "module pe_tile(); endmodule\n"}
+    monkeypatch.setattr("compiler.bind.cgra.design.emit_system", lambda spec: verilog)
 
 
 @pytest.mark.usefixtures("quick_verilog")

@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.netlist import MemNode, PeNode
+from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.simulation import Executable, simulate
 from compiler.bind.cgra.storage import buffer_storage
 from compiler.bind.cgra.transfers import MemoryLayout, array_bytes, descriptor, element_bytes, lay_out
 from compiler.bind.cgra.validate import ValidationReport, validate
@@ -28,11 +30,9 @@ from hw.fabric.control_registers import control_registers
 from hw.fabric.driver import RunPlan, check_status
 from hw.fabric.image import configuration_image
 from hw.fabric.spec import FabricSpec
+from hw.fabric.system import emit_system
 from hw.files import write_atomic
-
-if TYPE_CHECKING:
-    from compiler.bind.cgra.target import Options
-    from hw.sim.simulate import StallProfile
+from hw.sim.simulate import StallProfile
 
 __all__ = ["CgraDesign"]
 
@@ -161,15 +161,12 @@ class CgraDesign(Design):
         Raises `InputError`, `SimulatorMissing`, `SimulationTimeout` naming what the hardware waits for, and
         `RunFailure` for an error that the hardware reports.
         """
-        from compiler.bind.cgra.simulation import simulate
-
-        return simulate(self, check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves,
+        executable = Executable(self.program, self.spec, self.image, self.layout, self.plan, self.predicted_cycles)
+        return simulate(executable, check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves,
                         cycle_limit=cycle_limit)
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write ``rtl/*.v`` and the design directory that `hw.build` takes. Returns the directory."""
-        from hw.fabric.system import emit_system
-
         directory = Path(directory)
         for name, text in emit_system(self.spec).items():
             write_atomic(directory / "rtl" / name, text)

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compiler.bind.cgra.transfers import array_bytes, array_from_bytes, element_bytes
+from compiler.bind.cgra.transfers import MemoryLayout, array_bytes, array_from_bytes, element_bytes
 from compiler.bind.design import Run
+from compiler.ir.program import Program
 from hw.dma.registers import RegisterMap
 from hw.fabric.control_registers import control_registers
-from hw.fabric.driver import check_status, describe_wait
+from hw.fabric.driver import RunPlan, check_status, describe_wait
 from hw.fabric.spec import FabricSpec
 from hw.fabric.system import SYSTEM_MODULE, emit_system
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 
-if TYPE_CHECKING:
-    from compiler.bind.cgra.design import CgraDesign
-
-__all__ = ["simulate"]
+__all__ = ["Executable", "simulate"]
 
 _COUNTERS = ("LAST_OUTPUT", "STALLS", "WALL_CYCLES", "LOAD_CYCLES")
 _MEMORY_BYTES = 1 << 20
@@ -32,13 +30,25 @@ _PATIENCE = 50
 """A run that takes this many times its predicted cycles, and some for start and end, hangs."""
 
 
+@dataclass(frozen=True)
+class Executable:
+    """What a simulation needs to know of a design; the attributes are those of `CgraDesign`."""
+
+    program: Program
+    spec: FabricSpec
+    image: bytes
+    layout: MemoryLayout
+    plan: RunPlan
+    predicted_cycles: int
+
+
 @lru_cache(maxsize=4)
 def system_sources(spec: FabricSpec) -> dict[str, str]:
     """The Verilog of the whole system; it does not depend on the application."""
     return emit_system(spec)
 
 
-def simulate(design: CgraDesign, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int | None = None,
+def simulate(design: Executable, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int | None = None,
              stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None) -> Run:
     """Run `design` once; see `CgraDesign.simulate`."""
     registers = control_registers(design.spec)
@@ -49,7 +59,7 @@ def simulate(design: CgraDesign, inputs: Mapping[str, np.ndarray], simulator: st
     return _run(design, result, status, simulator)
 
 
-def _job(design: CgraDesign, inputs: Mapping[str, np.ndarray], simulator: str, registers: RegisterMap,
+def _job(design: Executable, inputs: Mapping[str, np.ndarray], simulator: str, registers: RegisterMap,
          seed: int | None, stall: StallProfile | None, waves: bool, cycle_limit: int | None) -> Job:
     addresses = design.layout.addresses
     loads = [(0, design.image), *((addresses[n], element_bytes(data)) for n, data in inputs.items())]
@@ -66,7 +76,7 @@ def _job(design: CgraDesign, inputs: Mapping[str, np.ndarray], simulator: str, r
     )
 
 
-def _run(design: CgraDesign, result: JobResult, status: Mapping[str, int], simulator: str) -> Run:
+def _run(design: Executable, result: JobResult, status: Mapping[str, int], simulator: str) -> Run:
     outputs = {array.name: array_from_bytes(array, data)
                for array, data in zip(design.program.outputs, result.dumps, strict=True)}
     return Run(

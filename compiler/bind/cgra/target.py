@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.application import build_application
 from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.design import CgraDesign
+from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.physical import implement
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
@@ -19,18 +19,10 @@ from compiler.sched.cycle_accurate import schedule_program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from hw.errors import SluiceError
-from hw.fabric.bank import check_global_buffer
 from hw.fabric.spec import FabricSpec
 from hw.memtile.spec import ConfigurationError
 
-__all__ = ["Options", "OptionsError", "compile_program"]
-
-MEMORIES = ("pub", "dual-port")
-
-
-class OptionsError(SluiceError):
-    """An option of the target has a value that it cannot have."""
-
+__all__ = ["Options", "compile_program"]
 
 class _Looseness(NamedTuple):
     """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation interval of the
@@ -44,34 +36,6 @@ class _Looseness(NamedTuple):
 _LOOSER = (_Looseness(1, 1, False), _Looseness(4, 1, False),
            *(_Looseness(4, interval, sparse) for interval in (2, 4, 8) for sparse in (False, True)))
 """What is tried, fastest first."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a user can choose.
-
-    memory: implementation of the memory tiles, "pub" (wide fetch) or "dual-port". array: "ROWSxCOLUMNS".
-    fusion_level: loops that producers and consumers share step by step, None for all (seed 001, section 4.4).
-    tile_depth: shared outer loops that enumerate tiles, None for as few as fit the global buffer.
-    half_words: words in half a bank of the global buffer. seed: of placement.
-    """
-
-    memory: str = "pub"
-    array: str = "8x8"
-    fusion_level: int | None = None
-    tile_depth: int | None = None
-    half_words: int = 32768
-    seed: int = 0
-
-    def fabric(self) -> FabricSpec:
-        """The array these options describe. Raises `OptionsError` or `FabricError`."""
-        if self.memory not in MEMORIES:
-            raise OptionsError(f"there is no memory '{self.memory}'; there are: {', '.join(MEMORIES)}")
-        spec = FabricSpec.parse(self.array)
-        glb = replace(spec.glb, half_words=self.half_words)
-        spec = replace(spec, mem=replace(spec.mem, kind=self.memory), glb=glb)
-        check_global_buffer(spec)
-        return spec
 
 
 class _Stopwatch:
