@@ -1,0 +1,387 @@
+"""`Array`: what the user handles. Numpy's operators, methods and names, building expressions.
+
+    x = input("x", (480, 640), "uint8")
+    y = (x[1:, :].astype("uint16") + x[:-1, :]) >> 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Union
+
+import numpy as np
+
+from compiler.frontend.parallel_array.element_types import (
+    BOOL,
+    bounds,
+    common_type,
+    element_type,
+    fit_scalar,
+    sum_type,
+)
+from compiler.frontend.parallel_array.expression import (
+    Apply,
+    Boundary,
+    Expression,
+    Input,
+    Literal,
+    Reduce,
+)
+from compiler.frontend.parallel_array.location import Location, here
+from compiler.frontend.parallel_array.views import (
+    broadcast,
+    broadcast_shape,
+    permuted,
+    section_of,
+    sliced,
+)
+
+__all__ = ["Array", "ArrayLike", "apply", "array", "as_array", "input", "reduce"]
+
+ArrayLike = Union["Array", np.ndarray, np.generic, int, bool]
+
+_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+
+
+class Array:
+    """A lazily evaluated array of integers: an expression with operators.
+
+    All operators and methods give new arrays and raise `ArrayError` naming the source line. Arithmetic wraps at the
+    element type as in numpy; the rules for mixed types are those of `element_types`.
+    """
+
+    __array_ufunc__ = None
+    __slots__ = ("expression",)
+    expression: Expression
+
+    def __init__(self, expression: Expression) -> None:
+        self.expression = expression
+
+    # What it is.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements per dimension."""
+        return self.expression.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the elements."""
+        return self.expression.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise here().error("a scalar has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"Array({'x'.join(map(str, self.shape)) or 'scalar'} {self.dtype} at {self.expression.location})"
+
+    def __bool__(self) -> bool:
+        raise here().error("the elements are not known yet: use where(), any() or all(), not if")
+
+    def __iter__(self) -> Any:
+        if not self.shape:
+            raise here().error("a scalar cannot be iterated over")
+        return (self[i] for i in range(self.shape[0]))
+
+    __hash__ = object.__hash__
+
+    # Arithmetic.
+
+    def __add__(self, other: ArrayLike) -> Array:
+        return apply("add", self, other)
+
+    def __radd__(self, other: ArrayLike) -> Array:
+        return apply("add", other, self)
+
+    def __sub__(self, other: ArrayLike) -> Array:
+        return apply("subtract", self, other)
+
+    def __rsub__(self, other: ArrayLike) -> Array:
+        return apply("subtract", other, self)
+
+    def __mul__(self, other: ArrayLike) -> Array:
+        return apply("multiply", self, other)
+
+    def __rmul__(self, other: ArrayLike) -> Array:
+        return apply("multiply", other, self)
+
+    def __floordiv__(self, other: ArrayLike) -> Array:
+        return apply("floor_divide", self, other)
+
+    def __mod__(self, other: ArrayLike) -> Array:
+        return apply("remainder", self, other)
+
+    def __lshift__(self, other: ArrayLike) -> Array:
+        return apply("left_shift", self, other)
+
+    def __rlshift__(self, other: ArrayLike) -> Array:
+        return apply("left_shift", other, self)
+
+    def __rshift__(self, other: ArrayLike) -> Array:
+        return apply("right_shift", self, other)
+
+    def __rrshift__(self, other: ArrayLike) -> Array:
+        return apply("right_shift", other, self)
+
+    def __and__(self, other: ArrayLike) -> Array:
+        return apply("bitwise_and", self, other)
+
+    def __rand__(self, other: ArrayLike) -> Array:
+        return apply("bitwise_and", other, self)
+
+    def __or__(self, other: ArrayLike) -> Array:
+        return apply("bitwise_or", self, other)
+
+    def __ror__(self, other: ArrayLike) -> Array:
+        return apply("bitwise_or", other, self)
+
+    def __xor__(self, other: ArrayLike) -> Array:
+        return apply("bitwise_xor", self, other)
+
+    def __rxor__(self, other: ArrayLike) -> Array:
+        return apply("bitwise_xor", other, self)
+
+    def __invert__(self) -> Array:
+        if self.dtype == BOOL:
+            return apply("bitwise_xor", self, True)
+        return apply("bitwise_xor", self, -1 if self.dtype.kind == "i" else bounds(self.dtype)[1])
+
+    def __neg__(self) -> Array:
+        return apply("subtract", 0, self)
+
+    def __pos__(self) -> Array:
+        return self
+
+    def __abs__(self) -> Array:
+        return self if self.dtype.kind != "i" else apply("absolute", self)
+
+    def __matmul__(self, other: ArrayLike) -> Array:
+        from compiler.frontend.parallel_array.functions import matmul
+
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: ArrayLike) -> Array:
+        from compiler.frontend.parallel_array.functions import matmul
+
+        return matmul(other, self)
+
+    # Comparisons give bool.
+
+    def __eq__(self, other: ArrayLike) -> Array:
+        return apply("equal", self, other)
+
+    def __ne__(self, other: ArrayLike) -> Array:
+        return apply("not_equal", self, other)
+
+    def __lt__(self, other: ArrayLike) -> Array:
+        return apply("less", self, other)
+
+    def __le__(self, other: ArrayLike) -> Array:
+        return apply("less_equal", self, other)
+
+    def __gt__(self, other: ArrayLike) -> Array:
+        return apply("greater", self, other)
+
+    def __ge__(self, other: ArrayLike) -> Array:
+        return apply("greater_equal", self, other)
+
+    # Types and shapes.
+
+    def astype(self, dtype: Any) -> Array:
+        """Elements converted to `dtype`: cut to its bits, as in numpy; to bool: whether not 0."""
+        location = here()
+        wanted = element_type(dtype, location)
+        if wanted == self.dtype:
+            return self
+        if wanted == BOOL:
+            return self != 0
+        return Array(Apply(self.shape, wanted, location, "convert", (self.expression,), wanted))
+
+    def __getitem__(self, index: Any) -> Array:
+        """Basic indexing: integers, slices with steps of either sign, ``...`` and ``None``."""
+        return Array(sliced(self.expression, index, here()))
+
+    def section(self, starts: int | Sequence[int], shape: int | Sequence[int], steps: int | Sequence[int] = 1,
+                boundary: Boundary | Sequence[Boundary] | None = None) -> Array:
+        """`shape` elements from `starts` on, every `steps`-th. Indices outside follow `boundary`; without one they
+        are an error."""
+        return Array(section_of(self.expression, starts, shape, steps, boundary, here()))
+
+    @property
+    def T(self) -> Array:  # noqa: N802 (numpy's name)
+        """Dimensions in reverse order."""
+        return self.transpose()
+
+    def transpose(self, *axes: int) -> Array:
+        """Dimensions in the order of `axes` (reversed if none are given)."""
+        order = axes if axes else tuple(reversed(range(self.ndim)))
+        return Array(permuted(self.expression, order, here()))
+
+    # Reductions.
+
+    def sum(self, axis: int | Sequence[int] | None = None, dtype: Any = None, keepdims: bool = False) -> Array:
+        """Sum over `axis` (all axes by default), in 32 bits or in `dtype`, wrapping."""
+        location = here()
+        kind = sum_type(self.dtype) if dtype is None else element_type(dtype, location)
+        return reduce("add", self.astype(kind), axis, keepdims)
+
+    def min(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+        """Least element along `axis`."""
+        return reduce("minimum", self, axis, keepdims)
+
+    def max(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+        """Greatest element along `axis`."""
+        return reduce("maximum", self, axis, keepdims)
+
+    def any(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+        """Whether some element along `axis` is not 0."""
+        return reduce("maximum", self.astype(BOOL), axis, keepdims)
+
+    def all(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+        """Whether no element along `axis` is 0."""
+        return reduce("minimum", self.astype(BOOL), axis, keepdims)
+
+    def clip(self, minimum: ArrayLike | None = None, maximum: ArrayLike | None = None) -> Array:
+        """Elements limited to `minimum`..`maximum`."""
+        result = self if minimum is None else apply("maximum", self, minimum)
+        return result if maximum is None else apply("minimum", result, maximum)
+
+    def dot(self, other: ArrayLike) -> Array:
+        """Inner product with `other` (1-D), or matrix product."""
+        from compiler.frontend.parallel_array.functions import dot
+
+        return dot(self, other)
+
+
+def input(name: str, shape: int | Sequence[int], dtype: Any, low: int | None = None, high: int | None = None) -> Array:
+    """An array that is given at evaluation. `low` and `high` promise a narrower range than the type's; evaluation
+    checks the promise, and the compiler uses it."""
+    location = here()
+    if not name.isidentifier():
+        raise location.error(f"'{name}' is no name for an input: use a Python identifier")
+    kind = element_type(dtype, location)
+    least, greatest = bounds(kind)
+    range_ = (least if low is None else low, greatest if high is None else high)
+    if not least <= range_[0] <= range_[1] <= greatest:
+        raise location.error(f"the range {range_[0]} to {range_[1]} does not lie in {kind} ({least} to {greatest})")
+    return Array(Input(_shape(shape, location), kind, location, name, *range_))
+
+
+def array(data: Any, name: str, dtype: Any = None) -> Array:
+    """An input with its data: `evaluate` needs nothing more for it."""
+    location = here()
+    values = np.asarray(data)
+    kind = element_type(values.dtype if dtype is None else dtype, location)
+    typed = values.astype(kind)
+    if not (typed == values).all():
+        raise location.error(f"the data do not fit {kind}")
+    least, greatest = bounds(kind)
+    return Array(Input(_shape(values.shape, location), kind, location, name, least, greatest, typed))
+
+
+def _shape(shape: int | Sequence[int], location: Location) -> tuple[int, ...]:
+    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    if not 1 <= len(sizes) <= 4 or any(size < 1 for size in sizes):
+        raise location.error(f"unsupported shape {sizes}: arrays have 1 to 4 dimensions of at least one element")
+    return tuple(int(size) for size in sizes)
+
+
+def as_array(value: ArrayLike, location: Location | None = None) -> Array:
+    """`value` as an expression: numbers and numpy arrays become constants. Raises `ArrayError` for anything else."""
+    place = location or here()
+    if isinstance(value, Array):
+        return value
+    if isinstance(value, bool | int) and not isinstance(value, np.generic):
+        kind = BOOL if isinstance(value, bool) else np.dtype(np.int32 if value < 2**31 else np.uint32)
+        if not -(2**31) <= value < 2**32:
+            raise place.error(f"the number {value} does not fit 32 bits")
+        return Array(Literal((), kind, place, np.array(value, kind), not isinstance(value, bool)))
+    if not isinstance(value, np.ndarray | np.generic):
+        raise place.error(f"unsupported operand of type {type(value).__name__}: arrays and integers are possible")
+    data = np.asarray(value)
+    return Array(Literal(data.shape, element_type(data.dtype, place), place, data))
+
+
+def apply(operation: str, *operands: ArrayLike, select: bool = False) -> Array:
+    """An elementwise operation by its numpy name. With `select` the first operand is a condition, apart from types."""
+    location = here()
+    expressions = [as_array(operand, location).expression for operand in operands]
+    valued = expressions[1:] if select else expressions
+    kind = _compute_type(operation, valued, location)
+    valued = [_typed(e, kind, location) for e in valued]
+    shape = broadcast_shape([e.shape for e in expressions], location)
+    conditions = expressions[:1] if select else []
+    parts = tuple(e if e.shape == () else broadcast(e, shape, location) for e in (*conditions, *valued))
+    _check(operation, parts, location)
+    result = BOOL if operation in _COMPARISONS else kind
+    return Array(Apply(shape, result, location, operation, parts, kind))
+
+
+def _compute_type(operation: str, operands: list[Expression], location: Location) -> np.dtype:
+    strong = tuple(e.dtype for e in operands if not (isinstance(e, Literal) and e.weak))
+    if strong and all(kind == BOOL for kind in strong):
+        numbers = [int(e.value) for e in operands if isinstance(e, Literal) and e.weak]
+        logical = operation.startswith("bitwise") or operation in ("where", "minimum", "maximum", *_COMPARISONS)
+        if not numbers and logical:
+            return BOOL
+        strong = (np.dtype(np.uint8 if not numbers else np.int32),)
+    if not strong:
+        strong = (np.dtype(np.int32),)
+    return common_type(strong, location)
+
+
+def _typed(expression: Expression, kind: np.dtype, location: Location) -> Expression:
+    """Python integers take the type of the other operands."""
+    if not (isinstance(expression, Literal) and expression.weak):
+        return expression
+    value = fit_scalar(int(expression.value), kind, location)
+    return Literal((), kind, location, np.array(value, kind))
+
+
+def _check(operation: str, operands: tuple[Expression, ...], location: Location) -> None:
+    if operation in ("floor_divide", "remainder"):
+        divisor = operands[1]
+        if not isinstance(divisor, Literal) or divisor.shape:
+            raise location.error("unsupported operation: only a constant number can divide")
+        if int(divisor.value) < 1:
+            raise location.error(f"unsupported operation: the divisor {int(divisor.value)} is not positive")
+
+
+def reduce(operation: str, source: Array, axis: int | Sequence[int] | None, keepdims: bool) -> Array:
+    """`operation` along `axis`: those dimensions are moved to the end and reduced."""
+    location = here()
+    axes = _axes(axis, source.ndim, location)
+    if not axes:
+        return source
+    kept = tuple(i for i in range(source.ndim) if i not in axes)
+    moved = permuted(source.expression, (*kept, *axes), location)
+    shape = tuple(source.shape[i] for i in kept)
+    result = Array(Reduce(shape, source.dtype, location, operation, moved, len(axes)))
+    if keepdims:
+        return result[tuple(None if i in axes else slice(None) for i in range(source.ndim))]
+    return result
+
+
+def _axes(axis: int | Sequence[int] | None, ndim: int, location: Location) -> tuple[int, ...]:
+    wanted = range(ndim) if axis is None else (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
+    for a in wanted:
+        if not -ndim <= a < ndim:
+            raise location.error(f"there is no axis {a} in an array of {ndim} dimensions")
+    axes = tuple(sorted({a % ndim for a in wanted}))
+    if len(axes) != len(wanted):
+        raise location.error(f"an axis is named twice in {tuple(wanted)}")
+    return axes
+
+

@@ -1,0 +1,62 @@
+"""Element types: the integers of 8, 16 and 32 bits, and bool; and how they combine.
+
+Types combine as in numpy (NEP 50: a Python integer takes the type of the array), with these differences, because the
+machine has no 64-bit integers:
+- types whose common numpy type is int64 (uint32 with a signed type) do not combine: say which with `astype`;
+- a sum of a narrow type is int32 (signed) or uint32 (unsigned, bool), where numpy's would be int64 or uint64;
+- bool, the type of comparisons, counts as uint8 0 or 1 in arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.frontend.parallel_array.location import Location
+
+__all__ = ["BOOL", "TYPES", "bounds", "common_type", "element_type", "fit_scalar", "sum_type"]
+
+BOOL = np.dtype(np.bool_)
+TYPES = (BOOL, *(np.dtype(name) for name in ("int8", "int16", "int32", "uint8", "uint16", "uint32")))
+
+
+def element_type(dtype: Any, location: Location) -> np.dtype:
+    """`dtype` as one of `TYPES`. Raises `ArrayError`."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        raise location.error(f"{dtype!r} is no element type") from None
+    if found not in TYPES:
+        raise location.error(f"unsupported type {found}: elements are {', '.join(map(str, TYPES))}")
+    return found.newbyteorder("=")
+
+
+def common_type(types: tuple[np.dtype, ...], location: Location) -> np.dtype:
+    """The type to which operands of these types are converted. Raises `ArrayError` if there is none of 32 bits."""
+    found = np.result_type(*types)
+    if found not in TYPES:
+        names = " and ".join(map(str, types))
+        raise location.error(f"{names} have no common type of 32 bits: convert one with astype")
+    return found
+
+
+def sum_type(dtype: np.dtype) -> np.dtype:
+    """The type of a sum of elements of `dtype`."""
+    return np.dtype(np.int32 if dtype.kind == "i" else np.uint32)
+
+
+def bounds(dtype: np.dtype) -> tuple[int, int]:
+    """Least and greatest number of a type."""
+    if dtype == BOOL:
+        return 0, 1
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def fit_scalar(value: int, dtype: np.dtype, location: Location) -> int:
+    """`value` if the type holds it. Raises `ArrayError`, as numpy raises OverflowError."""
+    low, high = bounds(dtype)
+    if not low <= value <= high:
+        raise location.error(f"the number {value} is out of the range of {dtype} ({low} to {high})")
+    return value

@@ -1,0 +1,123 @@
+"""Functions on parallel arrays, with numpy's names where numpy has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from compiler.frontend.parallel_array.array import Array, ArrayLike, apply, as_array
+from compiler.frontend.parallel_array.expression import WRAP, Boundary, Stretch
+from compiler.frontend.parallel_array.location import here
+from compiler.frontend.parallel_array.views import broadcast, shifted, windows
+
+__all__ = ["abs_difference", "absolute", "broadcast_to", "clip", "dot", "matmul", "maximum", "minimum", "rotate",
+           "select", "shift", "sliding_window_view", "stretch", "transpose", "where"]
+
+
+def minimum(a: ArrayLike, b: ArrayLike) -> Array:
+    """The smaller of each pair of elements."""
+    return apply("minimum", a, b)
+
+
+def maximum(a: ArrayLike, b: ArrayLike) -> Array:
+    """The larger of each pair of elements."""
+    return apply("maximum", a, b)
+
+
+def absolute(a: ArrayLike) -> Array:
+    """Absolute values; the least number of a signed type stays itself, as in numpy."""
+    return abs(as_array(a))
+
+
+def abs_difference(a: ArrayLike, b: ArrayLike) -> Array:
+    """The exact \\|a - b\\| of each pair, in their common type (it wraps only where a signed type cannot hold it).
+
+    Numpy's ``abs(a - b)`` wraps in the subtraction already.
+    """
+    return apply("abs_difference", a, b)
+
+
+def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
+    """Elements of `a` where `condition` is not 0, else of `b`."""
+    return apply("where", condition, a, b, select=True)
+
+
+select = where
+
+
+def clip(a: ArrayLike, minimum: ArrayLike | None = None, maximum: ArrayLike | None = None) -> Array:
+    """Elements limited to `minimum`..`maximum`."""
+    return as_array(a).clip(minimum, maximum)
+
+
+def transpose(a: ArrayLike, axes: Sequence[int] = ()) -> Array:
+    """Dimensions in the order of `axes` (reversed if none are given)."""
+    return as_array(a).transpose(*axes)
+
+
+def broadcast_to(a: ArrayLike, shape: Sequence[int]) -> Array:
+    """`a` repeated to fill `shape`."""
+    location = here()
+    return Array(broadcast(as_array(a, location).expression, tuple(shape), location))
+
+
+def shift(a: Array, amounts: int | Sequence[int], boundary: Boundary | Sequence[Boundary]) -> Array:
+    """Elements moved by `amounts` towards higher indices (one number, or one per dimension). `boundary` says what
+    comes in at the edges: `WRAP`, `CLAMP` or ``default(value)``, one or one per dimension."""
+    return Array(shifted(a.expression, amounts, boundary, here()))
+
+
+def rotate(a: Array, amounts: int | Sequence[int]) -> Array:
+    """Elements moved by `amounts`; what leaves comes in on the other side."""
+    return Array(shifted(a.expression, amounts, WRAP, here()))
+
+
+def stretch(a: Array, factors: int | Sequence[int]) -> Array:
+    """Every element repeated `factors` times (one number, or one per dimension)."""
+    location = here()
+    each = (factors,) * a.ndim if isinstance(factors, int | np.integer) else tuple(factors)
+    if len(each) != a.ndim or any(f < 1 for f in each):
+        raise location.error(f"factors {each} do not fit an array of {a.ndim} dimensions: one of at least 1 for each")
+    if all(f == 1 for f in each):
+        return a
+    shape = tuple(n * f for n, f in zip(a.shape, each, strict=True))
+    return Array(Stretch(shape, a.dtype, location, a.expression, tuple(int(f) for f in each)))
+
+
+def sliding_window_view(a: Array, window_shape: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
+    """Windows at every place where they fit, as numpy's function of this name."""
+    location = here()
+    shape = (window_shape,) if isinstance(window_shape, int | np.integer) else tuple(window_shape)
+    if axis is None:
+        axes = tuple(range(a.ndim))
+    else:
+        axes = tuple(x % a.ndim for x in ((axis,) if isinstance(axis, int | np.integer) else axis))
+    if len(axes) != len(shape):
+        raise location.error(f"a window of {len(shape)} dimensions cannot slide along {len(axes)} axes")
+    return Array(windows(a.expression, shape, axes, location))
+
+
+def dot(a: ArrayLike, b: ArrayLike) -> Array:
+    """Inner product of 1-D arrays (wrapping in their common type, as numpy's), matrix product of others."""
+    x, y = as_array(a), as_array(b)
+    if x.ndim == 1 and y.ndim == 1:
+        if x.shape != y.shape:
+            raise here().error(f"shapes {x.shape} and {y.shape} do not fit: an inner product needs equal lengths")
+        product = x * y
+        return product.sum(dtype=product.dtype)
+    return matmul(x, y)
+
+
+def matmul(a: ArrayLike, b: ArrayLike) -> Array:
+    """Product of matrices (or of one and a vector), wrapping in their common type."""
+    x, y = as_array(a), as_array(b)
+    if not 1 <= x.ndim <= 2 or not 1 <= y.ndim <= 2:
+        raise here().error(f"a matrix product of shapes {x.shape} and {y.shape} is unsupported: 1-D and 2-D only")
+    if x.ndim == 1 and y.ndim == 1:
+        return dot(x, y)
+    if x.shape[-1] != y.shape[0]:
+        raise here().error(f"shapes {x.shape} and {y.shape} do not fit: {x.shape[-1]} columns, {y.shape[0]} rows")
+    rows = x[:, None, :] if x.ndim == 2 and y.ndim == 2 else x
+    product = rows * (y.T if y.ndim == 2 else y)
+    return product.sum(axis=-1, dtype=product.dtype)

@@ -1,0 +1,44 @@
+"""Where in the user's program an expression was written."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.errors import SluiceError
+
+__all__ = ["ArrayError", "Location", "here"]
+
+_PACKAGE = str(Path(__file__).resolve().parent)
+
+
+class ArrayError(SluiceError):
+    """An expression of parallel arrays that cannot be built or evaluated."""
+
+
+@dataclass(frozen=True)
+class Location:
+    """A line of the user's program; `text` is that line, empty if its source is not at hand."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{Path(self.file).name}:{self.line}"
+        return f"{place}: '{self.text}'" if self.text else place
+
+    def error(self, message: str) -> ArrayError:
+        """An error about the expression written here."""
+        return ArrayError(f"{self}: {message}")
+
+
+def here() -> Location:
+    """The innermost line that is being executed outside this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    name = frame.f_code.co_filename
+    return Location(name, frame.f_lineno, linecache.getline(name, frame.f_lineno).strip())

@@ -1,0 +1,101 @@
+"""Programs of parallel arrays: named results of expressions, evaluated together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from compiler.frontend.parallel_array.array import Array
+from compiler.frontend.parallel_array.expression import Expression, Input, postorder
+from compiler.frontend.parallel_array.location import ArrayError, Location, here
+from compiler.frontend.parallel_array.reference import evaluate_reference
+
+__all__ = ["ArrayProgram", "evaluate", "program"]
+
+
+@dataclass(frozen=True)
+class ArrayProgram:
+    """`outputs`: expressions by name, in order. Evaluating them shares whatever they have in common."""
+
+    name: str
+    outputs: dict[str, Expression]
+    location: Location
+
+    @cached_property
+    def inputs(self) -> dict[str, Input]:
+        """Inputs by name, in the order of their first use. Raises `ArrayError` for two of one name."""
+        found: dict[str, Input] = {}
+        for node in postorder(list(self.outputs.values())):
+            if isinstance(node, Input):
+                if node.name in found or node.name in self.outputs:
+                    raise node.location.error(f"there is another input or output of the name '{node.name}'")
+                found[node.name] = node
+        return found
+
+    def check_inputs(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """`inputs` as arrays of the declared shapes, types and ranges. Raises `ArrayError`."""
+        for name in inputs:
+            if name not in self.inputs:
+                known = ", ".join(self.inputs) or "none"
+                raise ArrayError(f"program {self.name} has no input '{name}'; inputs: {known}")
+        return {name: _checked(node, inputs.get(name, node.data)) for name, node in self.inputs.items()}
+
+    def reference(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The outputs, computed by numpy."""
+        return evaluate_reference(self.outputs, self.check_inputs(inputs))
+
+
+def _checked(node: Input, data: Any) -> np.ndarray:
+    if data is None:
+        raise node.location.error(f"input {node.name} is missing")
+    values = np.asarray(data)
+    if values.shape != node.shape:
+        raise node.location.error(f"input {node.name} has shape {values.shape}, the program needs {node.shape}")
+    if values.dtype.kind not in "iub":
+        raise node.location.error(f"input {node.name} holds {values.dtype}, the program needs {node.dtype}")
+    low, high = int(values.min()), int(values.max())
+    if low < node.low or high > node.high:
+        worst = low if low < node.low else high
+        raise node.location.error(f"input {node.name} holds {worst}, outside {node.low} to {node.high}")
+    return values.astype(node.dtype)
+
+
+def program(name: str, **outputs: Array) -> ArrayProgram:
+    """A program of the given outputs. Raises `ArrayError`."""
+    location = here()
+    if not outputs:
+        raise location.error(f"program {name} has no output")
+    for key, value in outputs.items():
+        if not isinstance(value, Array):
+            raise location.error(f"output {key} is no parallel array")
+    return ArrayProgram(name, {key: value.expression for key, value in outputs.items()}, location)
+
+
+def evaluate(outputs: Array | Mapping[str, Array], inputs: Mapping[str, Any] | None = None, target: str = "numpy",
+             **options: Any) -> Any:
+    """Values of `outputs`: an array for one expression, a dictionary for several.
+
+    target: "numpy" is the reference; "machine" compiles for the soft vector processor and executes the program on its
+    instruction-level reference machine; "vector" runs the compiled C program on the processor in RTL simulation.
+    `options` are fields of `compiler.bind.vector.target.Options`. Raises `ArrayError` and what the compiler raises.
+    """
+    named = {"result": outputs} if isinstance(outputs, Array) else dict(outputs)
+    whole = program("program", **named)
+    found = _evaluate(whole, inputs or {}, target, options)
+    return found["result"] if isinstance(outputs, Array) else found
+
+
+def _evaluate(whole: ArrayProgram, inputs: Mapping[str, Any], target: str,
+              options: dict[str, Any]) -> dict[str, np.ndarray]:
+    if target == "numpy":
+        return whole.reference(inputs)
+    if target not in ("machine", "vector"):
+        raise ArrayError(f"there is no target '{target}'; there are: numpy, machine, vector")
+    from compiler.bind.vector.target import Options, compile_arrays
+
+    design = compile_arrays(whole, Options(**options))
+    return design.execute(inputs) if target == "machine" else design.simulate(inputs).outputs

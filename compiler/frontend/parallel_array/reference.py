@@ -1,0 +1,97 @@
+"""The numpy back end: what every expression means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from compiler.frontend.parallel_array.element_types import BOOL
+from compiler.frontend.parallel_array.expression import (
+    Apply,
+    Expression,
+    Input,
+    Literal,
+    Reduce,
+    Stretch,
+    View,
+    postorder,
+)
+
+__all__ = ["OPERATIONS", "evaluate_reference"]
+
+
+
+def _absolute_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.abs(a.astype(np.int64) - b.astype(np.int64))
+
+
+OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
+    **{name: getattr(np, name) for name in (
+        "add", "subtract", "multiply", "floor_divide", "remainder", "left_shift", "right_shift", "bitwise_and",
+        "bitwise_or", "bitwise_xor", "minimum", "maximum", "absolute", "equal", "not_equal", "less", "less_equal",
+        "greater", "greater_equal")},
+    "abs_difference": _absolute_difference,
+    "convert": lambda a: a,
+}
+"""The meaning of each elementwise operation on arrays that have the compute type already."""
+
+
+def evaluate_reference(roots: Mapping[str, Expression], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Values of `roots`, by numpy alone. `inputs` are checked already."""
+    values: dict[int, np.ndarray] = {}
+    for node in postorder(list(roots.values())):
+        values[id(node)] = _value(node, [values[id(s)] for s in node.sources], inputs)
+    return {name: np.array(values[id(root)], order="C") for name, root in roots.items()}
+
+
+def _value(node: Expression, sources: list[np.ndarray], inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    match node:
+        case Input():
+            return np.asarray(inputs[node.name], node.dtype)
+        case Literal():
+            return node.value
+        case Apply():
+            return np.broadcast_to(_apply(node, sources), node.shape)
+        case View():
+            return _view(node, sources[0])
+        case Stretch():
+            (result,) = sources
+            for axis, factor in enumerate(node.factors):
+                result = np.repeat(result, factor, axis)
+            return result
+        case Reduce():
+            axes = tuple(range(-node.count, 0))
+            with np.errstate(over="ignore"):
+                return np.asarray(getattr(np, node.operation).reduce(sources[0], axis=axes, dtype=node.dtype))
+    raise TypeError(f"no value for {type(node).__name__}")
+
+
+def _apply(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
+    kind = np.dtype(np.uint8) if node.compute == BOOL else node.compute
+    if node.operation == "where":
+        condition, a, b = sources
+        return np.where(condition != 0, a.astype(node.dtype), b.astype(node.dtype))
+    with np.errstate(over="ignore"):
+        return np.asarray(OPERATIONS[node.operation](*(s.astype(kind) for s in sources))).astype(node.dtype)
+
+
+def _view(node: View, source: np.ndarray) -> np.ndarray:
+    inside = np.ones(node.shape, bool)
+    value = None
+    indices = []
+    for axis, (row, offset, boundary) in enumerate(zip(node.matrix, node.offset, node.boundaries, strict=True)):
+        index = np.full(node.shape, offset)
+        for dimension, factor in enumerate(row):
+            steps = np.arange(node.shape[dimension]) * factor
+            index += steps.reshape([-1 if d == dimension else 1 for d in range(len(node.shape))])
+        size = source.shape[axis]
+        if boundary is not None and boundary.kind == "wrap":
+            index %= size
+        elif boundary is not None and boundary.kind == "default":
+            out = (index < 0) | (index >= size)
+            value = np.where(out & inside, boundary.value, 0 if value is None else value)
+            inside &= ~out
+        indices.append(np.clip(index, 0, size - 1))
+    picked = source[tuple(indices)]
+    return picked if value is None else np.where(inside, picked, value).astype(node.dtype)
