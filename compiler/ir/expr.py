@@ -31,6 +31,7 @@ __all__ = [
     "fold",
     "postorder",
     "result_type",
+    "with_children",
 ]
 
 LUT3_TABLE = Int(8, signed=False)
@@ -101,6 +102,20 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         case Lookup():
             return (expr.index,)
     return ()
+
+
+def with_children(node: Expr, args: list[Expr]) -> Expr:
+    """`node` on other subexpressions; the same object if they are the same objects."""
+    if all(new is old for new, old in zip(args, children(node), strict=True)):
+        return node
+    match node:
+        case Apply():
+            return Apply(node.op, tuple(args), node.type)
+        case Cast():
+            return Cast(args[0], node.type)
+        case Lookup():
+            return Lookup(node.table, args[0], node.type)
+    return node
 
 
 def postorder(expr: Expr) -> Iterating[Expr]:

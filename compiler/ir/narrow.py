@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, fold
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, fold, with_children
 from compiler.ir.expr import apply as checked_apply
 from compiler.ir.program import Array, Program, Statement
 from compiler.ir.ranges import Range, hull, type_range, value_range
@@ -347,26 +347,13 @@ def _retyped(program: Program, types: Mapping[str, Int]) -> Program:
             if isinstance(node, Read):
                 type = types.get(old.reads[node.index].array, _own(node))
                 return _cast(Read(node.index, type), _own(node))
-            return _with_children(node, args)
+            return with_children(node, args)
 
         value = fold(old.value, step)
         return replace(old, value=_cast(value, types.get(old.write.array, _own(value))))
 
     return replace(program, arrays=tuple(map(array, program.arrays)),
                    statements=tuple(map(statement, program.statements)))
-
-
-def _with_children(node: Expr, args: list[Expr]) -> Expr:
-    if all(new is old for new, old in zip(args, children(node), strict=True)):
-        return node
-    match node:
-        case Apply():
-            return Apply(node.op, tuple(args), node.type)
-        case Cast():
-            return Cast(args[0], node.type)
-        case Lookup():
-            return Lookup(node.table, args[0], node.type)
-    return node
 
 
 def _demands(program: Program) -> dict[str, Int]:

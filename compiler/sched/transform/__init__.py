@@ -1,0 +1,20 @@
+"""Schedule directives: rewrites of an immutable `Program`, each checked against its dependences before it is returned.
+
+    from compiler.sched import transform
+
+    program = transform.tile(program, {"y": 8, "x": 8})        # new iterators y_o, x_o, y_i, x_i
+    program = transform.reorder(program, ("x_i", "y_i"))
+    program = transform.unroll(program, "x_i", 4)              # four statements: parallel hardware
+
+Loops are named by their iterators. A directive applies to all statements that have the iterators it names, or to those
+in `statements`. A result that would change what the program computes is refused with the pair of instances that would
+change places; the result passes the verifier of programs. Seed 001, chapter 4; seed 003, section 2.3.
+"""
+
+from compiler.sched.transform.errors import TransformError
+from compiler.sched.transform.loops import reorder, reverse, shift
+from compiler.sched.transform.nests import distribute, fuse
+from compiler.sched.transform.split import split, tile
+from compiler.sched.transform.unroll import unroll
+
+__all__ = ["TransformError", "distribute", "fuse", "reorder", "reverse", "shift", "split", "tile", "unroll"]

@@ -1,0 +1,64 @@
+"""What all directives share: choosing statements, and concluding a rewrite with its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import islpy as isl
+
+from compiler.ir.program import Program, Statement
+from compiler.ir.verify import verify
+from compiler.sched.transform.errors import TransformError
+from compiler.sched.transform.legality import Images, check_legal
+from compiler.sched.transform.place import Place, order_of_places
+
+__all__ = ["chosen", "depth_of", "moved", "rewritten", "unchanged"]
+
+
+def chosen(program: Program, iterators: Iterable[str], statements: Iterable[str] | None) -> tuple[Statement, ...]:
+    """The statements that a directive applies to: those named, else all that have every one of `iterators`.
+
+    Raises `TransformError` if there is none or one that is named lacks an iterator, `ProgramError` on unknown names.
+    """
+    wanted = tuple(iterators)
+    named = None if statements is None else [program.statement(name) for name in statements]
+    for statement in named or ():
+        missing = [name for name in wanted if name not in statement.iterators]
+        if missing:
+            known = ", ".join(statement.iterators) or "none"
+            raise TransformError(f"{statement} has no iterator '{missing[0]}'; it has: {known}")
+    found = tuple(s for s in named or program.statements if set(wanted) <= set(s.iterators))
+    if not found:
+        raise TransformError(f"no statement of program '{program.name}' has the iterators {', '.join(wanted)}")
+    return found
+
+
+def depth_of(statement: Statement, place: Place, iterator: str) -> int:
+    """The loop that walks `iterator` of `statement`. Raises `TransformError` if no loop walks it alone."""
+    depth = place.depth_of(statement.iterators.index(iterator))
+    if depth is None:
+        raise TransformError(f"{statement}: no loop walks '{iterator}' alone")
+    return depth
+
+
+def moved(program: Program, where: Mapping[str, Place], directive: str) -> Program:
+    """`program` with its statements at other places, checked. Raises `TransformError`."""
+    return rewritten(program, program.statements, where, unchanged(program), directive)
+
+
+def unchanged(program: Program) -> dict[str, list[isl.Map]]:
+    """Images of a rewrite that leaves every instance what it is."""
+    return {s.name: [isl.Map.identity(s.domain.get_space().map_from_set())] for s in program.statements}
+
+
+def rewritten(program: Program, statements: tuple[Statement, ...], where: Mapping[str, Place], images: Images,
+              directive: str) -> Program:
+    """`program` with other statements and places, checked: dependences kept, verifier passed.
+
+    `images` says where the instances of every old statement went. Raises `TransformError`.
+    """
+    result = replace(program, statements=statements, order=order_of_places(statements, where))
+    check_legal(program, result, images, directive)
+    verify(result)
+    return result
