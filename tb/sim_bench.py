@@ -1,7 +1,8 @@
-"""cocotb tests of the AXI memory model (started by test_sim.py) and small ones that test the bench runner itself."""
+"""cocotb tests of the AXI memory model (for test_sim_memory.py) and small ones of the bench runner (test_sim.py)."""
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import cocotb
@@ -18,8 +19,8 @@ SIZE = 8192
 async def start(dut):
     """Clock and reset; the memory's settings come from `bench_data`."""
     Clock(dut.clk, 10, "ns", impl="gpi").start()
-    settings = {"seed": 1, "latency": 0, "stall": 0, "stall_length": 7, "error_enable": 0, "error_first": 0}
-    settings |= {"error_last": 0} | (bench_data() or {})
+    settings = {"seed": 1, "latency": 0, "shared": 0, "stall": 0, "stall_length": 7, "error_enable": 0}
+    settings |= {"error_first": 0, "error_last": 0} | (bench_data() or {})
     for name, value in settings.items():
         getattr(dut, name).value = value
     dut.rst.value = 1
@@ -42,7 +43,7 @@ async def random_traffic(dut):
     model = bytearray(SIZE)
     choice = random.Random(7)
     for _ in range(40):
-        length, size = choice.randint(1, 300), choice.randint(0, 3)
+        length, size = choice.randint(1, 300), choice.randint(0, beat_bytes(dut).bit_length() - 1)
         address = choice.randrange(SIZE - length)
         content = choice.randbytes(length)
         model[address : address + length] = content
@@ -56,16 +57,17 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def bursts(dut):
-    """A wrapping burst comes back rotated at its boundary; a fixed one repeats its address."""
+    """A wrapping burst of eight beats comes back rotated at its boundary; a fixed one repeats its address."""
     idle(dut)
     await start(dut)
     axi = manager(dut)
-    content = bytes(range(64))
+    unit = beat_bytes(dut)
+    content = bytes(range(8 * unit))
     await axi.write(0x100, content)
-    wrapped = await axi.read(0x118, 64, burst=AxiBurstType.WRAP)
-    assert wrapped.data == content[24:] + content[:24]
-    fixed = await axi.read(0x108, 32, burst=AxiBurstType.FIXED)
-    assert fixed.data == content[8:16] * 4
+    wrapped = await axi.read(0x100 + 3 * unit, 8 * unit, burst=AxiBurstType.WRAP)
+    assert wrapped.data == content[3 * unit :] + content[: 3 * unit]
+    fixed = await axi.read(0x100 + unit, 4 * unit, burst=AxiBurstType.FIXED)
+    assert fixed.data == content[unit : 2 * unit] * 4
 
 
 @cocotb.test()
@@ -74,12 +76,15 @@ async def errors(dut):
     idle(dut)
     await start(dut)
     axi = manager(dut)
-    for address, response in ((0x3F8, AxiResp.OKAY), (0x400, AxiResp.SLVERR), (0x408, AxiResp.OKAY)):
-        assert (await axi.write(address, b"\xaa" * 8)).resp == response
-        assert (await axi.read(address, 8)).resp == response
-    assert (await axi.read(SIZE, 8)).resp == AxiResp.DECERR
+    unit = beat_bytes(dut)
+    beat = b"\xaa" * unit
+    for address, response in ((0x400 - unit, AxiResp.OKAY), (0x400, AxiResp.SLVERR), (0x400 + unit, AxiResp.OKAY)):
+        assert (await axi.write(address, beat)).resp == response
+        assert (await axi.read(address, unit)).resp == response
+    assert (await axi.read(SIZE - unit, unit)).resp == AxiResp.OKAY
+    assert (await axi.read(SIZE, unit)).resp == AxiResp.DECERR
     dut.error_enable.value = 0
-    assert (await axi.read(0x3F8, 24)).data == b"\xaa" * 8 + bytes(8) + b"\xaa" * 8
+    assert (await axi.read(0x400 - unit, 3 * unit)).data == beat + bytes(unit) + beat
 
 
 def idle(dut):
@@ -89,8 +94,13 @@ def idle(dut):
     for name in ("bready", "rready"):
         getattr(dut, f"s_axi_{name}").value = 1
     for channel in ("aw", "ar"):
-        for name, value in {"addr": 0, "len": 0, "size": 3, "burst": 1, "id": 0}.items():
+        size = beat_bytes(dut).bit_length() - 1
+        for name, value in {"addr": 0, "len": 0, "size": size, "burst": 1, "id": 0}.items():
             getattr(dut, f"s_axi_{channel}{name}").value = value
+
+
+def beat_bytes(dut) -> int:
+    return len(dut.s_axi_wdata) // 8
 
 
 async def until(dut, name: str) -> int:
@@ -119,12 +129,78 @@ async def read_latency(dut):
         assert (dut.s_axi_rvalid.value, dut.s_axi_rlast.value) == (1, last)
 
 
+async def passed(dut) -> tuple[bool, bool]:
+    """Whether a read beat, and a write beat, pass in the cycle that ends with the next rising edge."""
+    await FallingEdge(dut.clk)
+    return tuple(
+        getattr(dut, f"s_axi_{channel}valid").value == 1 and getattr(dut, f"s_axi_{channel}ready").value == 1
+        for channel in "rw"
+    )
+
+
+@cocotb.test()
+async def contention(dut):
+    """Random traffic both ways at once: right data, and with shared bandwidth never two beats in a cycle."""
+    idle(dut)
+    await start(dut)
+    axi = manager(dut)
+    choice = random.Random(11)
+    content = choice.randbytes(4096)
+    await axi.write(0, content)
+    done = False
+
+    async def watch() -> int:
+        both = 0
+        while not done:
+            both += all(await passed(dut))
+        return both
+
+    async def reads():
+        for _ in range(30):
+            first, count = choice.randrange(3000), choice.randint(1, 1000)
+            assert (await axi.read(first, count)).data == content[first : first + count]
+
+    async def writes():
+        for number in range(30):
+            await axi.write(4096 + 97 * number, content[: 97 + 500 * (number % 2)])
+
+    watcher = cocotb.start_soon(watch())
+    tasks = [cocotb.start_soon(reads()), cocotb.start_soon(writes())]
+    for task in tasks:
+        await task
+    done = True
+    assert bool(await watcher) != bool(bench_data()["shared"])
+    assert (await axi.read(4096 + 97 * 28, 97)).data == content[:97]
+    assert dut.violation.value.to_unsigned() == 0
+
+
+@cocotb.test()
+async def turns(dut):
+    """Both directions always ready to go: each gets runs of 32 beats and no cycle is lost; each alone gets it all."""
+    idle(dut)
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.s_axi_wlast.value = 1
+    dut.s_axi_arlen.value = 15
+    for reads, writes in ((1, 1), (1, 0), (0, 1)):
+        for channel, active in (("ar", reads), ("aw", writes), ("w", writes)):
+            getattr(dut, f"s_axi_{channel}valid").value = active
+        for _ in range(700):  # what was asked for before is answered
+            await FallingEdge(dut.clk)
+        log = [await passed(dut) for _ in range(640)]
+        assert all(read != write for read, write in log)
+        runs = [sum(1 for _ in group) for _, group in itertools.groupby(log)]
+        assert set(runs[1:-1]) == ({32} if reads and writes else set())
+        assert sum(read for read, _ in log) == 320 * reads * (2 - writes)
+
+
 @cocotb.test()
 async def breaches(dut):
     """Each rule of the protocol that the memory watches is reported by its own code."""
     idle(dut)
     await start(dut)
-    requests = {4: {"addr": 0xFF8, "len": 1}, 5: {"size": 4}, 6: {"burst": 3}}
+    unit = beat_bytes(dut)
+    requests = {4: {"addr": 0x1000 - unit, "len": 1}, 5: {"size": unit.bit_length()}, 6: {"burst": 3}}
     for code, fields in requests.items():
         await reset(dut)
         for name, value in fields.items():

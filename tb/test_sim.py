@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hw.sim
 from hw.sim.bench import BenchFailure, run_bench
 from hw.sim.build import BuildError, BuildRequest, build
 from hw.sim.process import SimulationError
@@ -145,61 +144,6 @@ def test_speed_is_measured(record_property, fast):
     record_property("cycles_per_second", run.cycles_per_second)
     assert run.cycles_per_second > 0
     assert run.cached
-
-
-MEMORY_PORTS = {
-    "aw": ["valid", "addr 32", "len 8", "size 3", "burst 2", "id 2"], "w": ["valid", "data 64", "strb 8", "last"],
-    "ar": ["valid", "addr 32", "len 8", "size 3", "burst 2", "id 2"], "b": ["ready"], "r": ["ready"],
-}  # fmt: skip
-ANSWERS = {
-    "aw": ["ready"], "w": ["ready"], "ar": ["ready"], "b": ["valid", "resp 2", "id 2"],
-    "r": ["valid", "data 64", "resp 2", "last", "id 2"],
-}  # fmt: skip
-
-
-def memory_wrapper() -> dict[str, str]:
-    """The memory model behind the port names that the third-party AXI manager looks for."""
-    ports, connections = [], []
-    for direction, table in (("input", MEMORY_PORTS), ("output", ANSWERS)):
-        for channel, fields in table.items():
-            for name, _, width in (field.partition(" ") for field in fields):
-                ports.append(f"{direction} [{width or 1}-1:0] s_axi_{channel}{name}")
-                connections.append(f".{channel}{name}(s_axi_{channel}{name})")
-    settings = {"clk": 1, "rst": 1, "seed": 32, "latency": 16, "stall_length": 8, "error_enable": 1}
-    settings |= {"error_first": 32, "error_last": 32}
-    ports += [f"input [{width}-1:0] {name}" for name, width in settings.items()]
-    connections += [f".{name}({name})" for name in settings]
-    connections += [f".stall_{channel}(stall)" for channel in MEMORY_PORTS]
-    text = (
-        f"module wrapper({', '.join(ports)}, input [7:0] stall, output [3:0] violation);\n"
-        f"sluice_axi_memory #(.WORDS(1024), .ID_BITS(2)) memory({', '.join(connections)}, .violation(violation));\n"
-        "endmodule\n"
-    )
-    model = (Path(hw.sim.__file__).parent / "memory.v").read_text()
-    return {"wrapper.v": text, "memory.v": model}
-
-
-def memory_bench(simulator: str, tests: str, tmp_path: Path, **settings: int) -> None:
-    (tmp_path / "memory.hex").write_text("@0\n0\n")
-    run_bench(memory_wrapper(), "wrapper", BENCH, simulator=simulator, data=settings, tests=tests, folder=tmp_path)
-
-
-@pytest.mark.parametrize("settings", [{}, {"stall": 100, "latency": 30, "seed": 9}])
-def test_memory_agrees_with_an_independent_manager(simulator, settings, tmp_path):
-    memory_bench(simulator, "random_traffic|bursts", tmp_path, **settings)
-
-
-def test_memory_errors(simulator, tmp_path):
-    memory_bench(simulator, "errors", tmp_path, error_enable=1, error_first=0x400, error_last=0x401)
-
-
-@pytest.mark.parametrize("latency", [0, 2, 3, 40])
-def test_memory_latency(simulator, latency, tmp_path):
-    memory_bench(simulator, "read_latency", tmp_path, latency=latency)
-
-
-def test_memory_watches_the_protocol(simulator, tmp_path):
-    memory_bench(simulator, "breaches", tmp_path)
 
 
 ADDER = """\

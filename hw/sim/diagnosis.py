@@ -22,7 +22,7 @@ _VIOLATIONS = (
     "write data changed or went away before it was taken",
     "a read address changed or went away before it was taken",
     "a burst crosses a 4 KiB boundary",
-    "a transfer is wider than 64 bits",
+    "a transfer is wider than the data bus",
     "the burst type is reserved",
     "wlast came before the last word of a burst",
     "wlast was missing on the last word of a burst",

@@ -2,12 +2,13 @@
 // cocotb only starts register accesses and waits for `finished`; nothing in Python runs per cycle.
 //
 // Run-time settings come as plusargs (decimal, or hexadecimal where noted): memory_seed (h), latency, stall_aw, stall_w,
-// stall_b, stall_ar, stall_r (256ths), stall_length (mask), error_first (h), error_last (h), limit.
+// stall_b, stall_ar, stall_r (256ths), stall_length (mask), shared (0, 1), error_first (h), error_last (h), limit.
 // A clock cycle is ten time units. Reset lasts eight cycles; `cycle` counts from its end.
 module sluice_harness #(
     parameter WORDS = 1024,
     parameter ADDRESS_BITS = 32,
     parameter ID_BITS = 1,
+    parameter DATA_BITS = 64,
     parameter CONTROL_ADDRESS_BITS = 32
 ) (
     output reg  clk,
@@ -23,8 +24,8 @@ module sluice_harness #(
     input  wire [ID_BITS-1:0] m_awid,
     input  wire m_wvalid,
     output wire m_wready,
-    input  wire [63:0] m_wdata,
-    input  wire [7:0] m_wstrb,
+    input  wire [DATA_BITS-1:0] m_wdata,
+    input  wire [DATA_BITS/8-1:0] m_wstrb,
     input  wire m_wlast,
     output wire m_bvalid,
     input  wire m_bready,
@@ -39,7 +40,7 @@ module sluice_harness #(
     input  wire [ID_BITS-1:0] m_arid,
     output wire m_rvalid,
     input  wire m_rready,
-    output wire [63:0] m_rdata,
+    output wire [DATA_BITS-1:0] m_rdata,
     output wire [1:0] m_rresp,
     output wire m_rlast,
     output wire [ID_BITS-1:0] m_rid,
@@ -64,7 +65,7 @@ module sluice_harness #(
 );
     localparam ACCESS_LIMIT = 4096;   // cycles that one register access may take
 
-    reg [31:0] seed, latency, stall_aw, stall_w, stall_b, stall_ar, stall_r, stall_length;
+    reg [31:0] seed, latency, stall_aw, stall_w, stall_b, stall_ar, stall_r, stall_length, shared;
     reg [63:0] limit, error_first, error_last;
     reg error_enable;
     initial begin
@@ -76,6 +77,7 @@ module sluice_harness #(
         if (!$value$plusargs("stall_ar=%d", stall_ar)) stall_ar = 0;
         if (!$value$plusargs("stall_r=%d", stall_r)) stall_r = 0;
         if (!$value$plusargs("stall_length=%d", stall_length)) stall_length = 0;
+        if (!$value$plusargs("shared=%d", shared)) shared = 0;
         if (!$value$plusargs("limit=%d", limit)) limit = 0;
         error_enable = $value$plusargs("error_first=%h", error_first);
         if (!$value$plusargs("error_last=%h", error_last)) error_last = 0;
@@ -183,11 +185,12 @@ module sluice_harness #(
         end
 
     sluice_axi_memory #(
-        .WORDS(WORDS), .ADDRESS_BITS(ADDRESS_BITS), .ID_BITS(ID_BITS)
+        .WORDS(WORDS), .ADDRESS_BITS(ADDRESS_BITS), .ID_BITS(ID_BITS), .DATA_BITS(DATA_BITS)
     ) memory (
         .clk(clk), .rst(rst), .seed(seed), .latency(latency[15:0]),
         .stall_aw(stall_aw[7:0]), .stall_w(stall_w[7:0]), .stall_b(stall_b[7:0]),
         .stall_ar(stall_ar[7:0]), .stall_r(stall_r[7:0]), .stall_length(stall_length[7:0]),
+        .shared(shared[0]),
         .error_enable(error_enable), .error_first(error_first[ADDRESS_BITS-1:0]),
         .error_last(error_last[ADDRESS_BITS-1:0]),
         .awvalid(m_awvalid), .awready(m_awready), .awaddr(m_awaddr), .awlen(m_awlen), .awsize(m_awsize),

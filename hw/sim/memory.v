@@ -1,4 +1,4 @@
-// Main memory on AXI4 for simulation: 64-bit data, in-order, one thread per direction, several bursts outstanding.
+// Main memory on AXI4 for simulation: in-order, one thread per direction, several bursts outstanding.
 // Plain Verilog-2001. Everything that may differ between two runs is an input, so that one build serves them all.
 //
 //  * latency: a read burst's first word, or a write burst's response, comes no earlier than this many cycles after
@@ -6,15 +6,20 @@
 //    latency is paid once for a train of bursts, as with a real DRAM controller.
 //  * stall_*: probability, in 256ths, that a channel which may go stalls in a cycle; stall_length: longest stall in
 //    cycles, less one, as a mask (0, 1, 3, 7, ...). seed: same seed, same stalls, in every simulator.
-//  * error_first..error_last: byte addresses (64-bit words that overlap them) that answer SLVERR. Beyond
+//  * shared: read and write data share the bandwidth of one beat per cycle, as on the pins of a DRAM: a read beat and
+//    a write beat never pass in the same cycle. Both at once take turns of SHARED_RUN beats; a cycle that the one
+//    whose turn it is cannot use goes to the other. Not shared: a beat per cycle each way.
+//  * error_first..error_last: byte addresses (beats' aligned words that overlap them) that answer SLVERR. Beyond
 //    the memory's end the answer is DECERR.
 //
 // Burst types FIXED, INCR and WRAP, narrow and unaligned transfers, byte strobes. Erroneous beats are not written.
 // `violation` becomes non-zero, for ever, on the first breach of the protocol by the manager (codes below).
 module sluice_axi_memory #(
-    parameter WORDS = 1024,       // 64-bit words, a power of two
+    parameter WORDS = 1024,       // 64-bit words, a power of two, at least one beat; also the unit of the files
     parameter ADDRESS_BITS = 32,
-    parameter ID_BITS = 1
+    parameter ID_BITS = 1,
+    parameter DATA_BITS = 64,     // of a beat: a power of two, 8 to 1024
+    parameter SHARED_RUN = 32     // 2 to 255
 ) (
     input  wire clk,
     input  wire rst,
@@ -26,6 +31,7 @@ module sluice_axi_memory #(
     input  wire [7:0] stall_ar,
     input  wire [7:0] stall_r,
     input  wire [7:0] stall_length,
+    input  wire shared,
     input  wire error_enable,
     input  wire [ADDRESS_BITS-1:0] error_first,
     input  wire [ADDRESS_BITS-1:0] error_last,
@@ -39,8 +45,8 @@ module sluice_axi_memory #(
     input  wire [ID_BITS-1:0] awid,
     input  wire wvalid,
     output wire wready,
-    input  wire [63:0] wdata,
-    input  wire [7:0] wstrb,
+    input  wire [DATA_BITS-1:0] wdata,
+    input  wire [DATA_BITS/8-1:0] wstrb,
     input  wire wlast,
     output reg  bvalid,
     input  wire bready,
@@ -55,7 +61,7 @@ module sluice_axi_memory #(
     input  wire [ID_BITS-1:0] arid,
     output reg  rvalid,
     input  wire rready,
-    output reg  [63:0] rdata,
+    output reg  [DATA_BITS-1:0] rdata,
     output reg  [1:0] rresp,
     output reg  rlast,
     output reg  [ID_BITS-1:0] rid,
@@ -66,6 +72,12 @@ module sluice_axi_memory #(
 );
     localparam DEPTH_BITS = 4;            // bursts outstanding per direction: 16
     localparam DEPTH = 1 << DEPTH_BITS;
+    localparam BYTES = DATA_BITS / 8;
+    localparam [ADDRESS_BITS-1:0] INSIDE = BYTES - 1;     // the address bits inside a beat
+    localparam CELL_BITS = DATA_BITS < 64 ? DATA_BITS : 64;
+    localparam CELLS = DATA_BITS / CELL_BITS;             // a beat is that many words, or part of one word
+    localparam CELL_BYTES = CELL_BITS / 8;
+    localparam [63:0] NOTHING = 64'hBAD0BAD0BAD0BAD0;     // what an erroneous beat reads
     localparam [ADDRESS_BITS-1:0] LAST = WORDS * 8 - 1;
     localparam [1:0] OKAY = 2'd0, SLVERR = 2'd2, DECERR = 2'd3;
 
@@ -120,7 +132,7 @@ module sluice_axi_memory #(
     function [1:0] response(input [ADDRESS_BITS-1:0] address);
         if (address > LAST)
             response = DECERR;
-        else if (error_enable && (address | 7) >= error_first && (address & ~7) <= error_last)
+        else if (error_enable && (address | INSIDE) >= error_first && (address & ~INSIDE) <= error_last)
             response = SLVERR;
         else
             response = OKAY;
@@ -142,6 +154,41 @@ module sluice_axi_memory #(
         end
     endfunction
 
+    // The beat that holds the byte at `address`.
+    function [DATA_BITS-1:0] fetch(input [ADDRESS_BITS-1:0] address);
+        reg [ADDRESS_BITS-1:0] first;
+        reg [63:0] content;
+        integer part;
+        begin
+            first = address & ~INSIDE;
+            for (part = 0; part < CELLS; part = part + 1) begin
+                content = store[first[ADDRESS_BITS-1:3] + part] >> {first[2:0], 3'd0};
+                fetch[CELL_BITS*part +: CELL_BITS] = content[CELL_BITS-1:0];
+            end
+        end
+    endfunction
+
+    // Whose turn it is to use the shared bandwidth. A read beat passes in the cycle after it was taken from the store.
+    reg write_turn;
+    reg [7:0] turn_beats;
+    wire write_next, read_could, read_take, write_take;
+    wire turn_used = write_turn ? write_take : read_take;
+    wire turn_over = turn_used && turn_beats == SHARED_RUN - 1;
+    wire other_waits = write_turn ? read_could : write_next;
+    wire read_yields = shared && write_turn && write_next && !(write_take && turn_beats == SHARED_RUN - 1);
+    wire read_passes = rvalid && rready;
+
+    always @(posedge clk) begin
+        if (rst) begin
+            write_turn <= 0;
+            turn_beats <= 0;
+        end else if (turn_over) begin
+            write_turn <= write_turn ^ other_waits;
+            turn_beats <= write_turn && read_take;
+        end else if (turn_used)
+            turn_beats <= turn_beats + 8'd1;
+    end
+
     // Reads: a queue of accepted bursts, and a cursor in the oldest one.
     reg [ADDRESS_BITS-1:0] read_address [0:DEPTH-1];
     reg [12:0] read_shape [0:DEPTH-1];    // len, size, burst
@@ -158,7 +205,8 @@ module sluice_axi_memory #(
     wire [7:0] read_rest = read_started ? read_left : read_len;
     wire [31:0] read_age = now - read_time[read_head];
     wire read_due = read_count != 0 && (read_started || read_age + 32'd1 >= {16'd0, latency});
-    wire read_take = read_due && hold_r == 0 && (!rvalid || rready);
+    assign read_could = read_due && hold_r == 0 && (!rvalid || rready);
+    assign read_take = read_could && !read_yields;
     wire read_done = read_take && read_rest == 0;
     wire [1:0] read_response = response(read_now);
 
@@ -182,7 +230,7 @@ module sluice_axi_memory #(
             end
             read_count <= read_count + (arvalid && arready) - read_done;
             if (read_take) begin
-                rdata <= read_response == OKAY ? store[read_now[ADDRESS_BITS-1:3]] : 64'hBAD0BAD0BAD0BAD0;
+                rdata <= read_response == OKAY ? fetch(read_now) : {CELLS{NOTHING[CELL_BITS-1:0]}};
                 rresp <= read_response;
                 rlast <= read_rest == 0;
                 rid <= read_id[read_head];
@@ -195,7 +243,7 @@ module sluice_axi_memory #(
                 rvalid <= 1;
             else if (rready)
                 rvalid <= 0;
-            read_beats <= read_beats + (rvalid && rready);
+            read_beats <= read_beats + read_passes;
         end
     end
 
@@ -221,7 +269,7 @@ module sluice_axi_memory #(
     wire [7:0] write_rest = write_started ? write_left : write_len;
     wire [1:0] write_response = response(write_now);
     wire [1:0] write_total = write_started && write_worst != OKAY ? write_worst : write_response;
-    wire write_take = wvalid && wready;
+    assign write_take = wvalid && wready;
     wire write_done = write_take && write_rest == 0;
     wire [31:0] answer_age = now - answer_time[answer_head];
     wire answer_due = answer_count != 0 && answer_age + 32'd1 >= {16'd0, latency};
@@ -229,10 +277,14 @@ module sluice_axi_memory #(
 
     // Both queues together hold at most DEPTH bursts, so a response always finds room.
     assign awready = write_count + answer_count != DEPTH && hold_aw == 0;
-    assign wready = write_count != 0 && hold_w == 0;
+    assign wready = write_count != 0 && hold_w == 0 && !(shared && read_passes);
+    // Data that wait in this cycle, or a train of beats that goes on, can pass in the next one.
+    assign write_next = wvalid && hold_w == 0 && (write_count > write_done || (awvalid && awready));
 
-    integer lane;
+    integer part, lane;
     reg [63:0] merged;
+    wire [ADDRESS_BITS-1:0] write_first = write_now & ~INSIDE;
+    wire [2:0] write_lane = write_first[2:0];
     always @(posedge clk) begin
         if (rst) begin
             write_head <= 0;
@@ -254,11 +306,13 @@ module sluice_axi_memory #(
             write_count <= write_count + (awvalid && awready) - write_done;
             if (write_take) begin
                 if (write_response == OKAY) begin
-                    merged = store[write_now[ADDRESS_BITS-1:3]];
-                    for (lane = 0; lane < 8; lane = lane + 1)
-                        if (wstrb[lane])
-                            merged[8*lane +: 8] = wdata[8*lane +: 8];
-                    store[write_now[ADDRESS_BITS-1:3]] <= merged;
+                    for (part = 0; part < CELLS; part = part + 1) begin
+                        merged = store[write_first[ADDRESS_BITS-1:3] + part];
+                        for (lane = 0; lane < CELL_BYTES; lane = lane + 1)
+                            if (wstrb[CELL_BYTES*part + lane])
+                                merged[8*(write_lane + lane) +: 8] = wdata[CELL_BITS*part + 8*lane +: 8];
+                        store[write_first[ADDRESS_BITS-1:3] + part] <= merged;
+                    end
                 end
                 write_started <= write_rest != 0;
                 write_left <= write_rest - 8'd1;
@@ -288,10 +342,10 @@ module sluice_axi_memory #(
     // Protocol: requests stay as they are until they are taken; bursts stay inside 4 KiB; `last` is where it belongs.
     reg aw_waits, w_waits, ar_waits;
     reg [ADDRESS_BITS+12:0] aw_was, ar_was;
-    reg [72:0] w_was;
+    reg [DATA_BITS+BYTES:0] w_was;
     wire [ADDRESS_BITS+12:0] aw_is = {awaddr, awlen, awsize, awburst};
     wire [ADDRESS_BITS+12:0] ar_is = {araddr, arlen, arsize, arburst};
-    wire [72:0] w_is = {wdata, wstrb, wlast};
+    wire [DATA_BITS+BYTES:0] w_is = {wdata, wstrb, wlast};
 
     function crosses(input [11:0] offset, input [7:0] len, input [2:0] size, input [1:0] burst);
         reg [16:0] last;
@@ -302,7 +356,7 @@ module sluice_axi_memory #(
     endfunction
 
     function [3:0] request_violation(input [11:0] offset, input [7:0] len, input [2:0] size, input [1:0] burst);
-        if (size > 3'd3)
+        if ((1 << size) > BYTES)
             request_violation = BAD_SIZE;
         else if (burst == 2'd3)
             request_violation = BAD_BURST;

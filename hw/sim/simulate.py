@@ -36,6 +36,7 @@ __all__ = [
 
 _WORD = 8
 _MINIMUM_BYTES = 4096
+_BANDWIDTHS = ("separate", "shared")
 _DRIVER = "hw.sim.cocotb_job"
 
 
@@ -85,7 +86,9 @@ class Job:
     * `status`: name -> register to read when the run fails, and `explain`, which turns their values into a
       sentence that names the waiting component.
     * `seed` of the random stalls (None: a fresh one, reported in results and errors), `stall`, `latency` of memory in
-      cycles (2 is the least), `errors`: (first, last) byte addresses that answer SLVERR.
+      cycles (2 is the least), `errors`: (first, last) byte addresses that answer SLVERR. `bandwidth` of memory:
+      ``"separate"``: a beat can be read and another one written in each cycle; ``"shared"``: one or the other, as with
+      a DRAM, in turns of up to 32 beats when both wait.
     * `cycle_limit`: cycles from the last register write after which a run counts as hung.
     * `simulator`: ``"verilator"`` or ``"icarus"``; `fast`: for long runs, a build that takes about twice as long and
       simulates faster (Verilator).
@@ -104,6 +107,7 @@ class Job:
     stall: StallProfile = NO_STALLS
     latency: int = 2
     errors: tuple[int, int] | None = None
+    bandwidth: str = "separate"
     cycle_limit: int = 1_000_000
     simulator: str = "verilator"
     fast: bool = False
@@ -119,9 +123,10 @@ class JobResult:
     """What a run left.
 
     `registers` by address, `dumps` in the order of the job's. `cycles`: from the cycle that takes the last register
-    write to the one that sees the interrupt; `total_cycles` since reset. `read_beats` and `write_beats`: 64-bit words
-    that crossed the memory bus. `wall_seconds` of the whole simulation, `cycles_per_second` while the design ran.
-    `build_seconds` is 0.0 for a `cached` build. `waves`: the waveform file, if one was asked for.
+    write to the one that sees the interrupt; `total_cycles` since reset. `read_beats` and `write_beats`: beats, as
+    wide as the design's ``m_axi`` data, that crossed the memory bus. `wall_seconds` of the whole simulation,
+    `cycles_per_second` while the design ran. `build_seconds` is 0.0 for a `cached` build. `waves`: the waveform file,
+    if one was asked for.
     """
 
     registers: Mapping[int, int]
@@ -159,7 +164,8 @@ def run_job(job: Job) -> JobResult:
 def prepare(job: Job) -> Build:
     """Only the build of `run_job`: compiles the simulation into the cache, or finds it there.
 
-    Builds depend on sources, memory size, simulator and waves; not on data, seed, stalls, latency or limits.
+    Builds depend on sources, memory size, simulator and waves; not on data, seed, stalls, latency, bandwidth or
+    limits.
     """
     bench = make_testbench(job.sources, job.top, _memory_words(job.memory_bytes))
     clash = sorted(set(bench.sources) & set(job.sources))
@@ -178,6 +184,8 @@ def _check(job: Job) -> None:
         raise JobError("waves need a folder to stay in")
     if not 0 <= job.latency < 1 << 16:
         raise JobError(f"memory latency is {job.latency} cycles, not in 0 to 65535")
+    if job.bandwidth not in _BANDWIDTHS:
+        raise JobError(f"memory bandwidth is '{job.bandwidth}', neither 'separate' nor 'shared'")
     job.stall.plusargs()
     size = _memory_words(job.memory_bytes) * _WORD
     for what, address, length in _areas(job):
@@ -223,6 +231,7 @@ def _run(job: Job, built: Build, folder: Path, seed: int) -> dict[str, Any]:
 
 def _plusargs(job: Job, seed: int) -> list[str]:
     settings = [f"memory_seed={seed & 0xFFFFFFFF:x}", f"latency={job.latency}", f"limit={job.cycle_limit}"]
+    settings.append(f"shared={_BANDWIDTHS.index(job.bandwidth)}")
     if job.errors is not None:
         settings += [f"error_first={job.errors[0]:x}", f"error_last={job.errors[1]:x}"]
     return settings + job.stall.plusargs()

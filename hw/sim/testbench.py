@@ -26,25 +26,25 @@ _MANAGER = {
     "awvalid": ("1", "1'b0"),
     "awaddr": ("ADDRESS", "0"),
     "awlen": ("8", "8'd0"),
-    "awsize": ("3", "3'd3"),
+    "awsize": ("3", "BEAT_SIZE"),
     "awburst": ("2", "2'd1"),
     "awid": ("ID", "0"),
     "wvalid": ("1", "1'b0"),
-    "wdata": ("64", "64'd0"),
-    "wstrb": ("8", "8'hFF"),
+    "wdata": ("DATA", "0"),
+    "wstrb": ("STROBES", "~0"),
     "wlast": ("1", "1'b1"),
     "bready": ("1", "1'b1"),
     "arvalid": ("1", "1'b0"),
     "araddr": ("ADDRESS", "0"),
     "arlen": ("8", "8'd0"),
-    "arsize": ("3", "3'd3"),
+    "arsize": ("3", "BEAT_SIZE"),
     "arburst": ("2", "2'd1"),
     "arid": ("ID", "0"),
     "rready": ("1", "1'b1"),
 }
 _MEMORY = {
     "awready": "1", "wready": "1", "bvalid": "1", "bresp": "2", "bid": "ID", "arready": "1", "rvalid": "1",
-    "rdata": "64", "rresp": "2", "rlast": "1", "rid": "ID",
+    "rdata": "DATA", "rresp": "2", "rlast": "1", "rid": "ID",
 }  # fmt: skip
 _CONTROL_IN = {
     "awvalid": "1", "awaddr": "CONTROL", "wvalid": "1", "wdata": "32", "wstrb": "4", "bready": "1", "arvalid": "1",
@@ -54,7 +54,9 @@ _CONTROL_OUT = {
     "awready": "1", "wready": "1", "bvalid": "1", "bresp": "2", "arready": "1", "rvalid": "1", "rdata": "32",
     "rresp": "2",
 }  # fmt: skip
-_FIXED = {"m_axi_wdata": 64, "m_axi_rdata": 64, "s_axil_wdata": 32, "s_axil_rdata": 32}
+_CONTROL_DATA = ("s_axil_wdata", "s_axil_rdata")
+_MEMORY_DATA = ("m_axi_wdata", "m_axi_rdata")
+_MEMORY_WIDTHS = (16, 32, 64, 128, 256, 512, 1024)
 
 
 class JobError(SluiceError):
@@ -74,9 +76,10 @@ class Testbench:
 def make_testbench(sources: Mapping[str, str], top: str, words: int) -> Testbench:
     """The testbench for the design `top` found in `sources`, with a main memory of `words` 64-bit words.
 
-    The design has ports ``clk``, ``rst``, ``irq``, an AXI4 manager ``m_axi_*`` (64-bit data; identifiers, sizes and
-    burst types may be left out; no manager at all is fine too) and an AXI4-Lite subordinate ``s_axil_*`` (32-bit
-    data). Raises `JobError` naming the port that is missing or does not fit.
+    The design has ports ``clk``, ``rst``, ``irq``, an AXI4 manager ``m_axi_*`` (16 to 1024 bits of data, a power of
+    two, which the memory follows; identifiers, sizes and burst types may be left out; no manager at all is fine
+    too) and an AXI4-Lite subordinate ``s_axil_*`` (32-bit data). Raises `JobError` naming the port that is missing or
+    does not fit.
     """
     ports = module_ports(sources.values(), top)
     if ports is None:
@@ -94,28 +97,50 @@ def _check(top: str, ports: Mapping[str, Port]) -> None:
     missing = [name for name in needed if name not in ports and name not in optional]
     if missing:
         raise JobError(f"module '{top}' has no port {', '.join(missing)}")
-    for name, width in _FIXED.items():
-        if name in ports and ports[name].width != width:
-            raise JobError(f"port {name} of '{top}' is {ports[name].width} bits wide, not {width}")
+    for name in _CONTROL_DATA:
+        if name in ports and ports[name].width != 32:
+            raise JobError(f"port {name} of '{top}' is {ports[name].width} bits wide, not 32")
+    _check_memory_data(top, ports)
     known = {"clk", "rst", *(f"m_axi_{name}" for name in _MEMORY), *(f"s_axil_{name}" for name in _CONTROL_IN)}
     for port in ports.values():
         if port.direction != "output" and port.name not in known | {"s_axil_awprot", "s_axil_arprot"}:
             raise JobError(f"nothing drives port {port.name} of '{top}'")
 
 
+def _check_memory_data(top: str, ports: Mapping[str, Port]) -> None:
+    for name in _MEMORY_DATA:
+        if name in ports and ports[name].width not in _MEMORY_WIDTHS:
+            raise JobError(f"port {name} of '{top}' is {ports[name].width} bits wide, not a power of two in 16 to 1024")
+    written, read = (_width(ports, name, _data_width(ports)) for name in _MEMORY_DATA)
+    if written != read:
+        raise JobError(f"ports m_axi_wdata and m_axi_rdata of '{top}' differ: {written} and {read} bits wide")
+    strobes = _width(ports, "m_axi_wstrb", written // 8)
+    if strobes != written // 8:
+        raise JobError(f"port m_axi_wstrb of '{top}' is {strobes} bits wide, not {written // 8}")
+
+
+def _data_width(ports: Mapping[str, Port]) -> int:
+    """Bits of a beat of the design's memory bus."""
+    return next((_width(ports, name, 64) for name in _MEMORY_DATA if name in ports), 64)
+
+
 def _top(top: str, ports: Mapping[str, Port], words: int) -> str:
+    data = _data_width(ports)
     widths = {
+        "DATA": data,
+        "STROBES": data // 8,
         "ADDRESS": max(_width(ports, "m_axi_awaddr", 32), _width(ports, "m_axi_araddr", 32)),
         "ID": max(_width(ports, "m_axi_awid", 1), _width(ports, "m_axi_arid", 1)),
         "CONTROL": _width(ports, "s_axil_awaddr", 32),
     }
     parameters = (
         f".WORDS({words}), .ADDRESS_BITS({widths['ADDRESS']}), .ID_BITS({widths['ID']}), "
-        f".CONTROL_ADDRESS_BITS({widths['CONTROL']})"
+        f".DATA_BITS({data}), .CONTROL_ADDRESS_BITS({widths['CONTROL']})"
     )
     wires = _wires(widths)
     lines = [
         f"module {TESTBENCH_TOP};",
+        f"  localparam [2:0] BEAT_SIZE = {(data // 8).bit_length() - 1};",
         *(f"  wire [{bits}-1:0] {name};" for name, bits in wires.items()),
         *_defaults(ports),
         f"  sluice_harness #({parameters}) harness (",

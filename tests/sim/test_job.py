@@ -25,6 +25,7 @@ CONTROL_PORTS = """
         ({"wait": "done"}, "cannot wait for 'done', only for 'irq'"),
         ({"waves": True}, "waves need a folder to stay in"),
         ({"latency": -1}, "memory latency is -1 cycles, not in 0 to 65535"),
+        ({"bandwidth": "half"}, "memory bandwidth is 'half', neither 'separate' nor 'shared'"),
         ({"memory_bytes": 0}, "memory size is 0 bytes"),
         ({"loads": [(8190, b"abc")]}, "load of 3 bytes at 0x1ffe is outside the memory of 8192 bytes"),
         ({"dumps": [(-8, 8)]}, "dump of 8 bytes at -0x8 is outside the memory of 8192 bytes"),
@@ -50,7 +51,11 @@ def design(extra: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        (", output [31:0] m_axi_wdata", "port m_axi_wdata of 'top' is 32 bits wide, not 64"),
+        (", output [47:0] m_axi_wdata", "port m_axi_wdata of 'top' is 48 bits wide, not a power of two in 16 to 1024"),
+        (", input [7:0] m_axi_rdata", "port m_axi_rdata of 'top' is 8 bits wide, not a power of two in 16 to 1024"),
+        (", output [31:0] m_axi_wdata, input [63:0] m_axi_rdata",
+         "ports m_axi_wdata and m_axi_rdata of 'top' differ: 32 and 64 bits wide"),
+        (", output [31:0] m_axi_wdata, output [7:0] m_axi_wstrb", "port m_axi_wstrb of 'top' is 8 bits wide, not 4"),
         (", input start", "nothing drives port start of 'top'"),
     ],
 )
@@ -62,12 +67,22 @@ def test_bad_ports(extra, message):
 def test_testbench_follows_the_ports_of_the_design():
     extra = ", output [39:0] m_axi_awaddr, output [3:0] m_axi_arid, input [2:0] s_axil_awprot, output debug"
     text = make_testbench(design(extra), "top", 512).sources["sluice_tb.v"]
-    assert ".WORDS(512), .ADDRESS_BITS(40), .ID_BITS(4), .CONTROL_ADDRESS_BITS(8)" in text
+    assert ".WORDS(512), .ADDRESS_BITS(40), .ID_BITS(4), .DATA_BITS(64), .CONTROL_ADDRESS_BITS(8)" in text
     assert ".m_axi_awaddr(m_awaddr)" in text
     assert ".s_axil_awprot(3'd0)" in text
     assert ".debug()" in text
     assert "assign m_wlast = 1'b1;" in text
     assert "assign m_awaddr" not in text
+
+
+@pytest.mark.parametrize(("bits", "size"), [(32, 2), (64, 3), (256, 5)])
+def test_memory_is_as_wide_as_the_bus_of_the_design(bits, size):
+    for extra in (f", input [{bits - 1}:0] m_axi_rdata", f", output [{bits - 1}:0] m_axi_wdata"):
+        text = make_testbench(design(extra), "top", 512).sources["sluice_tb.v"]
+        assert f".DATA_BITS({bits})" in text
+        assert f"wire [{bits // 8}-1:0] m_wstrb;" in text
+        assert f"localparam [2:0] BEAT_SIZE = {size};" in text
+        assert "assign m_awsize = BEAT_SIZE;" in text
 
 
 def test_memory_image_merges_loads_of_any_alignment():
