@@ -148,9 +148,6 @@ _CONTROL_CALLS = """
 #define vector_instr_sync() VECTOR_BARRIER(VECTOR_OP_SYNC_INSTR, 0, 0)
 #define vector_sync() VECTOR_BARRIER(VECTOR_OP_SYNC, 0, 0)
 
-/* Data that the core has cached is read again from memory (stores go through the cache). */
-#define flush_cache_all() __asm__ volatile(".word 0x500f" : : : "memory")
-
 static inline uint32_t vector_get(uint32_t parameter)
 {
     uint32_t value;
