@@ -419,12 +419,13 @@ class VectorMachine:
             return
         if not inside.all():
             self.status |= Status.ADDRESS
-        for byte in range(1 << mode.out_size):
+        source = np.where(inside, addresses, 0)
+        values = [self.scratchpad[source + byte] for byte in range(1 << mode.out_size)]
+        flags = self.flags[source]
+        for byte, value in enumerate(values):
             target = Span(line.d.base + byte, mode.out_size, line.d.length)
-            source = np.where(inside, addresses + byte, 0)
-            value, flag = self.scratchpad[source], self.flags[np.where(inside, addresses, 0)]
             np.copyto(target.view(self.scratchpad, np.uint8), value, where=inside)
-            np.copyto(target.view(self.flags, np.uint8), flag, where=inside)
+            np.copyto(target.view(self.flags, np.uint8), flags, where=inside)
 
     @staticmethod
     def _touched(mode: Mode, addresses: Any) -> Span:

@@ -5,8 +5,11 @@ Shares nothing with the simulator but the `Entry` it is given and the specificat
 
 from __future__ import annotations
 
-OPS = ("MOV AND OR XOR ADD SUB ADDC SUBB MUL MULHI MULFXP MAC SHL SHR ROTL ROTR LEZ GTZ LTZ GEZ Z NZ MIN MAX "
-       "GATHER SCATTER SEQ SNE SLT SLE SGT SGE").split()
+OPS = [
+    "MOV", "AND", "OR", "XOR", "ADD", "SUB", "ADDC", "SUBB", "MUL", "MULHI", "MULFXP", "MAC", "SHL", "SHR",
+    "ROTL", "ROTR", "LEZ", "GTZ", "LTZ", "GEZ", "Z", "NZ", "MIN", "MAX", "GATHER", "SCATTER",
+    "SEQ", "SNE", "SLT", "SLE", "SGT", "SGE",
+]
 CONDITIONS = ("LEZ", "GTZ", "LTZ", "GEZ", "Z", "NZ")
 ILLEGAL, ADDRESS = 1, 2
 
@@ -160,8 +163,9 @@ class BruteForce:
         for x, length in lengths.items():
             flat = [o for line in origins[x] for o in line]
             # The bounding range takes the extremes of both directions, whatever their combination is.
-            low = flat[0] + min(0, *(o[0] - flat[0] for o in origins[x])) + min(0, *(o - flat[0] for o in origins[x][0]))
-            high = flat[0] + max(0, *(o[0] - flat[0] for o in origins[x])) + max(0, *(o - flat[0] for o in origins[x][0]))
+            starts = [[o - flat[0] for o in line] for line in ([m[0] for m in origins[x]], origins[x][0])]
+            low = flat[0] + sum(min(0, *line) for line in starts)
+            high = flat[0] + sum(max(0, *line) for line in starts)
             if low < 0 or high + length > self.spec.capacity:
                 return False
         return True
