@@ -11,7 +11,8 @@ each carry half of the mode word. What reaches the instruction queue is an `Entr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any
 
 from amaranth.lib import data, enum
 
@@ -278,9 +279,7 @@ class Mode:
         """The fields of a mode word. Raises `EncodingError` if it has more than 17 bits."""
         if not 0 <= word < 1 << MODE.size:
             raise EncodingError(f"a mode word has {MODE.size} bits, not room for {word:#x}")
-        values = {str(name): word >> field.offset & (1 << field.width) - 1 for name, field in MODE}
-        flags = {f.name: bool(values[f.name]) for f in fields(cls) if f.type == "bool"}
-        return cls(**{**values, **flags, "op": Op(values["op"])})
+        return cls(**{name: kind(word >> offset & mask) for name, offset, mask, kind in _MODE_FIELDS})
 
     @property
     def exec_size(self) -> int:
@@ -306,6 +305,14 @@ class Mode:
     def writes_d(self) -> bool:
         """Whether D is the address of a vector that is written in sequence."""
         return not self.sets_mask and self.op is not Op.VSCATTER
+
+
+def _kind(name: str) -> Callable[[int], Any]:
+    return {"op": _OPS.__getitem__, "in_size": int, "out_size": int, "dimensions": int}.get(name, bool)
+
+
+_OPS = tuple(Op)
+_MODE_FIELDS = tuple((str(name), field.offset, (1 << field.width) - 1, _kind(str(name))) for name, field in MODE)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def test_random_streams(lanes, seed):
         assert (machine.mask.size, machine.mask.active.tolist()) == (plain.mask[0], plain.mask[1])
 
 
-ONE_D = [word for word in range(1 << 17) if word >> 14 & 3 == 0 and not check(word)]
+ONE_D = [word for word in range(0, 1 << 17, 3) if word >> 14 & 3 == 0 and not check(word)]
 
 
 @settings(max_examples=800, derandomize=True, deadline=None)
