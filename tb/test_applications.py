@@ -25,6 +25,9 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "upsample": FULL,
     "brighten_blur": {"verilator": {"tiles": 4}, "icarus": {"tiles": 3, "size": 12}},
     "gaussian_tiled": {"verilator": {"width": 64, "tile": 31}, "icarus": {"width": 20, "tile": 9}},
+    "gaussian_pyramid": {"verilator": {}, "icarus": {"size": 16}},
+    "fir": {"verilator": {}, "icarus": {"CHANNELS": 4, "N": 24}},
+    "sobel": {"verilator": {}, "icarus": {"H": 8, "W": 24}},
 }
 TILE_DEPTH = {"brighten_blur": 1, "gaussian_tiled": 2}
 """Small versions of the tiled applications would fit the global buffer whole; tile them all the same."""
@@ -35,7 +38,7 @@ def run(app: str, memory: str, simulator: str, **extra: Any) -> tuple[Any, Any]:
     options = {"tile_depth": TILE_DEPTH[app]} if app in TILE_DEPTH else {}
     design = compiler.compile(program, memory=memory, array=ARRAY, **options)
     generator = np.random.default_rng(7)
-    inputs = {a.name: generator.integers(0, 1 << 16, a.shape) for a in program.inputs}
+    inputs = {a.name: generator.integers(a.type.minimum, a.type.maximum + 1, a.shape) for a in program.inputs}
     result = design.simulate(inputs, simulator, **extra)
     for name, expected in interpret(program, inputs).items():
         np.testing.assert_array_equal(result.outputs[name], expected)
