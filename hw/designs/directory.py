@@ -9,7 +9,8 @@ A directory holds
     list of ``[register, value]``: 32-bit writes to the control registers in order, the register a name of the
     register map or a byte offset), ``outputs`` (a list of ``{"name", "address", "length", "crc32"}``, address and
     length in bytes, ``crc32`` the expected checksum of the region as eight hexadecimal digits or null),
-    ``metadata`` (an object, free) and ``files`` (SHA-256 of each of the two files below).
+    ``metadata`` (an object, free) and ``files`` (SHA-256 of each of the two files below and of every other file that
+    belongs to the design, by its path in the directory).
 ``configuration.hex``
     One configuration-bus word per line, ``AAAAAAAA DDDDDDDD`` (address, data; hexadecimal, 32 bits each), in the
     order in which they are loaded. For people and tools; the array loads them from main memory, where
@@ -18,6 +19,10 @@ A directory holds
     Initial contents of main memory in ``$readmemh`` format with 8-bit elements: ``@ADDRESS`` starts a block at that
     byte address, then up to 16 bytes per line. Bytes not named are zero. It holds everything that the run needs:
     the configuration image and the inputs.
+
+``rtl/registers.h`` and ``rtl/registers.md``
+    The control registers of the array, for C programs and for people, where a compiler wrote the Verilog to ``rtl``
+    (`hw.designs.register_documents`).
 
 ``read_design(path)`` checks all of it and returns a `DesignImage`; ``write_design(path, image)`` writes one. Equal
 images give equal bytes.
@@ -172,12 +177,14 @@ def _check_outputs(image: DesignImage) -> None:
 # Writing
 
 
-def write_design(directory: Path, image: DesignImage) -> list[Path]:
+def write_design(directory: Path, image: DesignImage, documents: Mapping[str, str] | None = None) -> list[Path]:
     """Write `image` to `directory` (made if missing) and return the files, the manifest last.
 
-    Raises `DesignError` if `metadata` or `parameters` are not JSON, `OutputError` if the place cannot be written.
+    `documents` are further text files of the design, by their paths in the directory. Raises `DesignError` if
+    `metadata` or `parameters` are not JSON, `OutputError` if the place cannot be written.
     """
     files = {
+        **(documents or {}),
         CONFIGURATION: "".join(f"{address:08x} {data:08x}\n" for address, data in image.configuration),
         MEMORY: _print_memory(image.memory),
     }
@@ -238,7 +245,8 @@ def read_design(directory: Path) -> DesignImage:
     manifest = _parse_json(manifest_path)
     try:
         _check_schema(manifest)
-        texts = {name: _checked_text(directory, name, manifest["files"]) for name in (CONFIGURATION, MEMORY)}
+        names = {CONFIGURATION, MEMORY, *map(_file_name, manifest["files"])}
+        texts = {name: _checked_text(directory, name, manifest["files"]) for name in sorted(names)}
         return DesignImage(
             name=manifest["name"],
             array=manifest["array"],
@@ -269,6 +277,12 @@ def _parse_json(path: Path) -> Any:
         return json.loads(_read_text(path))
     except (json.JSONDecodeError, RecursionError) as error:
         raise DesignError(f"{path}: not JSON: {error}") from error
+
+
+def _file_name(name: str) -> str:
+    """`name`, which must be the path of a file in the design directory, or in a folder of it."""
+    _require(re.fullmatch(r"(\w[\w.-]*/)*\w[\w.-]*", name) is not None, f"file {name!r} is not a path in the directory")
+    return name
 
 
 def _checked_text(directory: Path, name: str, digests: Mapping[str, Any]) -> str:

@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.designs.directory import DesignError, DesignImage, OutputRegion, crc32, read_design, write_design
+from hw.designs.register_documents import register_documents
+from hw.fabric.control_registers import control_registers
+from hw.fabric.spec import FabricSpec
 
 IMAGE = DesignImage(
     name="blur",
@@ -45,6 +48,31 @@ def test_equal_images_give_equal_bytes(tmp_path):
     first, second = (write_design(tmp_path / name, IMAGE) for name in ("a", "b"))
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     assert [path.name for path in first] == ["configuration.hex", "memory.hex", "manifest.json"]
+
+
+def test_other_files_belong_to_the_design(tmp_path):
+    documents = {"rtl/registers.h": "#define A 1\n", "notes.md": "# µ\n"}
+    written = write_design(tmp_path, IMAGE, documents)
+    assert [str(path.relative_to(tmp_path)) for path in written] == [
+        "rtl/registers.h", "notes.md", "configuration.hex", "memory.hex", "manifest.json"]
+    digests = json.loads((tmp_path / "manifest.json").read_text())["files"]
+    for name, text in documents.items():
+        assert (tmp_path / name).read_text() == text
+        assert digests[name] == hashlib.sha256(text.encode()).hexdigest()
+    assert read_design(tmp_path) == IMAGE
+    (tmp_path / "rtl" / "registers.h").write_text("#define A 2\n")
+    assert message(tmp_path) == "/rtl/registers.h: contents do not match the SHA-256 in manifest.json"
+    (tmp_path / "rtl" / "registers.h").unlink()
+    assert message(tmp_path) == "/rtl/registers.h: No such file or directory"
+
+
+def test_registers_of_an_array(tmp_path):
+    spec = FabricSpec(2, 3)
+    documents = register_documents(spec)
+    header, page = documents["rtl/registers.h"], documents["rtl/registers.md"]
+    assert f"#define SLUICE_RUN_CYCLES 0x{control_registers(spec).address('RUN_CYCLES'):04x}" in header.splitlines()
+    assert page.startswith("# Control registers of the 2x3 array\n")
+    assert "Copy *i* (0 to 2) starts at" in page
 
 
 def test_memory_image():
@@ -87,6 +115,8 @@ MANIFEST_FAULTS = {
     "offset": (lambda m: m.update(plan=[[6, 1]]), "plan register 6 is neither a name nor a multiple of 4"),
     "value": (lambda m: m.update(plan=[["run", -1]]), "plan value -1 of register run is not 32 bits"),
     "float": (lambda m: m.update(plan=[["run", 1.5]]), "plan value 1.5 of register run is not 32 bits"),
+    "file": (lambda m: m["files"].update({"../x": ""}), "file '../x' is not a path in the directory"),
+    "file at the root": (lambda m: m["files"].update({"/x": ""}), "file '/x' is not a path in the directory"),
     "output": (lambda m: m["outputs"].append(3), "output 3 is not an object"),
     "output field": (lambda m: m["outputs"][0].pop("length"), "output: field 'length' is missing"),
     "output end": (lambda m: m["outputs"][0].update(length=999),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -192,6 +193,9 @@ def test_without_a_simulation_it_compiles_and_writes(capsys: pytest.CaptureFixtu
     assert [path.name for path in report.iterdir()] == ["report.html"]
     assert "<title>gaussian on a 4x4 array</title>" in (report / "report.html").read_text()
     assert (out / "rtl" / "pe_tile.v").exists()
+    registers = {"rtl/registers.h", "rtl/registers.md"}
+    assert registers < set(json.loads((out / "manifest.json").read_text())["files"])
+    assert all((out / name).stat().st_size for name in registers)
     assert design.outputs[0].crc32 is not None
 
 

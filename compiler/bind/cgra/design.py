@@ -24,6 +24,7 @@ from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.cycle_accurate import Schedule
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
+from hw.designs.register_documents import register_documents
 from hw.dma.descriptor import DmaDescriptor
 from hw.fabric.config import ArrayConfig
 from hw.fabric.control_registers import control_registers
@@ -166,11 +167,11 @@ class CgraDesign(Design):
                         cycle_limit=cycle_limit)
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
-        """Write ``rtl/*.v`` and the design directory that `hw.build` takes. Returns the directory."""
+        """Write ``rtl/*.v``, the register map and the design directory that `hw.build` takes. Returns the directory."""
         directory = Path(directory)
         for name, text in emit_system(self.spec).items():
             write_atomic(directory / "rtl" / name, text)
-        write_design(directory, self.design_image(inputs))
+        write_design(directory, self.design_image(inputs), register_documents(self.spec))
         return directory
 
     def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
