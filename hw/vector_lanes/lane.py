@@ -1,0 +1,170 @@
+"""One lane of 32 bits: everything between the alignment of the operands and that of the result.
+
+Four pipeline stages; each takes the control that belongs to the wavefront in it:
+
+=========  ==========================================================================================================
+select     widen the operands, put scalars and element numbers in their place, turn shift amounts into powers of two
+multiply   partial products; sum or difference, or logic
+choose     sum of the partial products; condition, minimum and maximum, conditional move
+result     the part of the product that is wanted, plus D (VMAC); or absolute value; flag
+=========  ==========================================================================================================
+
+Seed 004, section 2.2: two cycles of multiplication leave room for the absolute value behind the ALU.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.vector_lanes import alu, multiplier, predicate, resize
+from hw.vector_lanes.accumulate import SUM_BITS, lane_sum
+from hw.vector_lanes.datapath_control import CONTROL
+from hw.vector_lanes.datapath_wire import wire
+
+__all__ = ["LANE_MODULE", "Lane", "lane_signature"]
+
+LANE_MODULE = "vector_lane"
+
+_SOURCE = {"word": 32, "half": 16, "byte": 8, "word_flags": 4, "half_flags": 2, "byte_flags": 1}
+
+
+def lane_signature() -> wiring.Signature:
+    """Ports of a lane.
+
+    * `number` of the lane. `a_*` and `b_*`, at stage select: its share of the aligned row for elements that are not
+      widened (`word`), widened once (`half`) and twice (`byte`), with flags.
+    * `scalar`, `index`: scalar operand and number of the wavefront's first element, at stage select.
+    * `active`: enabled bytes, at stage choose.
+    * `control_*` (`CONTROL`) of the wavefront at each stage; `control_sum` of the one at the outputs.
+    * `result`, `flags`, `enable` (per byte), and the same at half size and at a quarter (low byte of the result):
+      a register, the cycle after stage result. `row_sum`: sum of the enabled elements, a register one cycle later.
+    """
+    sources = {f"{port}_{name}": In(width) for port in "ab" for name, width in _SOURCE.items()}
+    controls = {f"control_{stage}": In(CONTROL) for stage in ("select", "multiply", "choose", "result", "sum")}
+    return wiring.Signature({
+        **sources, **controls, "number": In(6), "scalar": In(32), "index": In(32), "active": In(4),
+        "result": Out(32), "flags": Out(4), "enable": Out(4),
+        "half_result": Out(16), "half_flags": Out(2), "half_enable": Out(2), "row_sum": Out(SUM_BITS),
+    })  # fmt: skip
+
+
+class Lane(wiring.Component):
+    """A lane; see `lane_signature`. `fraction_bits` of VMULFXP for bytes, halfwords and words."""
+
+    def __init__(self, fraction_bits: tuple[int, int, int]):
+        self.fraction_bits = fraction_bits
+        super().__init__(lane_signature())
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        operands = self._select(m)
+        early = self._multiply(m, operands)
+        late = self._choose(m, early)
+        self._finish(m, late)
+        self._outputs(m)
+        return m
+
+    def _select(self, m: Module) -> dict[str, Signal]:
+        c = self.control_select
+        a, b = self._widened(m, "a", c.a_growth), self._widened(m, "b", c.b_growth)
+        operand_a = wire(m, "operand_a", Mux(c.scalar, resize.broadcast(c.size, self.scalar), a[0]))
+        operand_b = Mux(c.enumerated, resize.enumerate_lane(c.size, self.index, self.number), b[0])
+        shift = multiplier.shift_operand(m, c.size, operand_a, c.left, c.right, c.rotate)
+        return _registers(
+            m,
+            "operand",
+            a=operand_a,
+            b=operand_b,
+            d=Mux(c.scalar, a[0], b[0]),
+            a_flags=a[1] & ~c.scalar.replicate(4),
+            b_flags=b[1] & ~c.enumerated.replicate(4),
+            factor=Mux(c.left | c.right | c.rotate, shift.power, operand_a),
+            low=shift.low,
+        )
+
+    def _widened(self, m: Module, port: str, growth: Value) -> tuple[Value, Value]:
+        c = self.control_select
+        shares = {name: getattr(self, f"{port}_{name}") for name in _SOURCE}
+        words, flags = list(shares.values())[:3], list(shares.values())[3:]
+        return resize.widen(m, c.size, growth, c.signed, *words), resize.widen_flags(m, c.size, growth, *flags)
+
+    def _multiply(self, m: Module, operand: dict[str, Signal]) -> dict[str, Signal]:
+        c = self.control_multiply
+        a, b = operand["a"], operand["b"]
+        shifts = c.left | c.right | c.rotate
+        partial = multiplier.partial_products(c.size, operand["factor"], b, c.signed & ~shifts, c.signed & ~c.rotate)
+        carries = operand["b_flags"] & c.carry.replicate(4)
+        total, top = alu.add_subtract(m, c.size, c.signed, c.subtract, a, b, carries)
+        return _registers(
+            m,
+            "early",
+            **{f"partial{unit}": product for unit, product in enumerate(partial)},
+            value=Mux(c.arithmetic, total, alu.logic(c.table, a, b)),
+            top=top,
+            flags=alu.logic(c.table, operand["a_flags"], operand["b_flags"]),
+            a=Mux(c.add_d, operand["d"], a),
+            a_flags=operand["a_flags"],
+            low=operand["low"],
+        )
+
+    def _choose(self, m: Module, early: dict[str, Signal]) -> dict[str, Signal]:
+        c = self.control_choose
+        value, top, flags = early["value"], early["top"], early["flags"]
+        signs = resize.from_last(m, c.size, alu.top_bits(value)) & c.signed.replicate(4)
+        less = Mux(c.conditional, flags ^ signs, top)
+        holds = predicate.condition(m, less, predicate.is_zero(m, c.size, value), c.use_less, c.use_zero, c.invert)
+        take_a = wire(m, "takes_a", c.take_a.replicate(4) | (c.choose.replicate(4) & holds))
+        chosen = predicate.choose(take_a, early["a"], value)
+        keep = ~c.multiply | c.add_d
+        negative = Mux(c.arithmetic, top & (c.signed | c.subtract).replicate(4), signs)
+        flag = Mux(c.arithmetic, top ^ signs, Mux(c.conditional, early["a_flags"], flags))
+        return _registers(
+            m,
+            "late",
+            product=multiplier.sum_products(m, c.size, [early[f"partial{unit}"] for unit in range(4)]),
+            value=Mux(c.compare, predicate.truth(c.size, holds), chosen & keep.replicate(32)),
+            negate=negative & c.absolute.replicate(4),
+            flags=flag & c.alu_flag.replicate(4),
+            enable=self.active & (holds | ~c.conditional.replicate(4)),
+            low=early["low"],
+        )
+
+    def _finish(self, m: Module, late: dict[str, Signal]) -> None:
+        c = self.control_result
+        parts = multiplier.product_parts(m, c.size, late["product"], self.fraction_bits)
+        low = wire(m, "take_low", late["low"] | c.low.replicate(4))
+        high = wire(m, "take_high", c.high.replicate(4) & ~late["low"])
+        product = _gate(parts.low, low) | _gate(parts.high, high) | _gate(parts.fixed, c.fixed.replicate(4))
+        value = late["value"] ^ resize.per_byte(late["negate"])
+        total = alu.fractured_add(m, c.size, product, value, late["negate"])
+        lost = multiplier.lost(m, c.size, c.signed, parts, c.fixed, self.fraction_bits)
+        below = resize.from_last(m, c.size, alu.top_bits(parts.low)) & ~late["low"]
+        self.high = Signal(32, reset_less=True)
+        m.d.sync += [
+            self.result.eq(total.value),
+            self.flags.eq(late["flags"] | (lost & c.lost_flag.replicate(4)) | (below & c.below_flag.replicate(4))),
+            self.enable.eq(late["enable"]),
+            self.high.eq(parts.high),
+        ]
+
+    def _outputs(self, m: Module) -> None:
+        c = self.control_sum
+        m.d.comb += [
+            self.half_result.eq(resize.narrow(c.size, self.result, 8)),
+            self.half_flags.eq(resize.narrow(c.size, self.flags, 1)),
+            self.half_enable.eq(resize.narrow(c.size, self.enable, 1)),
+        ]
+        is_signed = c.signed & ~c.absolute
+        m.d.sync += self.row_sum.eq(lane_sum(m, c.size, is_signed, c.full, self.result, self.high, self.enable))
+
+
+def _gate(value: Value, bits: Value) -> Value:
+    return value & resize.per_byte(bits)
+
+
+def _registers(m: Module, prefix: str, **values: Value) -> dict[str, Signal]:
+    registers = {name: Signal(len(value), name=f"{prefix}_{name}", reset_less=True) for name, value in values.items()}
+    m.d.sync += [registers[name].eq(value) for name, value in values.items()]
+    return registers
