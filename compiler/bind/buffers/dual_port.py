@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from compiler.bind.buffers.counters import counted
 from compiler.bind.buffers.nest_fit import fit_nest
 from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
 from hw.memtile import Affine, AffineNest, DualPortConfig, DualPortInput, DualPortOutput, MemTileSpec
@@ -36,8 +37,8 @@ def plan_dual_port(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id:
 def _write(buffer: PlacedBuffer) -> AffineNest:
     traffic, write = buffer.traffic, buffer.traffic.write
     address = Affine((*write.address, traffic.tile_words))
-    return AffineNest((*write.ranges, traffic.tiles), (*write.time, traffic.period),
-                      write.time_offset + buffer.write_shift, (address,)).trimmed()
+    return counted(AffineNest((*write.ranges, traffic.tiles), (*write.time, traffic.period),
+                              write.time_offset + buffer.write_shift, (address,)))
 
 
 def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
@@ -45,13 +46,13 @@ def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
     shift = buffer.read_shifts[index]
     if traffic.homogeneous:
         start = int(read.time[0]) + shift
-        return AffineNest(traffic.write.ranges, traffic.write.time, start, (Affine(traffic.write.address),)).trimmed()
+        return counted(AffineNest(traffic.write.ranges, traffic.write.time, start, (Affine(traffic.write.address),)))
     fit = fit_nest([read.time, read.address], spec.dims - (traffic.tiles > 1))
     if fit is None:
         raise VectorizationError(f"memory for {traffic.name}: the addresses of {read.name} are no affine loop nest")
     address = Affine((*fit.strides[1], traffic.tile_words), fit.offsets[1])
-    return AffineNest((*fit.ranges, traffic.tiles), (*fit.strides[0], traffic.period), fit.offsets[0] + shift,
-                      (address,)).trimmed()
+    return counted(AffineNest((*fit.ranges, traffic.tiles), (*fit.strides[0], traffic.period), fit.offsets[0] + shift,
+                              (address,)))
 
 
 def _require_free_ports(buffers: Sequence[PlacedBuffer]) -> None:

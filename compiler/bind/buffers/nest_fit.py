@@ -25,7 +25,8 @@ class FittedNest:
 def fit_nest(columns: list[np.ndarray], max_dims: int) -> FittedNest | None:
     """The nest of at most `max_dims` loops that enumerates the rows of `columns` in order, or None.
 
-    `columns` are equally long, non-empty integer arrays (cycle, address, ...).
+    `columns` are equally long, non-empty integer arrays (cycle, address, ...). Trip counts are as large as they come:
+    `compiler.bind.buffers.counters` makes them fit the hardware.
     """
     rows = np.stack(columns, axis=1).astype(np.int64)
     loops = _fit(rows, max_dims)

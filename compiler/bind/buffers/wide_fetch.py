@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+from compiler.bind.buffers.counters import counted
 from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
 from hw.errors import SluiceError
@@ -275,7 +276,7 @@ def _input(buffer: PlacedBuffer, delay: int, spec: MemTileSpec) -> PubInput:
     time = (write.time[0] * packing, *write.time[1:], traffic.period)
     start = nest.time_offset + (packing - 1) * write.time[0] + delay
     store = AffineNest(ranges, time, start, (blocks, blocks))
-    return PubInput(nest.trimmed(), store.trimmed(), buffer.base, buffer.region - 1)
+    return PubInput(counted(nest), counted(store), buffer.base, buffer.region - 1)
 
 
 def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: MemTileSpec) -> PubOutput:
@@ -302,7 +303,7 @@ def _delay_output(buffer: PlacedBuffer, read: int, lead: int, spec: MemTileSpec)
     ranges = (write.ranges[0] // width, *write.ranges[1:])
     fetch = AffineNest(ranges, (width * write.time[0], *write.time[1:]), start - lead, (blocks, blocks))
     chained = bool(buffer.chained) and buffer.chained[read]
-    return PubOutput(fetch.trimmed(), words.trimmed(), buffer.base, buffer.region - 1, chained)
+    return PubOutput(counted(fetch), counted(words), buffer.base, buffer.region - 1, chained)
 
 
 def _fitted(traffic: BufferTraffic, nest: FittedNest | None) -> FittedNest:
@@ -316,5 +317,5 @@ def _nest(fit: FittedNest, traffic: BufferTraffic, shift: int, tile_steps: tuple
     """The fitted nest (first column: cycles) with one more loop over the tiles."""
     addresses = tuple(Affine((*strides, step), offset) for strides, step, offset in
                       zip(fit.strides[1:], tile_steps, fit.offsets[1:], strict=True))
-    return AffineNest(_with_tiles(fit.ranges, traffic), (*fit.strides[0], traffic.period), fit.offsets[0] + shift,
-                      addresses).trimmed()
+    return counted(AffineNest(_with_tiles(fit.ranges, traffic), (*fit.strides[0], traffic.period),
+                              fit.offsets[0] + shift, addresses))

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from compiler.bind.buffers.counters import counted
 from compiler.ir.program import Array
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import StatementSchedule
@@ -20,6 +21,7 @@ from compiler.sched.streams import Footprint, StreamError, row_major
 from hw.dma.descriptor import DescriptorError, DmaDescriptor, DmaLevel
 from hw.fabric.bank_config import BankConfig
 from hw.memtile import Affine, AffineNest
+from hw.memtile.spec import ConfigurationError
 
 __all__ = [
     "ELEMENT_BYTES",
@@ -72,11 +74,17 @@ def lay_out(arrays: Iterable[Array], start: int) -> MemoryLayout:
 
 def bank_config(footprint: Footprint, entry: StatementSchedule, shift: int,
                 direction: Literal["input", "output"]) -> BankConfig:
-    """The bank's accesses in one tile. `shift`: cycles from the logical cycle of an element to its access."""
+    """The bank's accesses in one tile. `shift`: cycles from the logical cycle of an element to its access.
+
+    Raises `ConfigurationError`, naming the array, for a loop that no counters count.
+    """
     first = entry.offset + shift
     trips, strides = tuple(entry.trips.values())[::-1], tuple(entry.strides.values())[::-1]
     nest = AffineNest(trips or (1,), strides or (0,), first, (Affine(footprint.steps[::-1] or (0,), footprint.first),))
-    return BankConfig(direction, nest.trimmed(), footprint.words, first)
+    try:
+        return BankConfig(direction, counted(nest), footprint.words, first)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"array {footprint.array}: {error}") from None
 
 
 def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tuple[int, ...],
