@@ -1,0 +1,182 @@
+"""Polyhedral process networks: statements as nodes, value flow as channels of known kind and size.
+
+Seed 003, section 2.5. A network is derived from a `Program` and a global schedule, both of which it keeps; everything
+else follows from them, so transforming the program or the schedule and deriving again gives edges, kinds and sizes
+that fit (`derive`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import islpy as isl
+
+from compiler.ir.expr import Const
+from compiler.ir.program import Program, Statement
+from compiler.sched.dependences import Dependence, flow
+from compiler.sched.process_network.channels import ChannelKind, channel_kind, high_water, traffic
+from compiler.sched.process_network.errors import NetworkError
+from compiler.sched.process_network.reuse import Link, links
+from compiler.sched.process_network.schedule import Times, align, check_legal, firing_order
+from compiler.sched.process_network.transfers import is_sink, is_source, stage_transfers
+
+__all__ = ["Edge", "Node", "NodeKind", "ProcessNetwork", "derive", "node_kind"]
+
+
+_MOST_PARTS = 4
+"""Distances for which an edge may become as many channels instead of one reordering buffer."""
+
+
+class NodeKind(Enum):
+    """What a node does (seed 003, sections 6.2.1 and 6.2.5)."""
+
+    INPUT = "input"
+    CONSTANT = "constant"
+    COMPUTE = "compute"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class Node:
+    """One statement of the network's program. `schedule`: {instance -> time at which it fires}."""
+
+    number: int
+    name: str
+    kind: NodeKind
+    schedule: isl.Map
+
+    @property
+    def firings(self) -> int:
+        """How often the node fires."""
+        return self.schedule.domain().count_val().to_python()
+
+
+@dataclass(frozen=True)
+class Edge(Link):
+    """A channel: a `Link` with the kind and the least size, in words, that serve it under the schedule."""
+
+    kind: ChannelKind = ChannelKind.REGISTER
+    size: int = 1
+
+    @property
+    def name(self) -> str:
+        """``source->sink.read``, with ``'`` for reuse and the number of the part if there are; unique in a network."""
+        reuse, part = "'" if self.origin == "reuse" else "", f"#{self.part}" if self.part else ""
+        return f"{self.source}->{self.sink}.{self.read}{reuse}{part}"
+
+    def __str__(self) -> str:
+        words = "word" if self.size == 1 else "words"
+        return f"{self.name} ({self.array}): {self.kind.value}, {self.size} {words}"
+
+
+@dataclass(frozen=True)
+class ProcessNetwork:
+    """`program`: the staged program, one statement per node. Edges are grouped by sink and read.
+
+    Prints as text; `network.text` serialises, `network.drawing` draws.
+    """
+
+    program: Program
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+    def __hash__(self) -> int:
+        return hash((self.program, len(self.edges)))
+
+    def node(self, name: str) -> Node:
+        """The node called `name`. Raises `NetworkError` with the names there are."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise NetworkError(f"there is no node '{name}'; there are: {', '.join(n.name for n in self.nodes)}")
+
+    @property
+    def times(self) -> dict[str, isl.Map]:
+        """The schedule of every node."""
+        return {node.name: node.schedule for node in self.nodes}
+
+    def statement(self, node: Node) -> Statement:
+        """The statement that `node` runs."""
+        return self.program.statement(node.name)
+
+    def __str__(self) -> str:
+        nodes = [f"  {n.number} {n.name} ({n.kind.value}), {n.firings} firings: {n.schedule}" for n in self.nodes]
+        edges = [f"  {edge}: {edge.relation}" for edge in self.edges]
+        return "\n".join([f"network {self.program.name}", "nodes", *nodes, "edges", *edges])
+
+
+def derive(program: Program, schedule: Times | None = None, *,
+           movable: Callable[[Statement], bool] = lambda _: False) -> ProcessNetwork:
+    """The process network of `program`, whose host transfers become nodes (`stage_transfers`).
+
+    `schedule` gives the time of every statement of the staged program; without it one is computed (`align`), in which
+    statements that are not `movable` keep the order of their own loops. Raises `NetworkError` if `schedule` is not
+    legal, with the dependence, and `DependenceError` if a value is read before it is written.
+    """
+    staged = stage_transfers(program)
+    _check_bounded(staged)
+    dependences = flow(staged)
+    if schedule is None:
+        schedule = align(staged, dependences, movable)
+    else:
+        schedule = _restricted(staged, schedule)
+        check_legal(staged, dependences, schedule)
+    order = firing_order(staged, dependences, schedule)
+    nodes = tuple(
+        Node(number, name, node_kind(staged, dependences, staged.statement(name)), schedule[name])
+        for number, name in enumerate(order)
+    )
+    edges = (edge for link in links(dependences, schedule) for edge in _channels(link, schedule))
+    return ProcessNetwork(staged, nodes, tuple(edges))
+
+
+def _channels(link: Link, times: Times) -> list[Edge]:
+    """`link` with its channel; with several if that spares a reordering buffer: one for each distance, if few."""
+    whole = _sized(link, times)
+    if whole.kind is not ChannelKind.REORDERING:
+        return [whole]
+    distances = traffic(link, times).distances()
+    if not 1 < len(distances) <= _MOST_PARTS:
+        return [whole]
+    parts = [replace(link, relation=_at_distance(link, times, distance.tolist()), part=number)
+             for number, distance in enumerate(distances, 1)]
+    return [_sized(part, times) for part in parts]
+
+
+def _sized(link: Link, times: Times) -> Edge:
+    moved = traffic(link, times)
+    size = high_water(moved, read_first=link.source == link.sink)
+    return Edge(**vars(link), kind=channel_kind(link, moved, size), size=size)
+
+
+def _at_distance(link: Link, times: Times, distance: list[int]) -> isl.Map:
+    """The part of the relation whose reads come `distance` after the writes."""
+    names = [f"t{k}" for k in range(len(distance))]
+    later = ", ".join(f"{name} + {step}" for name, step in zip(names, distance, strict=True))
+    shift = isl.Map(f"{{ [{', '.join(names)}] -> [{later}] }}")
+    return link.relation.intersect(shift.apply_domain(times[link.source].reverse())
+                                   .apply_range(times[link.sink].reverse())).coalesce()
+
+
+def node_kind(program: Program, dependences: tuple[Dependence, ...], statement: Statement) -> NodeKind:
+    """The kind of a node: what it reads and writes decides."""
+    if is_source(program, statement):
+        return NodeKind.INPUT
+    if is_sink(program, statement) and not any(d.source == statement.name for d in dependences):
+        return NodeKind.OUTPUT
+    return NodeKind.CONSTANT if isinstance(statement.value, Const) else NodeKind.COMPUTE
+
+
+def _check_bounded(program: Program) -> None:
+    for statement in program.statements:
+        if not statement.domain.is_bounded():
+            raise NetworkError(f"{statement}: its domain is not bounded: {statement.domain}")
+
+
+def _restricted(program: Program, schedule: Times) -> dict[str, isl.Map]:
+    for statement in program.statements:
+        if statement.name not in schedule or not statement.domain.is_subset(schedule[statement.name].domain()):
+            raise NetworkError(f"{statement}: the schedule gives it no time")
+    return {s.name: schedule[s.name].intersect_domain(s.domain) for s in program.statements}

@@ -1,0 +1,127 @@
+"""Programs that the tests of process networks share: the seed's listings and the kernels around them, as C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from compiler.frontend.c_scop import parse_scop
+from compiler.ir.program import Program
+
+MATMUL = """
+#include <stdint.h>
+void mm(const int16_t a[N][N], const int16_t b[N][N], int16_t c[N][N]) {
+  int16_t A[N][N], B[N][N], C[N][N];
+#pragma scop
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      ReadA: A[i][j] = a[i][j];
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      ReadB: READ_B;
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) {
+      InitC: C[i][j] = INIT;
+      for (int k = 0; k < N; k++)
+        Comp: C[i][j] = C[i][j] + A[i][k] * B[k][j];
+      WriteC: c[i][j] = C[i][j];
+    }
+#pragma endscop
+}
+"""
+"""Listing 5.1 of the seed, with the host functions ReadMatrix and WriteMatrix as input and output arrays."""
+
+INNER_PRODUCT = """
+#include <stdint.h>
+void dot(const int16_t a[N], const int16_t b[N], int16_t c[1]) {
+#pragma scop
+  S: c[0] = 0;
+  for (int i = 0; i < N; i++)
+    T: c[0] = c[0] + a[i] * b[i];
+#pragma endscop
+}
+"""
+
+ROW_SUM = """
+#include <stdint.h>
+void row_sum(const int16_t x[1], const int16_t A[N][M], int16_t y[N]) {
+  int16_t scale;
+#pragma scop
+  S1: scale = x[0];
+  for (int i = 0; i < N; i++) {
+    S2: y[i] = 0;
+    for (int j = 0; j < M; j++)
+      S3: y[i] = y[i] + scale * A[i][j];
+  }
+#pragma endscop
+}
+"""
+"""Listing 2.2 of the seed: the sum of every row, scaled."""
+
+KERNELS = {
+    "moving_average": """
+void f(const int16_t x[20], int16_t y[18]) {
+#pragma scop
+  for (int i = 0; i < 18; i++) y[i] = x[i] + x[i + 1] + x[i + 2];
+#pragma endscop
+}""",
+    "jacobi_1d": """
+void f(int16_t a[12]) {
+  int16_t b[12];
+#pragma scop
+  for (int t = 0; t < 4; t++) {
+    for (int i = 1; i < 11; i++) b[i] = a[i - 1] + a[i] + a[i + 1];
+    for (int i = 1; i < 11; i++) a[i] = b[i];
+  }
+#pragma endscop
+}""",
+    "triangular": """
+void f(const int16_t L[6][6], const int16_t b[6], int16_t x[6]) {
+#pragma scop
+  for (int i = 0; i < 6; i++) {
+    x[i] = b[i];
+    for (int j = 0; j < i; j++) x[i] -= L[i][j] * x[j];
+  }
+#pragma endscop
+}""",
+    "elimination": """
+void f(int16_t a[5][5]) {
+#pragma scop
+  for (int k = 0; k < 5; k++)
+    for (int i = k + 1; i < 5; i++) {
+      a[i][k] = a[i][k] * 3;
+      for (int j = k + 1; j < 5; j++) a[i][j] -= a[i][k] * a[k][j];
+    }
+#pragma endscop
+}""",
+    "strided": """
+void f(const int16_t x[10], int16_t y[4]) {
+#pragma scop
+  for (int i = 0; i < 10; i += 3) y[i / 3] = x[i] + x[0];
+#pragma endscop
+}""",
+}
+
+
+def matmul(size: int, transposed: bool = True, init: int = 0) -> Program:
+    """Listing 5.1 for `size` x `size` matrices; `transposed`: B is streamed transposed, as there."""
+    read_b = "B[j][i] = b[j][i]" if transposed else "B[i][j] = b[i][j]"
+    return program("matmul", f"#define READ_B {read_b}\n#define INIT {init}\n{MATMUL}", N=size)
+
+
+def program(name: str, text: str, **sizes: int) -> Program:
+    """The program of a C text, with macros of `sizes`."""
+    macros = "".join(f"#define {key} {value}\n" for key, value in sizes.items())
+    return parse_scop(f"{macros}#include <stdint.h>\n{text}", f"{name}.c", Path(), name)
+
+
+def kernel(name: str) -> Program:
+    """One of `KERNELS`."""
+    return program(name, KERNELS[name])
+
+
+def random_data(program: Program, seed: int = 0) -> dict[str, np.ndarray]:
+    """Inputs over the whole range of their types."""
+    random = np.random.default_rng(seed)
+    return {a.name: random.integers(a.type.minimum, a.type.maximum, a.shape, endpoint=True) for a in program.inputs}
