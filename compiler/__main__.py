@@ -6,6 +6,7 @@ import argparse
 import ast
 import sys
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ from compiler import images
 from compiler.bind.design import Design, Run
 from compiler.bind.registry import TARGETS, compile_program
 from compiler.frontend.apps import applications, load
+from compiler.input_files import read_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Array, Program
-from compiler.ir.types import Int
 from hw.errors import SluiceError
 from hw.files import write_atomic
 from hw.sim.simulate import StallProfile
@@ -47,7 +48,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
     parser.add_argument("--stall-seed", type=int, metavar="N", help="random memory stalls from this seed")
     parser.add_argument("--waves", action="store_true", help="record a waveform")
-    parser.add_argument("--input", type=Path, metavar="IMAGE", help="image to process (default: a sample photograph)")
+    parser.add_argument("--input", action="append", default=[], metavar="[NAME=]FILE",
+                        help="an input: an image, or an array as .npy (repeat; default of one image: a photograph)")
     parser.add_argument("--output", type=Path, metavar="IMAGE", help="where the resulting image goes")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write report.html and comparison.png there")
     parser.add_argument("-o", "--directory", type=Path, metavar="DIR", help="where Verilog and the design go")
@@ -69,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, console: Console) -> int:
     _check(options)
     program = load(options.app, **_parameters(options.set))
-    inputs = _inputs(program, options.input)
+    inputs = read_inputs(program, options.input)
     progress = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
                         console=console, transient=True, disable=not console.is_terminal)
     with progress:
@@ -122,21 +124,6 @@ def _target_options(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
-def _inputs(program: Program, image: Path | None) -> dict[str, np.ndarray]:
-    """The picture for the program's image input; small random numbers, always the same, for all others."""
-    picture = images.load_image(image) if image else images.sample_image()
-    target = program.image_input
-    generator = np.random.default_rng(0)
-    inputs = {a.name: generator.integers(0, _bound(a), a.shape) for a in program.inputs}
-    inputs[target.name] = images.image_to_array(picture, target, str(image) if image else "the sample photograph")
-    return inputs
-
-
-def _bound(array: Array) -> int:
-    """One more than the largest of the small numbers that are given to an array."""
-    return min(16, array.type.maximum + 1) if isinstance(array.type, Int) else 16
-
-
 def _simulate(design: Design, inputs: dict[str, np.ndarray], options: argparse.Namespace) -> Run:
     extra: dict[str, Any] = {"waves": options.waves}
     if options.stall_seed is not None:
@@ -178,10 +165,15 @@ def _write_report(folder: Path, design: Design, inputs: dict[str, np.ndarray], r
     page = design.report(run, None if run is None else _equal(run, reference))
     write_atomic(folder / "report.html", page)
     if run:
-        given, name = inputs[design.program.image_input.name], next(iter(reference))
+        given, name = inputs[_pictured(design.program).name], next(iter(reference))
         title = f"{design.program.name}: {run.cycles} cycles, {run.simulator}"
         picture = images.comparison_picture(given, run.outputs[name], reference[name], title)
         write_atomic(folder / "comparison.png", picture)
+
+
+def _pictured(program: Program) -> Array:
+    """The input that a picture of a run shows: the largest image, or where there is none the largest array."""
+    return max(program.inputs, key=lambda array: (len(array.shape) in (2, 3), prod(array.shape)))
 
 
 def _write_results(options: argparse.Namespace, run: Run | None, console: Console) -> None:

@@ -92,7 +92,7 @@ def save_image(path: Path, data: np.ndarray) -> None:
     Negative values are written as their 16-bit patterns. Raises `InputError` for a format that cannot be written,
     `OutputError` if the place cannot.
     """
-    picture = to_picture(data)
+    picture = to_picture(data).astype(np.int64)
     fits = picture.max(initial=0) < 256 and picture.min(initial=0) >= 0
     depth = np.uint8 if fits else np.uint16
     name = image_format(path)

@@ -146,13 +146,6 @@ def test_pixels_must_fit_the_elements(capsys: pytest.CaptureFixture[str], tmp_pa
     assert fails(capsys, wide, *NONE) == "array in holds uint24; the array target has 16-bit words"
 
 
-def test_one_image_is_one_input(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    line = tmp_path / "line.py"
-    line.write_text(BYTES.replace('.add_loop("y", 0, 8)', "").replace(', "y"', "").format(name="line", width=8))
-    assert fails(capsys, str(line), *NONE) == (
-        "program 'line' needs one image, an input of 2 or 3 dimensions; it has: none")
-
-
 def test_results_that_cannot_be_written_are_refused_before_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert fails(capsys, "gaussian", "--output", "picture.xyz") == (
         "cannot write an image as picture.xyz: its suffix is none of an image format; take a .png")
