@@ -1,0 +1,189 @@
+"""The sequencer: makes the wavefronts of instructions, one per cycle, without a gap between rows or instructions.
+
+Three operands walk through the scratchpad alike: along a row by whole wavefronts, from row to row and from matrix to
+matrix by signed steps. One adder per operand serves all of it, and the first wavefront of the next instruction.
+Seed 004, section 2.2; vector length, 2-D and 3-D instructions of its section 2.2.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.vector_lanes.core_layouts import instruction_layout, wave_layout
+from hw.vector_lanes.spec import VectorSpec
+
+__all__ = ["OperandWalker", "Sequencer", "Step"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a walk does next; the first that holds: `load` an instruction, go to the next matrix, to the next row, or
+    along the row."""
+
+    load: Value
+    mat: Value
+    row: Value
+
+
+class OperandWalker(wiring.Component):
+    """Address of an operand's elements in the current wavefront.
+
+    When `enable`: with `load`, `address` becomes `base` + `offset`, and `base` is the start of the first row; with
+    `mat`, the start of the matrix moves by `mat_step`; with `row`, the start of the row by `row_step`; else the
+    address moves by `along`, or with `jump` becomes the row's start plus `offset`. `bits`: of all of them.
+    """
+
+    def __init__(self, bits: int) -> None:
+        super().__init__({
+            "enable": In(1), "load": In(1), "mat": In(1), "row": In(1), "jump": In(1), "base": In(bits),
+            "offset": In(bits), "mat_step": In(bits), "row_step": In(bits), "along": In(bits), "address": Out(bits),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        row, mat, start, step, total = (Signal.like(self.address, name=n) for n in ("r", "m", "start", "step", "total"))
+        with m.If(self.load):
+            m.d.comb += [start.eq(self.base), step.eq(self.offset)]
+        with m.Elif(self.mat):
+            m.d.comb += [start.eq(mat), step.eq(self.mat_step)]
+        with m.Elif(self.row):
+            m.d.comb += [start.eq(row), step.eq(self.row_step)]
+        with m.Elif(self.jump):
+            m.d.comb += [start.eq(row), step.eq(self.offset)]
+        with m.Else():
+            m.d.comb += [start.eq(self.address), step.eq(self.along)]
+        m.d.comb += total.eq(start + step)
+        with m.If(self.enable):
+            m.d.sync += self.address.eq(total)
+            with m.If(self.load):
+                m.d.sync += [row.eq(self.base), mat.eq(self.base)]
+            with m.Elif(self.mat):
+                m.d.sync += [row.eq(total), mat.eq(total)]
+            with m.Elif(self.row):
+                m.d.sync += row.eq(total)
+        return m
+
+
+class Sequencer(wiring.Component):
+    """Wavefronts of the instructions from `instruction`, in order, on `wave`.
+
+    A wavefront is offered in the cycle after its predecessor was taken, from one instruction to the next as well.
+    `current` and `busy`: the instruction whose wavefronts are being offered. The mask: see `hw.vector_lanes.mask`;
+    `mask_wave` is the active wavefront to come (its number, its mask), `mask_last` says that it is the last one of
+    the mask, `mask_empty` that there is none; `mask_ready` that they are right; `mask_next` takes one.
+    """
+
+    def __init__(self, spec: VectorSpec) -> None:
+        self.spec = spec
+        instruction = instruction_layout(spec)
+        self._wave_bits = (spec.row_bytes - 1).bit_length()
+        super().__init__({
+            "instruction": In(stream.Signature(instruction)), "wave": Out(stream.Signature(wave_layout(spec))),
+            "current": Out(instruction), "busy": Out(1),
+            "mask_number": In(range(spec.mask_waves)), "mask_bits": In(spec.row_bytes), "mask_last": In(1),
+            "mask_empty": In(1), "mask_ready": In(1), "mask_next": Out(1), "mask_setup": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        current, offered = self.current, self.instruction.payload
+        self._left, self._rows, self._mats = (Signal(32, name=n) for n in ("left", "rows", "mats"))
+        self._index, self._first = Signal(32), Signal()
+        self._masked_last, self._mask = Signal(), Signal(self.spec.row_bytes)
+        row_ends, mat_ends, ends = Signal(), Signal(), Signal()
+        elements = Signal(range(self.spec.row_bytes + 1))
+        m.d.comb += [
+            elements.eq(self.spec.row_bytes >> current.size),
+            row_ends.eq(Mux(current.mode.masked, self._masked_last, self._left <= elements)),
+            mat_ends.eq(row_ends & (self._rows == 1)), ends.eq(mat_ends & (self._mats == 1)),
+        ]
+        masked = offered.mode.masked | self._sets_mask(offered)
+        advance, load = Signal(), Signal()
+        m.d.comb += [
+            self.wave.valid.eq(self.busy), advance.eq(~self.busy | self.wave.ready),
+            self.instruction.ready.eq(advance & (~self.busy | ends) & (~masked | self.mask_ready)),
+            load.eq(self.instruction.valid & self.instruction.ready),
+            self.mask_next.eq(advance & Mux(load, offered.mode.masked & ~self.mask_empty,
+                                            self.busy & current.mode.masked & ~ends)),
+            self.mask_setup.eq(load & self._sets_mask(offered)),
+        ]
+        with m.If(advance):
+            m.d.sync += self.busy.eq(load | (self.busy & ~ends))
+        with m.If(load):
+            m.d.sync += current.eq(offered)
+        step = Step(load, mat_ends, row_ends)
+        self._count(m, advance, step, elements)
+        self._walk(m, advance, step)
+        self._offer(m, elements, row_ends, ends)
+        return m
+
+    @staticmethod
+    def _sets_mask(instruction: Value) -> Value:
+        mode = instruction.mode
+        return mode.absolute & mode.op[4]
+
+    def _count(self, m: Module, advance: Value, step: Step, elements: Value) -> None:
+        """Elements left in the row, rows, matrices, and the index of the wavefront's first element."""
+        current, offered = self.current, self.instruction.payload
+        masked = Mux(step.load, offered.mode.masked, current.mode.masked)
+        size = Mux(step.load, offered.size, current.size)
+        start = Signal(32)
+        m.d.comb += start.eq(Mux(masked, self.mask_number << self._wave_bits >> size, 0))
+        with m.If(advance):
+            m.d.sync += [
+                self._masked_last.eq(self.mask_last | self.mask_empty),
+                self._mask.eq(Mux(self.mask_empty, 0, self.mask_bits)), self._first.eq(step.load | step.row),
+            ]
+            with m.If(step.load):
+                m.d.sync += [
+                    self._left.eq(offered.counts.vl - start), self._rows.eq(offered.counts.rows),
+                    self._mats.eq(offered.counts.mats), self._index.eq(start),
+                ]
+            with m.Elif(current.mode.masked):
+                m.d.sync += [self._left.eq(current.counts.vl - start), self._index.eq(start)]
+            with m.Elif(step.row):
+                m.d.sync += [self._left.eq(current.counts.vl), self._index.eq(0), self._rows.eq(self._rows - 1)]
+                with m.If(step.mat):
+                    m.d.sync += [self._rows.eq(current.counts.rows), self._mats.eq(self._mats - 1)]
+            with m.Else():
+                m.d.sync += [self._left.eq(self._left - elements), self._index.eq(self._index + elements)]
+
+    def _walk(self, m: Module, advance: Value, step: Step) -> None:
+        current, offered = self.current, self.instruction.payload
+        masked = Mux(step.load, offered.mode.masked, current.mode.masked)
+        size = Mux(step.load, offered.size, current.size)
+        for name in ("d", "a", "b"):
+            operand, loaded = current[name], offered[name]
+            m.submodules[f"walker_{name}"] = walker = OperandWalker(len(operand.address))
+            setattr(self, f"_address_{name}", walker.address)
+            jump = self.mask_number << self._wave_bits << Mux(step.load, loaded.size, operand.size) >> size
+            still = current.mode.accumulate if name == "d" else 0
+            stays = Mux(step.load, offered.mode.accumulate, current.mode.accumulate) if name == "d" else 0
+            m.d.comb += [
+                walker.enable.eq(advance), walker.load.eq(step.load), walker.mat.eq(step.mat), walker.row.eq(step.row),
+                walker.jump.eq(current.mode.masked), walker.base.eq(loaded.address),
+                walker.offset.eq(Mux(masked & ~stays, jump, 0)), walker.row_step.eq(operand.row_step),
+                walker.mat_step.eq(operand.mat_step),
+                walker.along.eq(Mux(still, 0, self.spec.row_bytes << operand.size >> current.size)),
+            ]
+
+    def _offer(self, m: Module, elements: Value, row_ends: Value, ends: Value) -> None:
+        current, wave = self.current, self.wave.payload
+        count, setup = wave.count, self._sets_mask(current)
+        empty = current.mode.masked & ~self._mask.any()
+        m.d.comb += [
+            wave.mode.eq(current.mode), wave.scalar.eq(current.scalar), wave.index.eq(self._index),
+            wave.mask.eq(self._mask),
+            wave.count.eq(Mux(empty, 0, Mux(self._left < elements, self._left, elements))),
+            wave.accumulates.eq(current.mode.accumulate), wave.first.eq(self._first), wave.last.eq(row_ends),
+            wave.sets_mask.eq(setup), wave.end.eq(ends),
+            wave.a_used.eq(current.a.used), wave.a_address.eq(self._address_a),
+            wave.b_used.eq(current.b.used), wave.b_address.eq(self._address_b),
+            wave.a_bytes.eq(count << current.a.size), wave.b_bytes.eq(count << current.b.size),
+            wave.d_used.eq(current.d.used & ~current.mode.accumulate), wave.d_address.eq(self._address_d),
+            wave.d_bytes.eq(Mux(current.mode.accumulate, 1, count) << current.d.size),
+        ]
