@@ -3,12 +3,14 @@
     out(x, y) = (sum over i, j in 0..2 of K[j][i] * in(x+i, y+j)) >> 8
 
 uint16; the valid region only: `width` x `height` in, two less in each direction out. The weights are those of
-sigma 1.5 scaled to 256 and rounded down, so they sum to 253 and 8-bit pixels cannot overflow.
+sigma 1.5 scaled to 256 and rounded down, so they sum to 253 and 8-bit pixels cannot overflow. With `lanes`, as many
+strips of the image are computed at the same time.
 """
 
 from compiler.frontend.kernel import Typed, weighted_sum
 from compiler.frontend.loop_nest import prog
 from compiler.ir.program import Program
+from compiler.sched.transform import parallelize
 
 WEIGHTS = ((24, 30, 24), (30, 37, 30), (24, 30, 24))
 
@@ -17,7 +19,7 @@ def blur(*window: Typed) -> Typed:
     return weighted_sum([weight for row in WEIGHTS for weight in row], window) >> 8
 
 
-def build(width: int = 64, height: int = 64) -> Program:
+def build(width: int = 64, height: int = 64, lanes: int = 1) -> Program:
     prg = prog("gaussian")
     prg.add_input("input", shape=(height, width))
     prg.add_output("output")
@@ -29,4 +31,4 @@ def build(width: int = 64, height: int = 64) -> Program:
         for i in range(3):
             op.add_load("input", f"x + {i}", f"y + {j}")
     op.add_store("output", "x", "y")
-    return prg.build()
+    return prg.build() if lanes == 1 else parallelize(prg.build(), "y", lanes)

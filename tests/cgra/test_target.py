@@ -120,7 +120,7 @@ def test_choices_say_what_was_asked_and_taken() -> None:
     assert design.choices == {
         "memory": "dual-port", "array": "4x4", "fusion_level": "1", "half_words": "32768", "seed": "3",
         "tile loops": "0 (1 tiles)", "period": "64 cycles", "initiation interval": "1",
-        "alignment of loop lengths": "1"}
+        "alignment of loop lengths": "1", "arrays in parts": "none"}
 
 
 def test_dead_statements_take_no_units() -> None:

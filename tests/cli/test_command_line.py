@@ -67,9 +67,9 @@ def png(path: Path, size: tuple[int, int] = (64, 64), mode: str = "L", value: in
      "(not counting the innermost)"),
     (("gaussian", "--tile-depth", "-1"), "-1 tile loops were asked for, but statements share 1 independent outer loops "
      "(not counting the innermost)"),
-    (("gaussian", "--set", "size=4"), "application 'gaussian' has no parameter 'size'; it has: width, height"),
+    (("gaussian", "--set", "size=4"), "application 'gaussian' has no parameter 'size'; it has: width, height, lanes"),
     (("gaussian", "--set", "path_or_name=4"),
-     "application 'gaussian' has no parameter 'path_or_name'; it has: width, height"),
+     "application 'gaussian' has no parameter 'path_or_name'; it has: width, height, lanes"),
     (("gaussian", "--set", "width"), "--set width: write NAME=VALUE"),
     (("gaussian", "--set", "=4"), "--set =4: write NAME=VALUE"),
     (("gaussian", "--set", "wi dth=4"), "--set wi dth=4: write NAME=VALUE"),

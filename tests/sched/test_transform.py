@@ -8,7 +8,7 @@ from dataclasses import replace
 import islpy as isl
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import programs, random_inputs
 
@@ -67,7 +67,12 @@ def same_result(before: Program, after: Program, seed: int = 0) -> None:
     found = interpret(after, inputs)
     for name, value in expected.items():
         assert np.array_equal(found[name], value), name
-    assert print_program(parse_program(print_program(after))) == print_program(after)
+    again = parse_program(print_program(after))
+    assert again.order.is_equal(after.order)
+    for old, new in zip(after.statements, again.statements, strict=True):
+        assert new.domain.is_equal(old.domain) and new.value == old.value
+        for was, now in zip((*old.reads, old.write), (*new.reads, new.write), strict=True):
+            assert now.map.is_equal(was.map)
 
 
 def execution_order(program: Program, statement: str) -> list[tuple[int, ...]]:
@@ -171,6 +176,25 @@ def test_unroll_keeps_the_order_of_statements_that_share_the_loop() -> None:
     assert first == sorted(first) and len(set(first)) == 4
 
 
+@pytest.mark.parametrize("lanes", [1, 2, 3, 4])
+def test_parallelize_runs_blocks_side_by_side(lanes: int) -> None:
+    before = stencil()
+    after = transform.parallelize(before, "x", lanes)
+    same_result(before, after)
+    block = -(-9 // lanes)
+    blocks = -(-9 // block)
+    assert [s.name for s in after.statements] == [f"{s}_{k}" for s in ("difference", "sum") for k in range(blocks)]
+    assert [s.domain.count_val().to_python() for s in after.statements[:blocks]] == [
+        7 * min(block, 9 - k * block) for k in range(blocks)]
+
+
+def test_parallelize_brings_outer_loops_inside() -> None:
+    before = stencil()
+    after = transform.parallelize(before, "y", 2, ["sum"])
+    same_result(before, after)
+    assert after.statement("sum_1").iterators == ("y", "x")
+
+
 def test_iterators_in_values_are_rewritten() -> None:
     prg = prog("ramp")
     prg.add_input("image", (6, 10))
@@ -208,6 +232,7 @@ def test_iterators_in_values_are_rewritten() -> None:
     (lambda: transform.split(stencil(), "z", 4, statements=["sum"]),
      r"statement 'sum' \(.*\) has no iterator 'z'; it has: y, x"),
     (lambda: transform.reorder(stencil(), ("x", "x")), "reorder names an iterator twice: x, x"),
+    (lambda: transform.parallelize(stencil(), "y", 0), "'y' cannot run in 0 lanes; there is at least 1"),
     (lambda: transform.unroll(stencil(), "y"),
      r"statement 'difference' \(.*\): 'y' is not its innermost loop; reorder before unrolling"),
 ])  # fmt: skip
@@ -239,7 +264,7 @@ def random_directive(draw: st.DrawFn, program: Program) -> Program:
     return transform.distribute(program, statement.name, draw(st.integers(1, 2)))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_random_sequences_of_directives_keep_the_result(data: st.DataObject) -> None:
     before = data.draw(programs(largest=7, stages=2))

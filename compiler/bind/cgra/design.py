@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.cycle_accurate import Schedule
+from compiler.sched.partition import Partition
+from compiler.sched.verify import check_parts
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.register_documents import register_documents
 from hw.dma.descriptor import DmaDescriptor
@@ -40,9 +42,10 @@ __all__ = ["CgraDesign"]
 
 @dataclass
 class CgraDesign(Design):
-    """See `Design`. `seconds` are the compile times of the stages."""
+    """See `Design`. `parts` holds the program that was mapped; `seconds` are the compile times of the stages."""
 
     program: Program
+    parts: Partition
     options: Options
     spec: FabricSpec
     application: Application
@@ -114,7 +117,8 @@ class CgraDesign(Design):
         taken = {"tile loops": f"{staged.tile_depth} ({staged.tiles} tiles)",
                  "period": f"{self.schedule.period} cycles",
                  "initiation interval": str(self.schedule.interval),
-                 "alignment of loop lengths": str(self.schedule.alignment)}
+                 "alignment of loop lengths": str(self.schedule.alignment),
+                 "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 
     # Main memory.
@@ -127,7 +131,8 @@ class CgraDesign(Design):
     @cached_property
     def layout(self) -> MemoryLayout:
         """Where the input and output arrays lie, after the configuration."""
-        return lay_out((*self.program.inputs, *self.program.outputs), -(-len(self.image) // 64) * 64)
+        mapped = self.parts.program
+        return lay_out((*mapped.inputs, *mapped.outputs), -(-len(self.image) // 64) * 64)
 
     @cached_property
     def descriptors(self) -> dict[int, DmaDescriptor]:
@@ -136,7 +141,7 @@ class CgraDesign(Design):
         streams = {**self.application.streams_in, **self.application.streams_out}
         found = {}
         for footprint in (*staged.inputs, *staged.outputs):
-            array = self.program.array(footprint.array)
+            array = self.parts.program.array(footprint.array)
             column = placement[streams[array.name]].column
             found[column] = descriptor(footprint, array, self.layout.addresses[array.name],
                                        staged.tile_starts, staged.tile_counts)
@@ -150,8 +155,9 @@ class CgraDesign(Design):
 
     def validate(self) -> ValidationReport:
         """Translation validation of the finished configuration. Raises `ValidationError` with a witness."""
-        return validate(self.program, self.application, self.physical, self.words, self.plan, self.layout.addresses,
-                        self.spec)
+        check_parts(self.parts)
+        return validate(self.parts.program, self.application, self.physical, self.words, self.plan,
+                        self.layout.addresses, self.spec)
 
     # Running.
 
@@ -162,9 +168,11 @@ class CgraDesign(Design):
         Raises `InputError`, `SimulatorMissing`, `SimulationTimeout` naming what the hardware waits for, and
         `RunFailure` for an error that the hardware reports.
         """
-        executable = Executable(self.program, self.spec, self.image, self.layout, self.plan, self.predicted_cycles)
-        return simulate(executable, check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves,
-                        cycle_limit=cycle_limit)
+        mapped = self.parts.program
+        executable = Executable(mapped, self.spec, self.image, self.layout, self.plan, self.predicted_cycles)
+        data = self.parts.split(check_inputs(self.program, inputs))
+        run = simulate(executable, data, simulator, seed=seed, stall=stall, waves=waves, cycle_limit=cycle_limit)
+        return replace(run, outputs=self.parts.join(run.outputs))
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write ``rtl/*.v``, the register map and the design directory that `hw.build` takes. Returns the directory."""
@@ -176,14 +184,15 @@ class CgraDesign(Design):
 
     def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
         """The design as plain data; with `inputs`, their memory contents and the expected outputs' checksums."""
-        data = check_inputs(self.program, inputs) if inputs is not None else None
+        mapped = self.parts.program
+        data = self.parts.split(check_inputs(self.program, inputs)) if inputs is not None else None
         blocks = [(0, self.image)]
         sums: dict[str, int] = {}
         if data is not None:
             blocks += [(self.layout.addresses[n], element_bytes(a)) for n, a in data.items()]
-            sums = {n: crc32(element_bytes(a)) for n, a in interpret(self.program, data).items()}
+            sums = {n: crc32(element_bytes(a)) for n, a in interpret(mapped, data).items()}
         regions = tuple(OutputRegion(a.name, self.layout.addresses[a.name], array_bytes(a), sums.get(a.name))
-                        for a in self.program.outputs)
+                        for a in mapped.outputs)
         registers = control_registers(self.spec)
         return DesignImage(
             name=_identifier(self.program.name), array=str(self.spec), configuration=tuple(self.words),
@@ -201,7 +210,8 @@ class CgraDesign(Design):
         return {
             "choices": self.choices, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
             "path_latency": self.path_latency, "resources": self.resources,
-            "shapes": {a.name: list(a.shape) for a in (*self.program.inputs, *self.program.outputs)},
+            "shapes": {a.name: list(a.shape) for a in (*self.parts.program.inputs, *self.parts.program.outputs)},
+            "parts": {p.name: {"of": p.parent, "first": list(p.low)} for p in self.parts.parts},
         }
 
     def check(self, registers: Mapping[str, int]) -> None:

@@ -17,6 +17,7 @@ from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.cycle_accurate import schedule_program
 from compiler.sched.liveness import remove_dead_statements
+from compiler.sched.partition import Partition, partition
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
@@ -61,22 +62,23 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
     stage = _Stopwatch()
     with stage("verify"):
         verify(program)
-        live = remove_dead_statements(program)
+        parts = partition(program)
+        live = remove_dead_statements(parts.program)
     failure: SluiceError | None = None
     for looseness in _LOOSER:
         if looseness.sparse and options.memory != "pub":
             continue
         try:
-            return _compile_at(program, live, options, spec, stage, looseness)
+            return _compile_at(parts, live, options, spec, stage, looseness)
         except (VectorizationError, ConfigurationError) as error:
             failure = failure or error
     assert failure is not None
     raise failure
 
 
-def _compile_at(program: Program, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
+def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
                 looseness: _Looseness) -> CgraDesign:
-    """All stages after the first, at one looseness; `live` is `program` without its dead statements."""
+    """All stages after the first, at one looseness; `live` is the program of `parts` without its dead statements."""
     with stage("schedule"):
         depth = options.tile_depth
         if depth is None:
@@ -89,7 +91,7 @@ def _compile_at(program: Program, live: Program, options: Options, spec: FabricS
         physical = implement(application.netlist, spec, options.seed)
     with stage("configure"):
         config = configure(application, physical, spec)
-        design = CgraDesign(program, options, spec, application, physical, config, stage.seconds)
+        design = CgraDesign(parts.original, parts, options, spec, application, physical, config, stage.seconds)
         _ = design.words
     with stage("validate"):
         design.validate()

@@ -8,6 +8,7 @@ with a scheduler. A target supplies what its configured hardware does (`compiler
 
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.expressions import VECTORS, operand_vectors
+from compiler.sched.verify.parts import check_parts
 from compiler.sched.verify.relations import Difference, Writes, bounded_effort, difference, last_writes, latest
 from compiler.sched.verify.values import Origins, Source, final_origins, read_origins
 
@@ -19,6 +20,7 @@ __all__ = [
     "ValidationError",
     "Writes",
     "bounded_effort",
+    "check_parts",
     "difference",
     "final_origins",
     "last_writes",
