@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.frontend.parallel_array.array import Array
+from compiler.frontend.parallel_array.array import Array, ArrayLike
 from compiler.frontend.parallel_array.expression import Expression, Input, postorder
 from compiler.frontend.parallel_array.location import ArrayError, Location, here
 from compiler.frontend.parallel_array.reference import evaluate_reference
@@ -64,15 +64,17 @@ def _checked(node: Input, data: Any) -> np.ndarray:
     return values.astype(node.dtype)
 
 
-def program(name: str, **outputs: Array) -> ArrayProgram:
+def program(name: str, **outputs: ArrayLike) -> ArrayProgram:
     """A program of the given outputs. Raises `ArrayError`."""
     location = here()
     if not outputs:
         raise location.error(f"program {name} has no output")
+    expressions = {}
     for key, value in outputs.items():
         if not isinstance(value, Array):
             raise location.error(f"output {key} is no parallel array")
-    return ArrayProgram(name, {key: value.expression for key, value in outputs.items()}, location)
+        expressions[key] = value.expression
+    return ArrayProgram(name, expressions, location)
 
 
 def evaluate(outputs: Array | Mapping[str, Array], inputs: Mapping[str, Any] | None = None, target: str = "numpy",

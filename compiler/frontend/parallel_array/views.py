@@ -129,8 +129,8 @@ def _position(item: int, size: int, location: Location) -> int:
 
 
 def _per_axis(value: Any, ndim: int, what: str, location: Location) -> tuple[Any, ...]:
-    single = value is None or isinstance(value, int | np.integer | Boundary)
-    values: tuple[Any, ...] = (value,) * ndim if single else (*value,)
+    single = not isinstance(value, Sequence)
+    values = (value,) * ndim if single else tuple(value)
     if len(values) != ndim:
         raise location.error(f"{what} has {len(values)} entries for an array of {ndim} dimensions")
     return values

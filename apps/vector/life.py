@@ -1,0 +1,13 @@
+"""One generation of Conway's game of life; cells are 0 or 1, and nothing lives outside the board."""
+
+from compiler.frontend import parallel_array as pa
+
+
+def build(rows: int = 256, columns: int = 256, dtype: str = "uint32") -> pa.ArrayProgram:
+    """A cell lives on if it has three neighbours, or lives and has two."""
+    cells = pa.input("cells", (rows, columns), dtype, low=0, high=1)
+    dead = pa.default(0)
+    padded = cells.section((-1, -1), (rows + 2, columns + 2), boundary=dead)
+    column_sums = padded[:-2] + padded[1:-1] + padded[2:]
+    neighbours = column_sums[:, :-2] + column_sums[:, 1:-1] + column_sums[:, 2:] - cells
+    return pa.program("life", next=((neighbours | cells) == 3).astype(dtype))

@@ -1,0 +1,1 @@
+"""Binding parallel arrays to the soft vector processor."""

@@ -1,0 +1,144 @@
+"""Combining: several operations become one instruction, and views that no instruction can read become copies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.bind.vector.access import Access, compose
+from compiler.bind.vector.build import GraphBuilder, range_of
+from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Value, nodes_of
+from compiler.bind.vector.rewrite import Rewriter
+from compiler.bind.vector.translate import Graph
+from compiler.bind.vector.value_ranges import exact_range
+from compiler.frontend.parallel_array.element_types import bounds
+
+__all__ = ["CombinePass", "CopyPass"]
+
+
+class CombinePass(Rewriter):
+    """Multiply-adds out of sums of products with numbers; conversions as part of the operation before them; one leaf
+    for an array that is read with and without boundaries."""
+
+    def __init__(self, graph: Graph, builder: GraphBuilder) -> None:
+        super().__init__(graph, builder)
+        self._extended: dict[str, list[Leaf]] = {}
+        for node in nodes_of([r.node for r in graph.results]):
+            if isinstance(node, Leaf) and any(node.boundaries):
+                self._extended.setdefault(node.name, []).append(node)
+
+    def visit(self, node: Node) -> Value:
+        if isinstance(node, Leaf) and len(self._extended.get(node.name, [])) == 1:
+            return self.same(self._extended[node.name][0])
+        if isinstance(node, Op) and node.operation == "convert":
+            return self._convert(node)
+        if isinstance(node, Op) and node.operation in ("add", "subtract"):
+            return self._sum(node, node.operands, node.dtype)
+        return self.same(node)
+
+    def _convert(self, node: Op) -> Value:
+        """A conversion is free if the operation before it has no other use: it writes fewer bytes."""
+        (source,) = node.operands
+        assert isinstance(source, Access)
+        before = source.node
+        alone = isinstance(before, Op) and self.uses[before] == 1 and before.operation not in ("convert", "copy")
+        if not alone or not source.is_translation(node.rank):
+            return self.same(node)
+        assert isinstance(before, Op)
+        exact = not _wraps(before)
+        if not exact and before.dtype.itemsize < node.dtype.itemsize:
+            return self.same(node)
+        operands = [compose(o, source.matrix, source.offset, node.rank) if isinstance(o, Access) else o
+                    for o in before.operands]
+        if before.operation in ("add", "subtract"):
+            return self._sum(before, operands, node.dtype)
+        new = [self.seen(o, node.rank) for o in operands]
+        return self.builder.operation(before.operation, new, node.dtype, node.location, node.rank)
+
+    def _sum(self, node: Op, operands: tuple[Value, ...] | list[Value], dtype: np.dtype) -> Value:
+        """A sum with a product as multiply-add, if the other operand is needed nowhere else."""
+        a, b = operands
+        ways = [(a, b, 1)] if node.operation == "add" else []
+        ways = [*ways, (b, a, 1)] if node.operation == "add" else [(a, b, -1)]
+        for total, product, sign in ways:
+            factor = self._product(product, dtype, node.rank)
+            if factor is None or not self._consumable(total, node.rank):
+                continue
+            number, vector = factor
+            moved = (self.seen(total, node.rank), sign * number, self.seen(vector, node.rank))
+            if all(isinstance(x, Access) for x in (moved[0], moved[2])):
+                return self.builder.operation("multiply_add", moved, dtype, node.location, node.rank)
+        new = [self.seen(o, node.rank) for o in operands]
+        return self.builder.operation(node.operation, new, dtype, node.location, node.rank)
+
+    def _product(self, value: Value, dtype: np.dtype, rank: int) -> tuple[int, Access] | None:
+        """Number and vector of a product that may be computed inside a sum of type `dtype`."""
+        if isinstance(value, int) or not isinstance(value.node, Op) or value.node.operation != "multiply":
+            return None
+        node = value.node
+        if _wraps(node) and node.dtype.itemsize < dtype.itemsize:
+            return None
+        operands = [compose(o, value.matrix, value.offset, rank) if isinstance(o, Access) else o
+                    for o in node.operands]
+        numbers = [o for o in operands if isinstance(o, int)]
+        vectors = [o for o in operands if isinstance(o, Access)]
+        return (numbers[0], vectors[0]) if numbers and value.is_translation(rank) else None
+
+    def _consumable(self, value: Value, rank: int) -> bool:
+        if isinstance(value, int) or not isinstance(value.node, Op) or not value.is_translation(rank):
+            return False
+        return self.uses[value.node] == 1
+
+
+def _wraps(node: Op) -> bool:
+    low, high = exact_range(node.operation, [range_of(o) for o in node.operands])
+    least, greatest = bounds(node.dtype)
+    return not least <= low <= high <= greatest
+
+
+class CopyPass(Rewriter):
+    """Operands that do not step through memory element by element, as instructions need it, are copied first.
+
+    The copy has only those dimensions in which the operand changes, and the innermost.
+    """
+
+    def visit(self, node: Node) -> Value:
+        if isinstance(node, Op) and node.operation != "copy":
+            operands = [self._contiguous(self.seen(o, node.rank), node) for o in node.operands]
+            if node.operation in ("left_shift", "right_shift") and isinstance(operands[0], int):
+                operands[0] = self.builder.copy(operands[0], node.dtype, node.location, node.rank)
+            return self.builder.operation(node.operation, operands, node.dtype, node.location, node.rank)
+        if isinstance(node, Reduce):
+            return self._reduce(node)
+        return self.same(node)
+
+    def _reduce(self, node: Reduce) -> Value:
+        rank = node.rank + len(node.extents)
+        source = self.solid(self.seen(node.source, rank), node, rank)
+        if not isinstance(source.node, Op) or not source.is_translation(rank):
+            found = self._contiguous(source, node)
+            source = found if isinstance(found, Access) else source
+        return self.builder.reduction(node.operation, source, node.extents, node.dtype, node.location)
+
+    def _contiguous(self, value: Value, node: Node) -> Value:
+        if isinstance(value, int) or not value.matrix or _contiguous(value):
+            if isinstance(value, Access) and not value.matrix:
+                rank = node.rank + (len(node.extents) if isinstance(node, Reduce) else 0)
+                return self._copied(value, node, rank) if rank else value
+            return value
+        return self._copied(value, node, len(value.matrix[0]))
+
+    def _copied(self, value: Access, node: Node, rank: int) -> Value:
+        used = [d for d in range(rank) if d == rank - 1 or any(row[d] for row in value.matrix)]
+        if not used:
+            return value
+        part = Access(value.node, tuple(tuple(row[d] for d in used) for row in value.matrix), value.offset)
+        copy = self.builder.copy(part, value.node.dtype, node.location, len(used))
+        choice = tuple(tuple(int(d == u) for d in range(rank)) for u in used)
+        return compose(copy, choice, (0,) * len(used), rank)
+
+
+def _contiguous(access: Access) -> bool:
+    """Whether the consumer's innermost dimension steps through the node's innermost one by one."""
+    if not access.matrix[0]:
+        return True
+    return access.matrix[-1][-1] == 1 and not any(row[-1] for row in access.matrix[:-1])

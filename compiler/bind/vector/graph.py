@@ -1,0 +1,119 @@
+"""The data-flow graph of a program: nodes over unbounded index spaces, each the same at every index.
+
+Views are gone: they live in the accesses between nodes. A node that is the shifted copy of another *is* the other,
+read at an offset, so equal subexpressions are found across shifts: min(x[1:], y[1:]) is min(x, y) one element on.
+Values are integers, not bit patterns: `dtype` says to which type a node's result wraps, `low` and `high` bound it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.bind.vector.access import Access
+from compiler.frontend.parallel_array.expression import Boundary
+from compiler.frontend.parallel_array.location import Location
+
+__all__ = ["Extend", "Leaf", "Node", "Op", "Reduce", "Stretch", "Value", "nodes_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """`number` orders nodes by creation, so sources come first."""
+
+    number: int
+    rank: int
+    dtype: np.dtype
+    low: int
+    high: int
+    location: Location
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """The vectors that it reads."""
+        return ()
+
+    def __repr__(self) -> str:
+        return f"%{self.number}"
+
+
+Value = Access | int
+"""An operand: a node at some place, or a number."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaf(Node):
+    """An array in main memory. Outside `shape`, elements are what `boundaries` say (None: never read there)."""
+
+    name: str
+    shape: tuple[int, ...]
+    boundaries: tuple[Boundary | None, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Op(Node):
+    """``wrap(operation(operands))``."""
+
+    operation: str
+    operands: tuple[Value, ...]
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return tuple(o for o in self.operands if isinstance(o, Access))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reduce(Node):
+    """`operation` over the last ``len(extents)`` dimensions of the space in which `source` is read."""
+
+    operation: str
+    source: Access
+    extents: tuple[int, ...]
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return (self.source,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Extend(Node):
+    """`source` inside the box from `starts` of `shape`; outside, what `boundaries` say."""
+
+    source: Node
+    starts: tuple[int, ...]
+    shape: tuple[int, ...]
+    boundaries: tuple[Boundary | None, ...]
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        from compiler.bind.vector.access import identity
+
+        return (Access(self.source, identity(self.rank), (0,) * self.rank),)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stretch(Node):
+    """Element i is the source's element ``i // factors``."""
+
+    source: Access
+    factors: tuple[int, ...]
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return (self.source,)
+
+
+def nodes_of(roots: Iterable[Node]) -> Iterator[Node]:
+    """Every node that the roots need, once, sources first."""
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(root, False) for root in roots][::-1]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((a.node, False) for a in reversed(node.accesses) if a.node not in seen)

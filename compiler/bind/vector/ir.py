@@ -1,0 +1,183 @@
+"""Vector programs: what the compiler makes before there is C, a small typed language that prints, parses and verifies.
+
+A program is a list of statements: settings of the vector unit, vector instructions, transfers, and counted loops
+around them. Numbers inside loops may step with the loop counters. From a program come C (`c_code`) and the flat list
+of queue entries (`entries`) for the reference machine and the ideal dispatcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hw.vector_lanes.isa import Control, Entry, Mode
+
+__all__ = ["Affine", "Instruction", "Loop", "MemoryArray", "Note", "Number", "Setting", "Statement", "Transfer",
+           "VectorProgram", "entries", "number", "unrolled"]
+
+
+@dataclass(frozen=True)
+class Affine:
+    """``base + sum of steps[k] * (counter of the k-th loop around it, outermost first)``."""
+
+    base: int
+    steps: tuple[int, ...]
+
+
+Number = int | Affine
+
+
+def number(base: int, steps: Sequence[int]) -> Number:
+    """A number that steps with loops, plain if it does not."""
+    return Affine(base, tuple(steps)) if any(steps) else base
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A control operation with up to four numbers: "length" (vl), "rows" (rows, incD, incA, incB), "matrices" (the
+    same in 3-D), or "transfer" (steps of scratchpad and memory)."""
+
+    kind: str
+    values: tuple[Number, ...]
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A vector instruction: mode word and the operands d, a, b (scratchpad addresses, or a scalar a)."""
+
+    mode: Mode
+    d: Number
+    a: Number
+    b: Number
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """`rows` rows of `bytes` between scratchpad address `scratchpad` and byte `offset` of an array in memory."""
+
+    to_host: bool
+    scratchpad: Number
+    array: str
+    offset: Number
+    bytes: Number
+    rows: Number
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark for readers of the C code."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`body`, `count` times."""
+
+    count: int
+    body: tuple[Statement, ...]
+
+
+Statement = Setting | Instruction | Transfer | Note | Loop
+
+SETTING_LENGTHS = {"length": 1, "rows": 4, "matrices": 4, "transfer": 2}
+
+
+@dataclass(frozen=True)
+class MemoryArray:
+    """An array in main memory: `role` is input, output, constant or temporary."""
+
+    name: str
+    role: str
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class VectorProgram:
+    """A whole program for machines with `scratchpad` bytes (the code does not depend on the lanes otherwise)."""
+
+    name: str
+    scratchpad: int
+    arrays: tuple[MemoryArray, ...]
+    body: tuple[Statement, ...]
+
+    def array(self, name: str) -> MemoryArray:
+        """The array of that name."""
+        return next(a for a in self.arrays if a.name == name)
+
+
+def fields_of(statement: Setting | Instruction | Transfer) -> tuple[Number, ...]:
+    """The numbers of a statement, in order."""
+    match statement:
+        case Setting():
+            return statement.values
+        case Instruction():
+            return (statement.d, statement.a, statement.b)
+        case Transfer():
+            return (statement.scratchpad, statement.offset, statement.bytes, statement.rows)
+
+
+def with_fields(statement: Statement, values: Sequence[Number]) -> Statement:
+    """`statement` with other numbers."""
+    match statement:
+        case Setting():
+            return replace(statement, values=tuple(values))
+        case Instruction():
+            return replace(statement, d=values[0], a=values[1], b=values[2])
+        case Transfer():
+            return replace(statement, scratchpad=values[0], offset=values[1], bytes=values[2], rows=values[3])
+    raise TypeError(f"{statement} has no numbers")
+
+
+def at(value: Number, counters: Sequence[int]) -> int:
+    """The value of a number in one iteration."""
+    if isinstance(value, int):
+        return value
+    return value.base + sum(s * c for s, c in zip(value.steps, counters, strict=False))
+
+
+def unrolled(body: Sequence[Statement], counters: tuple[int, ...] = ()) -> Iterator[Statement]:
+    """Every statement in the order of execution, with plain numbers and without loops and notes."""
+    for statement in body:
+        match statement:
+            case Loop():
+                for i in range(statement.count):
+                    yield from unrolled(statement.body, (*counters, i))
+            case Note():
+                continue
+            case _:
+                yield with_fields(statement, [at(v, counters) for v in fields_of(statement)])
+
+
+def entries(program: VectorProgram, addresses: dict[str, int]) -> Iterator[Entry]:
+    """Queue entries of the whole program, with the arrays at these addresses."""
+    for statement in unrolled(program.body):
+        yield from _entries(statement, addresses)
+
+
+def _entries(statement: Statement, addresses: dict[str, int]) -> Iterator[Entry]:
+    match statement:
+        case Setting(kind, values):
+            numbers = [int(v) for v in values if isinstance(v, int)]
+            yield from _settings(kind, numbers)
+        case Instruction(mode, int(d), int(a), int(b)):
+            yield Entry.vector(mode, d, a, b)
+        case Transfer(to_host, int(scratchpad), array, int(offset), int(size), int(rows)):
+            control = Control.DMA_TO_HOST if to_host else Control.DMA_TO_VECTOR
+            yield Entry.of(control, scratchpad, addresses[array] + offset, size, rows)
+
+
+def _settings(kind: str, values: list[int]) -> Iterator[Entry]:
+    match kind:
+        case "length":
+            yield Entry.of(Control.SET_VL, values[0])
+        case "rows":
+            yield Entry.of(Control.SET_2D_ROWS, values[0], values[1])
+            yield Entry.of(Control.SET_2D_SOURCES, values[2], values[3])
+        case "matrices":
+            yield Entry.of(Control.SET_3D_MATS, values[0], values[1])
+            yield Entry.of(Control.SET_3D_SOURCES, values[2], values[3])
+        case "transfer":
+            yield Entry.of(Control.SET_DMA_INC, values[0], values[1])

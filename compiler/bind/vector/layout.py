@@ -1,0 +1,164 @@
+"""Regions and buffers: which part of every node a tile of the result needs, and where it lies in the scratchpad.
+
+The layout of buffers depends on the size of tiles alone, not on their place, so all tiles use the same addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from compiler.bind.vector.access import Access, Box, image
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, nodes_of
+from compiler.bind.vector.sizes import Sizes
+from compiler.bind.vector.translate import Graph
+
+__all__ = ["Buffer", "Layout", "extents", "make_layout", "reduced_box", "regions"]
+
+
+def extents(box: Box) -> tuple[int, ...]:
+    """Elements per dimension."""
+    return tuple(high - low for low, high in box)
+
+
+def _union(a: Box | None, b: Box) -> Box:
+    if a is None:
+        return b
+    return tuple((min(p[0], q[0]), max(p[1], q[1])) for p, q in zip(a, b, strict=True))
+
+
+def _inside(box: Box, starts: tuple[int, ...], shape: tuple[int, ...]) -> Box:
+    return tuple((max(low, s), min(high, s + n)) for (low, high), s, n in zip(box, starts, shape, strict=True))
+
+
+def reduced_box(node: Reduce, box: Box) -> Box:
+    """The box in which the source of a reduction is read for results in `box`."""
+    return (*box, *((0, n) for n in node.extents))
+
+
+def needed(node: Node, box: Box, clip: bool) -> Iterable[tuple[Access, Box]]:
+    """What `node` reads to be known in `box`."""
+    match node:
+        case Reduce():
+            yield node.source, image(node.source, reduced_box(node, box))
+        case Stretch():
+            scaled = tuple(_groups(low, high, f, clip) for (low, high), f in zip(box, node.factors, strict=True))
+            yield node.source, image(node.source, scaled)
+        case Extend():
+            inner = _inside(box, node.starts, node.shape) if clip else box
+            if all(low < high for low, high in inner):
+                yield node.accesses[0], inner
+        case Op():
+            for access in node.accesses:
+                yield access, image(access, box)
+
+
+def _groups(low: int, high: int, factor: int, exact: bool) -> tuple[int, int]:
+    """Groups of `factor` that a range touches; if not `exact`, as many as a range of its length can ever touch."""
+    first = low // factor
+    return first, -(-high // factor) if exact else first + (high - low + factor - 2) // factor + 1
+
+
+def regions(graph: Graph, tile: Box, clip: bool) -> dict[Node, Box]:
+    """Boxes of all nodes that are needed for a tile of the results (in their common indices from 0).
+
+    With `clip`, nothing outside the original of an extended node is needed.
+    """
+    found: dict[Node, Box] = {}
+    for result in graph.results:
+        box = tuple((low + s, high + s) for (low, high), s in zip(tile, result.starts, strict=True))
+        found[result.node] = _union(found.get(result.node), box)
+    for node in reversed(list(nodes_of([r.node for r in graph.results]))):
+        if node in found:
+            for access, box in needed(node, found[node], clip):
+                found[access.node] = _union(found.get(access.node), box)
+    return found
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of a node: a box of `shape` elements of `size` bytes with steps of `strides` bytes per dimension."""
+
+    shape: tuple[int, ...]
+    size: int
+    strides: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int:
+        """From the first byte to the last."""
+        return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.size
+
+
+def _strides(shape: tuple[int, ...], size: int, pitch: int) -> tuple[int, ...]:
+    steps: list[int] = []
+    step = size
+    for dimension, extent in enumerate(reversed(shape)):
+        steps.append(step)
+        step *= pitch if dimension == 0 and len(shape) > 1 else extent
+    return tuple(reversed(steps))
+
+
+@dataclass
+class Layout:
+    """Buffers of nodes; `home` names the node whose buffer another one lies in (an accumulator in its sum's, the
+    original in its extension's)."""
+
+    tile: tuple[int, ...]
+    buffers: dict[Node, Buffer]
+    home: dict[Node, Node]
+
+    def root(self, node: Node) -> Node:
+        """The node that owns the buffer of `node`."""
+        while node in self.home:
+            node = self.home[node]
+        return node
+
+
+def make_layout(graph: Graph, sizes: Sizes, tile: tuple[int, ...], row_bytes: int) -> Layout:
+    """The layout for tiles of that shape."""
+    boxes = regions(graph, tuple((0, n) for n in tile), clip=False)
+    nodes = [n for n in nodes_of([r.node for r in graph.results]) if n in boxes and n not in sizes.fused]
+    home = _homes(graph, nodes, boxes, sizes)
+    results = {r.node for r in graph.results}
+    shapes = {n: extents(boxes[n]) for n in nodes}
+    widths = [s[-1] for n, s in shapes.items() if len(s) > 1 and n not in home]
+    pitch = max(widths, default=1)
+    buffers = {}
+    for node, shape in shapes.items():
+        own = shape[-1] if shape else 1
+        aligned = own * sizes.bytes[node] % row_bytes == 0
+        common = 2 * own > pitch and not (node in results and aligned)
+        buffers[node] = Buffer(shape, sizes.bytes[node],
+                               _strides(shape, sizes.bytes[node], pitch if common else own))
+    return Layout(tile, buffers, home)
+
+
+def _homes(graph: Graph, nodes: list[Node], boxes: dict[Node, Box], sizes: Sizes) -> dict[Node, Node]:
+    uses: dict[Node, list[Node]] = {}
+    results = {r.node for r in graph.results}
+    for node in nodes:
+        for access in node.accesses:
+            uses.setdefault(access.node, []).append(node)
+    home: dict[Node, Node] = {}
+    for node in nodes:
+        if isinstance(node, Extend):
+            source = node.source
+            free = not isinstance(source, Leaf) and source not in results and source not in home
+            if free and boxes[source] == boxes[node] and sizes.bytes[source] == sizes.bytes[node]:
+                home[source] = node
+        elif isinstance(node, Op) and node.operation in ("multiply_add", "where"):
+            kept = node.operands[0 if node.operation == "multiply_add" else 2]
+            if isinstance(kept, Access) and _may_host(node, kept, uses, boxes, sizes, results):
+                home.setdefault(kept.node, node)
+    return home
+
+
+def _may_host(node: Op, kept: Access, uses: dict[Node, list[Node]], boxes: dict[Node, Box], sizes: Sizes,
+              results: set[Node]) -> bool:
+    """Whether the operand that an instruction overwrites can be made where the result goes."""
+    source = kept.node
+    if isinstance(source, Leaf | Extend) or source in results or len(uses[source]) > 1:
+        return False
+    if not kept.is_translation(node.rank) or sizes.bytes[source] != sizes.bytes[node]:
+        return False
+    return image(kept, boxes[node]) == boxes[source]

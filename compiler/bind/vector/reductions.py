@@ -1,0 +1,210 @@
+"""How reductions are carried out: by the accumulator, by shifted sums and minima, or term by term.
+
+The accumulator adds up one row per result and takes a cycle for every wavefront of the row. Where rows are short
+against the lanes, or along the outer dimension, it is cheaper to add whole arrays: sliding sums and extrema by
+doubling (S2n(i) = Sn(i) + Sn(i + n)), products of windows with constants term by term as multiply-adds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from math import prod
+
+from compiler.bind.vector.access import Access, compose, drop_dimensions, identity
+from compiler.bind.vector.build import GraphBuilder
+from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Value
+from compiler.bind.vector.rewrite import Rewriter
+from compiler.bind.vector.translate import Graph
+
+__all__ = ["ReductionPass"]
+
+_MOST_TERMS = 128
+"""More instructions than this are not spent on one reduction term by term."""
+
+
+class ReductionPass(Rewriter):
+    """Replaces reductions that the accumulator would do badly, for a machine of `lanes`; splits too long ones.
+
+    `room`: bytes that the operands of one result may take in the scratchpad.
+    """
+
+    def __init__(self, graph: Graph, builder: GraphBuilder, lanes: int, room: int) -> None:
+        super().__init__(graph, builder)
+        self.lanes = lanes
+        self.room = room
+
+    def visit(self, node: Node) -> Value:
+        if not isinstance(node, Reduce):
+            return self.same(node)
+        source = self.solid(self.seen(node.source, node.rank + len(node.extents)), node, node.rank + len(node.extents))
+        return self._lower(node, source)
+
+    def _lower(self, node: Reduce, source: Access) -> Value:
+        costs = {"accumulate": self._accumulate_cost(node, source), "slide": self._slide_cost(node, source),
+                 "terms": self._term_cost(node, source)}
+        best = min(costs, key=lambda k: costs[k])
+        if best == "terms":
+            return self._terms(node, source)
+        if best == "slide":
+            return self._slide(node, source)
+        if costs[best] == float("inf"):
+            solid = self.builder.copy(source, source.node.dtype, node.location, node.rank + len(node.extents))
+            return self._slide(node, solid)
+        return self._accumulate(node, source)
+
+    # Costs in wavefronts per result.
+
+    def _accumulate_cost(self, node: Reduce, source: Access) -> float:
+        if node.operation != "add" or not all(_innermost_step(a) for a in _read(source)):
+            return float("inf")
+        inner = node.extents[-1]
+        return prod(node.extents[:-1]) * (-(-inner // self.lanes)) + len(node.extents) - 1
+
+    def _slide_cost(self, node: Reduce, source: Access) -> float:
+        axes = [_axis(source, node.rank + k) for k in range(len(node.extents))]
+        if any(axis is None for axis in axes):
+            return float("inf")
+        steps = sum(_steps(n, node.operation) for n in node.extents)
+        sliding = all(any(source.matrix[axis][:node.rank]) for axis in axes if axis is not None)
+        # Along an axis of its own the first half-sum takes half the elements, and so on.
+        work = steps if sliding else prod(node.extents)
+        return work / self.lanes * self._waste(source, sliding) + 0.01
+
+    def _waste(self, source: Access, sliding: bool) -> float:
+        """Idle lanes of a halving along the innermost dimension, where every row ends in a short vector."""
+        inner = source.matrix[-1][-1] if source.matrix else 0
+        return 1.0 if sliding or not inner else float(self.lanes)
+
+    def _term_cost(self, node: Reduce, source: Access) -> float:
+        count = prod(node.extents)
+        if count > _MOST_TERMS or not isinstance(source.node, Op):
+            return float("inf")
+        scalar = any(isinstance(o, int) or _constant_per_term(o, node.rank, self.builder) for o in _read_all(source))
+        product = source.node.operation == "multiply"
+        return count * (1 if product and scalar else 2) / self.lanes
+
+    # Ways.
+
+    def _accumulate(self, node: Reduce, source: Access) -> Value:
+        """By the accumulator; in blocks if the operands of one result do not fit the scratchpad."""
+        inner = node.extents[-1]
+        if len(node.extents) > 1 and prod(node.extents) * 4 > self.room:
+            part = self._accumulate_inner(node, source)
+            rest = Reduce(0, node.rank, node.dtype, node.low, node.high, node.location, "add", part, node.extents[:-1])
+            return self._lower(rest, part)
+        block = max(1, self.room // 4)
+        if inner > block and len(node.extents) == 1:
+            return self._blocks(node, source, block)
+        return self.builder.reduction("add", source, node.extents, node.dtype, node.location)
+
+    def _accumulate_inner(self, node: Reduce, source: Access) -> Access:
+        return self.builder.reduction("add", source, node.extents[-1:], node.dtype, node.location)
+
+    def _blocks(self, node: Reduce, source: Access, block: int) -> Value:
+        """Sums of blocks, then their sum, and the rest."""
+        inner, rank = node.extents[-1], node.rank
+        count = inner // block
+        matrix = (*(tuple(int(i == j) for j in range(rank + 2)) for i in range(rank)), (*(0,) * rank, block, 1))
+        blocks = compose(source, matrix, (0,) * (rank + 1), rank + 2)
+        parts = self.builder.reduction("add", self._pushed(blocks, rank + 2), (block,), node.dtype, node.location)
+        total: Value = self._lower(
+            Reduce(0, rank, node.dtype, node.low, node.high, node.location, "add", parts, (count,)), parts)
+        if inner % block:
+            offset = (*(0,) * rank, count * block)
+            rest = compose(source, identity(rank + 1), offset, rank + 1)
+            tail = self.builder.reduction("add", rest, (inner % block,), node.dtype, node.location)
+            total = self.builder.operation("add", (total, tail), node.dtype, node.location, rank)
+        return total
+
+    def _pushed(self, access: Access, rank: int) -> Access:
+        """`access` with its map pushed through an operation to the operands."""
+        if not isinstance(access.node, Op) or access.is_translation(rank):
+            return access
+        value = _inline(access, rank, self.builder)
+        return access if isinstance(value, int) else value
+
+    def _slide(self, node: Reduce, source: Access) -> Value:
+        """Shifted copies combined by doubling, in the source's own space, one reduced dimension after the other."""
+        for k, extent in reversed(list(enumerate(node.extents))):
+            axis = _axis(source, node.rank + k)
+            assert axis is not None
+            base = Access(source.node, identity(source.node.rank), (0,) * source.node.rank)
+            total = self._along(base, axis, extent, node)
+            source = compose(total, source.matrix, source.offset, node.rank + k + 1)
+            source = drop_dimensions(source, node.rank + k, (0,))
+        return source
+
+    def _along(self, base: Access, axis: int, extent: int, node: Reduce) -> Access:
+        """`extent` successive elements along `axis`, combined."""
+        if extent == 1:
+            return base
+        half = -(-extent // 2) if node.operation != "add" else extent // 2
+        part = self._along(base, axis, half, node)
+        total = self._combined(part, _moved(part, axis, extent - half if node.operation != "add" else half), node)
+        if node.operation == "add" and extent % 2:
+            total = self._combined(total, _moved(base, axis, extent - 1), node)
+        return total
+
+    def _combined(self, a: Access, b: Access, node: Reduce) -> Access:
+        value = self.builder.operation(node.operation, (a, b), node.dtype, node.location, a.node.rank)
+        return self.solid(value, node, a.node.rank)
+
+    def _terms(self, node: Reduce, source: Access) -> Value:
+        total: Value = 0
+        for index in itertools.product(*(range(n) for n in node.extents)):
+            term = _inline(drop_dimensions(source, node.rank, index), node.rank, self.builder)
+            total = self.builder.operation("add", (total, term), node.dtype, node.location, node.rank)
+        return total
+
+
+def _moved(access: Access, axis: int, by: int) -> Access:
+    offset = tuple(o + by * (i == axis) for i, o in enumerate(access.offset))
+    return Access(access.node, access.matrix, offset)
+
+
+def _steps(extent: int, operation: str) -> int:
+    """Operations that doubling takes for `extent` elements."""
+    if operation != "add":
+        return (extent - 1).bit_length()
+    return extent.bit_length() + extent.bit_count() - 2
+
+
+def _axis(access: Access, dimension: int) -> int | None:
+    """The dimension of the node along which `dimension` steps one by one, if it is that simple."""
+    column = [row[dimension] for row in access.matrix]
+    return column.index(1) if sorted(column)[-1:] == [1] and sum(map(abs, column)) == 1 else None
+
+
+def _read(source: Access) -> list[Access]:
+    return [o for o in _read_all(source) if isinstance(o, Access)]
+
+
+def _read_all(source: Access) -> list[Value]:
+    """What is read for an element of `source`: the operands of the operation that can be fused with the sum."""
+    node = source.node
+    rank = len(source.matrix[0]) if source.matrix else 0
+    if isinstance(node, Op) and source.is_translation(rank):
+        return [compose(o, source.matrix, source.offset, rank) if isinstance(o, Access) else o for o in node.operands]
+    return [source]
+
+
+def _innermost_step(access: Access) -> bool:
+    """Whether the innermost dimension of the consumer can be made contiguous (a copy helps for any but none)."""
+    return bool(access.matrix) and any(row[-1] for row in access.matrix)
+
+
+def _constant_per_term(value: Value, kept: int, builder: GraphBuilder) -> bool:
+    """Whether an operand is a constant that does not depend on the dimensions that are kept."""
+    if isinstance(value, int) or not isinstance(value.node, Leaf) or value.node.name not in builder.constants:
+        return False
+    return not any(any(row[:kept]) for row in value.matrix)
+
+
+def _inline(access: Access, rank: int, builder: GraphBuilder) -> Value:
+    """The operation behind `access` as one of a space of `rank` dimensions, its operands inlined likewise."""
+    node = access.node
+    if not isinstance(node, Op) or access.is_translation(rank) or node.operation == "copy":
+        return access
+    operands = [_inline(compose(o, access.matrix, access.offset, rank), rank, builder) if isinstance(o, Access) else o
+                for o in node.operands]
+    return builder.operation(node.operation, operands, node.dtype, node.location, rank)

@@ -1,0 +1,141 @@
+"""Transfers between main memory and buffers, and what lies outside an array: filled, clamped or wrapped around."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compiler.bind.vector.access import Box
+from compiler.bind.vector.emit import TileCode
+from compiler.bind.vector.graph import Leaf
+from compiler.bind.vector.ir import Statement, Transfer
+from compiler.bind.vector.layout import extents
+from compiler.bind.vector.shapes import Dimension, Operands, Settings, instructions
+from compiler.bind.vector.translate import Result
+from compiler.frontend.parallel_array.expression import Boundary
+from hw.vector_lanes.isa import Mode, Op
+
+__all__ = ["Piece", "load", "pad", "store", "transfer_box"]
+
+MOST_ROWS = 65535
+
+
+@dataclass(frozen=True)
+class Piece:
+    """`length` elements of an axis, from `source` in the array to `target` in the index space of the leaf."""
+
+    target: int
+    source: int
+    length: int
+
+
+def axis_pieces(low: int, high: int, size: int, boundary: Boundary | None) -> list[Piece]:
+    """What of an axis is transferred for indices `low` to `high`."""
+    if boundary is not None and boundary.kind == "wrap":
+        return _wrapped(low, high, size)
+    first, last = max(low, 0), min(high, size)
+    if first < last:
+        return [Piece(first, first, last - first)]
+    if boundary is not None and boundary.kind == "clamp":
+        return [Piece(low, min(max(low, 0), size - 1), 1)]
+    return []
+
+
+def _wrapped(low: int, high: int, size: int) -> list[Piece]:
+    pieces = []
+    while low < high:
+        source = low % size
+        length = min(high - low, size - source)
+        pieces.append(Piece(low, source, length))
+        low += length
+    return pieces
+
+
+def transfer_box(settings: Settings, to_host: bool, array: str, shape: tuple[int, ...], starts: tuple[int, ...],
+                 counts: tuple[int, ...], address: int, strides: tuple[int, ...], size: int) -> Iterator[Statement]:
+    """A box of an array in memory to or from a buffer: as few transfers as two dimensions each allow."""
+    memory, step = [], size
+    for extent in reversed(shape):
+        memory.append(step)
+        step *= extent
+    memory.reverse()
+    dimensions = _merged([(n, s, m) for n, s, m in zip(counts, strides, memory, strict=True) if n > 1], size)
+    offset = sum(i * m for i, m in zip(starts, memory, strict=True))
+    length = size
+    if dimensions and dimensions[-1][1:] == (size, size):
+        length = dimensions.pop()[0] * size
+    rows, outer = (dimensions[-1], dimensions[:-1]) if dimensions else ((1, 0, 0), [])
+    if rows[0] > 1:
+        yield from settings.change("transfer", rows[1], rows[2])
+    for index in itertools.product(*(range(n) for n, *_ in outer)):
+        place = address + sum(i * d[1] for i, d in zip(index, outer, strict=True))
+        there = offset + sum(i * d[2] for i, d in zip(index, outer, strict=True))
+        for first in range(0, rows[0], MOST_ROWS):
+            count = min(MOST_ROWS, rows[0] - first)
+            yield Transfer(to_host, place + first * rows[1], array, there + first * rows[2], length,
+                           count if rows[0] > 1 else 1)
+
+
+def _merged(dimensions: list[tuple[int, int, int]], size: int) -> list[tuple[int, int, int]]:
+    result: list[tuple[int, int, int]] = []
+    for extent, step, there in dimensions:
+        if result and result[-1][1] == step * extent and result[-1][2] == there * extent:
+            result[-1] = (result[-1][0] * extent, step, there)
+        else:
+            result.append((extent, step, there))
+    return result
+
+
+def load(code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
+    """The part of an array inside `box`."""
+    axes = [axis_pieces(low, high, n, b) for (low, high), n, b in zip(box, leaf.shape, leaf.boundaries, strict=True)]
+    for pieces in itertools.product(*axes):
+        yield from transfer_box(
+            code.settings, False, leaf.name, leaf.shape, tuple(p.source for p in pieces),
+            tuple(p.length for p in pieces), code.address(leaf, [p.target for p in pieces]), code.strides(leaf),
+            leaf.dtype.itemsize)
+
+
+def pad(code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
+    """What lies outside the array in `box`, innermost axis first."""
+    if not any(b is not None and b.kind != "wrap" for b in leaf.boundaries):
+        return
+    inner = []
+    for (low, high), size, boundary in zip(box, leaf.shape, leaf.boundaries, strict=True):
+        pieces = axis_pieces(low, high, size, boundary)
+        inner.append((pieces[0].target, pieces[-1].target + pieces[-1].length) if pieces else (low, low))
+    for axis in reversed(range(leaf.rank)):
+        boundary = leaf.boundaries[axis]
+        if boundary is None or boundary.kind == "wrap":
+            continue
+        (low, high), (first, last) = box[axis], inner[axis]
+        for part, edge in (((low, first), first), ((last, high), last - 1)):
+            if part[0] < part[1]:
+                slab = (*inner[:axis], part, *box[axis + 1:])
+                if all(a < b for a, b in slab):
+                    yield from _slab(code, leaf, slab, axis, edge, boundary)
+        inner[axis] = (low, high) if first == last else inner[axis]
+    # Axes in front that have nothing inside were filled as a whole above.
+
+
+def _slab(code: TileCode, leaf: Leaf, slab: Box, axis: int, edge: int, boundary: Boundary) -> Iterator[Statement]:
+    if boundary.kind == "default":
+        yield from code.fill(leaf, slab, boundary.value)
+        return
+    corner = [low for low, _ in slab]
+    source = [edge if d == axis else low for d, low in enumerate(corner)]
+    strides = code.strides(leaf)
+    dimensions = [Dimension(n, s, 0 if d == axis else s, 0)
+                  for d, (n, s) in enumerate(zip(extents(slab), strides, strict=True))]
+    size = leaf.dtype.itemsize.bit_length() - 1
+    operands = Operands(code.address(leaf, corner), code.address(leaf, source), 0)
+    yield from instructions(code.settings, Mode(Op.VMOV, False, size, size), operands, dimensions, code.row_bytes)
+
+
+def store(code: TileCode, result: Result) -> Iterator[Statement]:
+    """A tile of a result to memory."""
+    starts = tuple(low for low, _ in code.box)
+    index = [a + s for a, s in zip(starts, result.starts, strict=True)]
+    yield from transfer_box(code.settings, True, result.name, result.shape, starts, extents(code.box),
+                            code.address(result.node, index), code.strides(result.node), result.dtype.itemsize)

@@ -1,0 +1,106 @@
+"""From expressions to the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compiler.bind.vector.access import Access, compose, is_identity
+from compiler.bind.vector.build import GraphBuilder
+from compiler.bind.vector.graph import Node, Value
+from compiler.frontend.parallel_array.expression import (
+    Apply,
+    Expression,
+    Input,
+    Literal,
+    Reduce,
+    Stretch,
+    View,
+    postorder,
+)
+from compiler.frontend.parallel_array.program import ArrayProgram
+
+__all__ = ["Graph", "Result", "translate"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """An output: `shape` elements of `node` from index `starts` on, stored as `dtype` under `name`."""
+
+    name: str
+    node: Node
+    starts: tuple[int, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+@dataclass
+class Graph:
+    """Results in order; `constants` are the leaves that hold data of the program itself."""
+
+    results: list[Result]
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def translate(program: ArrayProgram, builder: GraphBuilder) -> Graph:
+    """The graph of a program, simplified, with every equal subexpression once."""
+    values: dict[int, Value] = {}
+    for expression in postorder(list(program.outputs.values())):
+        values[id(expression)] = _translated(expression, [values[id(s)] for s in expression.sources], builder)
+    results = [_result(name, e, values[id(e)], builder) for name, e in program.outputs.items()]
+    return Graph(results, builder.constants)
+
+
+def _result(name: str, expression: Expression, value: Value, builder: GraphBuilder) -> Result:
+    rank = len(expression.shape)
+    if isinstance(value, int) or not value.is_translation(rank):
+        value = builder.copy(value, expression.dtype, expression.location, rank)
+    return Result(name, value.node, value.offset, expression.shape, expression.dtype)
+
+
+def _translated(expression: Expression, sources: list[Value], builder: GraphBuilder) -> Value:
+    rank = len(expression.shape)
+    match expression:
+        case Input():
+            return builder.leaf(expression.name, expression.shape, expression.dtype, expression.low, expression.high,
+                                expression.location)
+        case Literal():
+            return builder.constant(expression.value, expression.location)
+        case Apply():
+            operands = [_spread(s, e, rank) for s, e in zip(sources, expression.operands, strict=True)]
+            return builder.operation(expression.operation, operands, expression.dtype, expression.location, rank)
+        case View():
+            return _view(expression, sources[0], builder)
+        case Stretch():
+            source = sources[0]
+            if isinstance(source, int):
+                return source
+            return builder.stretching(source, expression.factors, expression.location)
+        case Reduce():
+            source = sources[0]
+            extents = expression.source.shape[rank:]
+            if isinstance(source, int):
+                source = builder.copy(source, expression.source.dtype, expression.location, rank + len(extents))
+            return builder.reduction(expression.operation, source, extents, expression.dtype, expression.location)
+    raise TypeError(f"no node for {type(expression).__name__}")
+
+
+def _spread(value: Value, expression: Expression, rank: int) -> Value:
+    """A 0-D operand as the space of the operation sees it."""
+    if isinstance(value, Access) and expression.shape == ():
+        return compose(value, (), (), rank)
+    return value
+
+
+def _view(view: View, source: Value, builder: GraphBuilder) -> Value:
+    defaults = {b.value for b in view.boundaries if b is not None and b.kind == "default"}
+    if isinstance(source, int) and defaults <= {source}:
+        return source
+    if any(b is not None for b in view.boundaries):
+        source = builder.extension(source, view.source.shape, view.dtype, view.boundaries, view.location)
+    assert isinstance(source, Access)
+    rank = len(view.shape)
+    if is_identity(view.matrix) and len(view.matrix) == rank and not any(view.offset):
+        return source
+    return compose(source, view.matrix, view.offset, rank)
