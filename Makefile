@@ -14,7 +14,7 @@ OUTPUT := rtl_out/gaussian
 
 SHELL := /bin/sh
 .SUFFIXES:
-.PHONY: run test figures clean prerequisites icarus
+.PHONY: run test figures clean prerequisites tools
 
 run: $(STAMP)
 	$(RUN) -m compiler gaussian --target cgra --array 8x4 --set width=128 --set height=128 \
@@ -23,7 +23,7 @@ run: $(STAMP)
 figures: $(STAMP)
 	$(RUN) -m benchmarks.figures
 
-test: $(STAMP) icarus
+test: $(STAMP) tools
 	$(VENV)/bin/ruff check .
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/pyright
 	$(RUN) -m pytest -n $(JOBS) tests tb
@@ -59,15 +59,19 @@ prerequisites:
 	esac; \
 	exit $$missing
 
-# Icarus, and Python's shared library, which cocotb needs inside Icarus: installed where that is allowed.
-icarus: $(STAMP)
+# Icarus, Python's shared library, which cocotb needs inside Icarus, and the compiler of the vector processor's scalar
+# core: installed where that is allowed.
+tools: $(STAMP)
 	@wanted=""; \
 	command -v iverilog >/dev/null && command -v vvp >/dev/null || wanted="iverilog"; \
 	$(RUN) -c 'import find_libpython, sys; sys.exit(find_libpython.find_libpython() is None)' \
 	  || wanted="$$wanted $$($(RUN) -c 'import sys; print("libpython%d.%d" % sys.version_info[:2])')"; \
+	command -v riscv64-unknown-elf-gcc >/dev/null || wanted="$$wanted gcc-riscv64-unknown-elf"; \
+	test -f "$$(riscv64-unknown-elf-gcc -print-file-name=picolibc.specs 2>/dev/null)" \
+	  || wanted="$$wanted picolibc-riscv64-unknown-elf"; \
 	test -z "$$wanted" && exit 0; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$wanted; \
 	else \
-	  echo "make: the tests need Icarus Verilog: type \`apt-get install "$$wanted"\` as root" >&2; exit 1; \
+	  echo "make: the tests need Icarus Verilog and a RISC-V compiler: type \`apt-get install "$$wanted"\` as root" >&2; exit 1; \
 	fi

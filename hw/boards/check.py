@@ -30,13 +30,14 @@ class OutputCheck(wiring.Component):
         clear, check: begin one or the other; at most one in a cycle, ignored while at work.
         done: one cycle at the end.
         passed: all regions were right in the last check.
-        side_request, side_address, side_clear, side_data: the side port of `OnChipMemory`.
+        side_request, side_address, side_clear, side_data: the side port of `OnChipMemory` with the same `beat_bytes`.
     """
 
-    def __init__(self, regions: Sequence[OutputRegion]):
+    def __init__(self, regions: Sequence[OutputRegion], beat_bytes: int = 8):
         self._regions = [
             (region.address, region.length, region.crc32) for region in regions if region.crc32 is not None
         ]
+        self._beat_bytes = beat_bytes
         super().__init__({
             "clear": In(1),
             "check": In(1),
@@ -45,7 +46,7 @@ class OutputCheck(wiring.Component):
             "side_request": Out(1),
             "side_address": Out(32),
             "side_clear": Out(1),
-            "side_data": In(64),
+            "side_data": In(8 * beat_bytes),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -97,8 +98,8 @@ class OutputCheck(wiring.Component):
         """The running checksum (not yet complemented) of the bytes that are read."""
         crc = Signal(32)
         valid = Signal()
-        lane = Signal(3)
-        m.d.sync += [valid.eq(reading), lane.eq(self.side_address[:3])]
+        lane = Signal(range(self._beat_bytes))
+        m.d.sync += [valid.eq(reading), lane.eq(self.side_address)]
         with m.If(start):
             m.d.sync += crc.eq(_INITIAL)
         with m.Elif(valid):

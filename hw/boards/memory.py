@@ -13,8 +13,6 @@ from hw.errors import SluiceError
 
 __all__ = ["OnChipMemory", "OnChipMemoryError"]
 
-WORD_BYTES = 8
-_SIZE_MAX = 3
 _LEAST_WORDS = 2
 """So that there is an address bit: a memory port without address has a range of [-1:0] in Verilog."""
 
@@ -24,49 +22,53 @@ class OnChipMemoryError(SluiceError):
 
 
 class OnChipMemory(wiring.Component):
-    """`size` bytes (rounded up to 8, at least 16) from address 0 as an AXI4 subordinate with 64-bit data.
+    """`size` bytes (rounded up to two beats at least) from address 0 as an AXI4 subordinate.
 
-    Incrementing bursts of 1 to 256 beats of 1 to 8 bytes, from any start address, one beat per cycle; one read and
-    one write burst at a time, each independent of the other. The first read beat comes 2 cycles after the address,
-    a write response 1 cycle after the last beat. A beat outside the memory answers DECERR, any other kind of burst
-    SLVERR; neither writes anything.
+    Incrementing bursts of 1 to 256 beats of 1 to `beat_bytes` bytes, from any start address, one beat per cycle; one
+    read and one write burst at a time, each independent of the other. The first read beat comes 2 cycles after the
+    address, a write response 1 cycle after the last beat. A beat outside the memory answers DECERR, any other kind of
+    burst SLVERR; neither writes anything.
 
     Ports:
         bus: the AXI4 subordinate.
         side_request: the side port takes the memory; only while `bus` is quiet. Everything below needs it.
         side_address: byte address (32 bits).
-        side_data: the 8 bytes that hold `side_address`, one cycle later.
+        side_data: the `beat_bytes` bytes that hold `side_address`, one cycle later.
         side_clear: zero the byte at `side_address`.
 
     Raises `OnChipMemoryError` if `contents` is longer than `size` or `size` is not positive.
     """
 
-    def __init__(self, size: int, contents: bytes = b"", *, id_width: int = 1):
+    def __init__(self, size: int, contents: bytes = b"", *, beat_bytes: int = 8, id_width: int = 1):
         if size <= 0:
             raise OnChipMemoryError(f"an on-chip memory of {size} bytes cannot be built")
         if len(contents) > size:
             raise OnChipMemoryError(f"{len(contents)} bytes do not fit into an on-chip memory of {size} bytes")
-        self.words = max(_LEAST_WORDS, -(-size // WORD_BYTES))
+        self.words = max(_LEAST_WORDS, -(-size // beat_bytes))
+        self._beat_bytes = beat_bytes
         self._contents = contents
         super().__init__({
-            "bus": In(Axi4Signature(address_width=32, data_width=8 * WORD_BYTES, id_width=id_width)),
+            "bus": In(Axi4Signature(address_width=32, data_width=8 * beat_bytes, id_width=id_width)),
             "side_request": In(1),
             "side_address": In(32),
-            "side_data": Out(8 * WORD_BYTES),
+            "side_data": Out(8 * beat_bytes),
             "side_clear": In(1),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.storage = storage = Memory(shape=64, depth=self.words, init=_to_words(self._contents))
+        m.submodules.storage = storage = Memory(
+            shape=8 * self._beat_bytes, depth=self.words, init=_to_words(self._contents, self._beat_bytes)
+        )
         read = storage.read_port()
         write = storage.write_port(granularity=8)
         m.submodules.reader = reader = _Reader(self.bus.signature, self.words)
         m.submodules.writer = writer = _Writer(self.bus.signature, self.words)
         for channel, engine in (("ar", reader), ("r", reader), ("aw", writer), ("w", writer), ("b", writer)):
             _pass_through(m, getattr(self.bus, channel), getattr(engine, channel), inward=channel in ("ar", "aw", "w"))
-        side_word = self.side_address[3 : 3 + len(read.addr)]
-        side_strobe = Mux(self.side_clear, 1 << self.side_address[:3], 0)
+        lane_bits = ceil_log2(self._beat_bytes)
+        side_word = self.side_address[lane_bits : lane_bits + len(read.addr)]
+        side_strobe = Mux(self.side_clear, 1 << self.side_address[:lane_bits], 0)
         m.d.comb += [
             read.addr.eq(Mux(self.side_request, side_word, reader.word)),
             read.en.eq(self.side_request | reader.enable),
@@ -79,10 +81,8 @@ class OnChipMemory(wiring.Component):
         return m
 
 
-def _to_words(contents: bytes) -> list[int]:
-    return [
-        int.from_bytes(contents[start : start + WORD_BYTES], "little") for start in range(0, len(contents), WORD_BYTES)
-    ]
+def _to_words(contents: bytes, size: int) -> list[int]:
+    return [int.from_bytes(contents[start : start + size], "little") for start in range(0, len(contents), size)]
 
 
 def _pass_through(m: Module, outer: wiring.PureInterface, inner: wiring.PureInterface, *, inward: bool) -> None:
@@ -99,6 +99,7 @@ class _Burst:
     """Registers that walk through one burst: its address, beats left, id and why it is refused."""
 
     def __init__(self, signature: Axi4Signature):
+        self.lane_bits = ceil_log2(signature.data_width // 8)
         self.active = Signal()
         self.address = Signal(signature.address_width)
         self.left = Signal(8)
@@ -113,18 +114,18 @@ class _Burst:
             self.left.eq(payload.len),
             self.size.eq(payload.size),
             self.id.eq(payload.id),
-            self.refused.eq((payload.burst != INCR) | (payload.size > _SIZE_MAX)),
+            self.refused.eq((payload.burst != INCR) | (payload.size > self.lane_bits)),
         ]
 
     def step(self, m: Module) -> None:
         """One beat is done: go to the next multiple of the beat's size."""
-        step = 1 << self.size[:2]
+        step = 1 << self.size[: ceil_log2(self.lane_bits + 1)]
         aligned = self.address & ~(step - 1)
         m.d.sync += [self.address.eq(aligned + step), self.left.eq(self.left - 1)]
 
     def response(self, words: int) -> Value:
         """xRESP of the beat at `address`."""
-        outside = (self.address >> 3) >= words
+        outside = (self.address >> self.lane_bits) >= words
         return Mux(self.refused, Response.SLVERR, Mux(outside, Response.DECERR, Response.OKAY))
 
 
@@ -140,7 +141,7 @@ class _Reader(wiring.Component):
             "r": Out(members["r"].signature),
             "word": Out(ceil_log2(words)),
             "enable": Out(1),
-            "data": In(64),
+            "data": In(signature.data_width),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -150,7 +151,7 @@ class _Reader(wiring.Component):
         advance = Signal()
         m.d.comb += [
             advance.eq(~self.r.valid | self.r.ready),
-            self.word.eq(burst.address[3:]),
+            self.word.eq(burst.address[burst.lane_bits :]),
             self.enable.eq(burst.active & advance),
             self.ar.ready.eq(~burst.active | (advance & (burst.left == 0))),
             self.r.p.data.eq(Mux(self.r.p.resp == Response.OKAY, self.data, 0)),
@@ -183,8 +184,8 @@ class _Writer(wiring.Component):
             "w": In(members["w"].signature),
             "b": Out(members["b"].signature),
             "word": Out(ceil_log2(words)),
-            "data": Out(64),
-            "strobe": Out(8),
+            "data": Out(signature.data_width),
+            "strobe": Out(signature.data_width // 8),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -199,9 +200,9 @@ class _Writer(wiring.Component):
             self.w.ready.eq(burst.active),
             beat.eq(self.w.valid & self.w.ready),
             okay.eq(response == Response.OKAY),
-            self.word.eq(burst.address[3:]),
+            self.word.eq(burst.address[burst.lane_bits :]),
             self.data.eq(self.w.p.data),
-            self.strobe.eq(self.w.p.strb & (beat & okay).replicate(8)),
+            self.strobe.eq(self.w.p.strb & (beat & okay).replicate(len(self.strobe))),
         ]
         with m.If(self.b.ready):
             m.d.sync += self.b.valid.eq(0)
