@@ -17,7 +17,7 @@ from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import wave_layout
-from hw.vector_lanes.core_ports import JOB, chunk_width, dma_write_layout
+from hw.vector_lanes.core_ports import JOB, chunk_width, core_counters, dma_write_layout
 from hw.vector_lanes.datapath import VectorDatapath, datapath_sources
 from hw.vector_lanes.dispatch import Dispatcher
 from hw.vector_lanes.hazards import Interlock
@@ -31,13 +31,6 @@ __all__ = ["VectorCore", "core_counters", "core_sources"]
 
 _STATUS_BITS = 4
 _READ_CYCLES = 1
-
-
-def core_counters() -> wiring.Signature:
-    """Counters, 32 bits, that wrap: `cycles`; `busy` ones, in which a wavefront was issued; `instructions` dispatched;
-    `bubbles`, in which a wavefront waited; `dma_cycles`, in which a transfer was queued or in progress."""
-    names = ("cycles", "busy", "instructions", "bubbles", "dma_cycles")
-    return wiring.Signature({name: Out(32) for name in names})
 
 
 def core_sources(spec: VectorSpec) -> dict[str, str]:

@@ -1,0 +1,74 @@
+"""Cases for the bench of the vector core: entries, main memory before and after, by the reference simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from amaranth.back import verilog
+
+from hw.vector_lanes.core import VectorCore, core_sources
+from hw.vector_lanes.core_ports import chunk_width
+from hw.vector_lanes.isa import Control, Entry, Mode, Op, Parameter, Status
+from hw.vector_lanes.machine import VectorMachine
+from hw.vector_lanes.spec import VectorSpec
+from hw.vector_lanes.streams import StreamOptions, random_entries, random_memory
+
+MEMORY = 1 << 16
+INPUT = 1 << 13
+"""Bytes at the start of main memory that random transfers use; behind them the scratchpad is dumped twice."""
+
+
+def sources(spec: VectorSpec) -> dict[str, str]:
+    """Verilog of a vector core."""
+    return {"vector_core.v": verilog.convert(VectorCore(spec), "vector_core", emit_src=False), **core_sources(spec)}
+
+
+def parameters(spec: VectorSpec) -> dict[str, int | str]:
+    """Parameters of `vector_core_bench` for a core."""
+    return {
+        "CHUNK_BYTES": spec.memory_bytes, "CHUNK_BITS": chunk_width(spec),
+        "MASK_BITS": spec.mask_waves.bit_length(), "MEMORY": MEMORY, "ENTRIES": 4096,
+    }
+
+
+def dump(spec: VectorSpec) -> list[Entry]:
+    """The scratchpad's bytes to memory, then its bytes plus their flags."""
+    bytes_ = spec.capacity
+    add_flags = Mode(Op.VADDC, signed=False, in_size=0, out_size=0, scalar=True)
+    return [
+        Entry.of(Control.DMA_TO_HOST, 0, INPUT, bytes_, 1), Entry.of(Control.SET_VL, bytes_),
+        Entry.vector(add_flags, 0, 0, 0), Entry.of(Control.DMA_TO_HOST, 0, INPUT + bytes_, bytes_, 1),
+    ]
+
+
+class Cases:
+    """Builds cases one after the other; the scratchpad keeps its contents from case to case, as in the hardware."""
+
+    def __init__(self, spec: VectorSpec) -> None:
+        self.spec, self.machine = spec, VectorMachine(spec, np.zeros(MEMORY, np.uint8))
+        self.list: list[dict[str, Any]] = []
+
+    def add(self, entries: Sequence[Entry], memory: np.ndarray, gap: int = 0, stall: int = 0, **limits: Any) -> None:
+        """A case; `limits` of counters."""
+        machine = self.machine
+        everything = [*entries, *dump(self.spec)]
+        before = np.zeros(MEMORY, np.uint8)
+        before[: len(memory)] = memory
+        machine.memory = before.copy()
+        machine.status = Status(0)
+        machine.execute(everything)
+        self.list.append({
+            "entries": [f"{entry.bits():037x}" for entry in everything], "memory": [f"{byte:02x}" for byte in before],
+            "wanted": machine.memory.tobytes().hex(), "status": int(machine.status),
+            "mask_waves": machine.get(Parameter.MASK_WAVES), "gap": gap, "stall": stall, "cycles": 200_000,
+            "limits": limits,
+        })
+
+    def add_random(self, seed: int, count: int, gap: int, stall: int, **options: Any) -> None:
+        """A random stream."""
+        rng = np.random.default_rng(seed)
+        stream = StreamOptions(memory_bytes=INPUT, fill=INPUT, **options)
+        entries = random_entries(self.spec, rng, count, stream)
+        self.add(entries, random_memory(rng, INPUT), gap, stall)
