@@ -141,7 +141,8 @@ class VectorMachine:
     `memory` holds the bytes from address `memory_base` on: a bytearray or an array of uint8, changed in place.
     Attributes: `scratchpad` (uint8), `flags` (uint8, 0 or 1 per byte), `status`, `mask` (None: no valid mask), `vl`,
     `rows`, `mats` and the steps, `ideal_cycles` (cycles of the lanes without any bubble), `instructions` (executed),
-    `operations` (elements computed), `dma_bytes`.
+    `operations` (elements computed), `operation_bytes` (the same times the bytes of the execution size: what the lanes
+    work on in a cycle is a row of bytes), `dma_bytes`.
     """
 
     def __init__(self, spec: VectorSpec, memory: bytearray | np.ndarray[Any, Any] | None = None,
@@ -157,7 +158,7 @@ class VectorMachine:
         self.steps = {"d": 0, "a": 0, "b": 0}
         self.steps3 = {"d": 0, "a": 0, "b": 0}
         self.dma_steps = (0, 0)
-        self.ideal_cycles = self.instructions = self.operations = self.dma_bytes = 0
+        self.ideal_cycles = self.instructions = self.operations = self.operation_bytes = self.dma_bytes = 0
 
     def execute(self, entries: Iterable[Entry]) -> None:
         """Run entries in order."""
@@ -283,6 +284,7 @@ class VectorMachine:
         elements = shape[0] * shape[1] * shape[2]
         self.instructions += 1
         self.operations += elements
+        self.operation_bytes += elements << mode.exec_size
         self.ideal_cycles += self._cycles(mode, shape)
         if mode.op.indexed:
             self._indexed(mode, entry, spans, shape)
