@@ -1,6 +1,6 @@
 """A design for a board: Verilog, constraints, manifest, and on ECP5 the bitstream and its figures.
 
-    python -m hw.build --board de3 [--design cgra|DIR] [--array RxC] [--pnr] [--pins FILE] [-o DIR]
+    python -m hw.build --board de3 [--design cgra|vector|DIR] [--array RxC] [--lanes N] [--pnr] [--pins FILE] [-o DIR]
 
 Exit status: 0, 1 for an error (one line on standard error), 2 for a wrong command line.
 """
@@ -71,7 +71,8 @@ def _parser() -> _Parser:
     add("--list", action="store_true", help="name boards and designs")
     add("--board", default="de3", help="a board of --list (default de3)")
     add("--design", default="cgra", help="a design of --list, or a directory written by the compiler (default cgra)")
-    add("--array", metavar="RxC", help="rows and columns of tiles (default 4x4, or the directory's)")
+    add("--array", metavar="RxC", help="rows and columns of the array (default 4x4, or the directory's)")
+    add("--lanes", type=int, metavar="N", help="lanes of the vector processor: 1, 2, 4 to 64 (default 4)")
     add("--bank-words", type=int, metavar="N", help="16-bit words in half a bank of the global buffer")
     add("--divide", type=int, choices=(1, 2, 4, 8, 16), help="clock divider (default: to 50 MHz or less)")
     add("--pins", type=Path, metavar="FILE", help="the board vendor's pin file, .qsf or .csv (de3)")
@@ -106,7 +107,7 @@ def _build(options: argparse.Namespace, console: Console) -> None:
         find("design", options.design, DESIGNS)
     connections = [parse_connection(text) for text in options.connect]
     with _progress(console, "hardware"):
-        design = load_design(options.design, options.array, options.bank_words)
+        design = load_design(options.design, options.array, options.bank_words, options.lanes)
         project = make_project(board, design, divide=options.divide, pins=options.pins, connections=connections)
     output = options.output or _OUTPUT / board.name / design.image.name
     files: dict[str, str | bytes] = dict(project.files)

@@ -21,21 +21,30 @@ STATUS_LIGHTS = ("passed", "error", "busy", "done", "heartbeat")
 """Outputs of `BoardCore`, the most telling first: a board with fewer lights shows the first ones."""
 
 
-def system_signature(address_width: int, id_width: int = 1) -> wiring.Signature:
-    """The ports of a system: `m_axi` manager of main memory, `s_axil` registers, `irq`. Widths in bits."""
-    return wiring.Signature({
-        "m_axi": Out(Axi4Signature(address_width=32, data_width=64, id_width=id_width)),
+def system_signature(
+    address_width: int, id_width: int = 1, data_width: int = 64, serial: bool = False
+) -> wiring.Signature:
+    """The ports of a system: `m_axi` manager of main memory, `s_axil` registers, `irq`; `uart_tx` if it is `serial`.
+
+    `address_width` is that of the registers, `data_width` that of memory; widths are in bits.
+    """
+    members: dict[str, wiring.Member] = {
+        "m_axi": Out(Axi4Signature(address_width=32, data_width=data_width, id_width=id_width)),
         "s_axil": In(Axi4LiteSignature(address_width=address_width)),
         "irq": Out(1),
-    })
+    }
+    return wiring.Signature({**members, "uart_tx": Out(1)} if serial else members)
 
 
 class EmittedSystem(wiring.Component):
-    """A system that exists as Verilog: one instance of module `name` with flat port names, ``clk`` and ``rst``."""
+    """A system that exists as Verilog: one instance of module `name` with flat port names, ``clk`` and ``rst``.
 
-    def __init__(self, name: str, address_width: int, id_width: int = 1):
+    The other arguments are those of `system_signature`.
+    """
+
+    def __init__(self, name: str, address_width: int, **options: Any):
         self._name = name
-        super().__init__(system_signature(address_width, id_width))
+        super().__init__(system_signature(address_width, **options))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -43,6 +52,8 @@ class EmittedSystem(wiring.Component):
         for prefix, manager in (("m_axi", True), ("s_axil", False)):
             for signal, part, driven in flat_ports(getattr(self, prefix), prefix, manager=manager):
                 ports[f"{'o' if driven else 'i'}_{signal.name}"] = part
+        if "uart_tx" in self.signature.members:
+            ports["o_uart_tx"] = self.uart_tx
         m.submodules.system = Instance(self._name, **ports)
         return m
 
@@ -64,6 +75,7 @@ class BoardCore(wiring.Component):
         done: all of it has ended, well or not.
         error: a register write, the run or the check went wrong, or the run did not end within `timeout` cycles.
         passed: every output has the expected checksum. Stays low if the design expects none.
+    And `uart_tx`, the system's serial line, high if it has none.
     """
 
     def __init__(
@@ -80,7 +92,8 @@ class BoardCore(wiring.Component):
         self._registers = registers
         self._heartbeat_bits = heartbeat_bits
         self._timeout = timeout
-        super().__init__({name: Out(1) for name in STATUS_LIGHTS})
+        self.serial = "uart_tx" in system.signature.members
+        super().__init__({name: Out(1) for name in (*STATUS_LIGHTS, "uart_tx")})
 
     @property
     def checked(self) -> tuple[OutputRegion, ...]:
@@ -91,10 +104,13 @@ class BoardCore(wiring.Component):
         m = Module()
         m.submodules.system = system = self._system
         id_width = system.m_axi.signature.id_width
-        memory = OnChipMemory(self._image.memory_bytes, self._image.memory_image(), id_width=id_width)
+        beat_bytes = system.m_axi.signature.data_width // 8
+        memory = OnChipMemory(
+            self._image.memory_bytes, self._image.memory_image(), beat_bytes=beat_bytes, id_width=id_width
+        )
         m.submodules.memory = memory
         m.submodules.boot = boot = self._sequencer(system)
-        m.submodules.check = check = OutputCheck(self._image.outputs)
+        m.submodules.check = check = OutputCheck(self._image.outputs, beat_bytes)
         wiring.connect(m, system.m_axi, memory.bus)
         wiring.connect(m, boot.bus, system.s_axil)
         m.d.comb += [
@@ -103,6 +119,7 @@ class BoardCore(wiring.Component):
             memory.side_address.eq(check.side_address),
             memory.side_clear.eq(check.side_clear),
             check.side_data.eq(memory.side_data),
+            self.uart_tx.eq(system.uart_tx if self.serial else 1),
         ]
         self._control(m, boot, check)
         self._beat(m)

@@ -87,7 +87,10 @@ def make_project(
     """The project of `design` on `board`. Equal arguments give equal files. Raises `BoardError`, `PinError`."""
     platform = board.build_platform(pins, connections)
     divide = divide or default_divide(board.clock_hz)
-    system = EmittedSystem(design.module, design.registers.address_width)
+    design = design.at_clock(board.clock_hz / divide)
+    system = EmittedSystem(
+        design.module, design.registers.address_width, data_width=design.data_width, serial=design.serial
+    )
     core = BoardCore(system, design.image, design.registers)
     top = BoardTop(core, divide=divide)
     for name, text in sorted(design.sources.items()):

@@ -86,6 +86,7 @@ class BoardTop(Component):
         m.submodules.reset = ResetSynchronizer(outer | button, domain="core")
         m.submodules.core = DomainRenamer("core")(self._core)
         self._lights(m, request_lights(platform))
+        self._serial(m, platform)
         return m
 
     def _lights(self, m: Module, lights: Lights) -> None:
@@ -97,6 +98,14 @@ class BoardTop(Component):
             m.submodules[f"color_{index}"] = color = io.Buffer(io.Direction.Output, port)
             # Whether a high or a low line selects a colour is not known, so both are shown in turn.
             m.d.comb += color.o.eq(self._core.heartbeat)
+
+    def _serial(self, m: Module, platform: Any) -> None:
+        """The core's serial line to the board's, if there are both."""
+        if not getattr(self._core, "serial", False) or ("uart", 0) not in platform.resources:
+            return
+        port = platform.request("uart", 0, dir="-")
+        m.submodules.uart_tx = line = io.Buffer(io.Direction.Output, port.tx)
+        m.d.comb += line.o.eq(self._core.uart_tx)
 
     def _clock(self, m: Module, platform: Any, domain: ClockDomain) -> None:
         if self._divide == 1:

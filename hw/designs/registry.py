@@ -7,47 +7,76 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hw.designs.cgra import cgra_design
-from hw.designs.directory import DesignError, DesignImage, read_design
+from hw.designs.directory import DesignError, read_design
 from hw.designs.loopback import loopback_image
 from hw.designs.system import SystemDesign
+from hw.designs.vector import vector_design
 from hw.fabric.spec import FabricSpec
 
 __all__ = ["DESIGNS", "NamedDesign", "load_design"]
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """What the user chose; None where nothing was said. See `load_design`."""
+
+    array: str | None
+    bank_words: int | None
+    lanes: int | None
+
+
+@dataclass(frozen=True)
 class NamedDesign:
-    """A design that needs no directory. `image` makes what it runs, from the array it is for."""
+    """A design that needs no directory. `make` builds it from the sizes that the user chose.
+
+    `options`: the `Sizes` that it has.
+    """
 
     name: str
     summary: str
-    image: Callable[[FabricSpec], DesignImage]
+    make: Callable[[Sizes], SystemDesign]
+    options: tuple[str, ...]
 
 
 DESIGNS: Mapping[str, NamedDesign] = {
     design.name: design
     for design in (
-        NamedDesign("cgra", "the array (default 4x4); it passes words from its first bank to its last", loopback_image),
+        NamedDesign("cgra", "the array (default 4x4); it passes words from its first bank to its last",
+                    lambda sizes: cgra_design(loopback_image(_spec(sizes.array, sizes.bank_words))),
+                    ("array", "bank_words")),
+        NamedDesign("vector", "the vector processor (default 4 lanes) with its scalar core; it checks itself",
+                    lambda sizes: vector_design(sizes.lanes or _DEFAULT_LANES), ("lanes",)),
     )
 }
 
 _DEFAULT_ARRAY = "4x4"
+_DEFAULT_LANES = 4
 
 
-def load_design(name: str, array: str | None, bank_words: int | None) -> SystemDesign:
+def load_design(name: str, array: str | None, bank_words: int | None, lanes: int | None = None) -> SystemDesign:
     """The design called `name`, or the one in the directory `name`.
 
-    `array` ("RxC") and `bank_words` (16-bit words in half a bank of the global buffer) choose the size of a named
-    design; a directory has its own. Raises `DesignError`, `FabricError`.
+    `array` ("RxC"), `bank_words` (16-bit words in half a bank of the global buffer) and `lanes` choose the size of a
+    named design that has it; a directory has its own. Raises `DesignError` and what the design itself raises.
     """
+    sizes = Sizes(array, bank_words, lanes)
     if name in DESIGNS:
-        return cgra_design(DESIGNS[name].image(_spec(array, bank_words)))
+        _check_sizes(DESIGNS[name], sizes)
+        return DESIGNS[name].make(sizes)
     image = read_design(Path(name))
     if array not in (None, image.array):
         raise DesignError(f"design {image.name} is for a {image.array} array, not {array}")
     if bank_words is not None:
         raise DesignError(f"design {image.name} has its own bank size; leave --bank-words out")
+    if lanes is not None:
+        raise DesignError(f"design {image.name} has no lanes; leave --lanes out")
     return cgra_design(image)
+
+
+def _check_sizes(design: NamedDesign, sizes: Sizes) -> None:
+    for name in ("array", "bank_words", "lanes"):
+        if getattr(sizes, name) is not None and name not in design.options:
+            raise DesignError(f"design {design.name} has no --{name.replace('_', '-')}")
 
 
 def _spec(array: str | None, bank_words: int | None) -> FabricSpec:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hw.designs.directory import DesignImage
 from hw.dma.registers import RegisterMap
 
 __all__ = ["SystemDesign"]
+
+_BAUD = 115_200
 
 
 @dataclass(frozen=True)
@@ -17,10 +19,20 @@ class SystemDesign:
 
     `module` is the top module, one of those in `sources` (text by file name). Its ports are those of
     `hw.boards.core.EmittedSystem`; `registers` describes its AXI4-Lite registers, which have a register STATUS with a
-    field error. `image` is what the board runs.
+    field error. `image` is what the board runs. `data_width`: bits of main memory. `serial`: there is a port `uart_tx`;
+    register UART_DIVISOR then gets the clock cycles of a bit before the plan begins (`at_clock`).
     """
 
     image: DesignImage
     registers: RegisterMap
     module: str
     sources: Mapping[str, str]
+    data_width: int = 64
+    serial: bool = False
+
+    def at_clock(self, hz: float) -> SystemDesign:
+        """The design for a core clock of `hz`: serial output has 115 200 bits per second."""
+        if not self.serial:
+            return self
+        divisor = max(1, round(hz / _BAUD))
+        return replace(self, image=replace(self.image, plan=(("UART_DIVISOR", divisor), *self.image.plan)))

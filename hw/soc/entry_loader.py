@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -19,7 +19,7 @@ _WORDS = (("code", 0, 17), ("control", 31, 1), ("a", 32, 32), ("b", 64, 32), ("d
 """Field of an entry, its lowest bit in the eight words, its width."""
 
 
-def entry_bits(words):
+def entry_bits(words: Value) -> Value:
     """The fields of an entry in the order of `ENTRY`, from a 256-bit value."""
     found = {name: words[low : low + width] for name, low, width in _WORDS}
     return Cat(found[name] for name in ENTRY.members)

@@ -73,7 +73,7 @@ class Peripherals(wiring.Component):
         m.d.comb += done.eq(port.valid & port.ready & (port.p.sel == 0xF))
         cases = {
             "UART": lambda: self._send(m, uart),
-            "CYCLE": lambda: self._read(m, self.cycles[:32], high, self.cycles[32:], done),
+            "CYCLE": lambda: self._cycle(m, high, done),
             "CYCLE_HIGH": lambda: self._read(m, high),
             "MARK": lambda: self._write(m, marked, done),
             "DRAIN": lambda: self._drain(m),
@@ -96,12 +96,13 @@ class Peripherals(wiring.Component):
     def _send(self, m: Module, uart: UartTransmitter) -> None:
         m.d.comb += [uart.data.valid.eq(self.port.valid), self.port.ready.eq(uart.data.ready)]
 
-    def _read(self, m: Module, value: Value, keep: Signal | None = None, kept: Value | None = None,
-              done: Value | None = None) -> None:
+    def _read(self, m: Module, value: Value) -> None:
         m.d.comb += [self.port_data.eq(value), self.port.ready.eq(1)]
-        if keep is not None:
-            with m.If(done):
-                m.d.sync += keep.eq(kept)
+
+    def _cycle(self, m: Module, high: Signal, done: Signal) -> None:
+        self._read(m, self.cycles[:32])
+        with m.If(done):
+            m.d.sync += high.eq(self.cycles[32:])
 
     def _write(self, m: Module, register: Signal, done: Signal) -> None:
         m.d.comb += self.port.ready.eq(1)

@@ -16,7 +16,7 @@ from hw.pnr import Figures, PnrError, find_tool, read_report, run_tool
 def copier(monkeypatch):
     """The named design is the small copier, so that no array is built."""
     design = copier_design()
-    monkeypatch.setattr(hw.build, "load_design", lambda name, array, bank_words: design)
+    monkeypatch.setattr(hw.build, "load_design", lambda *sizes: design)
 
 
 def test_writes_project_and_manifest(copier, tmp_path, capsys):
