@@ -1,0 +1,111 @@
+"""C code of vector programs: one call of the vector API per statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from compiler.bind.vector.ir import (
+    Instruction,
+    Loop,
+    MemoryArray,
+    Note,
+    Number,
+    Setting,
+    Statement,
+    Transfer,
+    VectorProgram,
+)
+from hw.vector_lanes.isa import Mode, Size
+
+__all__ = ["c_program"]
+
+_LETTERS = {Size.BYTE: "B", Size.HALF: "H", Size.WORD: "W"}
+_TYPES = {"bool": "uint8_t", **{f"{u}int{n}": f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32)}}
+
+
+def c_program(program: VectorProgram, constants: dict[str, np.ndarray] | None = None) -> str:
+    """A whole C program: the arrays as globals, the kernel as a function, and a main that times it."""
+    lines = [f"/* {program.name}: made by the parallel-array compiler. */", "", "#include \"vector.h\"",
+             "#include \"soc.h\"", ""]
+    for array in program.arrays:
+        lines += _array(array, (constants or {}).get(array.name))
+    lines += ["", "/* Scratchpad addresses and sizes are in bytes. */", f"static void {program.name}_kernel(void)", "{"]
+    lines += _body(program.body, "    ", 0)
+    lines += ["    vector_sync();", "}", "", "int main(void)", "{", "    kernel_begin();",
+              f"    {program.name}_kernel();", "    kernel_end();", "    return 0;", "}"]
+    return "\n".join(lines) + "\n"
+
+
+def _array(array: MemoryArray, data: np.ndarray | None) -> list[str]:
+    kind = _TYPES[array.dtype]
+    count = array.bytes // np.dtype(array.dtype).itemsize
+    shape = "x".join(map(str, array.shape)) or "scalar"
+    head = f"ALIGNED {kind} {array.name}[{count}]"
+    remark = f"  /* {array.role}, {shape} */"
+    if data is None:
+        return [f"{head};{remark}"]
+    numbers = [str(int(v)) + ("u" if int(v) > 2**31 - 1 else "") for v in data.flatten()]
+    rows = [", ".join(numbers[i:i + 16]) for i in range(0, len(numbers), 16)]
+    return [f"{head} = {{{remark}", *(f"    {row}," for row in rows), "};"]
+
+
+def _number(value: Number) -> str:
+    if isinstance(value, int):
+        return str(value) if value < 2**31 else f"{value}u"
+    terms = [f"{step} * i{k}" for k, step in enumerate(value.steps) if step]
+    return f"{value.base} + {' + '.join(terms)}".replace("+ -", "- ")
+
+
+def _mode_name(mode: Mode) -> str:
+    sources = ("S" if mode.scalar else "V") + ("E" if mode.enumerated else "V")
+    sizes = _LETTERS[Size(mode.in_size)]
+    if mode.in_size != mode.out_size:
+        sizes += _LETTERS[Size(mode.out_size)]
+    return f"{sources}{sizes}{'' if mode.signed else 'U'}"
+
+
+def _function(mode: Mode) -> str:
+    parts = ["vector", *(["acc"] if mode.accumulate else []), *(["abs"] if mode.absolute else []),
+             *([f"{mode.dimensions + 1}D"] if mode.dimensions else [])]
+    return "_".join(parts)
+
+
+def _body(body: Sequence[Statement], indent: str, depth: int) -> Iterator[str]:
+    for statement in body:
+        match statement:
+            case Note(text):
+                yield f"{indent}/* {text} */"
+            case Loop(count, inner):
+                yield f"{indent}for (int i{depth} = 0; i{depth} < {count}; i{depth}++) {{"
+                yield from _body(inner, indent + "    ", depth + 1)
+                yield f"{indent}}}"
+            case _:
+                yield indent + _call(statement)
+
+
+def _call(statement: Statement) -> str:
+    match statement:
+        case Setting(kind, values):
+            name = {"length": "vector_set_vl", "rows": "vector_setup_2D", "matrices": "vector_setup_3D",
+                    "transfer": "vector_setup_dma"}[kind]
+            return f"{name}({', '.join(map(_number, values))});"
+        case Instruction(mode, d, a, b):
+            operands = ", ".join(map(_number, (d, a, b)))
+            return f"{_function(mode)}({_mode_name(mode)}, {mode.op.name}, {operands});"
+        case Transfer():
+            return _transfer(statement)
+    raise TypeError(f"no C for {statement}")
+
+
+def _transfer(statement: Transfer) -> str:
+    place = _number(statement.scratchpad)
+    offset = _number(statement.offset)
+    host = statement.array if offset == "0" else f"(char *){statement.array} + {offset}"
+    first, second = (host, place) if statement.to_host else (place, host)
+    name = "vector_dma_to_host" if statement.to_host else "vector_dma_to_vector"
+    size = _number(statement.bytes)
+    if statement.rows == 1:
+        return f"{name}({first}, {second}, {size});"
+    return f"{name}_rows({first}, {second}, {size}, {_number(statement.rows)});"

@@ -1,0 +1,30 @@
+"""Options of the vector target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.bind.vector.errors import VectorTargetError
+from hw.vector_lanes.spec import VectorSpec
+
+__all__ = ["Options"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user can choose.
+
+    lanes: 32-bit lanes of the machine, 1 to 64. scratchpad: its bytes (default: that of `VectorSpec`).
+    segment: elements of a tile per dimension of the result, None to let the cost model choose; it holds for programs
+    of one phase.
+    """
+
+    lanes: int = 4
+    scratchpad: int | None = None
+    segment: tuple[int, ...] | None = None
+
+    def spec(self) -> VectorSpec:
+        """The machine. Raises `VectorSpecError`, or `VectorTargetError` for a segment that is none."""
+        if self.segment is not None and any(n < 1 for n in self.segment):
+            raise VectorTargetError(f"a segment of {self.segment} elements is empty")
+        return VectorSpec(self.lanes, self.scratchpad)

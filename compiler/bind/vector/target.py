@@ -1,0 +1,76 @@
+"""Compiling parallel arrays for the soft vector processor: the passes in order."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from compiler.bind.vector.build import GraphBuilder
+from compiler.bind.vector.choose import Choice, choose
+from compiler.bind.vector.combine import CombinePass, CopyPass
+from compiler.bind.vector.design import VectorDesign
+from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.ir import MemoryArray, VectorProgram
+from compiler.bind.vector.options import Options
+from compiler.bind.vector.phases import Phase, split
+from compiler.bind.vector.reductions import ReductionPass
+from compiler.bind.vector.roll import roll
+from compiler.bind.vector.shapes import Settings
+from compiler.bind.vector.sizes import Sizes, assign_sizes
+from compiler.bind.vector.translate import Graph, translate
+from compiler.bind.vector.verify import verify_program
+from compiler.frontend.parallel_array.program import ArrayProgram
+from hw.vector_lanes.spec import VectorSpec
+
+__all__ = ["Options", "compile_arrays"]
+
+
+def compile_arrays(program: ArrayProgram, options: Options | None = None) -> VectorDesign:
+    """Compile a program. Raises `ArrayError` and `VectorTargetError`, which name expression and line."""
+    options = options or Options()
+    spec = options.spec()
+    start = time.perf_counter()
+    whole = lowered(program, spec)
+    builder = GraphBuilder()
+    phases = split(whole, builder)
+    choices = [_planned(phase, spec, options.segment if len(phases) == 1 else None) for phase in phases]
+    code = VectorProgram(program.name, spec.capacity, _arrays(program, whole, phases), roll(_groups(choices)))
+    verify_program(code)
+    return VectorDesign(program, options, spec, code, tuple(choices), dict(whole.constants),
+                        time.perf_counter() - start)
+
+
+def lowered(program: ArrayProgram, spec: VectorSpec) -> Graph:
+    """The graph of a program after all passes that concern the whole of it."""
+    graph = translate(program, GraphBuilder())
+    graph = ReductionPass(graph, GraphBuilder(), spec.lanes, spec.capacity // 4).run()
+    graph = CombinePass(graph, GraphBuilder()).run()
+    return CopyPass(graph, GraphBuilder()).run()
+
+
+def _planned(phase: Phase, spec: VectorSpec, segment: tuple[int, ...] | None) -> Choice:
+    graph, sizes = _sized(phase)
+    if segment is not None and len(segment) != len(phase.shape):
+        raise VectorTargetError(f"a segment of {len(segment)} dimensions does not fit results of shape {phase.shape}")
+    return choose(Phase(graph, phase.temporaries), sizes, spec, segment)
+
+
+def _sized(phase: Phase) -> tuple[Graph, Sizes]:
+    return assign_sizes(phase.graph, GraphBuilder())
+
+
+def _groups(choices: list[Choice]) -> list:
+    settings = Settings()
+    return [group for choice in choices for group in choice.plan.segments(settings)]
+
+
+def _arrays(program: ArrayProgram, graph: Graph, phases: list[Phase]) -> tuple[MemoryArray, ...]:
+    def array(name: str, role: str, shape: tuple[int, ...], dtype: np.dtype) -> MemoryArray:
+        return MemoryArray(name, role, str(dtype), shape, int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+
+    inputs = [array(name, "input", node.shape, node.dtype) for name, node in program.inputs.items()]
+    constants = [array(name, "constant", data.shape, data.dtype) for name, data in graph.constants.items()]
+    temporaries = [memory for phase in phases for memory in phase.temporaries]
+    outputs = [array(name, "output", node.shape, node.dtype) for name, node in program.outputs.items()]
+    return (*inputs, *constants, *temporaries, *outputs)

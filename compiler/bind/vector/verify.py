@@ -1,0 +1,114 @@
+"""Checks of a vector program: legal modes, no access outside scratchpad or arrays, counters inside their loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compiler.bind.vector.errors import VectorProgramError
+from compiler.bind.vector.ir import (
+    SETTING_LENGTHS,
+    Affine,
+    Instruction,
+    Loop,
+    Note,
+    Setting,
+    Statement,
+    Transfer,
+    VectorProgram,
+    fields_of,
+    unrolled,
+)
+from hw.vector_lanes.isa import Mode, Op, check
+
+__all__ = ["verify_program"]
+
+
+@dataclass
+class _State:
+    """What the vector unit's registers hold."""
+
+    values: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def verify_program(program: VectorProgram) -> None:
+    """Raises `VectorProgramError` naming the first statement that breaks a rule."""
+    _check_loops(program.body, 0)
+    state = _State()
+    for statement in unrolled(program.body):
+        match statement:
+            case Setting(kind, values):
+                state.values[kind] = tuple(v for v in values if isinstance(v, int))
+            case Instruction():
+                _check_instruction(program, statement, state)
+            case Transfer():
+                _check_transfer(program, statement, state)
+
+
+def _check_loops(body: Sequence[Statement], depth: int) -> None:
+    for statement in body:
+        match statement:
+            case Loop(count, inner):
+                if count < 1:
+                    raise VectorProgramError(f"a loop of {count} turns")
+                _check_loops(inner, depth + 1)
+            case Note():
+                continue
+            case _:
+                for value in fields_of(statement):
+                    if isinstance(value, Affine) and len(value.steps) > depth:
+                        raise VectorProgramError(f"{statement}: a number steps with a loop that is not around it")
+                if isinstance(statement, Setting) and len(statement.values) != SETTING_LENGTHS.get(statement.kind):
+                    raise VectorProgramError(f"{statement}: not a setting")
+
+
+def _span(base: int, length: int, size: int, steps: list[tuple[int, int]]) -> tuple[int, int]:
+    low = base + sum(min(0, (n - 1) * s) for n, s in steps)
+    high = base + sum(max(0, (n - 1) * s) for n, s in steps) + length * size
+    return low, high
+
+
+def _check_instruction(program: VectorProgram, statement: Instruction, state: _State) -> None:
+    mode = statement.mode
+    broken = check(mode)
+    if broken:
+        raise VectorProgramError(f"{statement}: illegal mode ({', '.join(broken)})")
+    (length,) = state.values.get("length", (0,))
+    kinds = ("rows", "matrices")[:mode.dimensions]
+    if any(kind not in state.values for kind in ("length", *kinds)):
+        raise VectorProgramError(f"{statement}: runs before its shape is set")
+    for name, value, size, place in _vectors(statement, mode):
+        steps = [(state.values[kind][0], state.values[kind][place]) for kind in kinds]
+        count = 1 if mode.accumulate and name == "D" else length
+        low, high = _span(value, count, size, steps)
+        if low < 0 or high > program.scratchpad:
+            raise VectorProgramError(f"{statement}: {name} covers {low} to {high}, outside the scratchpad of "
+                                     f"{program.scratchpad} bytes")
+
+
+def _vectors(statement: Instruction, mode: Mode) -> list[tuple[str, int, int, int]]:
+    """Name, address, element size and position of the step of every vector operand."""
+    found = [("D", statement.d, 1 << mode.out_size, 1)]
+    if mode.reads_a:
+        found.append(("A", statement.a, 1 << mode.in_size, 2))
+    if mode.reads_b and mode.op is not Op.VMOV:
+        found.append(("B", statement.b, 1 << mode.in_size, 3))
+    return [(n, v, s, p) for n, v, s, p in found if isinstance(v, int)]
+
+
+def _check_transfer(program: VectorProgram, statement: Transfer, state: _State) -> None:
+    memory = next((a for a in program.arrays if a.name == statement.array), None)
+    if memory is None:
+        raise VectorProgramError(f"{statement}: there is no array '{statement.array}'")
+    numbers = [v for v in fields_of(statement) if isinstance(v, int)]
+    scratchpad, offset, size, rows = numbers
+    if rows > 1 and "transfer" not in state.values:
+        raise VectorProgramError(f"{statement}: runs before its steps are set")
+    steps = state.values.get("transfer", (0, 0))
+    for name, base, step, limit in (("scratchpad", scratchpad, steps[0], program.scratchpad),
+                                    (statement.array, offset, steps[1], memory.bytes)):
+        low, high = _span(base, size, 1, [(rows, step)] if rows > 1 else [])
+        if low < 0 or high > limit:
+            raise VectorProgramError(f"{statement}: covers {low} to {high} of {name}, which has {limit} bytes")
+    if statement.to_host and memory.role in ("input", "constant"):
+        raise VectorProgramError(f"{statement}: stores to {memory.role} '{memory.name}'")
