@@ -1,0 +1,173 @@
+"""Cycles of the vector benchmarks written by hand in C, and of plain C on the same scalar core.
+
+    python -m benchmarks.vector [--lanes 1,4,16,64] [--case fir] [--element word] [--smoke] [--model] [-o FILE]
+
+Every program runs on the emitted Verilog in Verilator; its results are compared bit for bit with numpy, and its lower
+bound is that of the operations and bytes that it really uses, counted by running the same program on the instruction
+simulator. `--model` does only the latter: it prints bounds and no cycles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from benchmarks.results import RESULTS, write_results
+from benchmarks.vector_cases import CASES, ELEMENTS, Arrays, Case
+from hw.errors import SluiceError
+from hw.soc.model import model_firmware
+from hw.soc.program import Firmware, build_program
+from hw.soc.run import run_firmware
+from hw.vector_lanes.spec import VectorSpec
+
+__all__ = ["LANES", "SCALAR_LANES", "lower_bound", "main", "measure_scalar", "measure_vector", "model_vector"]
+
+LANES = (1, 4, 16, 64)
+SCALAR_LANES = 4
+"""The system whose scalar core runs the plain C programs."""
+
+MEMORY_BYTES = 1 << 21
+OPTIONS = ("-O3",)
+
+_FOLDER = Path(__file__).parent / "vector_c"
+
+
+class VectorFigureError(SluiceError):
+    """A measurement whose result is wrong: its figures mean nothing."""
+
+
+def _program(source: str, spec: VectorSpec, size: int, macros: Mapping[str, int]) -> Firmware:
+    files = [_FOLDER / f"{source}.c", *sorted(_FOLDER.glob("*.h"))]
+    return build_program(files, spec, defines={"ELEMENT": size, **macros}, options=OPTIONS, memory_bytes=MEMORY_BYTES)
+
+
+def _data(case: Case, element: str, macros: Mapping[str, int]) -> tuple[Arrays, Arrays]:
+    size = ELEMENTS[element]
+    inputs = case.inputs(size, macros, np.random.default_rng(size))
+    return inputs, case.reference(size, macros, inputs)
+
+
+def _compare(what: str, array: Callable[[str, Any], np.ndarray[Any, Any]], expected: Arrays) -> None:
+    for name, values in expected.items():
+        got = array(name, values.dtype)[: values.size].reshape(values.shape)
+        if not np.array_equal(got, values):
+            place = tuple(int(i) for i in np.argwhere(got != values)[0])
+            raise VectorFigureError(f"{what}: {name}{list(place)} is {got[place]}, the reference says {values[place]}")
+
+
+def lower_bound(counts: Mapping[str, int], spec: VectorSpec) -> dict[str, Any]:
+    """Cycles that the lanes and the memory need at least for what a program uses, each if it were never idle."""
+    lanes = -(-counts["operation_bytes"] // spec.row_bytes)
+    memory = -(-counts["dma_bytes"] // spec.memory_bytes)
+    return {"operations": counts["operations"], "transferred bytes": counts["dma_bytes"], "ALU bound": lanes,
+            "memory bound": memory, "bound": max(lanes, memory)}
+
+
+def model_vector(case: Case, element: str, lanes: int, macros: Mapping[str, int]) -> dict[str, Any]:
+    """Run a vector program on the instruction-set simulator. Raises `VectorFigureError` if its result is wrong."""
+    spec = VectorSpec(lanes)
+    inputs, expected = _data(case, element, macros)
+    result = model_firmware(_program(case.source, spec, ELEMENTS[element], macros), spec, loads=inputs)
+    _compare(f"{case.name}, {element}, V{lanes}, simulator", result.array, expected)
+    return {**lower_bound(result.kernel, spec), "core instructions": result.kernel["instructions"],
+            "vector instructions": result.kernel["vector_instructions"], "wavefronts": result.kernel["ideal_cycles"]}
+
+
+def measure_vector(case: Case, element: str, lanes: int, macros: Mapping[str, int]) -> dict[str, Any]:
+    """The same and its cycles in RTL simulation."""
+    figures = model_vector(case, element, lanes, macros)
+    spec = VectorSpec(lanes)
+    inputs, expected = _data(case, element, macros)
+    start = time.perf_counter()
+    result = run_firmware(_program(case.source, spec, ELEMENTS[element], macros), spec, loads=inputs,
+                          dumps=list(expected))
+    seconds = time.perf_counter() - start
+    _compare(f"{case.name}, {element}, V{lanes}, Verilator", result.array, expected)
+    cycles, counters = result.kernel_cycles, result.counters
+    return {**figures, "cycles": cycles, "ratio": round(cycles / figures["bound"], 3), "busy": counters.busy,
+            "bubbles": counters.bubbles, "simulation seconds": round(seconds, 1)}
+
+
+def measure_scalar(case: Case, element: str, macros: Mapping[str, int]) -> int:
+    """Cycles of the plain C version. Raises `VectorFigureError` if its result is wrong."""
+    spec = VectorSpec(SCALAR_LANES)
+    inputs, expected = _data(case, element, macros)
+    result = run_firmware(_program(f"{case.source}_scalar", spec, ELEMENTS[element], macros), spec, loads=inputs,
+                          dumps=list(expected), cycle_limit=200_000_000)
+    _compare(f"{case.name}, {element}, plain C", result.array, expected)
+    return result.kernel_cycles
+
+
+# --- command line -----------------------------------------------------------------------------------------------------
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lanes", default=",".join(map(str, LANES)), help="lanes of the machines, with commas")
+    parser.add_argument("--case", choices=list(CASES), help="one benchmark instead of all")
+    parser.add_argument("--element", choices=list(ELEMENTS), help="one element type instead of all")
+    parser.add_argument("--smoke", action="store_true", help="small problems")
+    parser.add_argument("--model", action="store_true", help="no RTL simulation")
+    parser.add_argument("-o", "--output", type=Path,
+                        help="JSON file (default for a run of everything: benchmarks/results/vector.json)")
+    return parser.parse_args(arguments)
+
+
+def _lanes(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise VectorFigureError(f"--lanes takes numbers with commas between them, not '{text}'") from None
+
+
+def _case_figures(case: Case, element: str, options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    macros = case.smoke if options.smoke else case.sizes
+    figures: dict[str, Any] = {}
+    if not options.model:
+        figures["scalar cycles"] = measure_scalar(case, element, macros)
+    for lanes in _lanes(options.lanes):
+        measure = model_vector if options.model else measure_vector
+        line = figures[f"V{lanes}"] = measure(case, element, lanes, macros)
+        if not options.model:
+            line["speed-up"] = round(figures["scalar cycles"] / line["cycles"], 2)
+        console.print(f"{case.name:9}{element:5} V{lanes:<3} {_summary(line)}", highlight=False)
+    return figures
+
+
+def _summary(line: Mapping[str, Any]) -> str:
+    text = f"bound {line['bound']} (ALU {line['ALU bound']}, memory {line['memory bound']})"
+    if "cycles" in line:
+        text = f"{line['cycles']} cycles, {text}, ratio {line['ratio']}, {line['speed-up']} times plain C"
+    return text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what is asked for and write the results."""
+    options = _arguments(arguments)
+    console = Console(width=160)
+    cases = [CASES[options.case]] if options.case else list(CASES.values())
+    figures: dict[str, dict[str, Any]] = {}
+    try:
+        for case in cases:
+            elements = [e for e in case.elements if options.element in (None, e)]
+            figures[case.name] = {e: _case_figures(case, e, options, console) for e in elements}
+    except SluiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    whole = not (options.smoke or options.model or options.case or options.element)
+    output = options.output or (RESULTS / "vector.json" if whole else None)
+    if output:
+        write_results(output, {"problem": "smoke" if options.smoke else "full", "scalar core of": f"V{SCALAR_LANES}",
+                               "compiler options": list(OPTIONS), "benchmarks": figures})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
