@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.vector_lanes.datapath_wire import wire
+from hw.vector_lanes.datapath_wire import repeat, wire
 from hw.vector_lanes.resize import by_size
 
 __all__ = ["SUM_BITS", "RowAccumulator", "fits", "lane_sum", "tree_stages"]
@@ -20,6 +20,7 @@ def lane_sum(
 ) -> Value:
     """Sum of the enabled elements of a lane: of their n bits, or (`full`) of the 2n bits whose upper halves are in
     `high`."""
+    is_signed = wire(m, "sum_signed", is_signed)
     terms = [_term(m, size, place, is_signed, full, result, high, enable[place]) for place in range(4)]
     return ((terms[0] + terms[2]) + (terms[1] + terms[3]))[:SUM_BITS]
 
@@ -35,15 +36,15 @@ def _term(
             continue
         field = result[8 * place : 8 * place + width]
         upper = high[8 * place : 8 * place + width]
-        upper = wire(m, "upper", Mux(full, upper, (field[-1] & is_signed).replicate(width)))
+        upper = wire(m, "upper", Mux(full, upper, repeat(m, field[-1] & is_signed, width)))
         value = Cat(field, upper)
-        choices.append(Cat(value, (upper[-1] & is_signed).replicate(max(0, SUM_BITS - 2 * width)))[:SUM_BITS])
+        choices.append(Cat(value, repeat(m, upper[-1] & is_signed, max(0, SUM_BITS - 2 * width)))[:SUM_BITS])
     return by_size(size, *choices) & enable.replicate(SUM_BITS)
 
 
 def fits(m: Module, size: Value, is_signed: Value, total: Value) -> Value:
     """Whether a sum is a number of `size`, signed or unsigned."""
-    spread = wire(m, "spread", total ^ (total[-1] & is_signed).replicate(len(total)))
+    spread = wire(m, "spread", total ^ repeat(m, total[-1] & is_signed, len(total)))
     return by_size(size, *(~(spread[width:].any() | (spread[width - 1] & is_signed)) for width in (8, 16, 32)))
 
 

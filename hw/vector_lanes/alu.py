@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, Module, Value
 
-from hw.vector_lanes.datapath_wire import wire
+from hw.vector_lanes.datapath_wire import repeat, wire
 from hw.vector_lanes.resize import from_last, starts
 
 __all__ = ["FracturedSum", "add_subtract", "fractured_add", "logic", "top_bits"]
@@ -47,9 +47,9 @@ def add_subtract(
 
     That bit, at all bytes of the element, is the carry or borrow of unsigned and the true sign of signed operands.
     """
-    inverted = subtract.replicate(4)
-    total = fractured_add(m, size, a, b ^ subtract.replicate(32), carry_flags ^ inverted)
-    signs = (top_bits(a) ^ top_bits(b)) & is_signed.replicate(4)
+    inverted = repeat(m, subtract, 4)
+    total = fractured_add(m, size, a, b ^ repeat(m, subtract, 32), carry_flags ^ inverted)
+    signs = (top_bits(a) ^ top_bits(b)) & repeat(m, is_signed, 4)
     return total.value, from_last(m, size, signs ^ total.carry ^ inverted)
 
 

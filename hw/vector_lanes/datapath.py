@@ -11,19 +11,21 @@ Sums along rows go on behind that: lane sum, tree over the lanes, accumulator, a
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from amaranth.back import verilog
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.fabric.emitted import Emitted
 from hw.multiplexer import multiplex
-from hw.vector_lanes.accumulate import SUM_BITS, RowAccumulator, fits, tree_stages
+from hw.vector_lanes.accumulate import RowAccumulator, fits, tree_stages
 from hw.vector_lanes.align import rotate_from, rotate_to
 from hw.vector_lanes.datapath_control import CONTROL, decode
-from hw.vector_lanes.datapath_wire import wire
+from hw.vector_lanes.datapath_wire import repeat, wire
 from hw.vector_lanes.isa import MODE
 from hw.vector_lanes.lane import LANE_MODULE, Lane, lane_signature
+from hw.vector_lanes.resize import broadcast
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["VectorDatapath", "accumulate_latency", "datapath_latency", "datapath_sources"]
@@ -49,6 +51,24 @@ def datapath_sources(spec: VectorSpec) -> dict[str, str]:
     """Verilog, by file name, of the module that a `VectorDatapath` instantiates by name."""
     text = verilog.convert(Lane(spec.fraction_bits), name=LANE_MODULE, emit_src=False)
     return {f"{LANE_MODULE}.v": text}
+
+
+class _Stage(NamedTuple):
+    """The wavefront in a stage: whether there is one, its control (`CONTROL`), its destination's offset."""
+
+    valid: Value
+    control: Any
+    offset: Value
+
+
+class _Row(NamedTuple):
+    """A row's sum that leaves (if `done`), what it is written as, and the offset of its destination."""
+
+    done: Value
+    total: Value
+    size: Value
+    signed: Value
+    offset: Value
 
 
 class VectorDatapath(wiring.Component):
@@ -91,116 +111,118 @@ class VectorDatapath(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        lanes = [Emitted(LANE_MODULE, lane_signature()) for _ in range(self.spec.lanes)]
-        for number, lane in enumerate(lanes):
-            m.submodules[f"lane{number}"] = lane
-        decoded = Signal(CONTROL)
-        decode(m, decoded, self.mode, self.first, self.last)
-        valids, controls, offsets = self._travel(m, decoded)
-        self._sources(m, lanes, controls, decoded.size)
-        normal = Signal()
+        control: Any = Signal(CONTROL)
+        decode(m, control, self.mode, self.first, self.last)
+        wave = self._travel(m, control)
+        lanes = self._lanes(m, wave, self._sources(m, control.size))
+        row = self._row_total(m, lanes, wave[-1])
+        self._write(m, lanes, wave[-1], row)
         m.d.comb += [
-            normal.eq(valids[-1] & ~controls[-1].accumulate & ~controls[-1].sets_mask),
-            self.test_valid.eq(valids[-1] & controls[-1].sets_mask),
-            self.test.eq(_gather(lanes, "enable")),
+            self.test_valid.eq(wave[-1].valid & wave[-1].control.sets_mask),
+            self.test.eq(lanes["enable"]),
         ]
-        total, done, last_offset, last_control = self._row_total(m, lanes, valids[-1], controls[-1], offsets[-1])
-        self._write(m, lanes, normal, controls[-1], offsets[-1], (total, done, last_offset, last_control))
         return m
 
-    def _travel(self, m: Module, decoded: Value) -> tuple[list[Value], list[Value], list[Value]]:
-        """Valid bit, control and destination offset of the wavefront in each stage."""
-        valid, control, offset = self.valid, decoded, self.d_offset
-        valids: list[Value] = []
-        controls: list[Value] = []
-        offsets: list[Value] = []
-        for stage in _STAGES:
-            valid = _delay(m, f"valid_{stage}", valid, reset_less=False)
-            control = data.View(CONTROL, _delay(m, f"control_{stage}", control.as_value()))
-            offset = _delay(m, f"offset_{stage}", offset)
-            valids, controls, offsets = [*valids, valid], [*controls, control], [*offsets, offset]
-        return valids, controls, offsets
+    def _travel(self, m: Module, control: Value) -> list[_Stage]:
+        """The wavefronts in the stages of the lanes."""
+        stage = _Stage(self.valid, control, self.d_offset)
+        stages: list[_Stage] = []
+        for name in _STAGES:
+            stage = _Stage(
+                _delay(m, f"valid_{name}", stage.valid, reset_less=False),
+                data.View(CONTROL, _delay(m, f"control_{name}", Value.cast(stage.control))),
+                _delay(m, f"offset_{name}", stage.offset),
+            )
+            stages.append(stage)
+        return stages
 
-    def _sources(self, m: Module, lanes: list[Emitted], controls: list[Value], size: Value) -> None:
-        """Aligned rows, scalars and enabled bytes to the lanes."""
-        shares = {"word": 32, "half": 16, "byte": 8}
-        scalar, index = _delay(m, "scalar_select", self.scalar), _delay(m, "index_select", self.index)
-        active = self._active(m, size)
+    def _sources(self, m: Module, size: Value) -> dict[str, Value]:
+        """Aligned rows and everything else that the lanes take, by port."""
+        sources: dict[str, Value] = {"active": self._active(m, size)}
         for port in "ab":
-            row_data, row_flags, offset = (getattr(self, f"{port}_{name}") for name in ("data", "flags", "offset"))
-            aligned = _delay(m, f"{port}_aligned", rotate_from(m, row_data, offset, 8))
-            flags = _delay(m, f"{port}_aligned_flags", rotate_from(m, row_flags, offset, 1))
-            for number, lane in enumerate(lanes):
-                for share, bits in shares.items():
-                    m.d.comb += getattr(lane, f"{port}_{share}").eq(aligned.word_select(number, bits))
-                    m.d.comb += getattr(lane, f"{port}_{share}_flags").eq(flags.word_select(number, bits // 8))
-        for number, lane in enumerate(lanes):
-            m.d.comb += [lane.number.eq(number), lane.scalar.eq(scalar), lane.index.eq(index)]
-            m.d.comb += lane.active.eq(active.word_select(number, 4))
-            m.d.comb += [getattr(lane, f"control_{stage}").eq(c) for stage, c in zip(_STAGES, controls, strict=True)]
+            row, flags, offset = (getattr(self, f"{port}_{name}") for name in ("data", "flags", "offset"))
+            sources[port] = _delay(m, f"{port}_aligned", rotate_from(m, row, offset, 8))
+            sources[f"{port}_flags"] = _delay(m, f"{port}_aligned_flags", rotate_from(m, flags, offset, 1))
+        for name in ("scalar", "index"):
+            sources[name] = _delay(m, f"{name}_select", broadcast(size, getattr(self, name)))
+        return sources
+
+    def _lanes(self, m: Module, wave: list[_Stage], sources: dict[str, Value]) -> dict[str, Value]:
+        """All lanes; their outputs side by side, by port."""
+        outputs: dict[str, list[Value]] = {}
+        common = {f"control_{name}": stage.control for name, stage in zip(_STAGES, wave, strict=True)}
+        common |= {"scalar": sources["scalar"], "index": sources["index"]}
+        for number in range(self.spec.lanes):
+            inputs = {**common, "number": Const(number, 6), "active": sources["active"].word_select(number, 4)}
+            for port in "ab":
+                for share, bits in (("word", 32), ("half", 16), ("byte", 8)):
+                    inputs[f"{port}_{share}"] = sources[port].word_select(number, bits)
+                    inputs[f"{port}_{share}_flags"] = sources[f"{port}_flags"].word_select(number, bits // 8)
+            for name, value in _instantiate(m, number, inputs).items():
+                outputs.setdefault(name, []).append(value)
+        return {name: Cat(*values) for name, values in outputs.items()}
 
     def _active(self, m: Module, size: Value) -> Value:
         """Enabled bytes at stage choose: those of counted elements, and of the mask."""
         width = self.spec.row_bytes
         bytes_ = multiplex(size, [self.count << code for code in range(3)])
         counted = Const((1 << width) - 1, width) >> (Const(width) - bytes_)[: self._offset_bits + 1]
-        enabled = counted & (self.mask | (~self.mode.masked).replicate(width)) & self.valid.replicate(width)
+        enabled = counted & (self.mask | repeat(m, ~self.mode.masked, width)) & repeat(m, self.valid, width)
         for stage in _STAGES[: _STAGES.index("choose") + 1]:
             enabled = _delay(m, f"active_{stage}", enabled, reset_less=False)
         return enabled
 
-    def _row_total(
-        self, m: Module, lanes: list[Emitted], valid: Value, control: Value, offset: Value
-    ) -> tuple[Value, Value, Value, Value]:
-        """The row's sum, whether there is one, and destination offset and control of the row."""
+    def _row_total(self, m: Module, lanes: dict[str, Value], stage: _Stage) -> _Row:
         m.submodules.accumulator = accumulator = RowAccumulator(self.spec.lanes)
-        begins = _delay(m, "row_valid", valid & control.accumulate, reset_less=False)
+        control = stage.control
         m.d.comb += [
-            accumulator.sums.eq(_gather(lanes, "row_sum")),
-            accumulator.valid.eq(begins),
+            accumulator.sums.eq(lanes["row_sum"]),
+            accumulator.valid.eq(_delay(m, "row_valid", stage.valid & control.accumulate, reset_less=False)),
             accumulator.first.eq(_delay(m, "row_first", control.first)),
             accumulator.last.eq(_delay(m, "row_last", control.last)),
         ]
-        kept = Cat(control.out_size, control.signed, offset)
-        for stage in range(_TOTAL_STAGES + accumulator.levels):
-            kept = _delay(m, f"row_kept{stage}", kept)
-        return accumulator.total, accumulator.done, kept[3:], kept[:3]
+        kept = Cat(control.out_size, control.signed, stage.offset)
+        for level in range(_TOTAL_STAGES + accumulator.levels):
+            kept = _delay(m, f"row_kept{level}", kept)
+        return _Row(accumulator.done, accumulator.total, kept[:2], kept[2], kept[3:])
 
-    def _write(
-        self, m: Module, lanes: list[Emitted], normal: Value, control: Value, offset: Value,
-        row: tuple[Value, Value, Value, Value],
-    ) -> None:  # fmt: skip
-        """Narrowed results or the row's sum, rotated to the destination."""
-        total, done, row_offset, row_type = row
-        size, is_signed = row_type[:2], row_type[2]
-        width = self.spec.row_bytes
-        element = multiplex(size, [Const(1, 4), Const(3, 4), Const(15, 4)])
-        sum_row = {
-            "result": total[:32],
-            "flags": (~fits(m, size, is_signed, total)).replicate(4),
-            "enable": element,
-        }
-        where = Signal(self._offset_bits)
-        m.d.comb += [where.eq(Mux(done, row_offset, offset)), self.write_valid.eq(normal | done)]
-        for name, port, unit in (("result", self.write_data, 8), ("flags", self.write_flags, 1)):
-            narrowed = _narrowed(m, lanes, name, control.shrink, unit * width)
-            first = Mux(done, sum_row[name], narrowed[: 4 * unit])
-            m.d.comb += port.eq(rotate_to(m, Cat(first, narrowed[4 * unit :]), where, unit))
-        enabled = _narrowed(m, lanes, "enable", control.shrink, width) & normal.replicate(width)
-        strobe = Cat(Mux(done, sum_row["enable"], enabled[:4]), enabled[4:])
-        m.d.comb += self.write_strobe.eq(rotate_to(m, strobe, where, 1))
+    def _write(self, m: Module, lanes: dict[str, Value], stage: _Stage, row: _Row) -> None:
+        """Narrowed results or a row's sum, rotated to the destination."""
+        where, normal, shrink = Signal(self._offset_bits), Signal(), stage.control.shrink
+        m.d.comb += [
+            where.eq(Mux(row.done, row.offset, stage.offset)),
+            normal.eq(stage.valid & ~stage.control.accumulate & ~stage.control.sets_mask),
+            self.write_valid.eq(normal | row.done),
+        ]
+        element = multiplex(row.size, [Const(1, 4), Const(3, 4), Const(15, 4)])
+        misfit = repeat(m, ~fits(m, row.size, row.signed, row.total), 4)
+        enabled = _narrowed(lanes, "enable", shrink) & repeat(m, normal, self.spec.row_bytes)
+        for port, results, total, unit in (
+            (self.write_data, _narrowed(lanes, "result", shrink), row.total[:32], 8),
+            (self.write_flags, _narrowed(lanes, "flags", shrink), misfit, 1),
+            (self.write_strobe, enabled, element, 1),
+        ):
+            results = wire(m, "results", results)
+            first = Mux(row.done, total, results[: 4 * unit])
+            m.d.comb += port.eq(rotate_to(m, Cat(first, results[4 * unit :]), where, unit))
 
 
-def _gather(lanes: list[Emitted], port: str) -> Value:
-    return Cat(*(getattr(lane, port) for lane in lanes))
+def _instantiate(m: Module, number: int, inputs: dict[str, Value]) -> dict[str, Signal]:
+    """Lane `number`; its outputs by port."""
+    outputs = {
+        str(name): Signal(member.shape, name=f"lane{number}_{name}")
+        for name, member in lane_signature().members.items()
+        if member.flow is Out
+    }
+    ports = {f"i_{name}": value for name, value in inputs.items()} | {f"o_{name}": s for name, s in outputs.items()}
+    m.submodules[f"lane{number}"] = Instance(LANE_MODULE, i_clk=ClockSignal(), i_rst=ResetSignal(), **ports)
+    return outputs
 
 
-def _narrowed(m: Module, lanes: list[Emitted], name: str, shrink: Value, width: int) -> Value:
+def _narrowed(lanes: dict[str, Value], name: str, shrink: Value) -> Value:
     """Results of all lanes, in the size of the destination, from lane 0."""
-    whole, half = _gather(lanes, name), _gather(lanes, f"half_{name}")
-    quarter = Cat(*(getattr(lane, name)[: width // len(lanes) // 4] for lane in lanes))
-    shares = [Cat(share, Const(0, width - len(share))) for share in (half, quarter)]
-    return wire(m, f"narrowed_{name}", multiplex(shrink, [whole, *shares]))
+    shares = [lanes[name], lanes[f"half_{name}"], lanes[f"byte_{name}"]]
+    return multiplex(shrink, [Cat(share, Const(0, len(shares[0]) - len(share))) for share in shares])
 
 
 def _delay(m: Module, name: str, value: Value, *, reset_less: bool = True) -> Value:

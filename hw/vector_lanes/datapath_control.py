@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import data
 
@@ -67,7 +69,7 @@ _TABLES: dict[Op, int] = {
 """Function of the logic unit by operation; A for those that are not here."""
 
 
-def decode(m: Module, control: Value, mode: Value, first: Value, last: Value) -> None:
+def decode(m: Module, control: Any, mode: Any, first: Value, last: Value) -> None:
     """Drive all of `control` (layout `CONTROL`) from a `mode` word (layout `isa.MODE`)."""
     for name, ops in _OPS.items():
         m.d.comb += control[name].eq(mode.op.matches(*(int(op) for op in ops)))
@@ -93,7 +95,7 @@ def decode(m: Module, control: Value, mode: Value, first: Value, last: Value) ->
     ]
 
 
-def _decode_sizes(m: Module, control: Value, mode: Value) -> None:
+def _decode_sizes(m: Module, control: Any, mode: Any) -> None:
     """VMAC reads D, which has the out size, at the port that its scalar or enumerated operand leaves free."""
     mac = mode.op == Op.VMAC
     a_size = Mux(mac & mode.scalar, mode.out_size, mode.in_size)

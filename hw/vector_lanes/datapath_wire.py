@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Signal, Value
 
-__all__ = ["wire"]
+__all__ = ["repeat", "wire"]
 
 
 def wire(m: Module, name: str, value: Value) -> Signal:
@@ -16,3 +16,8 @@ def wire(m: Module, name: str, value: Value) -> Signal:
     signal = Signal(len(value), name=name)
     m.d.comb += signal.eq(value)
     return signal
+
+
+def repeat(m: Module, bit: Value, count: int) -> Value:
+    """One bit, `count` times."""
+    return wire(m, "bit", bit).replicate(count)

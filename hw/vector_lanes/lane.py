@@ -21,7 +21,7 @@ from amaranth.lib.wiring import In, Out
 from hw.vector_lanes import alu, multiplier, predicate, resize
 from hw.vector_lanes.accumulate import SUM_BITS, lane_sum
 from hw.vector_lanes.datapath_control import CONTROL
-from hw.vector_lanes.datapath_wire import wire
+from hw.vector_lanes.datapath_wire import repeat, wire
 
 __all__ = ["LANE_MODULE", "Lane", "lane_signature"]
 
@@ -35,18 +35,20 @@ def lane_signature() -> wiring.Signature:
 
     * `number` of the lane. `a_*` and `b_*`, at stage select: its share of the aligned row for elements that are not
       widened (`word`), widened once (`half`) and twice (`byte`), with flags.
-    * `scalar`, `index`: scalar operand and number of the wavefront's first element, at stage select.
+    * `scalar`, `index`: scalar operand and number of the wavefront's first element, in every element, at stage select.
     * `active`: enabled bytes, at stage choose.
     * `control_*` (`CONTROL`) of the wavefront at each stage; `control_sum` of the one at the outputs.
-    * `result`, `flags`, `enable` (per byte), and the same at half size and at a quarter (low byte of the result):
-      a register, the cycle after stage result. `row_sum`: sum of the enabled elements, a register one cycle later.
+    * `result`, `flags`, `enable` (per byte) at execution size, and the same at `half` that size and at a quarter
+      (`byte`): from registers, in the cycle after stage result.
+    * `row_sum`: sum of the enabled elements, a register one cycle later.
     """
     sources = {f"{port}_{name}": In(width) for port in "ab" for name, width in _SOURCE.items()}
     controls = {f"control_{stage}": In(CONTROL) for stage in ("select", "multiply", "choose", "result", "sum")}
     return wiring.Signature({
         **sources, **controls, "number": In(6), "scalar": In(32), "index": In(32), "active": In(4),
         "result": Out(32), "flags": Out(4), "enable": Out(4),
-        "half_result": Out(16), "half_flags": Out(2), "half_enable": Out(2), "row_sum": Out(SUM_BITS),
+        "half_result": Out(16), "half_flags": Out(2), "half_enable": Out(2),
+        "byte_result": Out(8), "byte_flags": Out(1), "byte_enable": Out(1), "row_sum": Out(SUM_BITS),
     })  # fmt: skip
 
 
@@ -69,7 +71,7 @@ class Lane(wiring.Component):
     def _select(self, m: Module) -> dict[str, Signal]:
         c = self.control_select
         a, b = self._widened(m, "a", c.a_growth), self._widened(m, "b", c.b_growth)
-        operand_a = wire(m, "operand_a", Mux(c.scalar, resize.broadcast(c.size, self.scalar), a[0]))
+        operand_a = wire(m, "operand_a", Mux(c.scalar, self.scalar, a[0]))
         operand_b = Mux(c.enumerated, resize.enumerate_lane(c.size, self.index, self.number), b[0])
         shift = multiplier.shift_operand(m, c.size, operand_a, c.left, c.right, c.rotate)
         return _registers(
@@ -78,8 +80,8 @@ class Lane(wiring.Component):
             a=operand_a,
             b=operand_b,
             d=Mux(c.scalar, a[0], b[0]),
-            a_flags=a[1] & ~c.scalar.replicate(4),
-            b_flags=b[1] & ~c.enumerated.replicate(4),
+            a_flags=a[1] & ~repeat(m, c.scalar, 4),
+            b_flags=b[1] & ~repeat(m, c.enumerated, 4),
             factor=Mux(c.left | c.right | c.rotate, shift.power, operand_a),
             low=shift.low,
         )
@@ -93,9 +95,9 @@ class Lane(wiring.Component):
     def _multiply(self, m: Module, operand: dict[str, Signal]) -> dict[str, Signal]:
         c = self.control_multiply
         a, b = operand["a"], operand["b"]
-        shifts = c.left | c.right | c.rotate
-        partial = multiplier.partial_products(c.size, operand["factor"], b, c.signed & ~shifts, c.signed & ~c.rotate)
-        carries = operand["b_flags"] & c.carry.replicate(4)
+        shifts = wire(m, "shifts", c.left | c.right | c.rotate)
+        partial = multiplier.partial_products(m, c.size, operand["factor"], b, c.signed & ~shifts, c.signed & ~c.rotate)
+        carries = operand["b_flags"] & repeat(m, c.carry, 4)
         total, top = alu.add_subtract(m, c.size, c.signed, c.subtract, a, b, carries)
         return _registers(
             m,
@@ -112,31 +114,31 @@ class Lane(wiring.Component):
     def _choose(self, m: Module, early: dict[str, Signal]) -> dict[str, Signal]:
         c = self.control_choose
         value, top, flags = early["value"], early["top"], early["flags"]
-        signs = resize.from_last(m, c.size, alu.top_bits(value)) & c.signed.replicate(4)
+        signs = resize.from_last(m, c.size, alu.top_bits(value) & repeat(m, c.signed, 4))
         less = Mux(c.conditional, flags ^ signs, top)
         holds = predicate.condition(m, less, predicate.is_zero(m, c.size, value), c.use_less, c.use_zero, c.invert)
-        take_a = wire(m, "takes_a", c.take_a.replicate(4) | (c.choose.replicate(4) & holds))
+        take_a = wire(m, "takes_a", repeat(m, c.take_a, 4) | (repeat(m, c.choose, 4) & holds))
         chosen = predicate.choose(take_a, early["a"], value)
         keep = ~c.multiply | c.add_d
-        negative = Mux(c.arithmetic, top & (c.signed | c.subtract).replicate(4), signs)
+        negative = Mux(c.arithmetic, top & repeat(m, c.signed | c.subtract, 4), signs)
         flag = Mux(c.arithmetic, top ^ signs, Mux(c.conditional, early["a_flags"], flags))
         return _registers(
             m,
             "late",
             product=multiplier.sum_products(m, c.size, [early[f"partial{unit}"] for unit in range(4)]),
-            value=Mux(c.compare, predicate.truth(c.size, holds), chosen & keep.replicate(32)),
-            negate=negative & c.absolute.replicate(4),
-            flags=flag & c.alu_flag.replicate(4),
-            enable=self.active & (holds | ~c.conditional.replicate(4)),
+            value=Mux(c.compare, predicate.truth(c.size, holds), chosen & repeat(m, keep, 32)),
+            negate=negative & repeat(m, c.absolute, 4),
+            flags=flag & repeat(m, c.alu_flag, 4),
+            enable=self.active & (holds | ~repeat(m, c.conditional, 4)),
             low=early["low"],
         )
 
     def _finish(self, m: Module, late: dict[str, Signal]) -> None:
         c = self.control_result
         parts = multiplier.product_parts(m, c.size, late["product"], self.fraction_bits)
-        low = wire(m, "take_low", late["low"] | c.low.replicate(4))
-        high = wire(m, "take_high", c.high.replicate(4) & ~late["low"])
-        product = _gate(parts.low, low) | _gate(parts.high, high) | _gate(parts.fixed, c.fixed.replicate(4))
+        low = wire(m, "take_low", late["low"] | repeat(m, c.low, 4))
+        high = wire(m, "take_high", repeat(m, c.high, 4) & ~late["low"])
+        product = _gate(parts.low, low) | _gate(parts.high, high) | _gate(parts.fixed, repeat(m, c.fixed, 4))
         value = late["value"] ^ resize.per_byte(late["negate"])
         total = alu.fractured_add(m, c.size, product, value, late["negate"])
         lost = multiplier.lost(m, c.size, c.signed, parts, c.fixed, self.fraction_bits)
@@ -144,7 +146,7 @@ class Lane(wiring.Component):
         self.high = Signal(32, reset_less=True)
         m.d.sync += [
             self.result.eq(total.value),
-            self.flags.eq(late["flags"] | (lost & c.lost_flag.replicate(4)) | (below & c.below_flag.replicate(4))),
+            self.flags.eq(late["flags"] | (lost & repeat(m, c.lost_flag, 4)) | (below & repeat(m, c.below_flag, 4))),
             self.enable.eq(late["enable"]),
             self.high.eq(parts.high),
         ]
@@ -155,6 +157,9 @@ class Lane(wiring.Component):
             self.half_result.eq(resize.narrow(c.size, self.result, 8)),
             self.half_flags.eq(resize.narrow(c.size, self.flags, 1)),
             self.half_enable.eq(resize.narrow(c.size, self.enable, 1)),
+            self.byte_result.eq(self.result[:8]),
+            self.byte_flags.eq(self.flags[0]),
+            self.byte_enable.eq(self.enable[0]),
         ]
         is_signed = c.signed & ~c.absolute
         m.d.sync += self.row_sum.eq(lane_sum(m, c.size, is_signed, c.full, self.result, self.high, self.enable))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.vector_lanes.alu import top_bits
-from hw.vector_lanes.datapath_wire import wire
+from hw.vector_lanes.datapath_wire import repeat, wire
 from hw.vector_lanes.resize import any_byte, by_size, from_last, per_byte
 
 __all__ = [
@@ -47,14 +47,14 @@ def shift_operand(m: Module, size: Value, amount: Value, left: Value, right: Val
         wire(m, "first", by_size(size, *(amount.word_select(first, 8)[:5] for first in places)))
         for places in _FIRST_BYTES
     ]
-    large = wire(m, "large", _large(m, size, amount) & ~rotate.replicate(4))
+    large = wire(m, "large", _large(m, size, amount) & ~repeat(m, rotate, 4))
     power: list[Value] = []
     for place, first in enumerate(firsts):
         exponent = wire(m, "exponent", Mux(large[place], 0, Mux(right, -first, first)[:5]))
         here = _addressed(size, exponent, place) & ~(large[place] & left)
-        power.append(_one_hot(exponent) & here.replicate(8))
+        power.append(_one_hot(exponent) & repeat(m, here, 8))
     zero = Cat(*(by_size(size, *(~first[:bits].any() for bits in (3, 4, 5))) for first in firsts))
-    return ShiftOperand(Cat(*power), zero & ~large & (right & ~rotate).replicate(4))
+    return ShiftOperand(Cat(*power), zero & ~large & repeat(m, right & ~rotate, 4))
 
 
 _FIRST_BYTES = [(place, place & 2, 0) for place in range(4)]
@@ -82,24 +82,22 @@ def _large(m: Module, size: Value, amount: Value) -> Value:
     return any_byte(m, size, Cat(*beyond))
 
 
-def partial_products(size: Value, x: Value, y: Value, x_signed: Value, y_signed: Value) -> list[Value]:
+def partial_products(m: Module, size: Value, x: Value, y: Value, x_signed: Value, y_signed: Value) -> list[Value]:
     """The four products, each signed with `PARTIAL_BITS` bits: low by low, low by high, high by low, high by high
     halves of the operands; the lower two numbers of bytes 0, 1, 2, 3."""
-    byte, word = size == 0, size[1]
-    factors: list[Value] = []
-    for unit in range(4):
-        # The low half of a word has no sign. Unit 1 takes the low half of x, unit 2 that of y.
-        factors += [
-            _factor(byte, word, x, unit, bool(unit & 2), x_signed),
-            _factor(byte, word, y, unit, bool(unit & 1), y_signed),
-        ]
-    return [factors[2 * unit] * factors[2 * unit + 1] for unit in range(4)]
+    x_signed, y_signed = wire(m, "x_signed", x_signed), wire(m, "y_signed", y_signed)
+    # The low half of a word has no sign. Unit 1 takes the low half of x, unit 2 that of y.
+    return [
+        _factor(m, size, x, unit, bool(unit & 2), x_signed) * _factor(m, size, y, unit, bool(unit & 1), y_signed)
+        for unit in range(4)
+    ]
 
 
-def _factor(byte: Value, word: Value, operand: Value, unit: int, high: bool, is_signed: Value) -> Value:
+def _factor(m: Module, size: Value, operand: Value, unit: int, high: bool, is_signed: Value) -> Value:
     small, half = operand.word_select(unit, 8), operand.word_select(int(high), 16)
-    half_sign = half[15] & is_signed & (Const(1, 1) if high else ~word)
-    return Mux(byte, Cat(small, (small[7] & is_signed).replicate(9)), Cat(half, half_sign)).as_signed()
+    half_sign = half[15] & is_signed & (Const(1, 1) if high else ~size[1])
+    byte = Cat(small, repeat(m, small[7] & is_signed, 9))
+    return wire(m, "factor", Mux(size == 0, byte, Cat(half, half_sign))).as_signed()
 
 
 def sum_products(m: Module, size: Value, partial: Sequence[Value]) -> Value:
@@ -138,7 +136,7 @@ def lost(
 ) -> Value:
     """Whether the exact product (`fixed`: the product shifted right by the fraction bits) does not fit n bits."""
     tops = Mux(fixed, top_bits(parts.fixed), top_bits(parts.low))
-    sign = from_last(m, size, tops & is_signed.replicate(4))
+    sign = from_last(m, size, tops & repeat(m, is_signed, 4))
     counted = Mux(fixed, by_size(size, *map(_beyond_fraction, range(3), fraction_bits)), Const((1 << 32) - 1))
     beyond = wire(m, "beyond", (parts.high ^ per_byte(sign)) & counted)
     return any_byte(m, size, Cat(*(beyond.word_select(i, 8).any() for i in range(4))))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
-from hw.vector_lanes.datapath_wire import wire
+from hw.vector_lanes.datapath_wire import repeat, wire
 from hw.vector_lanes.resize import any_byte, starts
 
 __all__ = ["choose", "condition", "is_zero", "truth"]
@@ -21,8 +21,8 @@ def is_zero(m: Module, size: Value, value: Value) -> Value:
 
 def condition(m: Module, less: Value, zero: Value, use_less: Value, use_zero: Value, invert: Value) -> Value:
     """The predicate per byte."""
-    taken = (less & use_less.replicate(4)) | (zero & use_zero.replicate(4))
-    return wire(m, "holds", taken ^ invert.replicate(4))
+    taken = (less & repeat(m, use_less, 4)) | (zero & repeat(m, use_zero, 4))
+    return wire(m, "holds", taken ^ repeat(m, invert, 4))
 
 
 def choose(bits: Value, yes: Value, no: Value) -> Value:

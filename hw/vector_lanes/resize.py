@@ -11,7 +11,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.multiplexer import multiplex
-from hw.vector_lanes.datapath_wire import wire
+from hw.vector_lanes.datapath_wire import repeat, wire
 
 __all__ = [
     "any_byte", "broadcast", "by_size", "enumerate_lane", "from_first", "from_last", "narrow", "per_byte", "starts",
@@ -52,8 +52,8 @@ def from_last(m: Module, size: Value, bits: Value) -> Value:
 def any_byte(m: Module, size: Value, bits: Value) -> Value:
     """Whether the bit of any byte of the element is set, at all bytes of the element."""
     bits = wire(m, "each", bits)
-    low, high = bits[:2].any(), bits[2:].any()
-    return wire(m, "spread", by_size(size, bits, Cat(low, low, high, high), bits.any().replicate(4)))
+    half = Cat(repeat(m, bits[:2].any(), 2), repeat(m, bits[2:].any(), 2))
+    return wire(m, "spread", by_size(size, bits, half, repeat(m, bits.any(), 4)))
 
 
 def widen(m: Module, size: Value, growth: Value, is_signed: Value, word: Value, half: Value, byte: Value) -> Value:
@@ -62,13 +62,13 @@ def widen(m: Module, size: Value, growth: Value, is_signed: Value, word: Value, 
     `growth`: how many times their size doubles. `word`, `half` and `byte` are the lane's share of the row for a growth
     of 0, 1 and 2. Extended by sign or by zero.
     """
-    twice_byte = Cat(*(_extend(half.word_select(index, 8), is_signed, 16) for index in range(2)))
-    twice = Mux(size[1], _extend(half, is_signed, 32), twice_byte)
-    return wire(m, "widened", multiplex(growth, [word, twice, _extend(byte, is_signed, 32)]))
+    twice_byte = Cat(*(_extend(m, half.word_select(index, 8), is_signed, 16) for index in range(2)))
+    twice = Mux(size[1], _extend(m, half, is_signed, 32), twice_byte)
+    return wire(m, "widened", multiplex(growth, [word, twice, _extend(m, byte, is_signed, 32)]))
 
 
-def _extend(value: Value, is_signed: Value, width: int) -> Value:
-    return Cat(value, (value[-1] & is_signed).replicate(width - len(value)))
+def _extend(m: Module, value: Value, is_signed: Value, width: int) -> Value:
+    return Cat(value, repeat(m, value[-1] & is_signed, width - len(value)))
 
 
 def widen_flags(m: Module, size: Value, growth: Value, word: Value, half: Value, byte: Value) -> Value:
@@ -83,11 +83,11 @@ def broadcast(size: Value, scalar: Value) -> Value:
 
 
 def enumerate_lane(size: Value, index: Value, lane: Value) -> Value:
-    """Element numbers: `index` is that of the wavefront's first element, a multiple of the elements of a wavefront, so
-    that its low bits are free for the place in the wavefront. `lane` numbers the lane."""
-    byte = Cat(*(index[:8] | Cat(Const(place, 2), lane) for place in range(4)))
-    half = Cat(*(index[:16] | Cat(Const(place, 1), lane) for place in range(2)))
-    return by_size(size, byte, half, index | lane)
+    """Element numbers: `index` (in every element) is that of the wavefront's first element, a multiple of the elements
+    of a wavefront, so that its low bits are free for the place in the wavefront. `lane` numbers the lane."""
+    byte = Cat(*(Cat(Const(place, 2), lane)[:8] for place in range(4)))
+    half = Cat(*(Cat(Const(place, 1), lane, Const(0, 9)) for place in range(2)))
+    return index | by_size(size, byte, half, lane)
 
 
 def narrow(size: Value, word: Value, unit: int) -> Value:
