@@ -50,14 +50,16 @@ class Cases:
         self.spec, self.machine = spec, VectorMachine(spec, np.zeros(MEMORY, np.uint8))
         self.list: list[dict[str, Any]] = []
 
-    def add(self, entries: Sequence[Entry], memory: np.ndarray, gap: int = 0, stall: int = 0, **limits: Any) -> None:
-        """A case; `limits` of counters."""
+    def add(
+        self, entries: Sequence[Entry], memory: np.ndarray, gap: int = 0, stall: int = 0, dumps: bool = True,
+        **limits: tuple[int, int],
+    ) -> None:
+        """A case; `limits` (inclusive) of counters. Without `dumps` only what the entries move to memory is seen."""
         machine = self.machine
-        everything = [*entries, *dump(self.spec)]
+        everything = [*entries, *(dump(self.spec) if dumps else ())]
         before = np.zeros(MEMORY, np.uint8)
         before[: len(memory)] = memory
-        machine.memory = before.copy()
-        machine.status = Status(0)
+        machine.memory, machine.status = before.copy(), Status(0)
         machine.execute(everything)
         self.list.append({
             "entries": [f"{entry.bits():037x}" for entry in everything], "memory": [f"{byte:02x}" for byte in before],
@@ -72,3 +74,26 @@ class Cases:
         stream = StreamOptions(memory_bytes=INPUT, fill=INPUT, **options)
         entries = random_entries(self.spec, rng, count, stream)
         self.add(entries, random_memory(rng, INPUT), gap, stall)
+
+    def add_indexed(self, seed: int, count: int, gap: int, stall: int) -> None:
+        """Gathers and scatters whose indices, tables and destinations overlap in a small part of the scratchpad."""
+        rng = np.random.default_rng(seed)
+        window, entries = 256, [Entry.of(Control.DMA_TO_VECTOR, 0, 0, INPUT // 2)]
+        memory = rng.integers(0, 48, INPUT // 4, dtype=np.uint32).view(np.uint8)
+        for _ in range(count):
+            dimensions, rows, length = int(rng.integers(0, 3)), int(rng.integers(1, 4)), int(rng.integers(1, 25))
+            gather = bool(rng.random() < 0.5)
+            mode = Mode(
+                Op.VGATHER if gather else Op.VSCATTER, bool(rng.random() < 0.5), int(rng.integers(0, 3)),
+                int(rng.integers(0, 3)), scalar=gather or bool(rng.random() < 0.3), dimensions=dimensions,
+            )
+            places = [int(place) & -int(rng.choice([1, 4, 4])) for place in rng.integers(32, window, 3)]
+            steps = [int(step) for step in rng.integers(-8, 8, 6) * 4]
+            entries += [
+                Entry.of(Control.SET_VL, length), Entry.of(Control.SET_2D_ROWS, rows, steps[0]),
+                Entry.of(Control.SET_2D_SOURCES, steps[1], steps[2]), Entry.of(Control.SET_3D_MATS, 2, steps[3]),
+                Entry.of(Control.SET_3D_SOURCES, steps[4], steps[5]), Entry.vector(mode, *places),
+            ]
+            if rng.random() < 0.3:
+                entries.append(Entry.of(Control.DMA_TO_VECTOR, 0, 4 * int(rng.integers(0, 400)), window, 1))
+        self.add(entries, memory, gap, stall)

@@ -20,6 +20,7 @@ from hw.vector_lanes.core_layouts import wave_layout
 from hw.vector_lanes.core_ports import JOB, chunk_width, core_counters, dma_write_layout
 from hw.vector_lanes.datapath import VectorDatapath, datapath_sources
 from hw.vector_lanes.dispatch import Dispatcher
+from hw.vector_lanes.gather import GatherUnit, IndexReader
 from hw.vector_lanes.hazards import Interlock
 from hw.vector_lanes.isa import ENTRY
 from hw.vector_lanes.mask import MaskUnit
@@ -76,22 +77,25 @@ class VectorCore(wiring.Component):
         m.submodules.dispatch = dispatch = Dispatcher(spec)
         m.submodules.sequencer = sequencer = Sequencer(spec)
         m.submodules.interlock = interlock = Interlock(spec, self.lag, self.sum_lag)
+        m.submodules.gather = gather = GatherUnit(spec)
         m.submodules.mask = mask = MaskUnit(spec, self.lag)
         m.submodules.scratchpad = scratchpad = Scratchpad(spec)
         m.submodules.datapath = self._datapath
         self._connect_queue(m, queue, dispatch)
         wiring.connect(m, dispatch.instruction, sequencer.instruction)
-        wiring.connect(m, sequencer.wave, interlock.wave)
+        wiring.connect(m, sequencer.wave, gather.request)
+        wiring.connect(m, gather.wave, interlock.wave)
         m.d.comb += [
             dispatch.sequencing.eq(sequencer.current), dispatch.sequencing_valid.eq(sequencer.busy),
             dispatch.retired.eq(interlock.retired),
         ]
         self._connect_mask(m, mask, sequencer, interlock)
         self._connect_dma(m, dispatch, scratchpad)
-        self._connect_lanes(m, interlock, scratchpad)
+        self._connect_lanes(m, interlock, scratchpad, gather)
+        m.d.comb += [gather.current.eq(sequencer.current), gather.base.eq(sequencer.base)]
         # A bubble asked for by the DMA engine is kept until it can be one.
         m.d.sync += interlock.pause.eq(scratchpad.bubble)
-        self._report(m, queue, dispatch, interlock, mask)
+        self._report(m, queue, dispatch, interlock, mask, gather.outside)
         return m
 
     def _connect_queue(self, m: Module, queue: fifo.SyncFIFOBuffered, dispatch: Dispatcher) -> None:
@@ -120,7 +124,7 @@ class VectorCore(wiring.Component):
         wiring.connect(m, wiring.flipped(self.dma_data), scratchpad.dma_data)
         m.d.comb += dispatch.job_done.eq(self.job_done)
 
-    def _connect_lanes(self, m: Module, interlock: Interlock, scratchpad: Scratchpad) -> None:
+    def _connect_lanes(self, m: Module, interlock: Interlock, scratchpad: Scratchpad, gather: GatherUnit) -> None:
         lanes, wave, read = self._datapath, interlock.issue, Signal(wave_layout(self.spec))
         valid = Signal()
         m.d.sync += [read.eq(wave), valid.eq(interlock.issued)]
@@ -132,6 +136,11 @@ class VectorCore(wiring.Component):
         ]
         for name in ("mode", "first", "last", "scalar", "index", "count", "mask"):
             m.d.comb += getattr(lanes, name).eq(read[name])
+        m.submodules.indices = indices = IndexReader(self.spec)
+        m.d.comb += [
+            indices.row.eq(scratchpad.b_data), indices.address.eq(read.b_address), indices.read.eq(valid & read.fetch),
+            gather.index.eq(indices.index), gather.index_done.eq(indices.done),
+        ]
         self._connect_banks(m, scratchpad)
         m.d.comb += scratchpad.write_address.eq(interlock.write_address)
 
@@ -152,9 +161,10 @@ class VectorCore(wiring.Component):
         ]
 
     def _report(
-        self, m: Module, queue: fifo.SyncFIFOBuffered, dispatch: Dispatcher, interlock: Interlock, mask: MaskUnit
+        self, m: Module, queue: fifo.SyncFIFOBuffered, dispatch: Dispatcher, interlock: Interlock, mask: MaskUnit,
+        outside: Signal,
     ) -> None:
-        events = Cat(dispatch.illegal, dispatch.address, self.dma_error)
+        events = Cat(dispatch.illegal, dispatch.address | outside, self.dma_error)
         m.d.sync += self.status.eq(Mux(self.clear_status, 0, self.status) | events)
         quiet = queue.level == 0
         m.d.comb += [

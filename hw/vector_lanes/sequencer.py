@@ -14,6 +14,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import instruction_layout, wave_layout
+from hw.vector_lanes.isa import Op
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["OperandWalker", "Sequencer", "Step"]
@@ -72,6 +73,7 @@ class Sequencer(wiring.Component):
     """Wavefronts of the instructions from `instruction`, in order, on `wave`.
 
     A wavefront is offered in the cycle after its predecessor was taken, from one instruction to the next as well.
+    Gathers and scatters have wavefronts of one element: see `hw.vector_lanes.gather`; `base` is the full address of D.
     `current` and `busy`: the instruction whose wavefronts are being offered. The mask: see `hw.vector_lanes.mask`;
     `mask_wave` is the active wavefront to come (its number, its mask), `mask_last` says that it is the last one of
     the mask, `mask_empty` that there is none; `mask_ready` that they are right; `mask_next` takes one.
@@ -83,7 +85,7 @@ class Sequencer(wiring.Component):
         self._wave_bits = (spec.row_bytes - 1).bit_length()
         super().__init__({
             "instruction": In(stream.Signature(instruction)), "wave": Out(stream.Signature(wave_layout(spec))),
-            "current": Out(instruction), "busy": Out(1),
+            "current": Out(instruction), "busy": Out(1), "base": Out(32),
             "mask_number": In(range(spec.mask_waves)), "mask_bits": In(spec.row_bytes), "mask_last": In(1),
             "mask_empty": In(1), "mask_ready": In(1), "mask_next": Out(1), "mask_setup": Out(1),
         })
@@ -94,10 +96,12 @@ class Sequencer(wiring.Component):
         self._left, self._rows, self._mats = (Signal(32, name=n) for n in ("left", "rows", "mats"))
         self._index, self._first = Signal(32), Signal()
         self._masked_last, self._mask = Signal(), Signal(self.spec.row_bytes)
+        self._indexed = indexed = Signal()
         row_ends, mat_ends, ends = Signal(), Signal(), Signal()
         elements = Signal(range(self.spec.row_bytes + 1))
         m.d.comb += [
-            elements.eq(self.spec.row_bytes >> current.size),
+            indexed.eq(current.mode.op[1:] == Op.VGATHER >> 1),
+            elements.eq(Mux(indexed, 1, self.spec.row_bytes >> current.size)),
             row_ends.eq(Mux(current.mode.masked, self._masked_last, self._left <= elements)),
             mat_ends.eq(row_ends & (self._rows == 1)), ends.eq(mat_ends & (self._mats == 1)),
         ]
@@ -161,14 +165,15 @@ class Sequencer(wiring.Component):
             m.submodules[f"walker_{name}"] = walker = OperandWalker(len(operand.address))
             setattr(self, f"_address_{name}", walker.address)
             jump = self.mask_number << self._wave_bits << Mux(step.load, loaded.size, operand.size) >> size
-            still = current.mode.accumulate if name == "d" else 0
+            still = current.mode.accumulate | (current.mode.op == Op.VSCATTER) if name == "d" else 0
+            wide = Mux(self._indexed, 1 << operand.size, self.spec.row_bytes << operand.size >> current.size)
             stays = Mux(step.load, offered.mode.accumulate, current.mode.accumulate) if name == "d" else 0
             m.d.comb += [
                 walker.enable.eq(advance), walker.load.eq(step.load), walker.mat.eq(step.mat), walker.row.eq(step.row),
                 walker.jump.eq(current.mode.masked), walker.base.eq(loaded.address),
                 walker.offset.eq(Mux(masked & ~stays, jump, 0)), walker.row_step.eq(operand.row_step),
                 walker.mat_step.eq(operand.mat_step),
-                walker.along.eq(Mux(still, 0, self.spec.row_bytes << operand.size >> current.size)),
+                walker.along.eq(Mux(still, 0, wide)),
             ]
 
     def _offer(self, m: Module, elements: Value, row_ends: Value, ends: Value) -> None:
@@ -176,8 +181,8 @@ class Sequencer(wiring.Component):
         count, setup = wave.count, self._sets_mask(current)
         empty = current.mode.masked & ~self._mask.any()
         m.d.comb += [
-            wave.mode.eq(current.mode), wave.scalar.eq(current.scalar), wave.index.eq(self._index),
-            wave.mask.eq(self._mask),
+            self.base.eq(self._address_d), wave.mode.eq(current.mode), wave.scalar.eq(current.scalar),
+            wave.index.eq(self._index), wave.mask.eq(self._mask),
             wave.count.eq(Mux(empty, 0, Mux(self._left < elements, self._left, elements))),
             wave.accumulates.eq(current.mode.accumulate), wave.first.eq(self._first), wave.last.eq(row_ends),
             wave.sets_mask.eq(setup), wave.end.eq(ends),
