@@ -51,12 +51,12 @@ class GraphBuilder:
     # Leaves.
 
     def leaf(self, name: str, shape: tuple[int, ...], dtype: np.dtype, low: int, high: int, location: Location,
-             boundaries: tuple[Boundary | None, ...] | None = None) -> Access:
-        """An array in memory, as a whole."""
+             boundaries: tuple[Boundary | None, ...] | None = None, variant: int = 0) -> Access:
+        """An array in memory, as a whole. Variants are nodes of their own for the same array."""
         limits = boundaries or (None,) * len(shape)
         values = [b.value for b in limits if b is not None and b.kind == "default"]
-        node = self._intern(Leaf, (name, limits), lambda n: Leaf(
-            n, len(shape), dtype, min([low, *values]), max([high, *values]), location, name, shape, limits))
+        node = self._intern(Leaf, (name, limits, variant), lambda n: Leaf(
+            n, len(shape), dtype, min([low, *values]), max([high, *values]), location, name, shape, limits, variant))
         return Access(node, identity(node.rank), (0,) * node.rank)
 
     def constant(self, data: np.ndarray, location: Location) -> Value:

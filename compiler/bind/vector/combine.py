@@ -12,7 +12,7 @@ from compiler.bind.vector.translate import Graph
 from compiler.bind.vector.value_ranges import exact_range
 from compiler.frontend.parallel_array.element_types import bounds
 
-__all__ = ["CombinePass", "CopyPass"]
+__all__ = ["CombinePass", "CopyPass", "is_contiguous"]
 
 
 class CombinePass(Rewriter):
@@ -120,7 +120,7 @@ class CopyPass(Rewriter):
         return self.builder.reduction(node.operation, source, node.extents, node.dtype, node.location)
 
     def _contiguous(self, value: Value, node: Node) -> Value:
-        if isinstance(value, int) or not value.matrix or _contiguous(value):
+        if isinstance(value, int) or not value.matrix or is_contiguous(value):
             if isinstance(value, Access) and not value.matrix:
                 rank = node.rank + (len(node.extents) if isinstance(node, Reduce) else 0)
                 return self._copied(value, node, rank) if rank else value
@@ -137,8 +137,8 @@ class CopyPass(Rewriter):
         return compose(copy, choice, (0,) * len(used), rank)
 
 
-def _contiguous(access: Access) -> bool:
+def is_contiguous(access: Access) -> bool:
     """Whether the consumer's innermost dimension steps through the node's innermost one by one."""
-    if not access.matrix[0]:
+    if not access.matrix or not access.matrix[0]:
         return True
     return access.matrix[-1][-1] == 1 and not any(row[-1] for row in access.matrix[:-1])

@@ -45,11 +45,15 @@ Value = Access | int
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaf(Node):
-    """An array in main memory. Outside `shape`, elements are what `boundaries` say (None: never read there)."""
+    """An array in main memory. Outside `shape`, elements are what `boundaries` say (None: never read there).
+
+    Leaves of one name and different `variant` are parts of the same array that move differently from tile to tile.
+    """
 
     name: str
     shape: tuple[int, ...]
     boundaries: tuple[Boundary | None, ...]
+    variant: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)

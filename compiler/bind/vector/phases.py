@@ -18,7 +18,7 @@ from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph, Result
 
-__all__ = ["Phase", "split"]
+__all__ = ["Phase", "split", "with_variants"]
 
 
 @dataclass
@@ -34,23 +34,34 @@ class Phase:
         return self.graph.results[0].shape
 
 
-def _kept(nodes: list[Node]) -> dict[Node, int]:
-    """How many leading dimensions of each node's space are divided into tiles (those of a sum's terms are not)."""
-    kept = {n: n.rank for n in nodes}
-    for node in nodes:
-        if isinstance(node, Reduce) and node.source.is_translation(node.source.node.rank):
-            kept[node.source.node] = min(kept[node.source.node], node.rank)
-    return kept
+Vector = tuple[int, ...]
+"""How an index moves with the tile: a coefficient per dimension of the results."""
+TileMap = tuple[Vector, ...]
+"""A vector per dimension of a node."""
 
 
-def _tiled(access: Access, kept: int) -> bool:
-    """Whether tiles of the consumer need tiles of the node."""
-    for row in access.matrix:
-        own = [c for c in row[:kept] if c]
-        if len(own) > 1 or any(c != 1 for c in own):
-            return False
-    covered = all(any(row[k] for row in access.matrix) for k in range(kept))
-    return covered or _trivial(access.node)
+def _seen_through(access: Access, consumer: TileMap, rank: int) -> TileMap:
+    """The tile map of what a consumer with this map reads."""
+    return tuple(tuple(sum(c * v[t] for c, v in zip(row, consumer, strict=True)) for t in range(rank))
+                 for row in access.matrix)
+
+
+def _reads(node: Node, own: TileMap, rank: int) -> list[tuple[Access, TileMap]]:
+    """The accesses of a node with the tile maps that they ask for. Stretching divides: marked by coefficients that
+    nothing else has."""
+    if isinstance(node, Reduce):
+        own = (*own, *((0,) * rank for _ in node.extents))
+    if isinstance(node, Stretch):
+        own = tuple(tuple(c << 20 + f if f > 1 else c for c in v) for v, f in zip(own, node.factors, strict=True))
+    return [(access, _seen_through(access, own, rank)) for access in node.accesses]
+
+
+def _storable(access: Access, wanted: TileMap, rank: int) -> bool:
+    """Whether tiles of the consumer need tiles of the node that are far from tiles, or all of it."""
+    if any(sum(c != 0 for c in v) > 1 or min(v, default=0) < 0 or max(v, default=0) >= 1 << 20 for v in wanted):
+        return True
+    covered = all(any(v[t] for v in wanted) for t in range(rank))
+    return not covered and not _trivial(access.node)
 
 
 def _trivial(node: Node) -> bool:
@@ -67,23 +78,48 @@ def _is_fused_extension(node: Extend) -> bool:
     return len(kinds) == 1 and next(iter(kinds)).kind == "default" and all(b is not None for b in node.boundaries)
 
 
+def _tile_maps(roots: list[Node], stop: set[Node]) -> tuple[dict[Node, list[TileMap]], list[Node]]:
+    """The different tile maps that nodes are read with, and the nodes that have to be stored for that reason."""
+    rank = roots[0].rank
+    maps: dict[Node, list[TileMap]] = {}
+    stored: list[Node] = []
+    for root in roots:
+        maps.setdefault(root, [identity(rank)])
+    for node in reversed(list(nodes_of(roots))):
+        if node not in maps or (node in stop and node not in roots):
+            continue
+        if node in stored or (len(maps[node]) > 1 and not isinstance(node, Leaf)):
+            if node not in stored:
+                stored.append(node)
+            continue
+        if isinstance(node, Extend) and not _is_fused_extension(node):
+            stored.append(node)
+            continue
+        for access, wanted in _reads(node, maps[node][0], rank):
+            known = maps.setdefault(access.node, [])
+            if wanted not in known:
+                known.append(wanted)
+            leaf = isinstance(access.node, Leaf) or access.node in stop
+            if not leaf and _storable(access, wanted, rank) and access.node not in stored:
+                stored.append(access.node)
+    return maps, stored
+
+
 def _barriers(graph: Graph) -> list[Node]:
     """Nodes that have to be stored, sources first. Of an extension it is what is extended."""
-    nodes = list(nodes_of([r.node for r in graph.results]))
-    kept = _kept(nodes)
-    found: dict[Node, None] = {}
-    for node in nodes:
-        if isinstance(node, Extend):
-            if not _is_fused_extension(node):
-                found[node] = None
-            continue
-        for access in node.accesses:
-            plain = isinstance(access.node, Leaf)
-            if plain or (isinstance(node, Reduce) and access.is_translation(access.node.rank)):
-                continue
-            if not _tiled(access, kept[node]) or isinstance(node, Stretch):
-                found[access.node] = None
-    return [n for n in nodes if n in found]
+    found: set[Node] = set()
+    waiting = [r.node for r in graph.results]
+    while waiting:
+        root = waiting.pop()
+        start = [root.source] if isinstance(root, Extend) and root in found else [root]
+        _, stored = _tile_maps(start, found)
+        fresh = [n for n in stored if n not in found and n is not start[0]]
+        if isinstance(start[0], Extend) and start[0] in stored and start[0] not in found:
+            fresh.append(start[0])
+        if fresh:
+            found.update(fresh)
+            waiting += [root, *fresh]
+    return [n for n in nodes_of([r.node for r in graph.results]) if n in found]
 
 
 class _Substitution(Rewriter):
@@ -155,9 +191,8 @@ def _grouped(pending: list[tuple[Result, MemoryArray | None]], constants: dict[s
     for result, memory in pending:
         leaves = {n.name for n in nodes_of([result.node]) if isinstance(n, Leaf)}
         first = 1 + max((made[name] for name in leaves if name in made), default=-1)
-        place = next((i for i in range(first, len(phases)) if phases[i].shape == result.shape), None)
-        taken = place is not None and any(r.node is result.node for r in phases[place].graph.results)
-        if place is None or taken:
+        place = next((i for i in range(first, len(phases)) if _joins(phases[i], result)), None)
+        if place is None:
             place = len(phases)
             phases.append(Phase(Graph([], constants)))
         phases[place].graph.results.append(result)
@@ -165,3 +200,57 @@ def _grouped(pending: list[tuple[Result, MemoryArray | None]], constants: dict[s
             phases[place].temporaries.append(memory)
             made[result.name] = place
     return phases
+
+
+def _joins(phase: Phase, result: Result) -> bool:
+    """Whether a result can be computed along with those of a phase."""
+    nodes = [r.node for r in phase.graph.results]
+    if phase.shape != result.shape or result.node in nodes:
+        return False
+    starts = phase.graph.results[0].starts
+    if any(s != t for s, t in zip(starts, result.starts, strict=True)) and result.node.rank == 0:
+        return False
+    return not _tile_maps([*nodes, result.node], set())[1]
+
+
+class _VariantPass(Rewriter):
+    """An array that is read in different directions is loaded once for each."""
+
+    def __init__(self, graph: Graph, builder: GraphBuilder) -> None:
+        super().__init__(graph, builder)
+        self.roots = [r.node for r in graph.results]
+        self.maps, _ = _tile_maps(self.roots, set())
+
+    def visit(self, node: Node) -> Value:
+        if isinstance(node, Leaf):
+            return self.same(node)
+        rank = self.roots[0].rank
+        own = self.maps[node][0]
+        variants = {}
+        for access, wanted in _reads(node, own, rank):
+            if isinstance(access.node, Leaf):
+                variants[access] = self.maps[access.node].index(wanted)
+        return self.varied(node, variants)
+
+    def varied(self, node: Node, variants: dict[Access, int]) -> Value:
+        """`node` rebuilt with the variants of the leaves that it reads."""
+        self._variants = variants
+        value = self.same(node)
+        self._variants = {}
+        return value
+
+    _variants: dict[Access, int] = {}
+
+    def seen(self, value: Value, rank: int) -> Value:
+        if isinstance(value, Access) and self._variants.get(value):
+            leaf = value.node
+            assert isinstance(leaf, Leaf)
+            other = self.builder.leaf(leaf.name, leaf.shape, leaf.dtype, leaf.low, leaf.high, leaf.location,
+                                      leaf.boundaries, self._variants[value])
+            return Access(other.node, value.matrix, value.offset)
+        return super().seen(value, rank)
+
+
+def with_variants(graph: Graph, builder: GraphBuilder) -> Graph:
+    """The graph of a phase with every array read in one direction only."""
+    return _VariantPass(graph, builder).run()

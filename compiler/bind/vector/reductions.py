@@ -12,6 +12,7 @@ from math import prod
 
 from compiler.bind.vector.access import Access, compose, drop_dimensions, identity
 from compiler.bind.vector.build import GraphBuilder
+from compiler.bind.vector.combine import is_contiguous
 from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Value
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph
@@ -57,8 +58,9 @@ class ReductionPass(Rewriter):
     def _accumulate_cost(self, node: Reduce, source: Access) -> float:
         if node.operation != "add" or not all(_innermost_step(a) for a in _read(source)):
             return float("inf")
-        inner = node.extents[-1]
-        return prod(node.extents[:-1]) * (-(-inner // self.lanes)) + len(node.extents) - 1
+        inner, terms = node.extents[-1], prod(node.extents)
+        copies = sum(terms for a in _read(source) if any(any(r) for r in a.matrix) and not is_contiguous(a))
+        return terms // inner * (-(-inner // self.lanes)) + len(node.extents) - 1 + copies
 
     def _slide_cost(self, node: Reduce, source: Access) -> float:
         axes = [_axis(source, node.rank + k) for k in range(len(node.extents))]
@@ -67,7 +69,7 @@ class ReductionPass(Rewriter):
         steps = sum(_steps(n, node.operation) for n in node.extents)
         sliding = all(any(source.matrix[axis][:node.rank]) for axis in axes if axis is not None)
         # Along an axis of its own the first half-sum takes half the elements, and so on.
-        work = steps if sliding else prod(node.extents)
+        work = steps if sliding else prod(node.extents) * (2 if isinstance(source.node, Op) else 1)
         return work / self.lanes * self._waste(source, sliding) + 0.01
 
     def _waste(self, source: Access, sliding: bool) -> float:
@@ -77,7 +79,9 @@ class ReductionPass(Rewriter):
 
     def _term_cost(self, node: Reduce, source: Access) -> float:
         count = prod(node.extents)
-        if count > _MOST_TERMS or not isinstance(source.node, Op):
+        if count > _MOST_TERMS or not isinstance(source.node, Op) or node.operation != "add" or not node.rank:
+            return float("inf")
+        if any(any(a.matrix) and not _along_rows(a, node.rank - 1) for a in _read(source)):
             return float("inf")
         scalar = any(isinstance(o, int) or _constant_per_term(o, node.rank, self.builder) for o in _read_all(source))
         product = source.node.operation == "multiply"
@@ -191,6 +195,12 @@ def _read_all(source: Access) -> list[Value]:
 def _innermost_step(access: Access) -> bool:
     """Whether the innermost dimension of the consumer can be made contiguous (a copy helps for any but none)."""
     return bool(access.matrix) and any(row[-1] for row in access.matrix)
+
+
+def _along_rows(access: Access, dimension: int) -> bool:
+    """Whether `dimension` of the consumer steps through the node's innermost dimension, or through none."""
+    column = [row[dimension] for row in access.matrix]
+    return column[-1] in (0, 1) and not any(column[:-1])
 
 
 def _constant_per_term(value: Value, kept: int, builder: GraphBuilder) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from compiler.bind.vector.access import Access, compose
 from compiler.bind.vector.build import GraphBuilder
@@ -68,7 +68,7 @@ class Rewriter:
         match node:
             case Leaf():
                 return build.leaf(node.name, node.shape, node.dtype, node.low, node.high, node.location,
-                                  node.boundaries)
+                                  node.boundaries, node.variant)
             case Op():
                 operands = [self.seen(o, node.rank) for o in node.operands]
                 return build.operation(node.operation, operands, node.dtype, node.location, node.rank)
@@ -96,5 +96,3 @@ class Rewriter:
         return compose(whole, tuple(tuple(int(i == j) for j in range(node.rank)) for i in range(node.rank)), back,
                        node.rank)
 
-
-Pass = Callable[[Graph], Graph]

@@ -14,6 +14,7 @@ import numpy as np
 
 from compiler.bind.vector.access import Access, compose
 from compiler.bind.vector.build import GraphBuilder, range_of
+from compiler.bind.vector.combine import is_contiguous
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Value, nodes_of
 from compiler.bind.vector.rewrite import Rewriter, count_uses
@@ -96,7 +97,7 @@ class _Assignment:
         source = node.source.node
         if not isinstance(source, Op) or self.uses[source] > 1 or source.operation not in _ACCUMULATED:
             return False
-        if not node.source.is_translation(source.rank):
+        if not node.source.is_translation(source.rank) or not all(map(is_contiguous, source.accesses)):
             return False
         return not wraps(source) or source.dtype.itemsize >= node.dtype.itemsize
 

@@ -13,7 +13,7 @@ from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import MemoryArray, VectorProgram
 from compiler.bind.vector.options import Options
-from compiler.bind.vector.phases import Phase, split
+from compiler.bind.vector.phases import Phase, split, with_variants
 from compiler.bind.vector.reductions import ReductionPass
 from compiler.bind.vector.roll import roll
 from compiler.bind.vector.shapes import Settings
@@ -57,7 +57,7 @@ def _planned(phase: Phase, spec: VectorSpec, segment: tuple[int, ...] | None) ->
 
 
 def _sized(phase: Phase) -> tuple[Graph, Sizes]:
-    return assign_sizes(phase.graph, GraphBuilder())
+    return assign_sizes(with_variants(phase.graph, GraphBuilder()), GraphBuilder())
 
 
 def _groups(choices: list[Choice]) -> list:

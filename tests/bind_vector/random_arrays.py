@@ -1,0 +1,139 @@
+"""Random programs of parallel arrays: types, shapes, transforms and reductions mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from compiler.frontend import parallel_array as pa
+
+TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32")
+BINARY: tuple[Callable[[pa.Array, pa.Array], pa.Array], ...] = (
+    lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a & b, lambda a, b: a | b,
+    lambda a, b: a ^ b, pa.minimum, pa.maximum, pa.abs_difference, lambda a, b: a < b, lambda a, b: a <= b,
+    lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a > b, lambda a, b: a >= b,
+    lambda a, b: pa.where(a > b, a, b), lambda a, b: pa.where(a & 1, a, b), lambda a, b: abs(a - b),
+)
+
+
+class RandomProgram:
+    """Grows expressions over a few inputs; `rng` decides everything."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        rank = int(rng.integers(1, 3))
+        self.shape = tuple(int(n) for n in rng.integers(3, 14, rank))
+        self.pool = [self._input(i) for i in range(int(rng.integers(1, 4)))]
+
+    def _input(self, number: int) -> pa.Array:
+        kind = self.pick(TYPES)
+        limits = np.iinfo(kind)
+        if self.rng.random() < 0.3:
+            return pa.input(f"x{number}", self.shape, kind, low=0, high=min(limits.max, 9))
+        return pa.input(f"x{number}", self.shape, kind)
+
+    def pick(self, choices):
+        """One of `choices`."""
+        return choices[int(self.rng.integers(len(choices)))]
+
+    def grow(self, steps: int) -> pa.ArrayProgram:
+        """A program after so many random steps; its outputs are the last value and perhaps others."""
+        for _ in range(steps):
+            value = self._step()
+            if value is not None:
+                self.pool.append(value)
+        outputs = {f"out{i}": value for i, value in enumerate(self.pool[-1 - int(self.rng.integers(0, 2)):])}
+        return pa.program("random", **outputs)
+
+    def _step(self) -> pa.Array | None:
+        return self.pick((self._binary, self._binary, self._binary, self._scalar, self._unary, self._transform,
+                          self._transform, self._reduce, self._stencil))()
+
+    def _any(self) -> pa.Array:
+        return self.pick(self.pool)
+
+    def _binary(self) -> pa.Array | None:
+        a, b = self._fit(self._any(), self._any())
+        try:
+            return self.pick(BINARY)(a, b)
+        except pa.ArrayError as error:
+            assert "no common type" in str(error)
+            return self.pick(BINARY)(a.astype("int32"), b.astype("int32"))
+
+    def _fit(self, a: pa.Array, b: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """Both cut to what they have in common, or one spread over the other."""
+        if a.shape == b.shape:
+            return a, b
+        if a.ndim != b.ndim:
+            a, b = (a, b) if a.ndim > b.ndim else (b, a)
+            if b.ndim == 0:
+                return a, b
+            if self.rng.random() < 0.5:
+                rows = min(a.shape[0], b.shape[0])
+                return a[:rows], b[:rows, None]
+            width = min(a.shape[-1], b.shape[-1])
+            return a[..., :width], b[:width]
+        cut = tuple(slice(0, min(m, n)) for m, n in zip(a.shape, b.shape, strict=True))
+        return a[cut], b[cut]
+
+    def _scalar(self) -> pa.Array:
+        a = self._any()
+        low, high = (0, 1) if a.dtype == np.bool_ else (np.iinfo(a.dtype).min, np.iinfo(a.dtype).max)
+        number = int(self.rng.integers(max(low, -9), min(high, 300) + 1))
+        a = a.astype("uint8") if a.dtype == np.bool_ else a
+        kind = int(self.rng.integers(6))
+        if kind == 0:
+            return a >> abs(number) % 9
+        if kind == 1:
+            return a << abs(number) % 9
+        if kind == 2:
+            return a // (abs(number) % 100 + 1)
+        if kind == 3:
+            return a % (abs(number) % 100 + 1)
+        return self.pick(BINARY)(a, number)
+
+    def _unary(self) -> pa.Array:
+        a = self._any()
+        return self.pick((lambda: a.astype(self.pick(TYPES)), lambda: abs(a), lambda: ~a,
+                          lambda: a.astype(self.pick(TYPES)), lambda: -a.astype("int16")))()
+
+    def _transform(self) -> pa.Array:
+        a = self._any()
+        if a.ndim == 0:
+            return a
+        amounts = tuple(int(n) for n in self.rng.integers(-3, 4, a.ndim))
+        boundary = self.pick((pa.WRAP, pa.CLAMP, pa.default(int(self.rng.integers(0, 2)))))
+        choices = [lambda: pa.shift(a, amounts, boundary), lambda: pa.rotate(a, amounts), lambda: a.T,
+                   lambda: a[::-1], lambda: a[1:] if a.shape[0] > 1 else a, lambda: a[::2],
+                   lambda: a[..., :-1] if a.shape[-1] > 1 else a]
+        if a.size < 200:
+            choices.append(lambda: pa.stretch(a, tuple(int(n) for n in self.rng.integers(1, 3, a.ndim))))
+        return self.pick(choices)()
+
+    def _reduce(self) -> pa.Array:
+        a = self._any()
+        if a.ndim == 0:
+            return a
+        axis = self.pick((None, 0, a.ndim - 1))
+        return self.pick((a.sum, a.min, a.max, a.any, a.all))(axis=axis)
+
+    def _stencil(self) -> pa.Array:
+        a = self._any()
+        if a.ndim == 0 or a.shape[-1] < 3:
+            return a
+        windows = pa.sliding_window_view(a, 3, axis=-1)
+        return self.pick((lambda: windows.sum(axis=-1), lambda: windows.max(axis=-1),
+                          lambda: (windows * np.array([1, 2, 3], np.int8)).sum(axis=-1) if a.dtype != np.uint32
+                          else windows.min(axis=-1)))()
+
+
+def random_inputs(program: pa.ArrayProgram, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Data over the whole range of every input, its ends included."""
+    found = {}
+    for name, node in program.inputs.items():
+        data = rng.integers(node.low, node.high, node.shape, endpoint=True)
+        edges = rng.random(node.shape)
+        data = np.where(edges < 0.1, node.low, np.where(edges > 0.9, node.high, data))
+        found[name] = data.astype(node.dtype)
+    return found
