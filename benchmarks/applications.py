@@ -1,8 +1,9 @@
 """Cycles, resources, compile time and simulation speed of every application on both memories.
 
-    python -m benchmarks.applications [--array 8x4] [-o benchmarks/results/applications.json]
+    python -m benchmarks.applications [APP ...] [-o benchmarks/results/applications.json]
 
-Every cycle count is measured in RTL simulation of the emitted Verilog, which is compared with the reference.
+Every cycle count is measured in RTL simulation of the emitted Verilog, which is compared with the reference. With
+names of applications, only those are measured, and the results there are of the others are kept.
 """
 
 from __future__ import annotations
@@ -18,33 +19,47 @@ from rich.console import Console
 from rich.progress import track
 
 import compiler
-from benchmarks.results import RESULTS, write_results
+from benchmarks.results import RESULTS, read_results, write_results
 from compiler.frontend.apps import load
 from compiler.ir.interpret import interpret
 from hw.errors import SluiceError
 
 __all__ = ["APPLICATIONS", "main", "measure"]
 
-APPLICATIONS = ("gaussian", "conv_3_3", "cascade", "brighten_blur", "upsample", "gaussian_tiled")
+ARRAY = "8x4"
+APPLICATIONS = {
+    **dict.fromkeys(("gaussian", "conv_3_3", "cascade", "brighten_blur", "upsample", "gaussian_tiled",
+                     "gaussian_pyramid", "fir", "sobel"), ARRAY),
+    "harris": "16x8",
+}
+"""The applications and the arrays that they are measured on."""
+
 MEMORIES = ("pub", "dual-port")
+ICARUS = {"harris": {"width": 24, "height": 10}}
+"""What is measured on Icarus too, and how small: too slow for the test suite, which runs the others there."""
 
 
 class FigureError(SluiceError):
     """A measurement whose result is wrong: its figures mean nothing."""
 
 
-def measure(app: str, memory: str, array: str) -> dict[str, Any]:
-    """Compile and simulate one application at its published size. Raises `FigureError` if a result is wrong."""
+def measure(app: str, memory: str, array: str, simulator: str = "verilator", **parameters: Any) -> dict[str, Any]:
+    """Compile and simulate one application, by default at its published size.
+
+    Raises `FigureError` if a result is wrong or, of cycles, not the predicted one.
+    """
     start = time.perf_counter()
-    program = load(app)
+    program = load(app, **parameters)
     design = compiler.compile(program, memory=memory, array=array)
     seconds = time.perf_counter() - start
     generator = np.random.default_rng(0)
     inputs = {a.name: generator.integers(0, 256, a.shape) for a in program.inputs}
-    run = design.simulate(inputs)
+    run = design.simulate(inputs, simulator)
     for name, expected in interpret(program, inputs).items():
         if not np.array_equal(run.outputs[name], expected):
             raise FigureError(f"{app} on {memory}: output {name} differs from the reference")
+    if run.cycles != design.predicted_cycles:
+        raise FigureError(f"{app} on {memory}: {run.cycles} cycles, {design.predicted_cycles} were predicted")
     return {
         "cycles simulated": run.cycles, "cycles predicted": design.predicted_cycles,
         "lower bound": design.lower_bound, "ratio": round(run.cycles / design.lower_bound, 4),
@@ -56,21 +71,37 @@ def measure(app: str, memory: str, array: str) -> dict[str, Any]:
     }
 
 
+def figures_of(app: str, memory: str) -> dict[str, Any]:
+    """All figures of an application on one memory."""
+    figures = {"array": APPLICATIONS[app]} | measure(app, memory, APPLICATIONS[app])
+    if app in ICARUS:
+        small = measure(app, memory, APPLICATIONS[app], "icarus", **ICARUS[app])
+        figures["icarus"] = ICARUS[app] | {key: small[key] for key in ("cycles simulated", "cycles predicted")}
+    return figures
+
+
 def main() -> int:
-    """Measure everything and write the results."""
+    """Measure everything that is asked for and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--array", default="8x4")
+    parser.add_argument("apps", nargs="*", metavar="APP", help=f"of {', '.join(APPLICATIONS)} (default: all)")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "applications.json")
     options = parser.parse_args()
-    pairs = [(app, memory) for memory in MEMORIES for app in APPLICATIONS]
+    unknown = [app for app in options.apps if app not in APPLICATIONS]
+    if unknown:
+        parser.error(f"there is no application {unknown[0]}; there are: {', '.join(APPLICATIONS)}")
+    apps = options.apps or list(APPLICATIONS)
     try:
-        figures: dict[str, dict[str, Any]] = {app: {} for app in APPLICATIONS}
+        found: dict[str, dict[str, Any]] = {app: {} for app in apps}
+        pairs = [(app, memory) for memory in MEMORIES for app in apps]
         for app, memory in track(pairs, description="simulating", console=Console(stderr=True)):
-            figures[app][memory] = measure(app, memory, options.array)
+            found[app][memory] = figures_of(app, memory)
+        kept = read_results("applications")["applications"] if options.apps else {}
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    write_results(options.output, {"array": options.array, "applications": figures})
+    together = kept | found
+    ordered = {app: together[app] for app in APPLICATIONS if app in together}
+    write_results(options.output, {"applications": ordered})
     return 0
 
 

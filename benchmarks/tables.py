@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,13 @@ PUBLISHED = {
     "brighten_blur": ("-", "1 / -", "5"),
     "upsample": ("16399 / 16383", "1 / 2", "0"),
     "gaussian_tiled": ("-", "-", "19"),
+    "gaussian_pyramid": ("-", "3 / -", "16"),
+    "fir": ("-", "-", "-"),
+    "sobel": ("-", "-", "-"),
+    "harris": ("4095", "5 / 11", "103"),
 }
 """Published figures (wide-fetch / dual-port): last cycle, memory tiles, PEs. Seed 001, tables 7.3 to 7.8, and the
-mapped designs of the same group's compiler for conv_3_3, cascade and brighten-blur."""
+mapped designs of the same group's compiler for conv_3_3, cascade and brighten-blur. Fir and sobel are not published."""
 
 
 class ReadmeError(SluiceError):
@@ -45,21 +50,32 @@ def figure_tables() -> str:
 
 def _application_table() -> str:
     results = read_results("applications")
-    head = ["application", "memory", "cycles simulated", "predicted", "bound", "ratio", "last cycle published", "PEs",
-            "published", "memory tiles", "published", "registers", "words live / allocated", "compile s", "cycles/s"]
+    head = ["application", "array", "memory", "cycles simulated", "predicted", "bound", "ratio", "last cycle published",
+            "PEs", "published", "memory tiles", "published", "registers", "words live / allocated", "compile s",
+            "cycles/s"]
     rows = []
     for app, memories in results["applications"].items():
         last, tiles, pes = PUBLISHED[app]
         for memory, f in memories.items():
             used = f["resources"]
-            rows.append([app, memory, f["cycles simulated"], f["cycles predicted"], f["lower bound"], f["ratio"], last,
-                         used["PEs"], pes, used["memory tiles"], tiles, used["registers"],
+            rows.append([app, f["array"], memory, f["cycles simulated"], f["cycles predicted"], f["lower bound"],
+                         f["ratio"], last, used["PEs"], pes, used["memory tiles"], tiles, used["registers"],
                          f"{f['words live']} / {f['words allocated']}", f["compile seconds"],
                          f["simulated cycles per second"]])
-    text = (f"RTL simulation on Verilator, {results['array']} array, published sizes "
-            "(`python -m benchmarks.applications`). The last output is in cycle *cycles - 1*; the bound is the largest "
-            "trip count of any statement.")
-    return f"{text}\n\n{_table(head, rows)}"
+    text = ("RTL simulation on Verilator, published sizes (`python -m benchmarks.applications`). The last output is in "
+            "cycle *cycles - 1*; the bound is the largest trip count of any statement.")
+    return "\n\n".join([text, _table(head, rows), *_icarus_texts(results)])
+
+
+def _icarus_texts(results: dict[str, Any]) -> Iterator[str]:
+    for app, memories in results["applications"].items():
+        small = {memory: figures["icarus"] for memory, figures in memories.items() if "icarus" in figures}
+        if small:
+            cycles = ", ".join(f"{f['cycles simulated']} cycles on {memory} ({f['cycles predicted']} predicted)"
+                               for memory, f in small.items())
+            sizes = {key: value for key, value in next(iter(small.values())).items() if not key.startswith("cycles")}
+            size = ", ".join(f"{key} {value}" for key, value in sizes.items())
+            yield f"On Icarus, {app} ({size}) equals the reference too: {cycles}."
 
 
 def _area_table() -> str:
