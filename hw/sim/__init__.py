@@ -14,6 +14,8 @@ A complete design (AXI4 manager ``m_axi_*``, AXI4-Lite registers ``s_axil_*``, `
     ))
     result.registers[0x04], result.dumps[0], result.cycles
 
+Main memory is as wide as the design's bus, and ``bandwidth="shared"`` makes reads and writes share its bandwidth.
+
 A module, with cocotb tests in any file (the calling test file itself will do)::
 
     from hw.sim.bench import bench_data, run_bench
