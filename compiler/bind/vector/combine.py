@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.bind.vector.access import Access, compose
+from compiler.bind.vector.access import Access, compose, identity
 from compiler.bind.vector.build import GraphBuilder, range_of
 from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Value, nodes_of
 from compiler.bind.vector.rewrite import Rewriter
-from compiler.bind.vector.translate import Graph
+from compiler.bind.vector.translate import Graph, Result
 from compiler.bind.vector.value_ranges import exact_range
 from compiler.frontend.parallel_array.element_types import bounds
 
-__all__ = ["CombinePass", "CopyPass", "is_contiguous"]
+__all__ = ["CombinePass", "CopyPass", "NarrowPass", "is_contiguous"]
 
 
 class CombinePass(Rewriter):
@@ -95,6 +95,30 @@ def _wraps(node: Op) -> bool:
     return not least <= low <= high <= greatest
 
 
+class NarrowPass(Rewriter):
+    """Arrays whose elements are known to fit fewer bytes than they have, and that are read more than once, are
+    narrowed on the way in: one operation at full width, all that follow at a half or a quarter of the work."""
+
+    def visit(self, node: Node) -> Value:
+        value = self.same(node)
+        if not isinstance(node, Leaf) or not isinstance(value, Access) or not self._worth(node):
+            return value
+        kind = np.dtype(f"{'i' if node.low < 0 else 'u'}{_bytes(node)}")
+        return self.builder.copy(value, kind, node.location, node.rank)
+
+    def _worth(self, node: Leaf) -> bool:
+        repeated = self.uses[node] > 1 or any(
+            len(a.matrix[0]) > node.rank for n in nodes_of([r.node for r in self.graph.results]) for a in n.accesses
+            if a.node is node and a.matrix)
+        return _bytes(node) < node.dtype.itemsize and repeated and node.rank > 0
+
+
+def _bytes(node: Node) -> int:
+    """Bytes that hold the node's range."""
+    return next(s for s in (1, 2, 4) if (-(1 << 8 * s - 1) <= node.low and node.high < 1 << 8 * s - 1)
+                or (node.low >= 0 and node.high < 1 << 8 * s))
+
+
 class CopyPass(Rewriter):
     """Operands that do not step through memory element by element, as instructions need it, are copied first.
 
@@ -110,6 +134,17 @@ class CopyPass(Rewriter):
         if isinstance(node, Reduce):
             return self._reduce(node)
         return self.same(node)
+
+    def result(self, result: Result) -> Result:
+        """A result of a wider type than the node that wraps is converted on its own."""
+        new = super().result(result)
+        if new.node.dtype.itemsize >= new.dtype.itemsize or not isinstance(new.node, Op | Reduce):
+            return new
+        whole = Access(new.node, identity(new.node.rank), (0,) * new.node.rank)
+        if isinstance(new.node, Op) and not _wraps(new.node):
+            return new
+        copy = self.builder.copy(whole, new.dtype, new.node.location, new.node.rank)
+        return Result(new.name, copy.node, new.starts, new.shape, new.dtype)
 
     def _reduce(self, node: Reduce) -> Value:
         rank = node.rank + len(node.extents)

@@ -48,7 +48,7 @@ class Figures:
 
 @dataclass
 class VectorDesign:
-    """`code` is the vector program; `choices` the plan of every phase; `constants` arrays that belong to the program."""
+    """`code` is the vector program; `phases` the plans chosen; `constants` are arrays that belong to the program."""
 
     program: ArrayProgram
     options: Options
@@ -157,8 +157,9 @@ class VectorDesign:
         outputs = {name: result.array(name, node.dtype, node.shape).copy()
                    for name, node in self.program.outputs.items()}
         counters = {k: int(v) for k, v in vars(result.counters).items()}
+        job = result.job
         return Run(outputs, result.kernel_cycles, result.kernel_cycles - counters["busy"], result.cycles, simulator,
-                   result.job.clock_cycles, result.job.seconds, result.job.build_seconds, result.job.waveform, counters)
+                   job.total_cycles, job.wall_seconds - job.build_seconds, job.build_seconds, job.waves, counters)
 
     def emit(self, directory: str | Path) -> Path:
         """Write the C program and the text of the vector program. Returns the directory."""

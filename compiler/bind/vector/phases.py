@@ -65,10 +65,14 @@ def _storable(access: Access, wanted: TileMap, rank: int) -> bool:
 
 
 def _trivial(node: Node) -> bool:
-    """A number repeated along one dimension: cheaper made again than stored."""
-    if not isinstance(node, Op) or node.operation != "copy" or node.rank > 1:
+    """A number repeated along one dimension, or an array narrowed: cheaper made again than stored."""
+    if not isinstance(node, Op) or node.operation != "copy":
         return False
     (source,) = node.operands
+    if isinstance(source, Access) and isinstance(source.node, Leaf) and source.is_translation(node.rank):
+        return True
+    if node.rank > 1:
+        return False
     return isinstance(source, int) or (isinstance(source.node, Leaf) and not any(any(r) for r in source.matrix))
 
 

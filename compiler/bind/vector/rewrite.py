@@ -39,11 +39,12 @@ class Rewriter:
         self.builder.constants.update(self.graph.constants)
         for node in nodes_of([r.node for r in self.graph.results]):
             self._values[node] = self.visit(node)
-        results = [self._result(r) for r in self.graph.results]
+        results = [self.result(r) for r in self.graph.results]
         names = {n.name for n in nodes_of([r.node for r in results]) if isinstance(n, Leaf)}
         return Graph(results, {k: v for k, v in self.builder.constants.items() if k in names})
 
-    def _result(self, result: Result) -> Result:
+    def result(self, result: Result) -> Result:
+        """An output in the new graph."""
         rank = len(result.shape)
         value = self._values[result.node]
         if isinstance(value, int) or not value.is_translation(rank):

@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.choose import Choice, choose
-from compiler.bind.vector.combine import CombinePass, CopyPass
+from compiler.bind.vector.combine import CombinePass, CopyPass, NarrowPass
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import MemoryArray, VectorProgram
@@ -46,6 +46,7 @@ def lowered(program: ArrayProgram, spec: VectorSpec) -> Graph:
     graph = translate(program, GraphBuilder())
     graph = ReductionPass(graph, GraphBuilder(), spec.lanes, spec.capacity // 4).run()
     graph = CombinePass(graph, GraphBuilder()).run()
+    graph = NarrowPass(graph, GraphBuilder()).run()
     return CopyPass(graph, GraphBuilder()).run()
 
 
