@@ -1,15 +1,15 @@
 """Arrays in parts: what parallel statements read and write apart becomes arrays of their own.
 
 A stream moves one word per cycle. After `transform.unroll` the copies of a statement work at the same time on
-different strips of an image, so each strip needs a stream. `partition` is a program transform: an output that several
-statements write in disjoint boxes, and an input of which statements read distant boxes, become one array per box;
-input boxes may overlap (halos). The host splits inputs and joins outputs (`Partition.split`, `Partition.join`); a
+different strips of an image, so each strip needs a stream; so does each plane of a colour image. `partition` is a
+program transform: an output that several statements write in disjoint boxes, and an input of which distant boxes are
+read, become one array per box; input boxes may overlap (halos). The host splits inputs and joins outputs (`Partition.split`, `Partition.join`); a
 strip of whole rows is a contiguous part of the image.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
@@ -138,33 +138,36 @@ def _output_boxes(program: Program, array: Array) -> list[_Box]:
 
 
 def _input_boxes(program: Program, array: Array) -> list[_Box]:
-    """Boxes that readers read, joined where one stream is as good as two."""
-    sets = [_read_set(s, array.name) for s in program.statements]
-    groups = [elements for elements in sets if elements is not None]
+    """Boxes that reads touch, joined where one stream is as good as two."""
     busiest = max(s.domain.count_val().to_python() for s in program.statements)
-    boxes = [_hull(group) for group in groups]
-    while (pair := _joinable(boxes, busiest)) is not None:
-        first, second = pair
-        boxes = [box for k, box in enumerate(boxes) if k not in pair] + [_around(boxes[first], boxes[second])]
+    boxes: list[_Box] = []
+    for statement in program.statements:
+        reads = [_hull(_touched(statement, read)) for read in statement.reads if read.array == array.name]
+        boxes += _joined_while(reads, _overlap)
+    boxes = _joined_while(boxes, lambda a, b: _one_stream_will_do(a, b, busiest))
     return sorted(boxes) if len(boxes) > 1 else []
 
 
-def _read_set(statement: Statement, array: str) -> isl.Set | None:
-    total: isl.Set | None = None
-    for read in statement.reads:
-        if read.array == array:
-            part = _touched(statement, read)
-            total = part if total is None else total.union(part)
-    return total
+def _joined_while(boxes: list[_Box], together: Callable[[_Box, _Box], bool]) -> list[_Box]:
+    """`boxes` with pairs that belong `together` replaced by their hull, as long as there are any."""
+    while True:
+        pair = next(((a, b) for a, b in combinations(boxes, 2) if together(a, b)), None)
+        if pair is None:
+            return boxes
+        rest = list(boxes)
+        for box in pair:
+            rest.remove(box)
+        boxes = [*rest, _around(*pair)]
 
 
-def _joinable(boxes: Sequence[_Box], busiest: int) -> tuple[int, int] | None:
-    """Two boxes that one stream may serve without holding anybody up."""
-    for (i, a), (j, b) in combinations(enumerate(boxes), 2):
-        need = max(prod(a[1]), prod(b[1]), busiest)
-        if prod(_around(a, b)[1]) <= _SLACK * need:
-            return i, j
-    return None
+def _overlap(a: _Box, b: _Box) -> bool:
+    return all(p < q + n and q < p + m for p, m, q, n in zip(a[0], a[1], b[0], b[1], strict=True))
+
+
+def _one_stream_will_do(a: _Box, b: _Box, busiest: int) -> bool:
+    """Whether moving both boxes as one holds nobody up: hardly more words than one of them, or than the program's
+    busiest statement has instances."""
+    return prod(_around(a, b)[1]) <= _SLACK * max(prod(a[1]), prod(b[1]), busiest)
 
 
 def _around(a: _Box, b: _Box) -> _Box:

@@ -15,6 +15,7 @@ from compiler.frontend.loop_nest import load, prog
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program, Statement
 from compiler.sched.cycle_accurate import FusionError, Schedule, schedule_program
+from compiler.sched.partition import partition
 from compiler.sched.streams import choose_tile_depth, stage_streams
 
 
@@ -226,7 +227,7 @@ def _at(have: Schedule, statement: Statement, columns: list[np.ndarray], count: 
 @pytest.mark.parametrize("name", applications())
 def test_every_application_has_a_legal_schedule(name: str, level: int | None) -> None:
     program = load(name, **{"brighten_blur": {"size": 9}}.get(name, {}))
-    require_legal(schedule(program, fusion_level=level))
+    require_legal(schedule(partition(program).program, fusion_level=level))
 
 
 @settings(max_examples=40, deadline=None)

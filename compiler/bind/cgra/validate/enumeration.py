@@ -24,6 +24,9 @@ __all__ = ["Enumeration"]
 _MOST = 1 << 22
 """Most points, and most events of a controller, that are enumerated."""
 
+_CHEAP = 1 << 16
+"""So many take less time than any relation does."""
+
 _BYTES = 2
 
 
@@ -38,9 +41,16 @@ class Enumeration:
     visible: Callable[[str], isl.Map]
     _numbers: dict[tuple[int, int], MemoryNumbers] = field(default_factory=dict)
 
+    def cheap(self, domain: isl.Set) -> bool:
+        """Whether there are so few points and events that going through them is the quickest proof."""
+        return self._within(_CHEAP, domain)
+
     def affordable(self, domain: isl.Set) -> bool:
         """Whether there are few enough points and events to go through."""
-        return count_points(domain) <= _MOST and all(memory.largest <= _MOST for memory in self.memories.values())
+        return self._within(_MOST, domain)
+
+    def _within(self, limit: int, domain: isl.Set) -> bool:
+        return count_points(domain) <= limit and all(memory.largest <= limit for memory in self.memories.values())
 
     def even(self, origin: Origin, source: Source) -> bool:
         """Whether all memories on the way from `origin` back to `source` are delay lines.

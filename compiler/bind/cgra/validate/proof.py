@@ -218,8 +218,10 @@ class Proof:
         self.report.reads += 1
 
     def _prove_all(self, origin: Origin, source: Source, demand: Demand) -> None:
-        """Through delay lines by relations, through real loop nests one instance after the other."""
-        if self._enumeration.even(origin, source):
+        """One instance after the other while they are few; else by relations, which are quick through delay lines."""
+        if self._enumeration.cheap(demand.origins.domain()):
+            self._prove_each(origin, source, demand)
+        elif self._enumeration.even(origin, source):
             self._prove(origin, source, demand)
         elif self._enumeration.affordable(demand.origins.domain()):
             self._prove_each(origin, source, demand)
