@@ -3,8 +3,8 @@
 A stream moves one word per cycle. After `transform.unroll` the copies of a statement work at the same time on
 different strips of an image, so each strip needs a stream; so does each plane of a colour image. `partition` is a
 program transform: an output that several statements write in disjoint boxes, and an input of which distant boxes are
-read, become one array per box; input boxes may overlap (halos). The host splits inputs and joins outputs (`Partition.split`, `Partition.join`); a
-strip of whole rows is a contiguous part of the image.
+read, become one array per box; input boxes may overlap (halos). The host splits inputs and joins outputs
+(`Partition.split`, `Partition.join`); a strip of whole rows is a contiguous part of the image.
 """
 
 from __future__ import annotations
