@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.bind.vector.cost import Timeline
 from compiler.bind.vector.errors import VectorTargetError
@@ -66,7 +66,7 @@ def choose(phase: Phase, sizes: Sizes, spec: VectorSpec, fixed: tuple[int, ...] 
         plan = make_plan(phase, sizes, spec, fixed)
         if plan.allocation.bytes > spec.capacity:
             raise _too_small(phase, plan, spec)
-        return Choice(plan, predict(plan))
+        return _with_carry(Choice(plan, predict(plan)))
     best: Choice | None = None
     smallest: PhasePlan | None = None
     barren = 0
@@ -77,7 +77,7 @@ def choose(phase: Phase, sizes: Sizes, spec: VectorSpec, fixed: tuple[int, ...] 
             smallest = plan
             if plan.allocation.bytes > spec.capacity:
                 continue
-            choice = Choice(plan, predict(plan))
+            choice = _with_carry(Choice(plan, predict(plan)))
             found += 1
             if best is None or choice.cycles < best.cycles:
                 best, barren = choice, 0
@@ -91,6 +91,15 @@ def choose(phase: Phase, sizes: Sizes, spec: VectorSpec, fixed: tuple[int, ...] 
         assert smallest is not None
         raise _too_small(phase, smallest, spec)
     return best
+
+
+def _with_carry(choice: Choice) -> Choice:
+    """The same tiles with shared rows copied on chip, if that is faster."""
+    if len(choice.plan.origins) == 1:
+        return choice
+    plan = replace(choice.plan, carry=True)
+    other = Choice(plan, predict(plan))
+    return other if other.cycles < choice.cycles else choice
 
 
 def _too_small(phase: Phase, plan: PhasePlan, spec: VectorSpec) -> VectorTargetError:

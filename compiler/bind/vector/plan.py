@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from compiler.bind.vector.access import Box
 from compiler.bind.vector.allocate import Allocation, allocate
 from compiler.bind.vector.emit import Placement, TileCode, scratch_bytes
 from compiler.bind.vector.graph import Leaf, nodes_of
 from compiler.bind.vector.ir import Statement
-from compiler.bind.vector.layout import Layout, make_layout, regions
+from compiler.bind.vector.layout import Layout, extents, make_layout, regions
 from compiler.bind.vector.order import Order, evaluation_order
 from compiler.bind.vector.phases import Phase
-from compiler.bind.vector.shapes import Settings
+from compiler.bind.vector.shapes import Dimension, Operands, Settings, instructions
 from compiler.bind.vector.sizes import Sizes
-from compiler.bind.vector.transfers import load, pad, store
+from compiler.bind.vector.transfers import load, pad, pad_slabs, store
+from hw.vector_lanes.isa import Mode, Op
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["PhasePlan", "make_plan"]
@@ -24,7 +26,11 @@ __all__ = ["PhasePlan", "make_plan"]
 
 @dataclass
 class PhasePlan:
-    """A phase in tiles of `layout.tile`, with all addresses."""
+    """A phase in tiles of `layout.tile`, with all addresses.
+
+    `carry`: what a tile shares with the one before (rows around it, in a stencil) is copied inside the scratchpad, not
+    loaded again.
+    """
 
     phase: Phase
     sizes: Sizes
@@ -34,12 +40,15 @@ class PhasePlan:
     allocation: Allocation
     moving: tuple[Leaf, ...]
     resident: tuple[Leaf, ...]
+    carry: bool = False
 
     @cached_property
     def origins(self) -> list[tuple[int, ...]]:
         """First element of every tile, in the order of work."""
         shape, tile = self.phase.shape, self.layout.tile
-        return list(itertools.product(*(range(0, n, t) for n, t in zip(shape, tile, strict=True))))
+        starts = [range(0, n, t) for n, t in zip(shape, tile, strict=True)]
+        # The first dimension moves fastest: tiles that share rows follow each other.
+        return [(*o[-1:], *o[:-1]) for o in itertools.product(*starts[1:], *starts[:1])]
 
     def tile(self, number: int, settings: Settings) -> TileCode:
         """The code maker of one tile."""
@@ -51,30 +60,81 @@ class PhasePlan:
 
         While a tile is computed, the next one is loaded and the one before is stored.
         """
+        pads = _Pads()
         current = self.tile(0, settings)
-        yield [*self._load(current, self.resident), *self._load(current, self.moving),
-               *self._pad(current, self.resident)]
+        yield [*self._load(current, self.resident, {}), *self._load(current, self.moving, {}),
+               *self._pad(current, self.resident, {}, pads)]
+        shared: dict[Leaf, int] = {}
         for number in range(len(self.origins)):
             following = self.tile(number + 1, settings) if number + 1 < len(self.origins) else None
+            coming = self._shared(current, following) if following is not None else {}
             group: list[Statement] = []
             if following is not None:
-                group += self._load(following, self.moving)
-            group += self._pad(current, self.moving)
+                group += self._load(following, self.moving, coming)
+            group += self._pad(current, self.moving, shared, pads)
             group += current.compute(self.order)
+            if following is not None:
+                group += self._carry(current, following, coming)
             for result in self.phase.graph.results:
                 group += store(current, result)
             yield group
             if following is not None:
-                current = following
+                current, shared = following, coming
 
-    def _load(self, code: TileCode, leaves: tuple[Leaf, ...]) -> list[Statement]:
-        return [s for leaf in leaves if leaf in code.regions for s in load(code, leaf, code.regions[leaf])]
+    def _shared(self, code: TileCode, following: TileCode) -> dict[Leaf, int]:
+        """For each array the first index (of its first dimension) that the next tile does not share with this one."""
+        found = {}
+        for leaf in self.moving if self.carry else ():
+            here, there = code.regions.get(leaf), following.regions.get(leaf)
+            if here and there and here[1:] == there[1:] and here[0][0] <= there[0][0] < here[0][1] < there[0][1]:
+                found[leaf] = here[0][1]
+        return found
 
-    def _pad(self, code: TileCode, leaves: tuple[Leaf, ...]) -> list[Statement]:
-        return [s for leaf in leaves if leaf in code.regions for s in pad(code, leaf, code.regions[leaf])]
+    def _carry(self, code: TileCode, following: TileCode, shared: dict[Leaf, int]) -> Iterator[Statement]:
+        for leaf, end in shared.items():
+            box = ((following.regions[leaf][0][0], end), *following.regions[leaf][1:])
+            corner = [low for low, _ in box]
+            size = leaf.dtype.itemsize.bit_length() - 1
+            dimensions = [Dimension(n, s, s, 0) for n, s in zip(extents(box), code.strides(leaf), strict=True)]
+            operands = Operands(following.address(leaf, corner), code.address(leaf, corner), 0)
+            yield from instructions(code.settings, Mode(Op.VMOV, False, size, size), operands, dimensions,
+                                    code.row_bytes, gaps=True)
+
+    def _fresh(self, code: TileCode, leaf: Leaf, shared: dict[Leaf, int]) -> Box:
+        box = code.regions[leaf]
+        return ((shared[leaf], box[0][1]), *box[1:]) if leaf in shared else box
+
+    def _load(self, code: TileCode, leaves: tuple[Leaf, ...], shared: dict[Leaf, int]) -> list[Statement]:
+        return [s for leaf in leaves if leaf in code.regions for s in load(code, leaf, self._fresh(code, leaf, shared))]
+
+    def _pad(self, code: TileCode, leaves: tuple[Leaf, ...], shared: dict[Leaf, int], pads: _Pads) -> list[Statement]:
+        return [s for leaf in leaves if leaf in code.regions
+                for s in pads.statements(code, leaf, self._fresh(code, leaf, shared))]
 
 
-def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...]) -> PhasePlan:
+class _Pads:
+    """What lies outside arrays is written once per buffer where it stays the same: beside the columns."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Leaf, int], set[tuple[Box, int]]] = {}
+
+    def statements(self, code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
+        """The slabs of `box` that are not there yet."""
+        corner = [low for low, _ in code.places[leaf]]
+        known = self._known.get((leaf, code.turn % 2), set())
+        kept: set[tuple[Box, int]] = set()
+        for slab in pad_slabs(leaf, box):
+            place = tuple((a - c, b - c) for (a, b), c in zip(slab.box, corner, strict=True))
+            value = slab.boundary.value if slab.boundary.kind == "default" and slab.axis else None
+            if value is not None:
+                kept.add((place, value))
+            if value is None or (place, value) not in known:
+                yield from pad(code, leaf, slab)
+        self._known[leaf, code.turn % 2] = kept
+
+
+def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...],
+              carry: bool = False) -> PhasePlan:
     """A plan with tiles of that shape, whether it fits the scratchpad or not."""
     graph = phase.graph
     layout = make_layout(graph, sizes, tile, spec.row_bytes)
@@ -88,7 +148,8 @@ def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...
     scratch = _scratch(phase, sizes, spec, layout, order)
     copies = dict.fromkeys(resident, 1) | dict.fromkeys(moving, 1 if count == 1 else 2)
     allocation = allocate(graph, sizes, layout, order, scratch, copies, count)
-    return PhasePlan(phase, sizes, spec, layout, order, allocation, tuple(moving), tuple(resident))
+    return PhasePlan(phase, sizes, spec, layout, order, allocation, tuple(moving), tuple(resident),
+                     carry)
 
 
 def _divide(phase: Phase, leaves: list[Leaf], tile: tuple[int, ...], count: int) -> tuple[list[Leaf], list[Leaf]]:

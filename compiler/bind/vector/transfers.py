@@ -16,7 +16,7 @@ from compiler.bind.vector.translate import Result
 from compiler.frontend.parallel_array.expression import Boundary
 from hw.vector_lanes.isa import Mode, Op
 
-__all__ = ["Piece", "load", "pad", "store", "transfer_box"]
+__all__ = ["Piece", "Slab", "load", "pad", "pad_slabs", "store", "transfer_box"]
 
 MOST_ROWS = 65535
 
@@ -97,10 +97,18 @@ def load(code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
             leaf.dtype.itemsize)
 
 
-def pad(code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
+@dataclass(frozen=True)
+class Slab:
+    """A box outside an array along `axis`; `edge` is the index of the nearest element inside."""
+
+    box: Box
+    axis: int
+    edge: int
+    boundary: Boundary
+
+
+def pad_slabs(leaf: Leaf, box: Box) -> Iterator[Slab]:
     """What lies outside the array in `box`, innermost axis first."""
-    if not any(b is not None and b.kind != "wrap" for b in leaf.boundaries):
-        return
     inner = []
     for (low, high), size, boundary in zip(box, leaf.shape, leaf.boundaries, strict=True):
         pieces = axis_pieces(low, high, size, boundary)
@@ -111,23 +119,20 @@ def pad(code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
             continue
         (low, high), (first, last) = box[axis], inner[axis]
         for part, edge in (((low, first), first), ((last, high), last - 1)):
-            if part[0] < part[1]:
-                slab = (*inner[:axis], part, *box[axis + 1:])
-                if all(a < b for a, b in slab):
-                    yield from _slab(code, leaf, slab, axis, edge, boundary)
-        inner[axis] = (low, high) if first == last else inner[axis]
-    # Axes in front that have nothing inside were filled as a whole above.
+            slab = (*inner[:axis], part, *box[axis + 1:])
+            if all(a < b for a, b in slab):
+                yield Slab(slab, axis, edge, boundary)
 
 
-def _slab(code: TileCode, leaf: Leaf, slab: Box, axis: int, edge: int, boundary: Boundary) -> Iterator[Statement]:
-    if boundary.kind == "default":
-        yield from code.fill(leaf, slab, boundary.value)
+def pad(code: TileCode, leaf: Leaf, slab: Slab) -> Iterator[Statement]:
+    """Fill a slab with its default value, or with the elements at the edge."""
+    if slab.boundary.kind == "default":
+        yield from code.fill(leaf, slab.box, slab.boundary.value)
         return
-    corner = [low for low, _ in slab]
-    source = [edge if d == axis else low for d, low in enumerate(corner)]
-    strides = code.strides(leaf)
-    dimensions = [Dimension(n, s, 0 if d == axis else s, 0)
-                  for d, (n, s) in enumerate(zip(extents(slab), strides, strict=True))]
+    corner = [low for low, _ in slab.box]
+    source = [slab.edge if d == slab.axis else low for d, low in enumerate(corner)]
+    dimensions = [Dimension(n, s, 0 if d == slab.axis else s, 0)
+                  for d, (n, s) in enumerate(zip(extents(slab.box), code.strides(leaf), strict=True))]
     size = leaf.dtype.itemsize.bit_length() - 1
     operands = Operands(code.address(leaf, corner), code.address(leaf, source), 0)
     yield from instructions(code.settings, Mode(Op.VMOV, False, size, size), operands, dimensions, code.row_bytes)
