@@ -1,12 +1,13 @@
-"""LUT, FF, block RAM and MHz on an ECP5-85 of one PE tile, one memory tile of each kind and a small array.
+"""LUT, FF, block RAM and MHz on an ECP5-85 of one PE tile, one memory tile of each kind, a small array and the vector
+processor with its scalar core.
 
     python -m benchmarks.area [--array 4x4] [-o benchmarks/results/area.json] [NAME ...]
 
 Every figure comes from nextpnr. The clock rate is that of the module in a harness which gives every input a register
 of a shift register and every output a register behind it, so that each path through the module starts and ends in a
-register. Area is that of a tile alone (out of context). For the array, where the harness is a few per cent and a run
+register. Area is that of a tile alone (out of context). For the systems, where the harness is a few per cent and a run
 takes long, both come from one run; `harness_ff` says how many flip-flops (and at most as many LUTs) are the harness's.
-Takes about a minute for a tile and ten or more for a 4x4 array.
+Takes about a minute for a tile and ten or more for a 4x4 array or a vector processor.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from hw.fabric.array import emit_array, emit_tiles
 from hw.fabric.spec import FabricSpec
 from hw.files import write_atomic
 from hw.pnr import Figures, place_and_route, synthesize, tool_version
+from hw.soc.system import SYSTEM_MODULE, emit_vector_system
+from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["SUBJECTS", "Harness", "Port", "Subject", "main", "measure"]
 
@@ -112,6 +115,15 @@ def _array(spec: FabricSpec) -> Subject:
     return Subject("cgra_array", emit_array(spec), alone=False)
 
 
+def _vector_system(lanes: int) -> Callable[[FabricSpec], Subject]:
+    """The vector processor with its scalar core and everything around it but main memory."""
+
+    def make(_: FabricSpec) -> Subject:
+        return Subject(SYSTEM_MODULE, emit_vector_system(VectorSpec(lanes=lanes)), alone=False)
+
+    return make
+
+
 def _only(files: Mapping[str, str], name: str) -> dict[str, str]:
     return {name: files[name]}
 
@@ -121,6 +133,7 @@ SUBJECTS: Mapping[str, Callable[[FabricSpec], Subject]] = {
     "mem_tile_pub": _mem_tile("pub"),
     "mem_tile_dual_port": _mem_tile("dual-port"),
     "array": _array,
+    **{f"vector_{lanes}": _vector_system(lanes) for lanes in (1, 2, 4)},
 }
 
 

@@ -50,7 +50,9 @@ def test_subjects_have_ports(name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing"], "error: there is no 'nothing'; there are pe_tile, mem_tile_pub, mem_tile_dual_port, array\n"),
+        (["nothing"],
+         "error: there is no 'nothing'; there are pe_tile, mem_tile_pub, mem_tile_dual_port, array, vector_1, "
+         "vector_2, vector_4\n"),
         (["--array", "x"], "error: 'x' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32\n"),
     ],
 )
