@@ -71,7 +71,7 @@ module vector_core_bench #(
     wire write_valid = active && !to_host && (waiting_w || !pause_dma);
     wire read_valid = active && to_host && (waiting_r || !pause_dma);
     wire write_ready, read_ready, data_valid;
-    wire data_ready = working && to_host && !random[40];
+    wire data_ready = working && to_host && !(random[47:40] < stall);
     wire [31:0] now = first + chunk;
     wire [31:0] back = back_first + back_chunk;
     reg [8*M-1:0] write_data;

@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import wave_layout
 from hw.vector_lanes.core_ports import JOB, chunk_width, core_counters, dma_write_layout
-from hw.vector_lanes.datapath import VectorDatapath, datapath_sources
+from hw.vector_lanes.datapath import VectorDatapath, accumulate_latency, datapath_latency, datapath_sources
 from hw.vector_lanes.dispatch import Dispatcher
 from hw.vector_lanes.gather import GatherUnit, IndexReader
 from hw.vector_lanes.hazards import Interlock
@@ -28,7 +28,7 @@ from hw.vector_lanes.scratchpad import BYTE_BITS, Scratchpad, scratchpad_sources
 from hw.vector_lanes.sequencer import Sequencer
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["VectorCore", "core_counters", "core_sources"]
+__all__ = ["VectorCore", "core_counters", "core_sources", "sum_lag", "write_lag"]
 
 _STATUS_BITS = 4
 _READ_CYCLES = 1
@@ -37,6 +37,16 @@ _READ_CYCLES = 1
 def core_sources(spec: VectorSpec) -> dict[str, str]:
     """Verilog files, by name, of the modules that a `VectorCore` instantiates by name."""
     return {**scratchpad_sources(spec), **datapath_sources(spec)}
+
+
+def write_lag(spec: VectorSpec) -> int:
+    """Cycles from a wavefront's issue to the writing of its results."""
+    return datapath_latency(spec) + _READ_CYCLES
+
+
+def sum_lag(spec: VectorSpec) -> int:
+    """Cycles from the issue of a row's last wavefront to the writing of the row's sum."""
+    return accumulate_latency(spec) + _READ_CYCLES
 
 
 class VectorCore(wiring.Component):
@@ -51,15 +61,15 @@ class VectorCore(wiring.Component):
     * `vector_idle`: no vector instruction is queued or unfinished; `dma_idle`: no transfer. Both are 0 while anything
       is in the queue. `mask_waves`: active wavefronts of the mask, 0 without one. `counters`: see `core_counters`.
 
-    Two wavefronts of which the second reads what the first one writes are issued `lag` + 1 cycles apart at least
-    (`sum_lag` + 1 for a row's sum).
+    Two wavefronts of which the second reads what the first one writes are issued `write_lag` + 1 cycles apart at least
+    (`sum_lag` + 1 for a row's sum). All others follow each other in the next cycle, except that a wavefront waits for
+    a cycle where its results would meet a row's sum at the write port.
     """
 
     def __init__(self, spec: VectorSpec) -> None:
         self.spec = spec
         self._datapath = VectorDatapath(spec)
-        self.lag = self._datapath.latency + _READ_CYCLES
-        self.sum_lag = self._datapath.accumulate_latency + _READ_CYCLES
+        self._lag, self._sum_lag = write_lag(spec), sum_lag(spec)
         super().__init__({
             "entry": In(stream.Signature(ENTRY)),
             "job": Out(stream.Signature(JOB)), "job_done": In(1), "dma_error": In(2),
@@ -76,9 +86,9 @@ class VectorCore(wiring.Component):
         m.submodules.queue = queue = fifo.SyncFIFOBuffered(width=ENTRY.size, depth=spec.queue_depth)
         m.submodules.dispatch = dispatch = Dispatcher(spec)
         m.submodules.sequencer = sequencer = Sequencer(spec)
-        m.submodules.interlock = interlock = Interlock(spec, self.lag, self.sum_lag)
+        m.submodules.interlock = interlock = Interlock(spec, self._lag, self._sum_lag)
         m.submodules.gather = gather = GatherUnit(spec)
-        m.submodules.mask = mask = MaskUnit(spec, self.lag)
+        m.submodules.mask = mask = MaskUnit(spec, self._lag)
         m.submodules.scratchpad = scratchpad = Scratchpad(spec)
         m.submodules.datapath = self._datapath
         self._connect_queue(m, queue, dispatch)
