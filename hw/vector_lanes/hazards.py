@@ -55,7 +55,7 @@ class Interlock(wiring.Component):
         m = Module()
         held, valid = self.issue, Signal()
         layout = pending_layout(self.spec)
-        line = [Signal(layout, name=f"pending{place}") for place in range(self.sum_lag)]
+        line: list[data.View] = [Signal(layout, name=f"pending{place}") for place in range(self.sum_lag)]
         entering = Signal(layout)
         m.d.comb += [
             entering.writes.eq(self.issued & held.d_used), entering.end.eq(self.issued & held.end),
@@ -75,7 +75,7 @@ class Interlock(wiring.Component):
             m.d.sync += [valid.eq(self.wave.valid), held.eq(self.wave.payload)]
         return m
 
-    def _conflicts(self, m: Module, line: list[Signal]) -> Value:
+    def _conflicts(self, m: Module, line: list[data.View]) -> Value:
         """Compare the next wavefront with all that is to be written; returns whether the held one is free to go.
 
         Entry 0 of `line` enters in this cycle; by the time the next wavefront could be issued, each is one further.

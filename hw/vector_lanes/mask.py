@@ -6,9 +6,9 @@ the store spends no cycle on the others. Seed 004, chapter 6, lists conditional 
 
 from __future__ import annotations
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.spec import VectorSpec
@@ -62,16 +62,16 @@ class MaskUnit(wiring.Component):
         self._offer(m, read, tested & ends)
         return m
 
-    def _delayed(self, m: Module) -> tuple[Signal, Signal, Signal]:
+    def _delayed(self, m: Module) -> tuple[Value, Value, Value]:
         """What was issued `lag` cycles ago."""
-        stages = [Cat(self.issued, self.issued & self.issued_end, self.issued_number)]
+        stages: list[Value] = [Cat(self.issued, self.issued & self.issued_end, self.issued_number)]
         for stage in range(self.lag):
             stages.append(Signal(len(stages[0]), name=f"issued{stage}"))
             m.d.sync += stages[-1].eq(stages[-2])
         final = stages[-1]
         return final[0], final[1], final[2:]
 
-    def _offer(self, m: Module, read: wiring.PureInterface, restart: Signal) -> None:
+    def _offer(self, m: Module, read: ReadPort, restart: Value) -> None:
         pointer, following = Signal(self._number), Signal(self._number)
         m.d.comb += [
             self.last.eq(pointer + 1 == self.waves), self.empty.eq(self.waves == 0),

@@ -100,9 +100,9 @@ class ByteBank(wiring.Component):
         ]
         return m
 
-    def _half(self, m: Module, half: int) -> tuple[Signal, Signal]:
+    def _half(self, m: Module, half: int) -> tuple[Value, Value]:
         """The memory of one half: what ports A and B read."""
-        memory = Memory(shape=BYTE_BITS, depth=self._depth, init=[], attrs={"no_rw_check": 1})
+        memory = Memory(shape=BYTE_BITS, depth=self._depth, init=[], attrs={"no_rw_check": "1"})
         m.submodules[f"half{half}"] = memory
         write, read_a, read_b = memory.write_port(), memory.read_port(), memory.read_port()
         used = self.write_used[half]
