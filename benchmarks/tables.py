@@ -62,8 +62,8 @@ def _application_table() -> str:
                          f["ratio"], last, used["PEs"], pes, used["memory tiles"], tiles, used["registers"],
                          f"{f['words live']} / {f['words allocated']}", f["compile seconds"],
                          f["simulated cycles per second"]])
-    text = ("RTL simulation on Verilator, published sizes where there are any (`python -m benchmarks.applications`). The "
-            "last output is in cycle *cycles - 1*; the bound is the largest trip count of any statement.")
+    text = ("RTL simulation on Verilator, published sizes where there are any (`python -m benchmarks.applications`). "
+            "The last output is in cycle *cycles - 1*; the bound is the largest trip count of any statement.")
     return "\n\n".join([text, _table(head, rows), *_icarus_texts(results)])
 
 
