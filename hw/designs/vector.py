@@ -19,7 +19,7 @@ __all__ = ["demo_results", "vector_design", "vector_image"]
 PROGRAM = Path(__file__).parent / "vector_demo.c"
 MEMORY_BYTES = 1 << 13
 _STACK_BYTES = 512
-_COUNT, _ROWS = 96, 8
+_COUNT, _ROWS = 48, 4
 """Of the program."""
 
 
