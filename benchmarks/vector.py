@@ -27,11 +27,18 @@ from hw.soc.program import Firmware, build_program
 from hw.soc.run import run_firmware
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["LANES", "SCALAR_LANES", "lower_bound", "main", "measure_scalar", "measure_vector", "model_vector"]
+__all__ = ["LANES", "LATENCY", "SCALAR_LANES", "lower_bound", "main", "measure_rate", "measure_scalar",
+           "measure_vector", "model_vector"]
 
 LANES = (1, 4, 16, 64)
 SCALAR_LANES = 4
 """The system whose scalar core runs the plain C programs."""
+
+LATENCY = 20
+"""Cycles from a read address to its first data, as a DRAM has it. Reads and writes share one beat per cycle."""
+
+RATE_LANES, RATE_MACROS = 16, {"N": 4096, "LENGTH": 64}
+"""Machine and sizes of the measurement of the instruction rate."""
 
 MEMORY_BYTES = 1 << 21
 OPTIONS = ("-O3",)
@@ -87,7 +94,7 @@ def measure_vector(case: Case, element: str, lanes: int, macros: Mapping[str, in
     inputs, expected = _data(case, element, macros)
     start = time.perf_counter()
     result = run_firmware(_program(case.source, spec, ELEMENTS[element], macros), spec, loads=inputs,
-                          dumps=list(expected))
+                          dumps=list(expected), latency=LATENCY)
     seconds = time.perf_counter() - start
     _compare(f"{case.name}, {element}, V{lanes}, Verilator", result.array, expected)
     cycles, counters = result.kernel_cycles, result.counters
@@ -100,9 +107,21 @@ def measure_scalar(case: Case, element: str, macros: Mapping[str, int]) -> int:
     spec = VectorSpec(SCALAR_LANES)
     inputs, expected = _data(case, element, macros)
     result = run_firmware(_program(f"{case.source}_scalar", spec, ELEMENTS[element], macros), spec, loads=inputs,
-                          dumps=list(expected), cycle_limit=200_000_000)
+                          dumps=list(expected), latency=LATENCY, cycle_limit=200_000_000)
     _compare(f"{case.name}, {element}, plain C", result.array, expected)
     return result.kernel_cycles
+
+
+def measure_rate() -> dict[str, Any]:
+    """How busy the core keeps the lanes with short vectors: rate.c, data in the scratchpad."""
+    case, spec = CASES["fir"], VectorSpec(RATE_LANES)
+    inputs, expected = _data(case, "word", RATE_MACROS)
+    result = run_firmware(_program("rate", spec, ELEMENTS["word"], RATE_MACROS), spec, loads=inputs,
+                          dumps=list(expected), latency=LATENCY)
+    _compare("instruction rate", result.array, expected)
+    return {"lanes": RATE_LANES, "vector length": RATE_MACROS["LENGTH"], "cycles": result.kernel_cycles,
+            "instructions": result.counters.instructions, "busy": result.counters.busy,
+            "busy share": round(result.counters.busy / result.kernel_cycles, 4)}
 
 
 # --- command line -----------------------------------------------------------------------------------------------------
@@ -153,19 +172,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _arguments(arguments)
     console = Console(width=160)
     cases = [CASES[options.case]] if options.case else list(CASES.values())
+    whole = not (options.smoke or options.model or options.case or options.element)
     figures: dict[str, dict[str, Any]] = {}
+    extra: dict[str, Any] = {}
     try:
         for case in cases:
             elements = [e for e in case.elements if options.element in (None, e)]
             figures[case.name] = {e: _case_figures(case, e, options, console) for e in elements}
+        if whole:
+            extra["instruction rate"] = measure_rate()
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    whole = not (options.smoke or options.model or options.case or options.element)
     output = options.output or (RESULTS / "vector.json" if whole else None)
     if output:
         write_results(output, {"problem": "smoke" if options.smoke else "full", "scalar core of": f"V{SCALAR_LANES}",
-                               "compiler options": list(OPTIONS), "benchmarks": figures})
+                               "memory latency": LATENCY, "compiler options": list(OPTIONS), **extra,
+                               "benchmarks": figures})
     return 0
 
 

@@ -160,7 +160,7 @@ def _function(name: str, network: Network) -> Iterable[str]:
     yield "{"
     for node, (op, a, b) in network.operations.items():
         planes = ", ".join(_plane(places[x]) for x in (node, a, b))
-        yield f"    COMPARE({op}, {planes});"
+        yield f"    {'RESULT' if places[node] in ('x0', 'y0') else 'COMPARE'}({op}, {planes});"
     yield "}"
     yield ""
 
@@ -168,7 +168,8 @@ def _function(name: str, network: Network) -> Iterable[str]:
 def header_text() -> str:
     """`median_network.h`."""
     lines = ["/* Selection networks of median.c, written by `python -m benchmarks.vector_median`.",
-             " * Letters are groups of planes; plane i of a group is i * PLANE bytes behind its start. */",
+             " * Letters are groups of planes; plane i of a group is i * PLANE bytes behind its start.",
+             " * RESULT writes what leaves. */",
              "#ifndef MEDIAN_NETWORK_H", "#define MEDIAN_NETWORK_H", ""]
     for name, network in networks().items():
         lines += _function(name, network)

@@ -35,14 +35,24 @@ static inline scratch allocate(uint32_t bytes)
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 
+/* The part whose cycles count. A program that defines PREPARED moves its data before and after that. */
 static void kernel(void);
+#ifdef PREPARED
+static void prepare(void);
+static void conclude(void);
+#else
+#define prepare()
+#define conclude()
+#endif
 
 int main(void)
 {
+    prepare();
     kernel_begin();
     kernel();
     vector_sync();
     kernel_end();
+    conclude();
     return 0;
 }
 

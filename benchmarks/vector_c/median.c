@@ -6,7 +6,8 @@
  * stay in the scratchpad for the steps that still need them; their places rotate.
  *
  * A plane has one element for every column of every band: SIDE bands side by side fill a plane's row of PLANE bytes, and
- * the rows of other bands lie STRIDE bytes apart. Planes that sorting reads at five offsets are wider.
+ * the rows of other bands lie STRIDE bytes apart. Planes that sorting reads at five offsets are wider. What transfers
+ * touch lies apart from everything else: hazards are found by the range from the first to the last byte of an operand.
  */
 #include "bench.h"
 
@@ -36,17 +37,20 @@
 #define PITCH ((BLOCK + WINDOW - 1) * ELEMENT)
 #define WIDE ((SIDE * PITCH + 31) & ~31)
 
+#define TEMPORARIES (2 * 5 + SORT_ROW_TEMPORARIES)
+/* Three even rows, two odd rows, two pairs, temporary planes. */
+#define PLANES (3 * 5 + 2 * 5 + 2 * 10 + TEMPORARIES)
+#define STRIDE (PLANES * PLANE)
+
+/* Results have rows of their own distance. */
 #define COMPARE(op, d, a, b) vector_2D(MODE_U(VV), op, d, a, b)
+#define RESULT(op, d, a, b) do { \
+    vector_setup_2D(HEIGHT, PLANE, STRIDE, STRIDE); \
+    vector_2D(MODE_U(VV), op, d, a, b); \
+} while (0)
 #include "median_network.h"
 
-#define TEMPORARIES (2 * 5 + SORT_ROW_TEMPORARIES)
 _Static_assert(TEMPORARIES >= MERGE_PAIR_TEMPORARIES && TEMPORARIES >= MEDIANS_TEMPORARIES, "places to sort in");
-
-/* Three even rows, two odd rows, two pairs, temporary planes, two planes of results for each of two rows. */
-#define PLANES (3 * 5 + 2 * 5 + 2 * 10 + TEMPORARIES + 4)
-/* Two rows of the image, twice, and the sorted neighbours of one of them. */
-#define WIDES 6
-#define STRIDE (PLANES * PLANE + WIDES * WIDE)
 
 _Static_assert(ROWS % (2 * BANDS) == 0 && COLUMNS % BLOCK == 0, "whole bands and blocks");
 
@@ -71,17 +75,18 @@ static inline void compare_neighbours(scratch smallest, scratch c, scratch in, s
 {
     scratch e = c + PLANE, o = c + 3 * PLANE;
     vector_set_vl(SIDE * PITCH / ELEMENT - 1);
-    vector_setup_2D(HEIGHT, STRIDE, STRIDE, STRIDE);
+    vector_setup_2D(HEIGHT, WIDE, WIDE, WIDE);
     vector_2D(MODE_U(VV), VMIN, low, in, in + ELEMENT);
     vector_2D(MODE_U(VV), VMAX, high, in, in + ELEMENT);
     vector_set_vl(BLOCK);
     vector_setup_2D(SIDE, BLOCK * ELEMENT, PITCH, PITCH);
-    vector_setup_3D(HEIGHT, STRIDE, STRIDE, STRIDE);
+    vector_setup_3D(HEIGHT, STRIDE, WIDE, WIDE);
     vector_3D(MODE_U(VV), VMIN, e, low, low + 2 * ELEMENT);
     vector_3D(MODE_U(VV), VMAX, e + PLANE, low, low + 2 * ELEMENT);
     vector_3D(MODE_U(VV), VMIN, o, high, high + 2 * ELEMENT);
     vector_3D(MODE_U(VV), VMAX, o + PLANE, high, high + 2 * ELEMENT);
     vector_setup_2D(SIDE, BLOCK * ELEMENT, PITCH, BLOCK * ELEMENT);
+    vector_setup_3D(HEIGHT, STRIDE, WIDE, STRIDE);
     vector_3D(MODE_U(VV), VMIN, smallest, in + 4 * ELEMENT, e);
     vector_3D(MODE_U(VV), VMAX, c, in + 4 * ELEMENT, e);
 }
@@ -96,13 +101,18 @@ struct places {
     scratch even[3], odd[2], pair[2], out[2], in[2], low, high, temporary;
 };
 
+#define WIDE_PLANE (HEIGHT * WIDE)
+#define OUT_PLANE (HEIGHT * PLANE)
+
 static inline struct places lay_out(void)
 {
-    scratch at = allocate(HEIGHT * STRIDE), wide = at + PLANES * PLANE;
+    scratch at = allocate(HEIGHT * STRIDE), neighbours = allocate(2 * WIDE_PLANE);
     return (struct places){
         .even = {at, at + 5 * PLANE, at + 10 * PLANE}, .odd = {at + 15 * PLANE, at + 20 * PLANE},
-        .pair = {at + 25 * PLANE, at + 35 * PLANE}, .out = {at + 45 * PLANE, at + 47 * PLANE},
-        .temporary = at + 49 * PLANE, .in = {wide, wide + 2 * WIDE}, .low = wide + 4 * WIDE, .high = wide + 5 * WIDE,
+        .pair = {at + 25 * PLANE, at + 35 * PLANE}, .temporary = at + 45 * PLANE,
+        .low = neighbours, .high = neighbours + WIDE_PLANE,
+        .in = {allocate(2 * WIDE_PLANE), allocate(2 * WIDE_PLANE)},
+        .out = {allocate(2 * OUT_PLANE), allocate(2 * OUT_PLANE)},
     };
 }
 
@@ -111,7 +121,7 @@ static inline void sort_rows(const struct places *at)
 {
     scratch t = at->temporary, u = t + 5 * PLANE, spare = t + 10 * PLANE;
     compare_neighbours(at->even[2], t, at->in[0], at->low, at->high);
-    compare_neighbours(at->odd[1], u, at->in[0] + WIDE, at->low, at->high);
+    compare_neighbours(at->odd[1], u, at->in[0] + WIDE_PLANE, at->low, at->high);
     plane_shape();
     sort_row(t, t + PLANE, t + 3 * PLANE, at->even[2], spare);
     sort_row(u, u + PLANE, u + 3 * PLANE, at->odd[1], spare);
@@ -129,16 +139,16 @@ static inline void rotate(struct places *at)
 
 static inline void fetch_step(scratch in, int step, int column)
 {
-    vector_setup_dma(STRIDE, BAND_ROWS * sizeof image[0]);
+    vector_setup_dma(WIDE, BAND_ROWS * sizeof image[0]);
     fetch(in, 2 * step, column);
-    fetch(in + WIDE, 2 * step + 1, column);
+    fetch(in + WIDE_PLANE, 2 * step + 1, column);
 }
 
 static inline void store_step(scratch out, int step, int column)
 {
-    vector_setup_dma(STRIDE, BAND_ROWS * sizeof middle[0]);
+    vector_setup_dma(PLANE, BAND_ROWS * sizeof middle[0]);
     store(out, 2 * step - 4, column);
-    store(out + PLANE, 2 * step - 3, column);
+    store(out + OUT_PLANE, 2 * step - 3, column);
 }
 
 static void kernel(void)
@@ -153,7 +163,7 @@ static void kernel(void)
             if (step > 0)
                 merge_pair(at.odd[0], at.even[2], at.pair[1], at.temporary);
             if (step > 1) {
-                medians(at.even[0], at.odd[1], at.pair[0], at.pair[1], at.temporary, at.out[0], at.out[0] + PLANE);
+                medians(at.even[0], at.odd[1], at.pair[0], at.pair[1], at.temporary, at.out[0], at.out[0] + OUT_PLANE);
                 store_step(at.out[0], step, column);
             }
             rotate(&at);

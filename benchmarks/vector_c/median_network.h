@@ -1,5 +1,6 @@
 /* Selection networks of median.c, written by `python -m benchmarks.vector_median`.
- * Letters are groups of planes; plane i of a group is i * PLANE bytes behind its start. */
+ * Letters are groups of planes; plane i of a group is i * PLANE bytes behind its start.
+ * RESULT writes what leaves. */
 #ifndef MEDIAN_NETWORK_H
 #define MEDIAN_NETWORK_H
 
@@ -107,8 +108,8 @@ static inline void medians(scratch a, scratch b, scratch p, scratch q, scratch t
     COMPARE(VMAX, t + 5 * PLANE, t + 10 * PLANE, t + 7 * PLANE);
     COMPARE(VMIN, t + 3 * PLANE, t + 4 * PLANE, t + 3 * PLANE);
     COMPARE(VMAX, t + 0 * PLANE, t + 2 * PLANE, t + 0 * PLANE);
-    COMPARE(VMIN, x + 0 * PLANE, t + 5 * PLANE, t + 1 * PLANE);
-    COMPARE(VMIN, y + 0 * PLANE, t + 0 * PLANE, t + 3 * PLANE);
+    RESULT(VMIN, x + 0 * PLANE, t + 5 * PLANE, t + 1 * PLANE);
+    RESULT(VMIN, y + 0 * PLANE, t + 0 * PLANE, t + 3 * PLANE);
 }
 
 #endif
