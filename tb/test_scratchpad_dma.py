@@ -320,6 +320,14 @@ def test_both_directions_at_once(simulator, tmp_path):
     assert rate(run) > 1.7
 
 
+def test_small_jobs_in_a_row(simulator, tmp_path):
+    """Jobs of one direction cost as many cycles as they have beats, or one."""
+    jobs = [Transfer(to_host, n % 8 * 64, 0x1000 + n * 64, 64) for to_host in (False, True) for n in range(40)]
+    run = check(simulator, tmp_path, 32, jobs, latency=2, shared=1)
+    for first, last in ((8, 39), (48, 79)):
+        assert run.done[last] - run.done[first] <= 2 * (last - first) + 2
+
+
 def test_done_tells_the_truth(simulator, tmp_path):
     run = check(simulator, tmp_path, 16, [Transfer(False, 3, 0x1005, 300)], latency=7, scratchpad_stall=100)
     assert run.done[0] > run.counters["last_write"]

@@ -59,7 +59,7 @@ def _fork(m: Module, source: Any, *sinks: Any) -> None:
 
 
 class ScratchpadReader(wiring.Component):
-    """Main memory to scratchpad. The first address is out four cycles after its job; data pass in three cycles.
+    """Main memory to scratchpad. The first address is out three cycles after its job; data pass in two cycles.
 
     Ports: `job` (stream of `spec.transfer`), `write` (stream of `spec.chunk_write`), AXI4 channels `ar` and `r`.
     `done`: the last chunk of a job has been taken. `error`: memory refused a beat, whose bytes are written as they
@@ -111,7 +111,7 @@ class ScratchpadReader(wiring.Component):
 
 
 class ScratchpadWriter(wiring.Component):
-    """Scratchpad to main memory. The first address and request are out four cycles after their job.
+    """Scratchpad to main memory. The first address and request are out three cycles after their job.
 
     Ports: `job` (stream of `spec.transfer`), `request` (stream of a chunk's number) and `chunk` (stream of M bytes, in
     the order of requests), AXI4 channels `aw`, `w` and `b`; no data before their address has been offered. `done`:
@@ -192,8 +192,8 @@ class ScratchpadDma(wiring.Component):
     * `m_axi`: main memory, AXI4 with `spec.data_width` bits, all with identifier 0.
     * `error`: memory answered with an error in this cycle: bit 0 a read, bit 1 a write. The job goes on to its end.
 
-    From a job to its first address: five cycles; from a beat of memory to `dma_write` three, from `dma_data` to
-    memory three.
+    From a job to its first address: four cycles (`JobOrder` tells what makes it more); from a beat of memory to
+    `dma_write`, and from `dma_data` to memory, two; from the last of a job to `done` one.
     """
 
     def __init__(self, spec: ScratchpadDmaSpec):
