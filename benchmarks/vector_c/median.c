@@ -74,10 +74,9 @@ static inline void store(scratch source, int row, int column)
 static inline void compare_neighbours(scratch smallest, scratch c, scratch in, scratch low, scratch high)
 {
     scratch e = c + PLANE, o = c + 3 * PLANE;
-    vector_set_vl(SIDE * PITCH / ELEMENT - 1);
-    vector_setup_2D(HEIGHT, WIDE, WIDE, WIDE);
-    vector_2D(MODE_U(VV), VMIN, low, in, in + ELEMENT);
-    vector_2D(MODE_U(VV), VMAX, high, in, in + ELEMENT);
+    vector_set_vl(((HEIGHT - 1) * WIDE + SIDE * PITCH) / ELEMENT - 1);
+    vector(MODE_U(VV), VMIN, low, in, in + ELEMENT);
+    vector(MODE_U(VV), VMAX, high, in, in + ELEMENT);
     vector_set_vl(BLOCK);
     vector_setup_2D(SIDE, BLOCK * ELEMENT, PITCH, PITCH);
     vector_setup_3D(HEIGHT, STRIDE, WIDE, WIDE);
