@@ -1,5 +1,6 @@
 """Locating simulators, with a search path of this test's making."""
 
+import importlib.util
 import shutil
 import sys
 from pathlib import Path
