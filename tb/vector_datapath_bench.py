@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import cache
 
 import cocotb
 from cocotb.clock import Clock
@@ -13,12 +14,19 @@ from vector_datapath_waves import byte_pairs, random_rows, random_waves, shapes
 
 from hw.sim.bench import bench_data
 from hw.vector_lanes.datapath import accumulate_latency, datapath_latency
+from hw.vector_lanes.isa import Mode
 from hw.vector_lanes.spec import VectorSpec
+
+DEFINED = str.maketrans("XZxz", "0000")
+UNDEFINED = str.maketrans("01XZxz", "001111")
 
 
 def expand(strobe: int) -> int:
     """Eight bits for each bit of a strobe."""
     return int(f"{strobe:b}".replace("1", "ff").replace("0", "00"), 16)
+
+
+encode = cache(Mode.encode)
 
 
 def inputs(wave: Wave) -> dict[str, int]:
@@ -30,7 +38,7 @@ def inputs(wave: Wave) -> dict[str, int]:
             f"{port}_data": pack_bytes(row[None])[0], f"{port}_flags": pack_bits(flags[None])[0],
             f"{port}_offset": getattr(wave, f"{port}_offset"),
         }  # fmt: skip
-    return ports | {"valid": 1, "mode": wave.mode.encode(), "first": int(wave.first), "last": int(wave.last)}
+    return ports | {"valid": 1, "mode": encode(wave.mode), "first": int(wave.first), "last": int(wave.last)}
 
 
 class Bench:
@@ -103,8 +111,9 @@ class Bench:
 
 def defined(port, relevant: int) -> int:
     """Value of a port, 0 in the bits that are not relevant, which may be undefined."""
-    value = port.value
-    return (int(value) if value.is_resolvable else int(str(value).lower().replace("x", "0"), 2)) & relevant
+    text = str(port.value)
+    assert set(text) <= set("01") or int(text.translate(UNDEFINED), 2) & relevant == 0, f"{text} & {relevant:#x}"
+    return int(text.translate(DEFINED), 2) & relevant
 
 
 async def batches(dut, spec: VectorSpec, source: Iterator[list[Wave]], bubbles: float) -> None:

@@ -199,9 +199,12 @@ def operands(waves: list[Wave]) -> Elements:
         "b": mode.out_size if mac and not mode.scalar else mode.in_size,
     }
     (a, fa), (b, fb) = (
-        read(*(column(waves, f"{port}_{name}") for name in ("row", "flags", "offset")), mode, sizes[port])
+        read(
+            column(waves, f"{port}_row"), column(waves, f"{port}_flags"), column(waves, f"{port}_offset"),
+            mode, sizes[port],
+        )
         for port in "ab"
-    )
+    )  # fmt: skip
     d = a if mode.scalar else b
     if mode.scalar:
         a, fa = a * 0 + column(waves, "scalar")[:, None] % (1 << width), fa * 0
