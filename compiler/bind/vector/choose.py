@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 
-from compiler.bind.vector.cost import Timeline
+from compiler.bind.vector.cost import Timeline, constants
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.graph import Leaf, Reduce
+from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.plan import PhasePlan, make_plan
 from compiler.bind.vector.shapes import Settings
@@ -15,10 +18,10 @@ from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["Choice", "choose"]
 
-SAMPLED = 5
+SAMPLED = 4
 """Tiles that are timed; the rest is taken to be like the last of them."""
-ENOUGH = 6
-"""Shapes that fit and are tried, from the largest tile on, before the search ends."""
+ENOUGH = 5
+"""Shapes that fit and are timed, from the best estimate on, before the search ends."""
 
 
 @dataclass(frozen=True)
@@ -68,29 +71,70 @@ def choose(phase: Phase, sizes: Sizes, spec: VectorSpec, fixed: tuple[int, ...] 
             raise _too_small(phase, plan, spec)
         return _with_carry(Choice(plan, predict(plan)))
     best: Choice | None = None
-    smallest: PhasePlan | None = None
-    barren = 0
-    for series in _shapes(phase.shape):
-        found = 0
-        for tile in series:
-            plan = make_plan(phase, sizes, spec, tile)
-            smallest = plan
-            if plan.allocation.bytes > spec.capacity:
-                continue
-            choice = _with_carry(Choice(plan, predict(plan)))
-            found += 1
-            if best is None or choice.cycles < best.cycles:
-                best, barren = choice, 0
-            else:
-                barren += 1
-            if found >= ENOUGH and barren >= 2:
-                break
-        if best is not None and barren >= 2:
+    tried = 0
+    shapes = {tile for series in _shapes(phase.shape) for tile in series}
+    estimates = {tile: estimate(phase, sizes, spec, tile) for tile in shapes}
+    for tile in sorted(shapes, key=lambda t: (estimates[t].cycles, t)):
+        if estimates[tile].bytes > spec.capacity:
+            continue
+        plan = make_plan(phase, sizes, spec, tile)
+        if plan.allocation.bytes > spec.capacity:
+            continue
+        choice = _with_carry(Choice(plan, predict(plan)))
+        if best is None or choice.cycles < best.cycles:
+            best = choice
+        tried += 1
+        if tried == ENOUGH:
             break
     if best is None:
-        assert smallest is not None
-        raise _too_small(phase, smallest, spec)
+        raise _too_small(phase, make_plan(phase, sizes, spec, (1,) * len(phase.shape)), spec)
     return best
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A quick guess at clock cycles, and bytes of scratchpad that are needed at least."""
+
+    cycles: float
+    bytes: int
+
+
+def estimate(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...]) -> Estimate:
+    """What the elements of all nodes and transfers of a tile cost, without making its code."""
+    boxes = regions(phase.graph, tuple((0, n) for n in tile), clip=False)
+    results = {r.node for r in phase.graph.results}
+    count = prod(-(-n // t) for n, t in zip(phase.shape, tile, strict=True))
+    waves, beats, held = 0.0, 0.0, 0
+    for node, box in boxes.items():
+        size = sizes.bytes.get(node, 4)
+        elements = prod(extents(box))
+        if isinstance(node, Leaf):
+            beats += _beats(node.shape, extents(box), size, spec)
+            held += elements * size * (2 if count > 1 else 1)
+            continue
+        form = sizes.forms.get(node)
+        waves += _waves(extents(box), max(size, form.in_size if form else 1), spec)
+        if isinstance(node, Reduce):
+            waves += elements * prod(node.extents[:-1]) * -(-node.extents[-1] * size // spec.row_bytes)
+        if node in results:
+            beats += _beats(phase.shape, extents(box), size, spec)
+            held += elements * size * (2 if count > 1 else 1)
+    busy = max(waves + len(boxes), beats, constants().instruction * len(boxes))
+    return Estimate(count * busy + min(beats, waves), held)
+
+
+def _waves(shape: tuple[int, ...], size: int, spec: VectorSpec) -> float:
+    """Wavefronts of an operation: between those of one long vector and those of a vector per row."""
+    joined = -(-prod(shape) * size // spec.row_bytes)
+    if len(shape) < 2:
+        return joined
+    return 0.7 * joined + 0.3 * prod(shape[:-1]) * -(-shape[-1] * size // spec.row_bytes)
+
+
+def _beats(whole: tuple[int, ...], shape: tuple[int, ...], size: int, spec: VectorSpec) -> float:
+    """Cycles of a transfer of a part of an array."""
+    rows = prod(shape[:-1]) if len(shape) > 1 and shape[-1] < whole[-1] else 0
+    return prod(shape) * size / spec.memory_bytes + rows * constants().row + constants().transfer
 
 
 def _with_carry(choice: Choice) -> Choice:

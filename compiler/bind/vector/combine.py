@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from compiler.bind.vector.access import Access, compose, identity
@@ -22,7 +24,11 @@ class CombinePass(Rewriter):
     def __init__(self, graph: Graph, builder: GraphBuilder) -> None:
         super().__init__(graph, builder)
         self._extended: dict[str, list[Leaf]] = {}
+        self._claimed: set[Node] = set()
+        self._kept: set[Node] = {r.node for r in graph.results}
         for node in nodes_of([r.node for r in graph.results]):
+            if not isinstance(node, Op) or node.operation not in ("add", "subtract"):
+                self._kept.update(access.node for access in node.accesses)
             if isinstance(node, Leaf) and any(node.boundaries):
                 self._extended.setdefault(node.name, []).append(node)
 
@@ -86,7 +92,17 @@ class CombinePass(Rewriter):
     def _consumable(self, value: Value, rank: int) -> bool:
         if isinstance(value, int) or not isinstance(value.node, Op) or not value.is_translation(rank):
             return False
-        return self.uses[value.node] == 1
+        if self.uses[value.node] == 1:
+            return True
+        return self._claim(value.node)
+
+    def _claim(self, product: Op) -> bool:
+        """A product that other sums compute inside multiply-adds may begin one sum as itself."""
+        numbers = any(isinstance(o, int) for o in product.operands)
+        if product.operation != "multiply" or not numbers or product in self._claimed | self._kept:
+            return False
+        self._claimed.add(product)
+        return True
 
 
 def _wraps(node: Op) -> bool:
@@ -144,7 +160,7 @@ class CopyPass(Rewriter):
         if isinstance(new.node, Op) and not _wraps(new.node):
             return new
         copy = self.builder.copy(whole, new.dtype, new.node.location, new.node.rank)
-        return Result(new.name, copy.node, new.starts, new.shape, new.dtype)
+        return replace(new, node=copy.node)
 
     def _reduce(self, node: Reduce) -> Value:
         rank = node.rank + len(node.extents)

@@ -6,7 +6,7 @@ Within a phase every node is computed tile by tile along with the results. A nod
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -155,7 +155,8 @@ def split(graph: Graph, builder: GraphBuilder) -> list[Phase]:
             inside = builder.extension(leaf, result.shape, node.dtype, node.boundaries, node.location)
             value = compose(inside, identity(node.rank), back, node.rank)
         stored[node] = value
-    pending += [(_rebuilt(r, stored, builder), None) for r in graph.results]
+    interleaved = {memory.name: memory for memory in graph.temporaries}
+    pending += [(_rebuilt(r, stored, builder), interleaved.get(r.name)) for r in graph.results]
     return _grouped(pending, graph.constants)
 
 
@@ -185,7 +186,7 @@ def _rebuilt(result: Result, stored: dict[Node, Access], builder: GraphBuilder) 
     rank = new.node.rank
     copy = builder.copy(Access(new.node, identity(rank), (0,) * rank), new.dtype, new.node.location, rank)
     starts = tuple(s + o for s, o in zip(new.starts, (-o for o in copy.offset), strict=True))
-    return Result(new.name, copy.node, starts, new.shape, new.dtype)
+    return replace(new, node=copy.node, starts=starts)
 
 
 def _grouped(pending: list[tuple[Result, MemoryArray | None]], constants: dict[str, np.ndarray]) -> list[Phase]:
@@ -201,8 +202,9 @@ def _grouped(pending: list[tuple[Result, MemoryArray | None]], constants: dict[s
             phases.append(Phase(Graph([], constants)))
         phases[place].graph.results.append(result)
         if memory is not None:
-            phases[place].temporaries.append(memory)
-            made[result.name] = place
+            if memory not in phases[place].temporaries:
+                phases[place].temporaries.append(memory)
+            made[result.name] = max(place, made.get(result.name, 0))
     return phases
 
 

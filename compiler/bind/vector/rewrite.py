@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from compiler.bind.vector.access import Access, compose
 from compiler.bind.vector.build import GraphBuilder
@@ -41,7 +42,8 @@ class Rewriter:
             self._values[node] = self.visit(node)
         results = [self.result(r) for r in self.graph.results]
         names = {n.name for n in nodes_of([r.node for r in results]) if isinstance(n, Leaf)}
-        return Graph(results, {k: v for k, v in self.builder.constants.items() if k in names})
+        constants = {k: v for k, v in self.builder.constants.items() if k in names}
+        return Graph(results, constants, self.graph.temporaries)
 
     def result(self, result: Result) -> Result:
         """An output in the new graph."""
@@ -50,7 +52,7 @@ class Rewriter:
         if isinstance(value, int) or not value.is_translation(rank):
             value = self.builder.copy(value, result.dtype, result.node.location, rank)
         starts = tuple(s + o for s, o in zip(result.starts, value.offset, strict=True))
-        return Result(result.name, value.node, starts, result.shape, result.dtype)
+        return replace(result, node=value.node, starts=starts)
 
     def seen(self, value: Value, rank: int) -> Value:
         """An operand of an old node, in the new graph."""

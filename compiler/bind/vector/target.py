@@ -72,6 +72,6 @@ def _arrays(program: ArrayProgram, graph: Graph, phases: list[Phase]) -> tuple[M
 
     inputs = [array(name, "input", node.shape, node.dtype) for name, node in program.inputs.items()]
     constants = [array(name, "constant", data.shape, data.dtype) for name, data in graph.constants.items()]
-    temporaries = [memory for phase in phases for memory in phase.temporaries]
+    temporaries = list(dict.fromkeys(memory for phase in phases for memory in phase.temporaries))
     outputs = [array(name, "output", node.shape, node.dtype) for name, node in program.outputs.items()]
     return (*inputs, *constants, *temporaries, *outputs)

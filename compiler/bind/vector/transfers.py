@@ -12,7 +12,7 @@ from compiler.bind.vector.graph import Leaf
 from compiler.bind.vector.ir import Statement, Transfer
 from compiler.bind.vector.layout import extents
 from compiler.bind.vector.shapes import Dimension, Operands, Settings, instructions
-from compiler.bind.vector.translate import Result
+from compiler.bind.vector.translate import Part, Result
 from compiler.frontend.parallel_array.expression import Boundary
 from hw.vector_lanes.isa import Mode, Op
 
@@ -53,14 +53,17 @@ def _wrapped(low: int, high: int, size: int) -> list[Piece]:
 
 
 def transfer_box(settings: Settings, to_host: bool, array: str, shape: tuple[int, ...], starts: tuple[int, ...],
-                 counts: tuple[int, ...], address: int, strides: tuple[int, ...], size: int) -> Iterator[Statement]:
-    """A box of an array in memory to or from a buffer: as few transfers as two dimensions each allow."""
+                 counts: tuple[int, ...], address: int, strides: tuple[int, ...], size: int,
+                 spread: tuple[int, ...] | None = None) -> Iterator[Statement]:
+    """A box of an array in memory to or from a buffer: as few transfers as two dimensions each allow. In memory,
+    neighbours of the box lie `spread` elements apart."""
     memory, step = [], size
     for extent in reversed(shape):
         memory.append(step)
         step *= extent
     memory.reverse()
-    dimensions = _merged([(n, s, m) for n, s, m in zip(counts, strides, memory, strict=True) if n > 1], size)
+    apart = [m * k for m, k in zip(memory, spread or (1,) * len(memory), strict=True)]
+    dimensions = _merged([(n, s, m) for n, s, m in zip(counts, strides, apart, strict=True) if n > 1], size)
     offset = sum(i * m for i, m in zip(starts, memory, strict=True))
     length = size
     if dimensions and dimensions[-1][1:] == (size, size):
@@ -142,5 +145,8 @@ def store(code: TileCode, result: Result) -> Iterator[Statement]:
     """A tile of a result to memory."""
     starts = tuple(low for low, _ in code.box)
     index = [a + s for a, s in zip(starts, result.starts, strict=True)]
-    yield from transfer_box(code.settings, True, result.name, result.shape, starts, extents(code.box),
-                            code.address(result.node, index), code.strides(result.node), result.dtype.itemsize)
+    part = result.memory or Part(result.shape, (0,) * len(starts), (1,) * len(starts))
+    there = tuple(f + i * k for f, i, k in zip(part.first, starts, part.steps, strict=True))
+    yield from transfer_box(code.settings, True, result.name, part.shape, there, extents(code.box),
+                            code.address(result.node, index), code.strides(result.node), result.dtype.itemsize,
+                            part.steps)

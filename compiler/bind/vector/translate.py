@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from compiler.bind.vector.access import Access, compose, is_identity
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.graph import Node, Value
+from compiler.bind.vector.ir import MemoryArray
+from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import (
     Apply,
     Expression,
     Input,
+    Interleave,
     Literal,
     Reduce,
     Stretch,
@@ -21,35 +24,72 @@ from compiler.frontend.parallel_array.expression import (
 )
 from compiler.frontend.parallel_array.program import ArrayProgram
 
-__all__ = ["Graph", "Result", "translate"]
+__all__ = ["Graph", "Part", "Result", "translate"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which elements of an array in memory a result is: every `steps`-th from `first` on, of an array of `shape`."""
+
+    shape: tuple[int, ...]
+    first: tuple[int, ...]
+    steps: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Result:
-    """An output: `shape` elements of `node` from index `starts` on, stored as `dtype` under `name`."""
+    """An output: `shape` elements of `node` from index `starts` on, stored as `dtype` under `name`; as a `memory` part
+    of that array, or as all of it."""
 
     name: str
     node: Node
     starts: tuple[int, ...]
     shape: tuple[int, ...]
     dtype: np.dtype
+    memory: Part | None = None
 
 
 @dataclass
 class Graph:
-    """Results in order; `constants` are the leaves that hold data of the program itself."""
+    """Results in order; `constants` are the leaves that hold data of the program itself, `temporaries` results that
+    others read."""
 
     results: list[Result]
     constants: dict[str, np.ndarray] = field(default_factory=dict)
+    temporaries: tuple[MemoryArray, ...] = ()
 
 
 def translate(program: ArrayProgram, builder: GraphBuilder) -> Graph:
     """The graph of a program, simplified, with every equal subexpression once."""
     values: dict[int, Value] = {}
+    results: list[Result] = []
+    temporaries: list[MemoryArray] = []
+    consumed = {id(s) for e in postorder(list(program.outputs.values())) for s in e.sources}
     for expression in postorder(list(program.outputs.values())):
-        values[id(expression)] = _translated(expression, [values[id(s)] for s in expression.sources], builder)
-    results = [_result(name, e, values[id(e)], builder) for name, e in program.outputs.items()]
-    return Graph(results, builder.constants)
+        sources = [values[id(s)] for s in expression.sources]
+        if not isinstance(expression, Interleave):
+            values[id(expression)] = _translated(expression, sources, builder)
+        elif id(expression) in consumed:
+            name = f"interleaved_{len(temporaries)}"
+            results += _interleaved(name, expression, sources, builder)
+            size = int(np.prod(expression.shape, dtype=np.int64)) * expression.dtype.itemsize
+            temporaries.append(MemoryArray(name, "temporary", str(expression.dtype), expression.shape, size))
+            values[id(expression)] = builder.leaf(name, expression.shape, expression.dtype,
+                                                  *bounds(expression.dtype), expression.location)
+    for name, expression in program.outputs.items():
+        if isinstance(expression, Interleave):
+            results += _interleaved(name, expression, [values[id(s)] for s in expression.sources], builder)
+        else:
+            results.append(_result(name, expression, values[id(expression)], builder))
+    return Graph(results, builder.constants, tuple(temporaries))
+
+
+def _interleaved(name: str, expression: Interleave, values: list[Value], builder: GraphBuilder) -> list[Result]:
+    rank, count, axis = len(expression.shape), len(values), expression.axis
+    steps = tuple(count if d == axis else 1 for d in range(rank))
+    return [replace(_result(name, part, value, builder),
+                    memory=Part(expression.shape, tuple(i * (d == axis) for d in range(rank)), steps))
+            for i, (part, value) in enumerate(zip(expression.parts, values, strict=True))]
 
 
 def _result(name: str, expression: Expression, value: Value, builder: GraphBuilder) -> Result:

@@ -14,6 +14,7 @@ from compiler.frontend.parallel_array.functions import (
     broadcast_to,
     clip,
     dot,
+    interleave,
     matmul,
     maximum,
     minimum,
@@ -30,6 +31,6 @@ from compiler.frontend.parallel_array.program import ArrayProgram, evaluate, pro
 
 __all__ = [
     "CLAMP", "WRAP", "Array", "ArrayError", "ArrayProgram", "Boundary", "abs_difference", "absolute", "array",
-    "as_array", "broadcast_to", "clip", "default", "dot", "evaluate", "input", "matmul", "maximum", "minimum",
-    "program", "rotate", "select", "shift", "sliding_window_view", "stretch", "transpose", "where",
+    "as_array", "broadcast_to", "clip", "default", "dot", "evaluate", "input", "interleave", "matmul", "maximum",
+    "minimum", "program", "rotate", "select", "shift", "sliding_window_view", "stretch", "transpose", "where",
 ]

@@ -14,8 +14,8 @@ import numpy as np
 
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["CLAMP", "WRAP", "Apply", "Boundary", "Expression", "Input", "Literal", "Matrix", "Reduce", "Stretch",
-           "View", "default", "postorder"]
+__all__ = ["CLAMP", "WRAP", "Apply", "Boundary", "Expression", "Input", "Interleave", "Literal", "Matrix", "Reduce",
+           "Stretch", "View", "default", "postorder"]
 
 Matrix = tuple[tuple[int, ...], ...]
 """A row per dimension of the source, a column per dimension of the result."""
@@ -113,6 +113,18 @@ class Stretch(Expression):
     @property
     def sources(self) -> tuple[Expression, ...]:
         return (self.source,)
+
+
+@dataclass(frozen=True, eq=False)
+class Interleave(Expression):
+    """Parts of one shape, element by element in turn along `axis`."""
+
+    parts: tuple[Expression, ...]
+    axis: int
+
+    @property
+    def sources(self) -> tuple[Expression, ...]:
+        return self.parts
 
 
 @dataclass(frozen=True, eq=False)

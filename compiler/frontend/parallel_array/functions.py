@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, ArrayLike, apply, as_array
-from compiler.frontend.parallel_array.expression import WRAP, Boundary, Stretch
+from compiler.frontend.parallel_array.expression import WRAP, Boundary, Interleave, Stretch
 from compiler.frontend.parallel_array.location import here
 from compiler.frontend.parallel_array.views import broadcast, shifted, windows
 
-__all__ = ["abs_difference", "absolute", "broadcast_to", "clip", "dot", "matmul", "maximum", "minimum", "rotate",
-           "select", "shift", "sliding_window_view", "stretch", "transpose", "where"]
+__all__ = ["abs_difference", "absolute", "broadcast_to", "clip", "dot", "interleave", "matmul", "maximum", "minimum",
+           "rotate", "select", "shift", "sliding_window_view", "stretch", "transpose", "where"]
 
 
 def minimum(a: ArrayLike, b: ArrayLike) -> Array:
@@ -83,6 +83,17 @@ def stretch(a: Array, factors: int | Sequence[int]) -> Array:
         return a
     shape = tuple(n * f for n, f in zip(a.shape, each, strict=True))
     return Array(Stretch(shape, a.dtype, location, a.expression, tuple(int(f) for f in each)))
+
+
+def interleave(parts: Sequence[Array], axis: int = 0) -> Array:
+    """Arrays of one shape and type in turn along `axis`: element i of the result is element i // n of part i % n."""
+    location = here()
+    if len({(p.shape, p.dtype) for p in parts}) != 1 or not -parts[0].ndim <= axis < parts[0].ndim:
+        shapes = ", ".join(f"{p.shape} {p.dtype}" for p in parts)
+        raise location.error(f"{shapes} cannot be interleaved along axis {axis}: one shape and type, and an axis of it")
+    first, place = parts[0], axis % parts[0].ndim
+    shape = tuple(n * len(parts) if i == place else n for i, n in enumerate(first.shape))
+    return Array(Interleave(shape, first.dtype, location, tuple(p.expression for p in parts), place))
 
 
 def sliding_window_view(a: Array, window_shape: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:

@@ -11,6 +11,7 @@ from compiler.frontend.parallel_array.expression import (
     Apply,
     Expression,
     Input,
+    Interleave,
     Literal,
     Reduce,
     Stretch,
@@ -60,6 +61,8 @@ def _value(node: Expression, sources: list[np.ndarray], inputs: Mapping[str, np.
             for axis, factor in enumerate(node.factors):
                 result = np.repeat(result, factor, axis)
             return result
+        case Interleave():
+            return np.stack(sources, node.axis + 1).reshape(node.shape)
         case Reduce():
             axes = tuple(range(-node.count, 0))
             with np.errstate(over="ignore"):

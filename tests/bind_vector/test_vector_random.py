@@ -1,0 +1,25 @@
+"""Random programs equal numpy, for several machines; small scratchpads force many tiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from compiled import check
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_arrays import RandomProgram, random_inputs
+
+from compiler.bind.vector.target import Options, compile_arrays
+
+MACHINES = [(1, None), (4, None), (2, 512), (1, 1024), (16, 2048), (64, 4096)]
+
+
+@pytest.mark.parametrize(("lanes", "scratchpad"), MACHINES)
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_random_programs(lanes: int, scratchpad: int | None, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    program = RandomProgram(rng).grow(int(rng.integers(1, 9)))
+    design = compile_arrays(program, Options(lanes=lanes, scratchpad=scratchpad))
+    check(design, random_inputs(program, rng))
+    assert design.lower_bound <= design.predicted_cycles
