@@ -11,7 +11,7 @@ from hw.errors import SluiceError
 
 __all__ = ["TARGETS", "TargetError", "compile_program", "target"]
 
-TARGETS = {"cgra": "compiler.bind.cgra.target"}
+TARGETS = {"cgra": "compiler.bind.cgra.target", "dataflow": "compiler.bind.dataflow.target"}
 
 
 class TargetError(SluiceError):

@@ -57,7 +57,7 @@ def test_wrong_options(options: dict[str, Any], kind: type[SluiceError], message
 def test_unknown_targets() -> None:
     with pytest.raises(TargetError) as error:
         compiler.compile(load("gaussian"), "fpga")
-    assert str(error.value) == "there is no target 'fpga'; there are: cgra"
+    assert str(error.value) == "there is no target 'fpga'; there are: cgra, dataflow"
 
 
 def test_options_describe_the_array() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_programs import INNER_PRODUCT, KERNELS, ROW_SUM, kernel, matmul, program, random_data
+from network_programs import INNER_PRODUCT, KERNELS, ROW_SUM, kernel, matmul, nests, program, random_data
 
 from compiler.frontend.c_scop import ScopError
 from compiler.frontend.loop_nest import prog
@@ -306,35 +306,6 @@ def test_f28_reversed_accumulation_where_order_matters() -> None:
                                        "for (int i = 0; i < 9; i++) y[0] = y[0] * 3 + x[i];\n#pragma endscop\n}")
     with pytest.raises(transform.TransformError, match="statement 'S1'"):
         transform.reverse(recurrence, "i")
-
-
-@st.composite
-def nests(draw: st.DrawFn) -> Program:
-    """Random affine programs: windows, transposition, triangular and strided loops, recurrences, two stages."""
-    size = draw(st.integers(4, 6))
-    row, column = draw(st.integers(0, 2)), draw(st.integers(0, 2))
-    low = draw(st.sampled_from(["0", "i"]))
-    step = draw(st.sampled_from([1, 1, 2, 3]))
-    first = draw(st.sampled_from([f"x[i + {row}][j + {column}]", f"x[j + {column}][i + {row}]", f"x[{row}][j]"]))
-    second = draw(st.sampled_from(["x[i][j]", "x[0][i]", "3", f"t[{'i - 1' if low == '0' else 'i'}][0]"]))
-    prefix = "if (i > 0) " if second.startswith("t[i - 1]") else ""
-    index = draw(st.sampled_from(["[i][j]", "[j][i]", "[i][0]"]))
-    total = size + 2
-    text = f"""
-void f(const int16_t x[{total}][{total}], int16_t y[{size}][{size}]) {{
-  int16_t t[{size}][{size}];
-#pragma scop
-  for (int i = 0; i < {size}; i++)
-    for (int j = 0; j < {size}; j++) t[i][j] = x[j][i];
-  for (int i = 0; i < {size}; i++)
-    for (int j = {low}; j < {size}; j += {step})
-      {prefix}t[i][j] = {first} + {second} * t[i][j];
-  for (int i = 0; i < {size}; i++)
-    for (int j = 0; j < {size}; j++)
-      y[i][j] = t{index} - 1;
-#pragma endscop
-}}"""
-    return program("random", text)
 
 
 def _movable(statement: Statement) -> bool:

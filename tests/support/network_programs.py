@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from hypothesis import strategies as st
 
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.program import Program
@@ -125,3 +126,32 @@ def random_data(program: Program, seed: int = 0) -> dict[str, np.ndarray]:
     """Inputs over the whole range of their types."""
     random = np.random.default_rng(seed)
     return {a.name: random.integers(a.type.minimum, a.type.maximum, a.shape, endpoint=True) for a in program.inputs}
+
+
+@st.composite
+def nests(draw: st.DrawFn) -> Program:
+    """Random affine programs: windows, transposition, triangular and strided loops, recurrences, two stages."""
+    size = draw(st.integers(4, 6))
+    row, column = draw(st.integers(0, 2)), draw(st.integers(0, 2))
+    low = draw(st.sampled_from(["0", "i"]))
+    step = draw(st.sampled_from([1, 1, 2, 3]))
+    first = draw(st.sampled_from([f"x[i + {row}][j + {column}]", f"x[j + {column}][i + {row}]", f"x[{row}][j]"]))
+    second = draw(st.sampled_from(["x[i][j]", "x[0][i]", "3", f"t[{'i - 1' if low == '0' else 'i'}][0]"]))
+    prefix = "if (i > 0) " if second.startswith("t[i - 1]") else ""
+    index = draw(st.sampled_from(["[i][j]", "[j][i]", "[i][0]"]))
+    total = size + 2
+    text = f"""
+void f(const int16_t x[{total}][{total}], int16_t y[{size}][{size}]) {{
+  int16_t t[{size}][{size}];
+#pragma scop
+  for (int i = 0; i < {size}; i++)
+    for (int j = 0; j < {size}; j++) t[i][j] = x[j][i];
+  for (int i = 0; i < {size}; i++)
+    for (int j = {low}; j < {size}; j += {step})
+      {prefix}t[i][j] = {first} + {second} * t[i][j];
+  for (int i = 0; i < {size}; i++)
+    for (int j = 0; j < {size}; j++)
+      y[i][j] = t{index} - 1;
+#pragma endscop
+}}"""
+    return program("random", text)

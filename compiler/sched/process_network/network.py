@@ -26,7 +26,7 @@ __all__ = ["Edge", "Node", "NodeKind", "ProcessNetwork", "derive", "node_kind"]
 
 
 _MOST_PARTS = 4
-"""Distances for which an edge may become as many channels instead of one reordering buffer."""
+"""Distances for which a reuse edge may become as many channels instead of one reordering buffer."""
 
 
 class NodeKind(Enum):
@@ -133,9 +133,9 @@ def derive(program: Program, schedule: Times | None = None, *,
 
 
 def _channels(link: Link, times: Times) -> list[Edge]:
-    """`link` with its channel; with several if that spares a reordering buffer: one for each distance, if few."""
+    """`link` with its channel; reuse with several if that spares a reordering buffer: one for each distance, if few."""
     whole = _sized(link, times)
-    if whole.kind is not ChannelKind.REORDERING:
+    if whole.kind is not ChannelKind.REORDERING or link.origin == "flow":
         return [whole]
     distances = traffic(link, times).distances()
     if not 1 < len(distances) <= _MOST_PARTS:

@@ -8,6 +8,7 @@ a statement ``Read_ARRAY`` or ``Write_ARRAY`` is inserted, before or after every
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import islpy as isl
 
@@ -55,15 +56,21 @@ def is_sink(program: Program, statement: Statement) -> bool:
 
 
 def _only_sources(program: Program, array: Array) -> bool:
-    """Whether one source statement is all that uses the input `array`."""
+    """Whether all that uses the input `array` are source statements for different elements."""
     users = [s for s in program.statements if any(r.array == array.name for r in s.reads)]
-    return len(users) == 1 and is_source(program, users[0]) and program.array(users[0].write.array).role != "output"
+    return all(is_source(program, s) and program.array(s.write.array).role != "output" for s in users) and _disjoint(
+        [s.reads[0].map.intersect_domain(s.domain).range() for s in users])
 
 
 def _only_sinks(program: Program, array: Array) -> bool:
-    """Whether one sink statement is all that touches the output `array`."""
+    """Whether all that touches the output `array` are sink statements for different elements."""
     users = [s for s in program.statements if array.name in (s.write.array, *(r.array for r in s.reads))]
-    return len(users) == 1 and is_sink(program, users[0])
+    return all(is_sink(program, s) for s in users) and _disjoint(
+        [s.write.map.intersect_domain(s.domain).range() for s in users])
+
+
+def _disjoint(parts: list[isl.Set]) -> bool:
+    return all(first.is_disjoint(second) for first, second in combinations(parts, 2))
 
 
 def _with_source(program: Program, array: Array) -> Program:

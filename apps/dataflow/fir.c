@@ -1,0 +1,20 @@
+/* FIR filter with TAPS coefficients that come with the data: y[n] = sum over k of h[k] * x[n + k]. */
+#include <stdint.h>
+
+#ifndef N
+#define N 48
+#endif
+#ifndef TAPS
+#define TAPS 8
+#endif
+
+void fir(const int16_t h[TAPS], const int16_t x[N], int32_t y[N - TAPS + 1])
+{
+#pragma scop
+  for (int n = 0; n < N - TAPS + 1; n++) {
+    y[n] = 0;
+    for (int k = 0; k < TAPS; k++)
+      y[n] += h[k] * x[n + k];
+  }
+#pragma endscop
+}

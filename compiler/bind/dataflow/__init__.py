@@ -1,0 +1,1 @@
+"""The dataflow target: streaming hardware from process networks (seed 003)."""

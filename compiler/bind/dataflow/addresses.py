@@ -1,0 +1,92 @@
+"""Places in reordering memories: a function of the counters for the writer and one for the reader.
+
+Seed 003, section 6.2.2, has a rule for reuse distances with a single 1, which breaks under tiling. Here the address is
+the word's array element, row-major in the box of the elements that cross the edge, or, if elements are overwritten
+while the memory still holds an older value, the writing instance. Modulo the smallest power of two that keeps live
+words apart if that is smaller. All of it is proven by looking at every word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+import numpy as np
+
+from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.dataflow.quasi_affine import piecewise
+from compiler.ir.points import enumerate_points, evaluate_map
+from compiler.sched.process_network import Edge, ProcessNetwork
+from hw.dataflow.spec import Piece
+
+__all__ = ["MemoryPlan", "plan_memory"]
+
+MemoryPlan = tuple[int, tuple[Piece, ...], tuple[Piece, ...]]
+"""Depth in words, write address, read address."""
+
+
+def plan_memory(network: ProcessNetwork, edge: Edge, written: np.ndarray, read: np.ndarray, box: isl.Set) -> MemoryPlan:
+    """A memory for `edge` whose words live from tick `written` to tick `read` (int64 of shape [words])."""
+    best: tuple[int, isl.Map] | None = None
+    for function in _functions(network, edge):
+        depth = _depth(edge, function, written, read)
+        if depth is not None and (best is None or depth < best[0]):
+            best = depth, function
+    if best is None:
+        raise DataflowError(f"edge {edge.name}: its words overwrite each other in every memory layout that is tried")
+    depth, function = best
+    times = network.times
+    write = function.apply_domain(times[edge.source])
+    back = edge.relation.reverse().apply_range(function).apply_domain(times[edge.sink])
+    return depth, piecewise(write, box), piecewise(back, box)
+
+
+def _functions(network: ProcessNetwork, edge: Edge) -> Iterator[isl.Map]:
+    """{writing instance -> number}: by array element, by instance."""
+    statement = network.program.statement(edge.source)
+    access = statement.write if edge.origin == "flow" else statement.reads[edge.read]
+    domain = edge.relation.domain()
+    yield _linear(access.map.intersect_domain(domain))
+    yield _linear(isl.Map.identity(domain.get_space().map_from_set()).intersect_domain(domain))
+
+
+def _linear(function: isl.Map) -> isl.Map:
+    """The image of `function`, row-major in its bounding box, as one number from 0."""
+    image = function.range()
+    count = image.dim(isl.dim_type.set)
+    stride, terms, constant = 1, ["0"], 0
+    names = [f"x{k}" for k in range(count)]
+    for k in reversed(range(count)):
+        low, high = image.dim_min_val(k).to_python(), image.dim_max_val(k).to_python()
+        terms.append(f"{stride} * {names[k]}")
+        constant -= stride * low
+        stride *= high - low + 1
+    tuple_name = image.get_tuple_name() or ""
+    number = isl.Map(f"{{ {tuple_name}[{', '.join(names)}] -> [{' + '.join(terms)} + {constant}] }}")
+    return function.apply_range(number)
+
+
+def _depth(edge: Edge, function: isl.Map, written: np.ndarray, read: np.ndarray) -> int | None:
+    """The least depth that keeps live words apart, None if even all numbers do not."""
+    domain = edge.relation.domain()
+    count, columns = enumerate_points(domain)
+    numbers = np.broadcast_to(evaluate_map(function, domain, columns, count)[0], count)
+    if not _apart(numbers, written, read):
+        return None
+    size = int(numbers.max()) + 1
+    depth = 1 << max(0, int(np.ceil(np.log2(_live(written, read)))))
+    while depth < size and not _apart(numbers % depth, written, read):
+        depth *= 2
+    return max(min(depth, size), 1)
+
+
+def _live(written: np.ndarray, read: np.ndarray) -> int:
+    gone = np.searchsorted(np.sort(read), np.sort(written), side="right")
+    return max(1, int((np.arange(1, len(written) + 1) - gone).max()))
+
+
+def _apart(places: np.ndarray, written: np.ndarray, read: np.ndarray) -> bool:
+    """Whether a word is read before the next one is written to its place."""
+    order = np.lexsort([written, places])
+    same = places[order][1:] == places[order][:-1]
+    return bool((~same | (written[order][1:] >= read[order][:-1])).all())

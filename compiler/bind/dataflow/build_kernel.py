@@ -1,0 +1,111 @@
+"""From a network whose recurrences fit to the kernel's description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from compiler.bind.dataflow.addresses import plan_memory
+from compiler.bind.dataflow.expressions import Pipeline, word
+from compiler.bind.dataflow.quasi_affine import piecewise, predicate
+from compiler.bind.dataflow.ticks import TickClock
+from compiler.bind.dataflow.timing import Carried, hardware_offsets, high_water
+from compiler.ir.program import Statement
+from compiler.sched.process_network import Node, NodeKind, ProcessNetwork
+from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, ReadSpec, Source, StreamSpec
+
+__all__ = ["build_kernel"]
+
+_SPARSE = 32
+"""A constant delay that is longer by this than the words in it is a queue instead of a line."""
+
+
+def build_kernel(name: str, network: ProcessNetwork, clock: TickClock, carried: list[Carried],
+                 delays: Mapping[str, int], pipelines: Mapping[str, Pipeline]) -> KernelSpec:
+    """The kernel of `network`; channels are those of its edges, in their order."""
+    builder = _Builder(network, clock, carried, dict(delays), dict(pipelines))
+    return KernelSpec(
+        name=name, counters=clock.counters, ticks=clock.ticks,
+        nodes=tuple(builder.node(node) for node in network.nodes),
+        channels=tuple(builder.channel(item) for item in carried),
+        inputs=builder.streams(NodeKind.INPUT), outputs=builder.streams(NodeKind.OUTPUT),
+        tables=tuple(table.values for table in network.program.tables),
+    )
+
+
+class _Builder:
+    def __init__(self, network: ProcessNetwork, clock: TickClock, carried: list[Carried], delays: dict[str, int],
+                 pipelines: dict[str, Pipeline]) -> None:
+        self.network = network
+        self.clock = clock
+        self.carried = carried
+        self.delays = delays
+        self.pipelines = pipelines
+        self.times = network.times
+        self.numbers = {node.name: node.number for node in network.nodes}
+
+    def streams(self, kind: NodeKind) -> tuple[StreamSpec, ...]:
+        """The streams of all nodes of one kind, in the order of the nodes."""
+        return tuple(self._stream(node) for node in self.network.nodes if node.kind is kind)
+
+    def _stream(self, node: Node) -> StreamSpec:
+        statement = self.network.statement(node)
+        return StreamSpec(node.name, word(statement.value.type, statement.label()), node.firings)
+
+    def node(self, node: Node) -> NodeSpec:
+        statement = self.network.statement(node)
+        fires = predicate(node.schedule.range(), self.clock.box)
+        delay = self.delays[node.name]
+        if node.kind is NodeKind.INPUT:
+            return NodeSpec(node.name, "input", delay, fires, stream=self._stream_number(node))
+        reads = tuple(self._read(node, statement, k) for k in range(len(statement.reads)))
+        if node.kind is NodeKind.OUTPUT:
+            return NodeSpec(node.name, "output", delay, fires, reads, stream=self._stream_number(node))
+        line = self.pipelines[node.name]
+        indices = tuple(piecewise(self._iterator(node, statement, name), self.clock.box) for name in line.indices)
+        return NodeSpec(node.name, "compute", delay, fires, reads, line.operators, indices)
+
+    def _stream_number(self, node: Node) -> int:
+        return [n.name for n in self.network.nodes if n.kind is node.kind].index(node.name)
+
+    def _iterator(self, node: Node, statement: Statement, name: str) -> isl.Map:
+        """{time -> value of the iterator}."""
+        back = node.schedule.reverse()
+        position = statement.iterators.index(name)
+        count = len(statement.iterators)
+        back = back.project_out(isl.dim_type.out, position + 1, count - position - 1)
+        return back.project_out(isl.dim_type.out, 0, position).reset_tuple_id(isl.dim_type.out)
+
+    def _read(self, node: Node, statement: Statement, number: int) -> ReadSpec:
+        """The operand with its sources; a source is selected where its words are taken, given that the node fires."""
+        fires = node.schedule.range()
+        sources = tuple(
+            Source(k, predicate(self._taken(item), fires.intersect(self.clock.box)))
+            for k, item in enumerate(self.carried) if (item.edge.sink, item.edge.read) == (node.name, number)
+        )
+        type = self.network.program.array(statement.reads[number].array).type
+        return ReadSpec(word(type, statement.label()), self.pipelines[node.name].offsets[number], sources)
+
+    def _taken(self, item: Carried) -> isl.Set:
+        """The times at which the sink takes a word of the edge."""
+        return item.edge.relation.range().apply(self.times[item.edge.sink])
+
+    def channel(self, item: Carried) -> ChannelSpec:
+        edge, box = item.edge, self.clock.box
+        written, read = hardware_offsets(edge, self.delays, self.pipelines)
+        operand = None if edge.origin == "flow" else edge.read
+        kind = word(self.network.program.array(edge.array).type, edge.name)
+        source = self.numbers[edge.source]
+        size = high_water(item.written + written, item.read + read)
+        distance = item.least + read - written
+        if item.constant and not (distance - size > _SPARSE):
+            return ChannelSpec(edge.name, "delay", kind, source, operand, distance, written, read)
+        push = predicate(edge.relation.domain().apply(self.times[edge.source]), box)
+        pop = predicate(self._taken(item), box)
+        if item.in_order:
+            form = "register" if item.latency == 1 else "fifo"
+            return ChannelSpec(edge.name, form, kind, source, operand, max(size, 1), written, read, push, pop)
+        depth, store, fetch = plan_memory(self.network, edge, item.written + written, item.read + read, box)
+        return ChannelSpec(edge.name, "reorder", kind, source, operand, depth, written, read, push, pop, store, fetch)
+

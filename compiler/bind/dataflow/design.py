@@ -1,0 +1,145 @@
+"""A program compiled for the dataflow target: predictions, simulation and emission."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from compiler.bind.dataflow.host import host_header, host_source
+from compiler.bind.dataflow.options import Options
+from compiler.bind.dataflow.plan import Plan
+from compiler.bind.dataflow.running import Executable
+from compiler.bind.dataflow.timing import high_water
+from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.ir.program import Program
+from compiler.sched.process_network import draw_network, print_network
+from hw.files import write_atomic
+from hw.sim.simulate import StallProfile
+
+__all__ = ["DataflowDesign"]
+
+
+@dataclass
+class DataflowDesign(Design):
+    """See `Design`. Cycles are ticks of the kernel; `seconds`: the compile time."""
+
+    program: Program
+    options: Options
+    plan: Plan
+    seconds: float
+    notes: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def executable(self) -> Executable:
+        """How it runs."""
+        return Executable(self.program, self.plan)
+
+    @property
+    def predicted_cycles(self) -> int:
+        """Ticks of a run, from the first vector of the counters until the last word has left."""
+        return self.plan.kernel.total_ticks
+
+    @property
+    def lower_bound(self) -> int:
+        """Firings of the busiest node: one per tick."""
+        return max(node.firings for node in self.plan.network.nodes)
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """Operators by kind (multiplications apart from the others), channels by kind, words that they hold,
+        streams."""
+        kernel = self.plan.kernel
+        operators = [o.op for node in kernel.nodes for o in node.operators]
+        passive = ("read", "const", "index", "cast", "table", "pass")
+        multipliers = sum(op in ("mul", "mul_mid", "mul_high", "mad") for op in operators)
+        kinds = {f"{kind} channels": sum(c.kind == kind and c.depth > 0 for c in kernel.channels)
+                 for kind in ("delay", "register", "fifo", "reorder")}
+        return {
+            "multipliers": multipliers, "other operators": sum(op not in passive for op in operators) - multipliers,
+            **kinds, "input streams": len(kernel.inputs), "output streams": len(kernel.outputs),
+        }
+
+    @cached_property
+    def storage(self) -> list[BufferStorage]:
+        """Every channel that holds words; delays of one value share a line, and the words before a tap count there."""
+        found = []
+        reached: dict[tuple[int, int | None], int] = {}
+        entries = zip(self.plan.kernel.channels, self.plan.carried, strict=True)
+        for channel, item in sorted(entries, key=lambda entry: entry[0].depth):
+            depth = channel.depth
+            if channel.kind == "delay":
+                key = channel.source, channel.operand
+                depth, reached[key] = depth - reached.get(key, 0), depth
+            if depth:
+                live = high_water(item.written + channel.written, item.read + channel.read)
+                found.append(BufferStorage(channel.name, (channel.kind,), live, depth))
+        return found
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """Options that were set and choices that were made."""
+        options = self.options
+        given = {"lanes": options.lanes, "interleave": options.interleave, "latency": options.latency,
+                 "reorder": options.reorder}
+        return {k: str(v) for k, v in given.items() if v is not None} | self.plan.choices
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time that compiling took."""
+        return self.seconds
+
+    def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int = 0,
+                 stall: StallProfile | None = None, waves: bool = False) -> Run:
+        """Run the emitted Verilog: one blocking call for the whole job. `seed` and `stall` randomise the memory's gaps.
+
+        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout`, and `DataflowError` for an error that the hardware
+        reports.
+        """
+        return self.executable.run(check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves)
+
+    def report(self, run: Run | None = None, equal: bool | None = None) -> str:
+        """A self-contained HTML page: the network's picture, predictions and, if given, one run."""
+        rows = {"predicted cycles": self.predicted_cycles, "lower bound": self.lower_bound, **self.resources,
+                **self.choices}
+        if run is not None:
+            rows |= {"measured cycles": run.cycles, "stall cycles": run.stall_cycles, "wall cycles": run.wall_cycles}
+        if equal is not None:
+            rows["equal to the reference"] = "yes" if equal else "NO"
+        lines = "".join(f"<tr><td>{escape(str(k))}</td><td>{escape(str(v))}</td></tr>\n" for k, v in rows.items())
+        title = escape(self.program.name)
+        return (f"<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head><body>"
+                f"<h1>{title} as a dataflow kernel</h1>{draw_network(self.plan.network)}<table>{lines}</table>"
+                f"<pre>{escape(str(self.plan.network))}</pre></body></html>\n")
+
+    def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
+        """Write ``rtl/dataflow_system.v``, the network (JSON and SVG), a C header and host function, and
+        ``manifest.json``; with `inputs` also ``memory.bin``, the input streams as they lie in memory. Returns the
+        directory."""
+        directory = Path(directory)
+        for name, text in self.executable.sources.items():
+            write_atomic(directory / "rtl" / name, text)
+        write_atomic(directory / "network.json", print_network(self.plan.network))
+        write_atomic(directory / "network.svg", draw_network(self.plan.network))
+        write_atomic(directory / "host" / "dataflow.h", host_header(self.executable))
+        write_atomic(directory / "host" / "dataflow.c", host_source(self.executable))
+        write_atomic(directory / "manifest.json", json.dumps(self._manifest(), indent=1) + "\n")
+        if inputs is not None:
+            memory = bytearray(self.executable.memory_bytes)
+            for address, content in self.executable.loads(check_inputs(self.program, inputs)):
+                memory[address : address + len(content)] = content
+            write_atomic(directory / "memory.bin", bytes(memory))
+        return directory
+
+    def _manifest(self) -> dict[str, Any]:
+        streams = [{"node": p.node, "array": p.array.name, "address": p.address, "bytes": p.bytes}
+                   for side in self.executable.places for p in side]
+        return {"name": self.program.name, "target": "dataflow", "choices": self.choices, "streams": streams,
+                "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
+                "resources": self.resources, "writes": self.executable.writes()}

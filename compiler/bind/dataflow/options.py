@@ -1,0 +1,53 @@
+"""Options of the dataflow target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from compiler.bind.dataflow.errors import DataflowError
+from hw.ops import OPERATIONS
+
+__all__ = ["Options"]
+
+_MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
+_REORDERINGS = ("host", "chip")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices of the user.
+
+    * `lanes`: copies of the data path that work side by side (replication); 1 to 64.
+    * `interleave`: how many independent recurrences share a pipelined operator in turns (C-slow); None finds a number
+      that keeps the operators busy, 1 switches it off: then the data path waits for the recurrence.
+    * `latency`: ticks of operations, e.g. ``{"add": 12}``; others take 1, multiplications 2, logic on constants none.
+    * `reorder`: who brings words into the order in which they are used: the ``host`` when it packs the streams, or the
+      ``chip``, which then takes and gives every array in row-major order.
+
+    Raises `DataflowError` for values outside these.
+    """
+
+    lanes: int = 1
+    interleave: int | None = None
+    latency: Mapping[str, int] | None = None
+    reorder: str = "host"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.lanes <= 64:
+            raise DataflowError(f"lanes is {self.lanes}, not in 1..64")
+        if self.interleave is not None and self.interleave < 1:
+            raise DataflowError(f"interleave is {self.interleave}; it is at least 1")
+        if self.reorder not in _REORDERINGS:
+            raise DataflowError(f"reorder is '{self.reorder}', neither 'host' nor 'chip'")
+        for op, ticks in (self.latency or {}).items():
+            if op not in OPERATIONS:
+                known = ", ".join(OPERATIONS)
+                raise DataflowError(f"latency of '{op}': there is no such operation; there are: {known}")
+            if not 0 <= ticks <= 64:
+                raise DataflowError(f"latency of '{op}' is {ticks} ticks, not in 0..64")
+
+    def ticks(self, op: str) -> int:
+        """Latency of operation `op`; conversions, constants and tables of `hw.dataflow` have none of their own."""
+        default = 2 if op in _MULTIPLICATIONS else 0 if op == "pass" else 1
+        return (self.latency or {}).get(op, default)

@@ -1,0 +1,176 @@
+"""The compiler's choices: a schedule that keeps the operators busy, and everything that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from compiler.bind.dataflow.build_kernel import build_kernel
+from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.dataflow.expressions import Pipeline, pipeline
+from compiler.bind.dataflow.options import Options
+from compiler.bind.dataflow.reshape import in_memory_order, interleaved, parallel_dimensions, slowed, with_lanes
+from compiler.bind.dataflow.ticks import TickClock, tick_clock
+from compiler.bind.dataflow.timing import Carried, carry, settle, slowdown
+from compiler.ir.program import Program
+from compiler.sched.liveness import remove_dead_statements
+from compiler.sched.process_network import NetworkError, ProcessNetwork, derive
+from hw.dataflow.spec import KernelSpec
+
+__all__ = ["Plan", "make_plan"]
+
+_TRIALS = 8
+"""Interleavings that are looked at."""
+
+_PADS = (1, 2, 3, 4, 6, 8, 12, 16)
+"""Idle ticks that are looked at."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`network` under its final schedule, its counters, and the kernel. `choices`: what was decided, in words."""
+
+    network: ProcessNetwork
+    clock: TickClock
+    carried: tuple[Carried, ...]
+    pipelines: dict[str, Pipeline]
+    kernel: KernelSpec
+    choices: dict[str, str] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash(self.kernel)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A network, and its recurrences' need in ticks per time: 1 if it runs at full rate."""
+
+    network: ProcessNetwork
+    clock: TickClock
+    carried: list[Carried]
+    slow: int
+
+    @property
+    def ticks(self) -> int:
+        """Ticks that it takes, however it is made to fit."""
+        return self.clock.ticks * self.slow
+
+
+def make_plan(program: Program, options: Options) -> Plan:
+    """Choose a schedule for `program` and build its kernel.
+
+    Raises `DataflowError`, `NetworkError`, `DependenceError`, each naming the statement.
+    """
+    live = remove_dead_statements(program)
+    network = derive(live, movable=lambda _: options.reorder == "host")
+    choices: dict[str, str] = {}
+    if options.lanes > 1:
+        network = _replicated(network, options.lanes, choices)
+    candidate = _measured(_placed(network, options), options)
+    if candidate.slow > 1 and options.interleave != 1:
+        candidate = _interleaved(network, candidate, options, choices)
+    candidate = _padded(candidate, options)
+    if candidate.slow > 1:
+        choices["ticks per time"] = f"{candidate.slow}: a recurrence waits for its operators"
+        candidate = _measured(slowed(candidate.network, candidate.slow), options, candidate.slow)
+    return _finished(program.name, candidate, options, choices)
+
+
+def _pipelines(network: ProcessNetwork, options: Options) -> dict[str, Pipeline]:
+    tables = [table.name for table in network.program.tables]
+    return {node.name: pipeline(network.statement(node), options, tables) for node in network.nodes}
+
+
+def _placed(network: ProcessNetwork, options: Options) -> ProcessNetwork:
+    return in_memory_order(network) if options.reorder == "chip" else network
+
+
+def _measured(network: ProcessNetwork, options: Options, counted: int = 1) -> _Candidate:
+    """The network with counters as dense as its times. `counted`: ticks per time that the schedule has room for."""
+    return _clocked(network, options, tick_clock(network.times.values(), counted))
+
+
+def _padded(candidate: _Candidate, options: Options) -> _Candidate:
+    """A few idle ticks after each run of the innermost counter, if recurrences go at full rate then and that is faster
+    than slowing everything down."""
+    best = candidate
+    for pad in _PADS:
+        if best.slow == 1:
+            break
+        padded = _clocked(candidate.network, options, tick_clock(candidate.network.times.values(), pad=pad))
+        if padded.ticks < best.ticks:
+            best = padded
+    return best
+
+
+def _clocked(network: ProcessNetwork, options: Options, clock: TickClock) -> _Candidate:
+    carried = carry(network, clock)
+    return _Candidate(network, clock, carried, slowdown(network, carried, _pipelines(network, options)))
+
+
+def _replicated(network: ProcessNetwork, lanes: int, choices: dict[str, str]) -> ProcessNetwork:
+    """Lanes along the innermost dimension that allows it. Raises `DataflowError` if none does."""
+    for dimension in parallel_dimensions(network):
+        try:
+            wide = with_lanes(network, dimension, lanes)
+        except NetworkError:
+            continue
+        if len(wide.nodes) > len(network.nodes):
+            choices["lanes"] = f"{lanes} along time dimension {dimension}"
+            return wide
+    raise DataflowError(f"program '{network.program.name}' has no loop whose iterations could run in {lanes} lanes: "
+                        "every loop carries a value from one iteration to the next")
+
+
+def _interleaved(network: ProcessNetwork, base: _Candidate, options: Options, choices: dict[str, str]) -> _Candidate:
+    """The best of `base` and its interleavings: the fewest ticks, then the fewest words in channels; the first one in
+    which some node fires in every tick ends the search."""
+    busiest = max(node.firings for node in base.network.nodes)
+    found: list[tuple[int, int, str, _Candidate]] = [(base.ticks, _words(base), "", base)]
+    for dimension, factor in _trials(network, base, options):
+        try:
+            turned = _measured(_placed(interleaved(network, dimension, factor), options), options)
+        except NetworkError:
+            continue
+        found.append((turned.ticks, _words(turned), f"{factor} of time dimension {dimension}", turned))
+        if turned.ticks == busiest:
+            break
+    best = min(found, key=lambda entry: entry[:2])
+    if best[2]:
+        choices["interleaved"] = best[2]
+    return best[3]
+
+
+def _words(candidate: _Candidate) -> int:
+    return sum(edge.size for edge in candidate.network.edges)
+
+
+def _trials(network: ProcessNetwork, base: _Candidate, options: Options) -> Iterator[tuple[int, int]]:
+    """(dimension, factor): factors that divide the extent and are long enough, the extent itself, the least factor."""
+    dimensions = parallel_dimensions(network)
+    count = 0
+    for dimension in dimensions:
+        bounds = [(t.range().dim_min_val(dimension).to_python(), t.range().dim_max_val(dimension).to_python())
+                  for t in network.times.values()]
+        extent = max(high for _, high in bounds) - min(low for low, _ in bounds) + 1
+        wanted = [options.interleave] if options.interleave else _factors(base.slow, extent)
+        for factor in wanted:
+            if factor > 1 and count < _TRIALS:
+                count += 1
+                yield dimension, factor
+
+
+def _factors(need: int, extent: int) -> list[int]:
+    exact = next((f for f in range(need, extent + 1) if extent % f == 0), extent)
+    return list(dict.fromkeys((exact, extent, min(need, extent))))
+
+
+def _finished(name: str, candidate: _Candidate, options: Options, choices: dict[str, str]) -> Plan:
+    pipelines = _pipelines(candidate.network, options)
+    settled = settle(candidate.network, candidate.carried, pipelines)
+    if settled is None:
+        raise DataflowError(f"program '{name}': a recurrence stays too short however slow the data path is")
+    carried, delays = settled
+    kernel = build_kernel(name, candidate.network, candidate.clock, carried, delays, pipelines)
+    return Plan(candidate.network, candidate.clock, tuple(carried), pipelines, kernel, choices)
+

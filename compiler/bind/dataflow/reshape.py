@@ -1,0 +1,137 @@
+"""Schedules that use the hardware better: lanes side by side, interleaved recurrences, slower data paths.
+
+All three map the times of a legal network and derive it again, so legality is checked and channels fit (seed 003,
+sections 5.2, 5.5 and 7.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import islpy as isl
+
+from compiler.ir.program import Access, Program, Statement
+from compiler.sched.process_network import NodeKind, ProcessNetwork, derive
+from compiler.sched.process_network.channels import traffic
+
+__all__ = ["in_memory_order", "interleaved", "parallel_dimensions", "slowed", "with_lanes"]
+
+
+def parallel_dimensions(network: ProcessNetwork) -> list[int]:
+    """Time dimensions that no value crosses which a node computes for itself, innermost first."""
+    times = network.times
+    count = next(iter(times.values())).dim(isl.dim_type.out)
+    carried = set()
+    for edge in network.edges:
+        if edge.origin == "flow" and edge.source == edge.sink:
+            moved = traffic(edge, times)
+            carried |= {k for k in range(count) if (moved.read[k] != moved.written[k]).any()}
+    return [k for k in reversed(range(count)) if k not in carried]
+
+
+def slowed(network: ProcessNetwork, factor: int) -> ProcessNetwork:
+    """The same times, each `factor` ticks long (the extra innermost counter of section 5.2); the clock has to count
+    them, see `TickClock`."""
+    times = {name: time.add_dims(isl.dim_type.out, 1) for name, time in network.times.items()}
+    last = next(iter(times.values())).dim(isl.dim_type.out) - 1
+    return derive(network.program, {n: t.fix_val(isl.dim_type.out, last, isl.Val(0)) for n, t in times.items()})
+
+
+def interleaved(network: ProcessNetwork, dimension: int, factor: int) -> ProcessNetwork:
+    """C-slow: `factor` values of time dimension `dimension` take turns in every step of the dimensions inside it.
+
+    Raises `NetworkError` if that breaks a dependence.
+    """
+    count = next(iter(network.times.values())).dim(isl.dim_type.out)
+    names = [f"t{k}" for k in range(count)]
+    outer = [f"floor({n} / {factor})" if k == dimension else n for k, n in enumerate(names)]
+    turn = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(outer)}, {names[dimension]} mod {factor}] }}")
+    return derive(network.program, {name: time.apply_range(turn) for name, time in network.times.items()})
+
+
+def with_lanes(network: ProcessNetwork, dimension: int, lanes: int) -> ProcessNetwork:
+    """`lanes` copies of every node that has that much to do at a time: times ``lanes * q + r`` of `dimension` become q,
+    in lane r. Raises `NetworkError` if that breaks a dependence."""
+    count = next(iter(network.times.values())).dim(isl.dim_type.out)
+    names = [f"t{k}" for k in range(count)]
+    outer = [f"floor({n} / {lanes})" if k == dimension else n for k, n in enumerate(names)]
+    fold = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(outer)}] }}")
+    program, times = network.program, {}
+    statements: list[Statement] = []
+    orders = isl.UnionMap.empty(program.order.get_space())
+    for statement in program.statements:
+        time = network.times[statement.name]
+        order = program.order_of(statement.name)
+        copies = [statement]
+        if not time.apply_range(fold).is_injective():
+            copies = [c for lane in range(lanes) if (c := _lane(statement, time, dimension, lanes, lane)) is not None]
+        for copy in copies:
+            statements.append(copy)
+            times[copy.name] = _of(copy, time.apply_range(fold))
+            orders = orders.union(isl.UnionMap.from_map(_of(copy, order)))
+    return derive(replace(program, statements=tuple(statements), order=orders), times)
+
+
+def _lane(statement: Statement, time: isl.Map, dimension: int, lanes: int, lane: int) -> Statement | None:
+    """The part of `statement` whose time in `dimension` is `lane` modulo `lanes`, under a name of its own."""
+    count = time.dim(isl.dim_type.out)
+    names = [f"t{k}" for k in range(count)]
+    chosen = isl.Set(f"{{ [{', '.join(names)}] : {names[dimension]} mod {lanes} = {lane} }}")
+    domain = time.intersect_range(chosen).domain().coalesce()
+    if domain.is_empty():
+        return None
+    name = f"{statement.name}_{lane}"
+    copy = replace(statement, name=name, domain=domain.set_tuple_name(name))
+    return replace(copy, reads=tuple(_moved(copy, a) for a in statement.reads), write=_moved(copy, statement.write))
+
+
+def _moved(statement: Statement, access: Access) -> Access:
+    return replace(access, map=access.map.set_tuple_name(isl.dim_type.in_, statement.name))
+
+
+def _of(statement: Statement, mapping: isl.Map) -> isl.Map:
+    """`mapping` of the statement that `statement` is a part of."""
+    return mapping.set_tuple_name(isl.dim_type.in_, statement.name).intersect_domain(statement.domain)
+
+
+def in_memory_order(network: ProcessNetwork) -> ProcessNetwork:
+    """Sources and sinks move words in row-major order of their array: where they do not at the times they have, all of
+    them come first, or last."""
+    phases: Mapping[NodeKind, int] = {NodeKind.INPUT: 0, NodeKind.OUTPUT: 2}
+    moved = {node.name: phases[node.kind] for node in network.nodes
+             if node.kind in phases and not _row_major(network.program, network.statement(node), node.schedule)}
+    if not moved:
+        return network
+    length = max(next(iter(network.times.values())).dim(isl.dim_type.out),
+                 *(len(network.program.array(_memory(network.program, network.program.statement(name))[0]).shape)
+                   for name in moved)) + 1
+    times = {}
+    for number, (name, time) in enumerate(network.times.items()):
+        phase = moved.get(name, 1)
+        if name in moved:
+            time = _memory(network.program, network.program.statement(name))[1].reset_tuple_id(isl.dim_type.out)
+        times[name] = _phased(time, phase, number if phase != 1 else 0, length)
+    return derive(network.program, times)
+
+
+def _memory(program: Program, statement: Statement) -> tuple[str, isl.Map]:
+    """The array in main memory that a source or sink moves words of, and {instance -> element}."""
+    access = statement.write if program.array(statement.write.array).role == "output" else statement.reads[0]
+    return access.array, access.map.intersect_domain(statement.domain)
+
+
+def _row_major(program: Program, statement: Statement, time: isl.Map) -> bool:
+    element = _memory(program, statement)[1].reset_tuple_id(isl.dim_type.out)
+    space = element.range().get_space()
+    later = isl.Map.lex_lt(space).apply_domain(element.reverse()).apply_range(element.reverse())
+    return later.apply_domain(time).apply_range(time).is_subset(isl.Map.lex_lt(time.range().get_space()))
+
+
+def _phased(time: isl.Map, phase: int, number: int, length: int) -> isl.Map:
+    """`time` after a phase and the number of the node in it, padded with zeros."""
+    have = time.dim(isl.dim_type.out)
+    time = time.insert_dims(isl.dim_type.out, 0, 2).add_dims(isl.dim_type.out, length - have)
+    for dim, value in ((0, phase), (1, number), *((k, 0) for k in range(have + 2, length + 2))):
+        time = time.fix_val(isl.dim_type.out, dim, isl.Val(value))
+    return time

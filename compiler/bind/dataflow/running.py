@@ -1,0 +1,155 @@
+"""Running a compiled kernel: arrays packed into streams, one job on the emitted Verilog, streams unpacked."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.dataflow.plan import Plan
+from compiler.bind.dataflow.reorder import memory_array, stream_elements
+from compiler.bind.design import Run
+from compiler.ir.evaluate import integer
+from compiler.ir.program import Array, Program
+from compiler.sched.process_network import Node, NodeKind
+from hw.dataflow.registers import RunError, dataflow_registers, element_bytes
+from hw.dataflow.system import SYSTEM_MODULE, emit_system
+from hw.dma.registers import RegisterMap
+from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
+
+__all__ = ["Executable", "StreamPlace"]
+
+_ALIGNMENT = 64
+_MEMORY_BYTES = 1 << 16
+_COUNTERS = ("TICKS", "STALLS", "WALL_CYCLES")
+_PATIENCE = 50
+
+
+@dataclass(frozen=True)
+class StreamPlace:
+    """A stream in main memory: `address` (bytes), the array whose `elements` (row-major numbers) it carries in
+    order."""
+
+    node: str
+    array: Array
+    address: int
+    elements: np.ndarray
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Elements as they lie in memory, little-endian."""
+        type = integer(self.array.type)
+        return np.dtype(f"<{'i' if type.signed else 'u'}{element_bytes(type.width)}")
+
+    @property
+    def bytes(self) -> int:
+        """Length in memory."""
+        return len(self.elements) * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class Executable:
+    """What a run needs of a design."""
+
+    program: Program
+    plan: Plan
+
+    @cached_property
+    def registers(self) -> RegisterMap:
+        """The register map of the system."""
+        return dataflow_registers(self.plan.kernel)
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The Verilog of the system."""
+        return emit_system(self.plan.kernel)
+
+    @cached_property
+    def places(self) -> tuple[tuple[StreamPlace, ...], tuple[StreamPlace, ...]]:
+        """Input and output streams, in the kernel's order, one after the other in memory."""
+        address = 0
+        sides: list[tuple[StreamPlace, ...]] = []
+        for kind in (NodeKind.INPUT, NodeKind.OUTPUT):
+            side = []
+            for node in self.plan.network.nodes:
+                if node.kind is kind:
+                    side.append(self._place(node, address))
+                    address = -(-(address + side[-1].bytes) // _ALIGNMENT) * _ALIGNMENT
+            sides.append(tuple(side))
+        return sides[0], sides[1]
+
+    def _place(self, node: Node, address: int) -> StreamPlace:
+        network = self.plan.network
+        array = network.program.array(memory_array(network, node))
+        return StreamPlace(node.name, array, address, stream_elements(network, node))
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of main memory that the streams take."""
+        return max(place.address + place.bytes for side in self.places for place in side)
+
+    def loads(self, inputs: Mapping[str, np.ndarray]) -> list[tuple[int, bytes]]:
+        """(address, bytes) of every input stream: the host's reordering (seed 003, section 7.1)."""
+        return [(p.address, inputs[p.array.name].ravel()[p.elements].astype(p.dtype).tobytes())
+                for p in self.places[0]]
+
+    def outputs(self, dumps: tuple[bytes, ...]) -> dict[str, np.ndarray]:
+        """Output arrays from the bytes of every output stream."""
+        found = {a.name: np.zeros(a.shape, np.int64) for a in self.program.outputs}
+        for place, content in zip(self.places[1], dumps, strict=True):
+            found[place.array.name].ravel()[place.elements] = np.frombuffer(content, place.dtype)
+        return {a.name: found[a.name].astype(integer(a.type).dtype) for a in self.program.outputs}
+
+    def writes(self) -> list[tuple[int, int]]:
+        """Register writes of a run; the last one starts it."""
+        pairs = []
+        for name, side in zip(("IN", "OUT"), self.places, strict=True):
+            pairs += [(self.registers.address(f"{name}{k}_ADDRESS"), p.address) for k, p in enumerate(side)]
+        start = self.registers.encode("CONTROL", start=1)
+        return [*pairs, (self.registers.address("CONTROL"), start)]
+
+    def check(self, status: int) -> None:
+        """Raise `DataflowError` if register STATUS says that the run failed or has not ended."""
+        state = self.registers.decode("STATUS", status)
+        if state["busy"] or not state["done"]:
+            raise DataflowError("the run has not ended")
+        if state["error"] != RunError.NONE:
+            kind = "reading" if state["error"] == RunError.READ else "writing"
+            raise DataflowError(f"the run ended with a memory error while {kind} a stream")
+
+    def run(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
+            waves: bool, errors: tuple[int, int] | None = None) -> Run:
+        """One run on the emitted Verilog."""
+        address = self.registers.address
+        reads = [address(name) for name in ("STATUS", *_COUNTERS)]
+        limit = _PATIENCE * (self.plan.kernel.total_ticks + self.memory_bytes) + 20_000
+        result = run_job(Job(
+            sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
+            loads=self.loads(inputs), writes=self.writes(), reads=reads,
+            dumps=[(p.address, p.bytes) for p in self.places[1]], seed=seed, stall=stall or NO_STALLS,
+            cycle_limit=limit, simulator=simulator, waves=waves, errors=errors,
+            folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
+            status={"WAITING": address("WAITING")}, explain=self._explain,
+        ))
+        self.check(result.registers[reads[0]])
+        return self._result(result, dict(zip(_COUNTERS, (result.registers[r] for r in reads[1:]), strict=True)),
+                            simulator)
+
+    def _explain(self, values: Mapping[str, int]) -> str:
+        waiting = self.registers.decode("WAITING", values["WAITING"])
+        names = [p.node for side, bits in zip(self.places, (waiting["inputs"], waiting["outputs"]), strict=True)
+                 for k, p in enumerate(side) if bits >> k & 1]
+        return f"streams {', '.join(names)} have words left to move" if names else "all streams are complete"
+
+    def _result(self, result: JobResult, counters: dict[str, int], simulator: str) -> Run:
+        return Run(
+            outputs=self.outputs(result.dumps), cycles=counters["TICKS"], stall_cycles=counters["STALLS"],
+            wall_cycles=counters["WALL_CYCLES"], simulator=simulator, clock_cycles=result.cycles,
+            seconds=result.cycles / result.cycles_per_second, build_seconds=result.build_seconds, waveform=result.waves,
+            counters={"memory read beats": result.read_beats, "memory write beats": result.write_beats},
+        )

@@ -1,0 +1,21 @@
+"""The dataflow target: a program as a process network, the network as a streaming kernel with its manager."""
+
+from __future__ import annotations
+
+import time
+
+from compiler.bind.dataflow.design import DataflowDesign
+from compiler.bind.dataflow.options import Options
+from compiler.bind.dataflow.plan import make_plan
+from compiler.ir.program import Program
+from compiler.ir.verify import verify
+
+__all__ = ["Options", "compile_program"]
+
+
+def compile_program(program: Program, options: Options) -> DataflowDesign:
+    """Compile `program`. Raises `ProgramError`, `DependenceError`, `NetworkError`, `DataflowError`."""
+    start = time.perf_counter()
+    verify(program)
+    plan = make_plan(program, options)
+    return DataflowDesign(program, options, plan, time.perf_counter() - start)

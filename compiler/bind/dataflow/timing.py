@@ -1,0 +1,161 @@
+"""When each node fires and how each channel carries its words, in ticks of the hardware.
+
+A node fires a constant number of ticks after the counters show its time. These delays make room for the latencies of
+operators and channels: every word has to be there when it is read. Delays can always grow along the flow; around a
+recurrence they cannot, so a recurrence that is shorter in ticks than its operators are deep has no solution, and the
+program must be interleaved or slowed down (seed 003, sections 5.2 and 5.5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from compiler.bind.dataflow.expressions import Pipeline
+from compiler.bind.dataflow.ticks import TickClock
+from compiler.sched.process_network import Edge, NodeKind, ProcessNetwork
+from compiler.sched.process_network.channels import traffic
+
+__all__ = ["Carried", "carry", "hardware_offsets", "high_water", "node_delays", "settle", "slowdown"]
+
+_SLOWEST = 4096
+
+
+@dataclass(frozen=True)
+class Carried:
+    """An edge in ticks: when each word is written and read, by the counters (int64 of shape [words]).
+
+    `memory`: several words can wait at once, so that one register is not enough.
+    """
+
+    edge: Edge
+    written: np.ndarray
+    read: np.ndarray
+    memory: bool = False
+
+    @property
+    def least(self) -> int:
+        """The shortest way of a word, in ticks."""
+        return int((self.read - self.written).min())
+
+    @property
+    def constant(self) -> bool:
+        """Whether all words take the same time."""
+        distances = self.read - self.written
+        return bool((distances == distances[0]).all())
+
+    @property
+    def in_order(self) -> bool:
+        """Whether words are read in the order in which they are written."""
+        return bool((np.diff(self.read[np.argsort(self.written)]) > 0).all())
+
+    def single(self, extra: int = 0) -> bool:
+        """Whether every word is read before the next one is written, or in the same tick, if reads come `extra` ticks
+        later."""
+        order = np.argsort(self.written)
+        return bool((self.read[order][:-1] + extra <= self.written[order][1:]).all())
+
+    @property
+    def latency(self) -> int:
+        """Ticks that a channel for this edge takes at least."""
+        if self.constant:
+            return 0
+        return 1 if self.in_order and not self.memory else 2
+
+
+def high_water(written: np.ndarray, read: np.ndarray) -> int:
+    """Most words that are written in an earlier tick and not read before the present one."""
+    written, read = np.sort(written), np.sort(read)
+    gone = np.searchsorted(read, written, side="right")
+    return int((np.arange(1, len(written) + 1) - gone).max(initial=0))
+
+
+def carry(network: ProcessNetwork, clock: TickClock) -> list[Carried]:
+    """All edges in ticks."""
+    times = network.times
+    found = []
+    for edge in network.edges:
+        moved = traffic(edge, times)
+        item = Carried(edge, clock.rank(moved.written), clock.rank(moved.read))
+        found.append(replace(item, memory=not item.single()))
+    return found
+
+
+def _needs(network: ProcessNetwork, carried: list[Carried],
+           pipelines: dict[str, Pipeline]) -> list[tuple[str, str, int, int]]:
+    """(source, sink, ticks that the sink must be later, ticks that the counters make it later)."""
+    needs = []
+    for item in carried:
+        edge = item.edge
+        source, sink = pipelines[edge.source], pipelines[edge.sink]
+        ready = source.latency if edge.origin == "flow" else source.offsets[edge.read]
+        needs.append((edge.source, edge.sink, ready + item.latency - sink.offsets[edge.read], item.least))
+    return needs
+
+
+def node_delays(network: ProcessNetwork, carried: list[Carried], pipelines: dict[str, Pipeline],
+                slow: int = 1) -> dict[str, int] | None:
+    """The least delays, at least 1 (2 for readers of memories), None if a recurrence is too short.
+
+    `slow`: ticks per time: the counters' distances count that often.
+    """
+    delays = {node.name: 1 for node in network.nodes}
+    for item in carried:
+        if item.latency == 2:
+            delays[item.edge.sink] = 2
+    needs = _needs(network, carried, pipelines)
+    for _ in range(len(delays) + 1):
+        before = dict(delays)
+        for source, sink, need, have in needs:
+            delays[sink] = max(delays[sink], delays[source] + need - slow * have)
+        if before == delays:
+            return _inputs_late(network, delays, needs, slow)
+    return None
+
+
+def _inputs_late(network: ProcessNetwork, delays: dict[str, int], needs: list[tuple[str, str, int, int]],
+                 slow: int) -> dict[str, int]:
+    """Sources fire as late as their readers allow, so that words wait in memory and not in registers."""
+    late = dict(delays)
+    for node in network.nodes:
+        slack = [delays[sink] - need + slow * have for source, sink, need, have in needs if source == node.name]
+        if node.kind in (NodeKind.INPUT, NodeKind.CONSTANT) and slack:
+            late[node.name] = max(delays[node.name], min(slack))
+    return late
+
+
+def slowdown(network: ProcessNetwork, carried: list[Carried], pipelines: dict[str, Pipeline]) -> int:
+    """The least ticks per time for which every recurrence has enough of them."""
+    slow = 1
+    while node_delays(network, carried, pipelines, slow) is None and slow < _SLOWEST:
+        slow += 1
+    return slow
+
+
+def settle(network: ProcessNetwork, carried: list[Carried],
+           pipelines: dict[str, Pipeline]) -> tuple[list[Carried], dict[str, int]] | None:
+    """Node delays and edges that agree with them: a register whose words would meet becomes a memory. None if a
+    recurrence is too short."""
+    while True:
+        delays = node_delays(network, carried, pipelines)
+        if delays is None:
+            return None
+        settled = [replace(item, memory=item.memory or not item.single(_extra(item, delays, pipelines)))
+                   for item in carried]
+        if all(new.latency == old.latency for new, old in zip(settled, carried, strict=True)):
+            return settled, delays
+        carried = settled
+
+
+def _extra(item: Carried, delays: dict[str, int], pipelines: dict[str, Pipeline]) -> int:
+    """Ticks by which reads come later against writes than the counters say."""
+    written, read = hardware_offsets(item.edge, delays, pipelines)
+    return read - written
+
+
+def hardware_offsets(edge: Edge, delays: dict[str, int], pipelines: dict[str, Pipeline]) -> tuple[int, int]:
+    """Ticks from the counters' vector to the writing and to the reading of a word."""
+    source, sink = pipelines[edge.source], pipelines[edge.sink]
+    ready = source.latency if edge.origin == "flow" else source.offsets[edge.read]
+    return delays[edge.source] + ready, delays[edge.sink] + sink.offsets[edge.read]

@@ -1,0 +1,84 @@
+"""Chains of counters: an inner counter's wrap enables the next outer one.
+
+Seed 003, algorithm 6.2, with the direction of its listing 5.2 (the printed algorithm has it reversed), and with bounds
+that may depend on outer counters, so that triangular loops take no idle ticks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.dataflow.affine import evaluate_pieces, piecewise_value
+from hw.dataflow.spec import Counter
+
+__all__ = ["CounterChain", "counter_vectors"]
+
+
+class CounterChain(wiring.Component):
+    """Ports: `en` steps to the next vector, `load` goes to the first one, which a run has to begin with. `c0`
+    (outermost), `c1` ...: the vector, one cycle after `en` or `load`. `wrap0` ...: a step would wrap the counter.
+    `last`: the vector is the last one.
+
+    Every counter has a value for all values of the counters outside it.
+    """
+
+    def __init__(self, counters: tuple[Counter, ...]):
+        self.counters = counters
+        super().__init__({
+            "en": In(1),
+            "load": In(1),
+            "last": Out(1),
+            **{f"c{k}": Out(counter.shape) for k, counter in enumerate(counters)},
+            **{f"wrap{k}": Out(1) for k in range(len(counters))},
+        })
+
+    @property
+    def vector(self) -> list[Value]:
+        """The counters, outermost first."""
+        return [getattr(self, f"c{k}") for k in range(len(self.counters))]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        inner_wraps: Value = Const(1, 1)
+        steps: list[Value] = []
+        for k in reversed(range(len(self.counters))):
+            steps.append(inner_wraps)
+            wrap = getattr(self, f"wrap{k}")
+            at_end = self.vector[k] == piecewise_value(self.counters[k].high, self.vector[:k])
+            m.d.comb += wrap.eq(inner_wraps & at_end)
+            inner_wraps = wrap
+        m.d.comb += self.last.eq(inner_wraps)
+        self._advance(m, steps[::-1])
+        return m
+
+    def _advance(self, m: Module, steps: list[Value]) -> None:
+        """`steps[k]`: all counters inside number k wrap."""
+        following: list[Value] = []
+        for k, counter in enumerate(self.counters):
+            value = getattr(self, f"c{k}")
+            low = piecewise_value(counter.low, following)
+            after = Signal(counter.shape, name=f"after{k}")
+            restart = getattr(self, f"wrap{k}") | self.load
+            m.d.comb += after.eq(Mux(restart, low, Mux(steps[k], value + 1, value)))
+            with m.If(self.en | self.load):
+                m.d.sync += value.eq(after)
+            following.append(after)
+
+
+def counter_vectors(counters: tuple[Counter, ...]) -> Iterator[tuple[int, ...]]:
+    """All vectors in order: the model of `CounterChain`."""
+    return _vectors(counters, ())
+
+
+def _vectors(counters: tuple[Counter, ...], outer: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    if len(outer) == len(counters):
+        yield outer
+        return
+    counter = counters[len(outer)]
+    low, high = (evaluate_pieces(bound, outer) for bound in (counter.low, counter.high))
+    for value in range(low, high + 1):
+        yield from _vectors(counters, (*outer, value))

@@ -1,0 +1,83 @@
+"""A node's computation as a pipeline: operators of any latency, operands delayed so that they arrive together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Array, Cat, Const, Module, Signal, Value, signed
+
+from hw.dataflow.pipeline import Taps
+from hw.dataflow.spec import Operator, Word
+from hw.ops import OPERATIONS, Datapath, Kind
+
+__all__ = ["build_operators"]
+
+
+def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operator], reads: Sequence[Value],
+                    indices: Sequence[Value], tables: Sequence[tuple[int, ...]]) -> Value:
+    """The result of the last operator, `Operator.done` ticks after the firing.
+
+    `reads`: operands, each in the tick of its ``read`` operator's `start`; `indices`: values of the firing's tick.
+    """
+    results: list[Value] = []
+    for number, operator in enumerate(operators):
+        operands = [_at(taps, operators[k], results[k], operator.start) for k in operator.operands]
+        words = [operators[k].word for k in operator.operands]
+        match operator.op:
+            case "read":
+                value = reads[operator.value]
+            case "const":
+                value = Const(operator.value, operator.word.shape)
+            case "index":
+                value = taps.delayed(indices[operator.value], operator.start)
+            case "cast" if _contains(operator.word, words[0]):
+                results.append(operands[0])
+                continue
+            case "cast":
+                value = operands[0]
+            case "table":
+                value = _looked_up(tables[operator.value], operands[0])
+            case _:
+                value = _applied(operator.op, operands, words)
+        result = Signal(operator.word.shape, name=f"{name}_{operator.op}{number}")
+        m.d.comb += result.eq(value)
+        results.append(taps.delayed(result, operator.latency, f"{name}_{operator.op}{number}"))
+    return results[-1]
+
+
+def _at(taps: Taps, operator: Operator, result: Value, tick: int) -> Value:
+    """`result` in a later tick; constants need no registers."""
+    return result if operator.op == "const" else taps.delayed(result, tick - operator.done)
+
+
+def _contains(word: Word, narrower: Word) -> bool:
+    """Whether a conversion to `word` changes no value; then it costs nothing, and products stay narrow."""
+    return word.signed >= narrower.signed and word.width >= narrower.width + (word.signed - narrower.signed)
+
+
+def _looked_up(table: tuple[int, ...], index: Value) -> Value:
+    size = max(1, (len(table) - 1).bit_length())
+    return Array(Const(entry) for entry in table)[index.as_unsigned()[:size]]
+
+
+def _applied(op: str, operands: list[Value], words: list[Word]) -> Value:
+    """Operation `op` of `hw.ops`; operands keep their own sign and width, so products stay as narrow as they are."""
+    entry = OPERATIONS[op]
+    table: Value = Const(0, 8)
+    if op == "lut3":
+        table, *operands = operands
+        words = words[1:]
+    kinds = entry.operands
+    data = [value for value, kind in zip(operands, kinds, strict=True) if kind is Kind.WORD]
+    bits = [value for value, kind in zip(operands, kinds, strict=True) if kind is Kind.BIT]
+    width = max((word.width for word, kind in zip(words, kinds, strict=True) if kind is Kind.WORD), default=1)
+    a, b, c = (_extended(value, width) for value in (*data, *[Const(0)] * (3 - len(data))))
+    p, q, r = (*bits, *[Const(0, 1)] * (3 - len(bits)))
+    product = data[0] * data[1] if len(data) > 1 else Const(0)
+    return entry.build(Datapath(width=width, a=a, b=b, c=c, p=p, q=q, r=r, table=Cat(table), product=product,
+                                difference=a - b))
+
+
+def _extended(value: Value, width: int) -> Value:
+    """`value` as the ``signed(width + 1)`` that operations take: by its sign, or by zero."""
+    return (value + Const(0, signed(width + 1)))[: width + 1].as_signed()

@@ -1,0 +1,29 @@
+"""Values a fixed number of ticks later: registers that step with the kernel."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal, Value
+
+__all__ = ["Taps"]
+
+
+class Taps:
+    """Delayed copies of values. Equal requests share registers; `en` is the kernel's step.
+
+    Use within one `elaborate`: ``taps.delayed(value, 3)`` is `value` three enabled cycles ago.
+    """
+
+    def __init__(self, m: Module, en: Value):
+        self._m = m
+        self._en = en
+        self._chains: dict[int, list[Value]] = {}
+
+    def delayed(self, value: Value, ticks: int, name: str = "tap") -> Value:
+        """`value` of `ticks` (at least 0) enabled cycles ago; 0 before there was one."""
+        chain = self._chains.setdefault(id(value), [value])
+        while len(chain) <= ticks:
+            register = Signal(value.shape(), name=f"{name}_{len(chain)}")
+            with self._m.If(self._en):
+                self._m.d.sync += register.eq(chain[-1])
+            chain.append(register)
+        return chain[ticks]

@@ -1,0 +1,216 @@
+"""A streaming kernel as plain data: what the compiler hands over and the hardware is built from.
+
+Time is counted in *ticks*: the kernel's counters step through one vector per tick, and everything else happens a fixed
+number of ticks later. When a stream is not ready the whole kernel stands still: ticks are cycles that are not stalls.
+All sizes are in words, all widths in bits (seed 003, sections 3.3 and 6.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from amaranth.hdl import Shape
+
+from hw.errors import SluiceError
+
+__all__ = ["Affine", "ChannelSpec", "Constraint", "Counter", "Floor", "KernelError", "KernelSpec", "NodeSpec",
+           "Operator", "Piece", "Predicate", "ReadSpec", "Source", "StreamSpec", "Word"]
+
+
+class KernelError(SluiceError):
+    """A kernel that cannot be built or run."""
+
+
+@dataclass(frozen=True)
+class Affine:
+    """``constant + sum(coefficient * counter) + sum(floors)``; coefficients from the outermost counter on."""
+
+    coefficients: tuple[int, ...]
+    constant: int = 0
+    floors: tuple[Floor, ...] = ()
+
+
+@dataclass(frozen=True)
+class Floor:
+    """``weight * floor(inner / divisor)``."""
+
+    weight: int
+    inner: Affine
+    divisor: int
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """``value == 0`` if `equality`, else ``value >= 0``."""
+
+    value: Affine
+    equality: bool
+
+
+Predicate = tuple[tuple[Constraint, ...], ...]
+"""An or of ands; ``((),)`` always holds, ``()`` never."""
+
+Piece = tuple[Predicate, Affine]
+"""A function where the predicate holds. Of several pieces the last one's predicate is not looked at."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Counts from `low` to `high`, functions of the counters outside it; its values lie in `minimum`..`maximum`."""
+
+    low: tuple[Piece, ...]
+    high: tuple[Piece, ...]
+    minimum: int
+    maximum: int
+
+    @property
+    def shape(self) -> Shape:
+        """Holds every value."""
+        return Shape.cast(range(min(0, self.minimum), max(self.maximum, 0) + 1))
+
+
+@dataclass(frozen=True)
+class Word:
+    """An integer of `width` bits."""
+
+    width: int
+    signed: bool
+
+    @property
+    def shape(self) -> Shape:
+        """As Amaranth's shape."""
+        return Shape(self.width, self.signed)
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One step of a node's computation; `operands` are earlier steps.
+
+    `op`: an operation of `hw.ops`, or ``read`` (`value`: its number), ``const`` (`value`), ``index`` (`value`: its
+    number among the node's indices), ``cast``, ``table`` (`value`: its number among the kernel's tables). `start`:
+    ticks from the firing of the node to the arrival of the operands; the result is there `latency` ticks later.
+    """
+
+    op: str
+    operands: tuple[int, ...]
+    word: Word
+    latency: int = 0
+    start: int = 0
+    value: int = 0
+
+    @property
+    def done(self) -> int:
+        """Ticks from the firing to the result."""
+        return self.start + self.latency
+
+
+@dataclass(frozen=True)
+class Source:
+    """Channel number `channel` delivers a read whenever `select` holds (of the last source it is not looked at)."""
+
+    channel: int
+    select: Predicate
+
+
+@dataclass(frozen=True)
+class ReadSpec:
+    """One operand of a node: it is taken from its sources `offset` ticks after the firing."""
+
+    word: Word
+    offset: int
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """A node. It fires `delay` ticks after a tick in which `fires` holds; its result comes with the last operator.
+
+    `stream`: number of the input or output stream that it takes words from or gives words to, by `kind`.
+    `indices`: functions of the counters that operators use.
+    """
+
+    name: str
+    kind: Literal["input", "compute", "output"]
+    delay: int
+    fires: Predicate
+    reads: tuple[ReadSpec, ...] = ()
+    operators: tuple[Operator, ...] = ()
+    indices: tuple[tuple[Piece, ...], ...] = ()
+    stream: int = 0
+
+    @property
+    def latency(self) -> int:
+        """Ticks from the firing to the result."""
+        return self.operators[-1].done if self.operators else 0
+
+
+@dataclass(frozen=True)
+class ChannelSpec:
+    """Words from node `source` (its result, or its operand number `operand` if that is not None), in one of four ways.
+
+    ``delay``: every word `depth` ticks later. ``register``: one word until the next. ``fifo``: `depth` words in order.
+    ``reorder``: `depth` words at addresses. `written` and `read` are the ticks from the tick of a word's counters to
+    its writing and its reading. `push` says when words are written, `pop` when they are read; the addresses are
+    functions of the same counters, taken modulo `depth` where `depth` is a power of two. Raises `KernelError`
+    for a depth that cannot be.
+    """
+
+    name: str
+    kind: Literal["delay", "register", "fifo", "reorder"]
+    word: Word
+    source: int
+    operand: int | None
+    depth: int
+    written: int
+    read: int
+    push: Predicate = ((),)
+    pop: Predicate = ((),)
+    write_address: tuple[Piece, ...] = ()
+    read_address: tuple[Piece, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.depth < (self.kind != "delay"):
+            reason = "would deliver words before they are written" if self.kind == "delay" else "holds nothing"
+            raise KernelError(f"channel {self.name} ({self.kind}) of depth {self.depth} {reason}")
+
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """`words` words of a run go through the stream."""
+
+    name: str
+    word: Word
+    words: int
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """A kernel. Nodes are ordered so that words within one tick go from earlier to later nodes.
+
+    `ticks`: vectors that the counters step through. Raises `KernelError` if there are no counters or no outputs.
+    """
+
+    name: str
+    counters: tuple[Counter, ...]
+    ticks: int
+    nodes: tuple[NodeSpec, ...]
+    channels: tuple[ChannelSpec, ...]
+    inputs: tuple[StreamSpec, ...]
+    outputs: tuple[StreamSpec, ...]
+    tables: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.counters or not self.outputs:
+            raise KernelError(f"kernel {self.name} needs at least one counter and one output")
+
+    @cached_property
+    def depth(self) -> int:
+        """Ticks from the last vector of the counters until everything has left the kernel."""
+        return max(node.delay for node in self.nodes if node.kind == "output")
+
+    @property
+    def total_ticks(self) -> int:
+        """Ticks of a run."""
+        return self.ticks + self.depth

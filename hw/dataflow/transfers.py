@@ -1,0 +1,220 @@
+"""Streams of elements from and to main memory: a few queues share one burst engine.
+
+Every stream is one run of consecutive bytes in memory. The engines move it in chunks of up to `CHUNK_BYTES`, in turns;
+a chunk is asked for only when there is room for all of it, so no stream can block another one.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.dataflow.registers import element_bytes
+from hw.dataflow.spec import StreamSpec
+from hw.dma.axi import Axi4Signature
+from hw.dma.reader import BurstReader
+from hw.dma.spec import DmaSpec
+from hw.dma.writer import BurstWriter
+
+__all__ = ["CHUNK_BYTES", "Joiner", "Splitter", "StreamReader", "StreamWriter"]
+
+BUS_BITS = 64
+BUS_BYTES = BUS_BITS // 8
+CHUNK_BYTES = 256
+CHUNK_WORDS = CHUNK_BYTES // BUS_BYTES
+QUEUE_WORDS = 2 * CHUNK_WORDS
+
+
+class Splitter(wiring.Component):
+    """Memory words of 64 bits into elements of `width` bits, the lowest one first; an element per cycle."""
+
+    def __init__(self, width: int):
+        self.width = width
+        super().__init__({"i": In(stream.Signature(BUS_BITS)), "o": Out(stream.Signature(width))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        size = 8 * element_bytes(self.width)
+        count = BUS_BITS // size
+        place, held = Signal(range(count + 1)), Signal(BUS_BITS)
+        last = Signal()
+        m.d.comb += [
+            self.o.payload.eq(held[: self.width]),
+            self.o.valid.eq(place != 0),
+            last.eq((place == 1) & self.o.ready),
+            self.i.ready.eq((place == 0) | last),
+        ]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += [held.eq(self.i.payload), place.eq(count)]
+        with m.Elif(self.o.valid & self.o.ready):
+            m.d.sync += [held.eq(held >> size), place.eq(place - 1)]
+        return m
+
+
+class Joiner(wiring.Component):
+    """`words` elements of `width` bits (extended by their sign if `signed`) into memory words of 64 bits; what is
+    left of the last one is zero. An element per cycle."""
+
+    def __init__(self, width: int, signed: bool, words: int):
+        self.width, self.signed, self.words = width, signed, words
+        super().__init__({"i": In(stream.Signature(width)), "o": Out(stream.Signature(BUS_BITS))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        size = 8 * element_bytes(self.width)
+        count = BUS_BITS // size
+        place, left = Signal(range(count)), Signal(range(self.words + 1), init=self.words)
+        element = Signal(size)
+        full = Signal()
+        value = self.i.payload.as_signed() if self.signed else self.i.payload
+        room = ~self.o.valid | self.o.ready
+        m.d.comb += [
+            element.eq(value),
+            self.i.ready.eq(room & (left != 0)),
+            full.eq((place == count - 1) | (left == 1)),
+        ]
+        with m.If(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+        with m.If(self.i.valid & self.i.ready):
+            with m.If(place == 0):
+                m.d.sync += self.o.payload.eq(element)
+            with m.Else():
+                m.d.sync += self.o.payload.word_select(place, size).eq(element)
+            m.d.sync += [self.o.valid.eq(full), place.eq(Mux(full, 0, place + 1)), left.eq(left - 1)]
+        return m
+
+
+class _Turns(wiring.Component):
+    """Whose turn it is, and what of each stream is left to move.
+
+    `load` starts all streams at their `address`. While not `busy` the turn goes round; a stream that has bytes left and
+    is `able` to move its `chunk` keeps it and `go` is high. `step`: the chunk's job was taken.
+    """
+
+    def __init__(self, lengths: list[int]):
+        self.lengths = lengths
+        count = len(lengths)
+        super().__init__({
+            "load": In(1), "busy": In(1), "able": In(count), "step": In(1),
+            "address": In(32).array(count), "turn": Out(range(count)), "go": Out(1), "from_": Out(32),
+            "chunk": Out(range(CHUNK_BYTES + 1)), "left": Out(count),
+            "bytes_left": Out(range(max(lengths) + 1)).array(count),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        places = [Signal(32, name=f"place{k}") for k in range(len(self.lengths))]
+        with m.Switch(self.turn):
+            for k, place in enumerate(places):
+                rest = self.bytes_left[k]
+                m.d.comb += self.left[k].eq(rest != 0)
+                with m.Case(k):
+                    m.d.comb += [
+                        self.from_.eq(place), self.chunk.eq(Mux(rest > CHUNK_BYTES, CHUNK_BYTES, rest)),
+                        self.go.eq((rest != 0) & self.able[k] & ~self.busy),
+                    ]
+                    with m.If(self.step):
+                        m.d.sync += [place.eq(place + self.chunk), rest.eq(rest - self.chunk)]
+        with m.If(~self.busy & ~self.go):
+            m.d.sync += self.turn.eq(Mux(self.turn == len(self.lengths) - 1, 0, self.turn + 1))
+        with m.If(self.load):
+            for k, (place, length) in enumerate(zip(places, self.lengths, strict=True)):
+                m.d.sync += [place.eq(self.address[k]), self.bytes_left[k].eq(length)]
+        return m
+
+
+def _lengths(streams: tuple[StreamSpec, ...]) -> list[int]:
+    return [s.words * element_bytes(s.word.width) for s in streams]
+
+
+class StreamReader(wiring.Component):
+    """Input streams. `load` (with `address_k` for each) starts a run; ``o_k`` are the elements. `left`: bit per stream
+    with bytes still to fetch; `stop` gives up; `busy`: the engine has a job; `error`: memory reported one. `ar`, `r`:
+    AXI4.
+    """
+
+    def __init__(self, streams: tuple[StreamSpec, ...]):
+        self.streams = streams
+        axi = Axi4Signature(data_width=BUS_BITS).members
+        super().__init__({
+            "load": In(1), "stop": In(1), "busy": Out(1), "error": Out(1), "left": Out(len(streams)),
+            "address": In(32).array(len(streams)),
+            **{f"o_{k}": Out(stream.Signature(s.word.width)) for k, s in enumerate(streams)},
+            "ar": axi["ar"], "r": axi["r"],
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.engine = engine = BurstReader(DmaSpec(data_width=BUS_BITS))
+        m.submodules.turns = turns = _Turns(_lengths(self.streams))
+        connect(m, engine.ar, flipped(self.ar))
+        connect(m, flipped(self.r), engine.r)
+        m.d.comb += [
+            turns.load.eq(self.load), turns.busy.eq(engine.busy | self.stop), self.left.eq(turns.left),
+            engine.job.valid.eq(turns.go), turns.step.eq(turns.go & engine.job.ready),
+            engine.job.p.address.eq(turns.from_), engine.job.p.row_bytes.eq(turns.chunk),
+            engine.job.p.rows.eq(1), engine.job.p.planes.eq(1),
+            engine.stop.eq(self.stop), self.busy.eq(engine.busy), self.error.eq(engine.error),
+        ]
+        for k, spec in enumerate(self.streams):
+            m.submodules[f"queue{k}"] = queue = SyncFIFOBuffered(width=BUS_BITS, depth=QUEUE_WORDS)
+            m.submodules[f"split{k}"] = split = Splitter(spec.word.width)
+            mine = turns.turn == k
+            m.d.comb += [
+                turns.address[k].eq(self.address[k]), turns.able[k].eq(queue.level <= QUEUE_WORDS - CHUNK_WORDS),
+                queue.w_data.eq(engine.word.p.data), queue.w_en.eq(engine.word.valid & mine),
+                split.i.payload.eq(queue.r_data), split.i.valid.eq(queue.r_rdy), queue.r_en.eq(split.i.ready),
+            ]
+            with m.If(mine):
+                m.d.comb += engine.word.ready.eq(queue.w_rdy)
+            connect(m, split.o, flipped(getattr(self, f"o_{k}")))
+        return m
+
+
+class StreamWriter(wiring.Component):
+    """Output streams. `load` (with `address` for each) starts a run; ``i_k`` are the elements. `left`: bit per stream
+    with bytes still to store; `stop` gives up; `busy`: the engine has a job; `error`: memory reported one. `aw`, `w`,
+    `b`: AXI4.
+    """
+
+    def __init__(self, streams: tuple[StreamSpec, ...]):
+        self.streams = streams
+        axi = Axi4Signature(data_width=BUS_BITS).members
+        super().__init__({
+            "load": In(1), "stop": In(1), "busy": Out(1), "error": Out(1), "left": Out(len(streams)),
+            "address": In(32).array(len(streams)),
+            **{f"i_{k}": In(stream.Signature(s.word.width)) for k, s in enumerate(streams)},
+            "aw": axi["aw"], "w": axi["w"], "b": axi["b"],
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.engine = engine = BurstWriter(DmaSpec(data_width=BUS_BITS))
+        m.submodules.turns = turns = _Turns(_lengths(self.streams))
+        connect(m, engine.aw, flipped(self.aw))
+        connect(m, engine.w, flipped(self.w))
+        connect(m, flipped(self.b), engine.b)
+        m.d.comb += [
+            turns.load.eq(self.load), turns.busy.eq(engine.busy | self.stop), self.left.eq(turns.left),
+            engine.job.valid.eq(turns.go), turns.step.eq(turns.go & engine.job.ready),
+            engine.job.p.address.eq(turns.from_), engine.job.p.row_bytes.eq(turns.chunk),
+            engine.job.p.rows.eq(1), engine.job.p.planes.eq(1),
+            engine.stop.eq(self.stop), self.busy.eq(engine.busy), self.error.eq(engine.error),
+        ]
+        for k, spec in enumerate(self.streams):
+            m.submodules[f"queue{k}"] = queue = SyncFIFOBuffered(width=BUS_BITS, depth=QUEUE_WORDS)
+            m.submodules[f"join{k}"] = join = Joiner(spec.word.width, spec.word.signed, spec.words)
+            connect(m, flipped(getattr(self, f"i_{k}")), join.i)
+            enough = Signal(name=f"enough{k}")
+            wanted = (turns.bytes_left[k] + BUS_BYTES - 1) >> BUS_BYTES.bit_length() - 1
+            m.d.comb += [
+                enough.eq((queue.level >= CHUNK_WORDS) | (queue.level >= wanted)),
+                turns.address[k].eq(self.address[k]), turns.able[k].eq(enough),
+                queue.w_data.eq(join.o.payload), queue.w_en.eq(join.o.valid), join.o.ready.eq(queue.w_rdy),
+            ]
+            with m.If(turns.turn == k):
+                m.d.comb += [engine.word.payload.eq(queue.r_data), engine.word.valid.eq(queue.r_rdy),
+                             queue.r_en.eq(engine.word.ready)]
+        return m

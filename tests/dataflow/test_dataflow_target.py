@@ -1,0 +1,346 @@
+"""The dataflow target without an RTL simulator: rows F10 to F34 of seed 003 at the level of kernels."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from kernel_bench import run_kernel
+from network_programs import KERNELS, kernel, matmul, nests, program, random_data
+
+import compiler
+from compiler.bind.dataflow.build_kernel import build_kernel
+from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.dataflow.options import Options
+from compiler.bind.dataflow.plan import Plan, make_plan
+from compiler.bind.dataflow.timing import node_delays
+from compiler.frontend.apps import load
+from compiler.frontend.c_scop import load_c
+from compiler.frontend.loop_nest import prog
+from compiler.ir.expr import Read
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from compiler.ir.types import Float
+from compiler.sched import transform
+from compiler.sched.process_network import parse_network
+from hw.dataflow.affine import evaluate_affine
+from hw.dataflow.counters import counter_vectors
+from hw.dataflow.spec import Affine, Constraint, Predicate
+
+APPS = Path(__file__).resolve().parents[2] / "apps" / "dataflow"
+DEFAULT = Options()
+SMALL = {"matmul": {"N": 6}, "fir": {"N": 20, "TAPS": 5}, "jacobi_1d": {"N": 12}, "jacobi_2d": {"N": 6}, "lu": {"N": 5}}
+
+
+def check(tested: Program, options: Options = DEFAULT, gap: float = 0.0) -> Plan:
+    """Compile, run in Amaranth's simulator, compare with the interpreter; ticks as predicted, queues exactly full."""
+    plan = make_plan(tested, options)
+    inputs = random_data(tested)
+    run = run_kernel(tested, plan, inputs, gap)
+    for name, values in interpret(tested, inputs).items():
+        assert np.array_equal(run.outputs[name], values), name
+    assert run.ticks == plan.kernel.total_ticks
+    assert run.peaks == {k: plan.kernel.channels[k].depth for k in run.peaks}
+    return plan
+
+
+def holds(predicate: Predicate, vector: tuple[int, ...]) -> bool:
+    def one(constraint: Constraint) -> bool:
+        value = evaluate_affine(constraint.value, vector)
+        return value == 0 if constraint.equality else value >= 0
+
+    return any(all(one(c) for c in case) for case in predicate)
+
+
+def equals(dimension: int, value: int) -> set[Predicate]:
+    """A counter of three has a value: the constraint and its negation."""
+    forms = set()
+    for sign in (1, -1):
+        coefficients = tuple(sign if k == dimension else 0 for k in range(3))
+        forms.add(((Constraint(Affine(coefficients, -sign * value), True),),))
+    return forms
+
+
+def test_f11_firing_predicates() -> None:
+    kernel_spec = make_plan(matmul(5), Options()).kernel
+    fires = {node.name: node.fires for node in kernel_spec.nodes}
+    assert fires["ReadA"] in equals(1, 0)
+    assert fires["ReadB"] in equals(0, 0)
+    assert fires["InitC"] in equals(2, 0)
+    assert fires["WriteC"] in equals(2, 4)
+    assert fires["Comp"] == ((),)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_f11_f12_fire_counts_are_the_sizes_of_domains(name: str) -> None:
+    plan = make_plan(kernel(name), Options())
+    vectors = list(counter_vectors(plan.kernel.counters))
+    assert len(vectors) == plan.kernel.ticks
+    for node, spec in zip(plan.network.nodes, plan.kernel.nodes, strict=True):
+        assert sum(holds(spec.fires, vector) for vector in vectors) == node.firings
+
+
+def test_f13_kinds_of_hardware_nodes() -> None:
+    assert [n.kind for n in make_plan(matmul(4), Options()).kernel.nodes] == ["input", "input", "compute", "compute",
+                                                                            "output"]
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.4])
+def test_f14_f15_streams_take_and_give_exactly_their_words(gap: float) -> None:
+    plan = check(matmul(5), gap=gap)
+    assert [s.words for s in (*plan.kernel.inputs, *plan.kernel.outputs)] == [25, 25, 25]
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(APPS.glob("*.c"))])
+def test_f34_programs(name: str) -> None:
+    check(load_c(APPS / f"{name}.c", **SMALL.get(name, {"N": 9})), gap=0.1)
+
+
+@pytest.mark.parametrize(("latency", "ticks"), [(1, 4096), (12, 49_152)])
+def test_f20_a_recurrence_waits_for_its_operator(latency: int, ticks: int) -> None:
+    plan = make_plan(matmul(16), Options(latency={"add": latency}, interleave=1))
+    assert plan.kernel.ticks == ticks
+
+
+@pytest.mark.parametrize("latency", [1, 2, 5, 12])
+def test_f20_latency_changes_no_result(latency: int) -> None:
+    plan = check(matmul(3), Options(latency={"add": latency}, interleave=1))
+    assert plan.kernel.ticks == 27 * latency
+
+
+def test_f20_too_few_ticks_per_time_are_noticed() -> None:
+    plan = make_plan(matmul(4), Options(latency={"add": 5}, interleave=1))
+    assert node_delays(plan.network, list(plan.carried), plan.pipelines) is not None
+    short = make_plan(matmul(4), Options(latency={"add": 4}, interleave=1))
+    assert node_delays(short.network, list(short.carried), plan.pipelines) is None
+
+
+def test_f21_selects() -> None:
+    plan = make_plan(matmul(5), Options())
+    comp = next(n for n in plan.kernel.nodes if n.name == "Comp")
+    names = [[plan.kernel.channels[s.channel].name for s in read.sources] for read in comp.reads]
+    assert names[0] == ["InitC->Comp.0", "Comp->Comp.0"]
+    assert comp.reads[0].sources[0].select in equals(2, 0)
+
+
+def test_f21_three_writers_and_no_disjoint_dimension() -> None:
+    text = """
+void f(const int16_t x[6][6], int16_t y[6][6]) {
+  int16_t t[6][6];
+#pragma scop
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 6; j++) {
+      if (i < j) t[i][j] = x[i][j] + 1;
+      if (i > j) t[i][j] = x[i][j] * 3;
+      if (i == j) t[i][j] = 7;
+      y[i][j] = t[i][j] - 2;
+    }
+#pragma endscop
+}"""
+    plan = check(program("writers", text))
+    assert max(len(read.sources) for node in plan.kernel.nodes for read in node.reads) == 3
+
+
+def test_f22_constant_stream() -> None:
+    tested = matmul(4, init=7)
+    inputs = random_data(tested)
+    run = run_kernel(tested, make_plan(tested, Options()), inputs)
+    expected = (inputs["a"] @ inputs["b"] + 7).astype(np.int16)
+    assert np.array_equal(run.outputs["c"], expected)
+
+
+@pytest.mark.parametrize("latency", [{}, {"add": 3, "mul": 5, "sub": 1}, {"add": 0, "mul": 0, "sub": 0}])
+def test_f23_operator_trees(latency: dict[str, int]) -> None:
+    text = """
+void f(const int16_t a[9], const int16_t b[9], const int8_t c[9], const uint8_t d[9], const int16_t e[9],
+       int32_t y[9]) {
+#pragma scop
+  for (int i = 0; i < 9; i++) y[i] = a[i] * b[i] + c[i] * d[i] - (e[i] >> 3) * (i + 2);
+#pragma endscop
+}"""
+    check(program("tree", text), Options(latency=latency))
+
+
+@pytest.mark.parametrize("type", ["int8_t", "uint8_t", "int32_t", "uint32_t", "int64_t"])
+def test_f24_integers_wrap_at_their_width(type: str) -> None:
+    text = f"void f(const {type} a[6], const {type} b[6], {type} y[6]) {{\n#pragma scop\n" \
+           "for (int i = 0; i < 6; i++) y[i] = a[i] * b[i] - 5 * a[i];\n#pragma endscop\n}"
+    check(program("wrap", text))
+
+
+def test_f24_formats_without_operators_are_refused() -> None:
+    copy = program("copy", "void f(const int16_t x[4], int16_t y[4]) {\n#pragma scop\n"
+                           "for (int i = 0; i < 4; i++) y[i] = x[i];\n#pragma endscop\n}")
+    single = Float(8, 23)
+    floats = replace(copy, arrays=tuple(replace(a, type=single) for a in copy.arrays),
+                     statements=tuple(replace(s, value=Read(0, single)) for s in copy.statements))
+    with pytest.raises(DataflowError, match=r"values of type float8\.23 need operators that this target does not have"):
+        make_plan(floats, Options())
+
+
+def test_f25_moving_average_of_the_seed() -> None:
+    tested = load_c(APPS / "moving_average.c", N=8)
+    run = run_kernel(tested, make_plan(tested, Options()), {"x": np.array([1, 0, 2, 0, 4, 1, 8, 3])})
+    assert run.outputs["y"].tolist() == [3, 2, 6, 5, 13, 12]
+
+
+@pytest.mark.parametrize(("size", "interleave", "ticks"), [(16, None, 4096), (16, 16, 4096), (24, None, 24**3)])
+def test_f27_interleaving_keeps_the_adder_busy(size: int, interleave: int | None, ticks: int) -> None:
+    plan = make_plan(matmul(size), Options(latency={"add": 12}, interleave=interleave))
+    assert plan.kernel.ticks == ticks
+    assert "interleaved" in plan.choices
+
+
+@pytest.mark.parametrize(("size", "interleave"), [(6, None), (7, 4), (5, 3)])
+def test_f27_f29_interleaving_with_remainders(size: int, interleave: int | None) -> None:
+    check(matmul(size), Options(latency={"add": 3}, interleave=interleave))
+
+
+def two_products() -> Program:
+    """Two stages on 10 x 10 points, sizes that no tile of four divides."""
+    prg = prog("stages")
+    prg.add_input("image", (10, 10))
+    prg.add_output("result")
+    loop = prg.add_loop("y", 0, 10).add_loop("x", 0, 10).add_op("step")
+    loop.add_load("image", "x", "y")
+    loop.add_load("image", "x", "y")
+    loop.add_function("mul")
+    loop.add_store("result", "x", "y")
+    return prg.build()
+
+
+@pytest.mark.parametrize("change", [
+    lambda p: transform.reorder(p, ("x", "y")), lambda p: transform.reverse(p, "x"),
+    lambda p: transform.split(p, "x", 4), lambda p: transform.tile(p, {"y": 4, "x": 4}),
+    lambda p: transform.unroll(p, "x", 4),
+])
+@pytest.mark.parametrize("reorder", ["host", "chip"])
+def test_f28_transformed_programs(change: Callable[[Program], Program], reorder: str) -> None:
+    check(change(two_products()), Options(reorder=reorder))
+
+
+def test_f31_reordering_buffer_on_chip() -> None:
+    plan = check(matmul(6, transposed=False), Options(reorder="chip"), gap=0.2)
+    assert [c.kind for c in plan.kernel.channels].count("reorder") == 1
+    assert all(s.words == 36 for s in plan.kernel.inputs)
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 4, 8])
+def test_f32_lanes(lanes: int) -> None:
+    size = 8
+    plan = check(matmul(size), Options(lanes=lanes))
+    assert plan.kernel.ticks == size * size * -(-size // lanes)
+    products = [o for node in plan.kernel.nodes for o in node.operators if o.op == "mul"]
+    assert len(products) == lanes
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+def test_f32_ticks_with_fill_and_drain(lanes: int) -> None:
+    plan = make_plan(matmul(16), Options(lanes=lanes))
+    assert plan.kernel.total_ticks <= 1.02 * 16**3 / lanes
+
+
+def test_f32_a_recurrence_has_no_lanes() -> None:
+    text = "void f(const int16_t x[9], int16_t y[9]) {\n#pragma scop\n y[0] = x[0];\n" \
+           "for (int i = 1; i < 9; i++) y[i] = y[i - 1] * 3 + x[i];\n#pragma endscop\n}"
+    with pytest.raises(DataflowError, match=r"program 'recurrence' has no loop whose iterations could run in 2 lanes"):
+        make_plan(program("recurrence", text), Options(lanes=2))
+
+
+def test_f33_a_queue_of_one_word_less_fails() -> None:
+    tested = kernel("elimination")
+    plan = make_plan(tested, Options())
+    number = next(k for k, c in enumerate(plan.kernel.channels) if c.kind == "fifo" and c.depth > 2)
+    channels = list(plan.kernel.channels)
+    channels[number] = replace(channels[number], depth=channels[number].depth - 1)
+    damaged = replace(plan, kernel=replace(plan.kernel, channels=tuple(channels)))
+    inputs = random_data(tested)
+    run = run_kernel(tested, damaged, inputs)
+    assert not np.array_equal(run.outputs["a"], interpret(tested, inputs)["a"])
+
+
+@settings(max_examples=6, deadline=None, derandomize=True)
+@given(nests())
+def test_f34_random_programs(tested: Program) -> None:
+    check(tested, gap=0.1)
+
+
+def test_kernels_are_deterministic() -> None:
+    first, second = (make_plan(matmul(5), Options(lanes=2)) for _ in range(2))
+    assert first.kernel == second.kernel
+    assert build_kernel(first.kernel.name, first.network, first.clock, list(first.carried),
+                        {n.name: n.delay for n in first.kernel.nodes}, first.pipelines) == first.kernel
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"lanes": 0}, "lanes is 0, not in 1..64"),
+    ({"interleave": 0}, "interleave is 0; it is at least 1"),
+    ({"reorder": "disk"}, "reorder is 'disk', neither 'host' nor 'chip'"),
+    ({"latency": {"divide": 2}}, "latency of 'divide': there is no such operation; there are: pass, add"),
+    ({"latency": {"add": 65}}, "latency of 'add' is 65 ticks, not in 0..64"),
+])
+def test_options_out_of_range(options: dict[str, object], message: str) -> None:
+    with pytest.raises(DataflowError, match=message):
+        Options(**options)  # pyright: ignore[reportArgumentType]
+
+
+def test_design_answers_before_simulation(tmp_path: Path) -> None:
+    design = compiler.compile(matmul(5, transposed=False), target="dataflow", lanes=2)
+    assert design.predicted_cycles >= design.lower_bound == 75
+    assert design.resources["multipliers"] == 2
+    assert {entry.name for entry in design.storage} >= {"Comp_0->Comp_0.1'", "Comp_1->Comp_1.2'"}
+    assert all(entry.allocated_words >= 1 for entry in design.storage)
+    assert "<svg" in design.report()
+    folder = design.emit(tmp_path / "out", random_data(matmul(5)))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["predicted_cycles"] == design.predicted_cycles
+    assert "module dataflow_system" in (folder / "rtl" / "dataflow_system.v").read_text()
+    assert parse_network((folder / "network.json").read_text()).program.name == "matmul"
+    assert (folder / "memory.bin").stat().st_size > 0
+
+
+HOST_MAIN = """
+#include <stdio.h>
+#include <string.h>
+#include "dataflow.c"
+static uint8_t memory[1 << 16];
+static uint32_t registers[256];
+int main(void) {
+  static int16_t a[5][5], b[5][5], c[5][5];
+  for (int i = 0; i < 25; i++) { (&a[0][0])[i] = i; (&b[0][0])[i] = 100 + i; }
+  registers[0x14 / 4] = DATAFLOW_STATUS_DONE_MASK;
+  for (int i = 0; i < 25; i++) ((int16_t *)(memory + OUT))[i] = 1000 + i;
+  if (matmul_run(memory, registers, a, b, c)) return 1;
+  for (int i = 0; i < 25; i++)
+    printf("%d %d %d ", ((int16_t *)memory)[i], ((int16_t *)(memory + IN1))[i], (&c[0][0])[i]);
+  return 0;
+}
+"""
+
+
+def test_f26_f30_host_function_in_c_packs_as_the_hardware_reads(tmp_path: Path) -> None:
+    """B lies row-major in the host's memory; the function that was generated puts it into the order of use."""
+    design = compiler.compile(matmul(5, transposed=False), target="dataflow")
+    design.emit(tmp_path)
+    ins, outs = design.executable.places
+    places = [f"-DIN1={ins[1].address}", f"-DOUT={outs[0].address}"]
+    (tmp_path / "host" / "main.c").write_text(HOST_MAIN)
+    subprocess.run(["gcc", "-Wall", "-Wno-unused-variable", "-Werror", *places, "-o", "host", "main.c"],
+                   cwd=tmp_path / "host", check=True)
+    words = subprocess.run([str(tmp_path / "host" / "host")], check=True, capture_output=True, text=True).stdout.split()
+    a, b, c = (list(map(int, words[k::3])) for k in range(3))
+    assert a == list(range(25))
+    assert b == [100 + 5 * row + column for column, row in product(range(5), repeat=2)]
+    assert c == [1000 + k for k in range(25)]
+
+
+def test_c_and_loop_nest_front_ends() -> None:
+    assert load(APPS / "matmul.c").outputs[0].name == "C"
+    check(two_products())
