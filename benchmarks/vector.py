@@ -102,14 +102,20 @@ def measure_vector(case: Case, element: str, lanes: int, macros: Mapping[str, in
             "bubbles": counters.bubbles, "simulation seconds": round(seconds, 1)}
 
 
-def measure_scalar(case: Case, element: str, macros: Mapping[str, int]) -> int:
-    """Cycles of the plain C version. Raises `VectorFigureError` if its result is wrong."""
-    spec = VectorSpec(SCALAR_LANES)
-    inputs, expected = _data(case, element, macros)
-    result = run_firmware(_program(f"{case.source}_scalar", spec, ELEMENTS[element], macros), spec, loads=inputs,
+def measure_scalar(case: Case, smoke: bool = False) -> dict[str, int]:
+    """Cycles of the plain C version on words: `measured`, of one of `parts` parts of the problem, and all of it.
+
+    Raises `VectorFigureError` if its result is wrong.
+    """
+    spec, parts = VectorSpec(SCALAR_LANES), 1 if smoke else case.part
+    macros = dict(case.smoke if smoke else case.sizes)
+    if parts > 1:
+        macros["ROWS"] //= parts
+    inputs, expected = _data(case, "word", macros)
+    result = run_firmware(_program(f"{case.source}_scalar", spec, ELEMENTS["word"], macros), spec, loads=inputs,
                           dumps=list(expected), latency=LATENCY, cycle_limit=200_000_000)
-    _compare(f"{case.name}, {element}, plain C", result.array, expected)
-    return result.kernel_cycles
+    _compare(f"{case.name}, plain C", result.array, expected)
+    return {"cycles": result.kernel_cycles * parts, "measured": result.kernel_cycles, "parts": parts}
 
 
 def measure_rate() -> dict[str, Any]:
@@ -146,17 +152,20 @@ def _lanes(text: str) -> list[int]:
         raise VectorFigureError(f"--lanes takes numbers with commas between them, not '{text}'") from None
 
 
-def _case_figures(case: Case, element: str, options: argparse.Namespace, console: Console) -> dict[str, Any]:
+def _case_figures(case: Case, options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Figures of a benchmark: of plain C, and by element type and machine."""
     macros = case.smoke if options.smoke else case.sizes
     figures: dict[str, Any] = {}
     if not options.model:
-        figures["scalar cycles"] = measure_scalar(case, element, macros)
-    for lanes in _lanes(options.lanes):
-        measure = model_vector if options.model else measure_vector
-        line = figures[f"V{lanes}"] = measure(case, element, lanes, macros)
-        if not options.model:
-            line["speed-up"] = round(figures["scalar cycles"] / line["cycles"], 2)
-        console.print(f"{case.name:9}{element:5} V{lanes:<3} {_summary(line)}", highlight=False)
+        figures["plain C"] = measure_scalar(case, options.smoke)
+    for element in [e for e in case.elements if options.element in (None, e)]:
+        figures[element] = {}
+        for lanes in _lanes(options.lanes):
+            measure = model_vector if options.model else measure_vector
+            line = figures[element][f"V{lanes}"] = measure(case, element, lanes, macros)
+            if not options.model:
+                line["speed-up"] = round(figures["plain C"]["cycles"] / line["cycles"], 2)
+            console.print(f"{case.name:9}{element:5} V{lanes:<3} {_summary(line)}", highlight=False)
     return figures
 
 
@@ -177,8 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     extra: dict[str, Any] = {}
     try:
         for case in cases:
-            elements = [e for e in case.elements if options.element in (None, e)]
-            figures[case.name] = {e: _case_figures(case, e, options, console) for e in elements}
+            figures[case.name] = _case_figures(case, options, console)
         if whole:
             extra["instruction rate"] = measure_rate()
     except SluiceError as error:

@@ -3,7 +3,9 @@
 
 #define ALPHA 26
 
-natural sources[2][N] ALIGNED, blended[N] ALIGNED;
+#define GAP (64 / ELEMENT)
+
+natural sources[2][N + GAP] ALIGNED, blended[N] ALIGNED;
 
 static void kernel(void)
 {
