@@ -14,7 +14,7 @@ from hw.soc.entry_loader import ENTRY_BYTES
 from hw.soc.errors import ProgramError
 from hw.soc.program import DEFAULT_MEMORY_BYTES
 from hw.soc.registers import host_registers
-from hw.soc.results import COUNTER_REGISTERS, Counters, counters_of, describe_wait, status_names
+from hw.soc.results import COUNTER_REGISTERS, DRAM_LATENCY, Counters, counters_of, describe_wait, status_names
 from hw.soc.status import RunError
 from hw.vector_lanes.isa import Entry
 from hw.vector_lanes.spec import VectorSpec
@@ -51,7 +51,7 @@ def run_entries(
     simulator: str = "verilator",
     seed: int | None = None,
     stall: StallProfile = NO_STALLS,
-    latency: int = 2,
+    latency: int = DRAM_LATENCY,
     bandwidth: str = "shared",
     cycle_limit: int = 20_000_000,
     check: bool = True,

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from hw.dma.registers import RegisterMap
 from hw.soc.status import Phase
 
-__all__ = ["COUNTER_REGISTERS", "Counters", "Trap", "counters_of", "describe_wait", "status_names"]
+__all__ = ["COUNTER_REGISTERS", "DRAM_LATENCY", "Counters", "Trap", "counters_of", "describe_wait", "status_names"]
+
+DRAM_LATENCY = 20
+"""Cycles from an address to the first beat in main memory, unless a run asks for another latency."""
 
 COUNTER_REGISTERS = ("VECTOR_INSTRUCTIONS", "VECTOR_BUSY", "VECTOR_BUBBLES", "DMA_CYCLES")
 """Registers that `counters_of` needs."""

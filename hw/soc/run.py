@@ -16,7 +16,7 @@ from hw.soc.entries import run_entries
 from hw.soc.errors import FirmwareError, ProgramError
 from hw.soc.program import DEFAULT_MEMORY_BYTES, Firmware, Sources, build_program
 from hw.soc.registers import host_registers
-from hw.soc.results import COUNTER_REGISTERS, Counters, Trap, counters_of, describe_wait, status_names
+from hw.soc.results import COUNTER_REGISTERS, DRAM_LATENCY, Counters, Trap, counters_of, describe_wait, status_names
 from hw.soc.status import RunError
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
@@ -95,7 +95,7 @@ def run_firmware(
     simulator: str = "verilator",
     seed: int | None = None,
     stall: StallProfile = NO_STALLS,
-    latency: int = 2,
+    latency: int = DRAM_LATENCY,
     bandwidth: str = "shared",
     errors: tuple[int, int] | None = None,
     cycle_limit: int = DEFAULT_CYCLE_LIMIT,
@@ -110,7 +110,7 @@ def run_firmware(
     `loads`: contents of global arrays by name, numpy arrays (little-endian in memory) or bytes, at most as long as the
     array. `dumps`: names of arrays to read back. `uart_divisor`: clock cycles per bit of the serial line, 0 sends
     nothing there (`ProgramResult.text` has the output in any case). The others are those of `hw.sim.simulate.Job`;
-    reads and writes share the `bandwidth` of memory unless it is "separate".
+    memory is like DRAM, with `DRAM_LATENCY` cycles of latency, and reads and writes share its bandwidth.
 
     Raises `FirmwareError` for names and sizes that do not fit, `ProgramError` after a run that `ProgramResult.check`
     rejects (if `check`), and what `hw.sim.simulate.run_job` raises.

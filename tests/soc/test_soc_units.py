@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from amaranth.sim import Simulator
@@ -183,3 +184,9 @@ def test_register_maps_print():
     assert "#define VECTOR_STATUS_ERROR_TRAP 2" in registers.c_header()
     assert "0x0024 | FINISH" in PERIPHERALS.markdown()
     assert registers.decode("GEOMETRY", registers.register("GEOMETRY").reset) == {"lanes": 8, "beat_bytes": 32}
+
+
+def test_document_has_the_registers():
+    text = (Path(__file__).parents[2] / "docs" / "vector_system.md").read_text()
+    assert PERIPHERALS.markdown().strip() in text
+    assert host_registers(VectorSpec()).markdown().strip() in text
