@@ -15,7 +15,7 @@ import numpy as np
 
 from hw.errors import SluiceError
 from hw.vector_lanes.isa import Control, Entry, Mode, Op, Parameter, Status, check
-from hw.vector_lanes.meaning import Operands, accumulate, compute, number_type, predicate
+from hw.vector_lanes.meaning import Operands, accumulate, compute, keeps_width, number_type, predicate
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["MachineError", "Mask", "Span", "VectorMachine"]
@@ -331,24 +331,25 @@ class VectorMachine:
             self._compute(mode, entry, part, (1, 1, count), first)
 
     def _operands(self, mode: Mode, entry: Entry, spans: _Spans, shape: tuple[int, int, int], first: int) -> Operands:
-        kind = number_type(mode.exec_size, mode.signed)
-        a: Any = np.asarray(entry.a).astype(kind).astype(np.int64)
+        kind, native = number_type(mode.exec_size, mode.signed), keeps_width(mode)
+        wide = kind if native else np.dtype(np.int64)
+        a: Any = np.asarray(entry.a).astype(kind).astype(wide)
         b: Any = a
         fa: Any = 0
         fb: Any = 0
         if spans.a is not None:
-            a, fa = self._read(spans.a, mode.signed)
+            a, fa = self._read(spans.a, mode.signed, wide)
         if spans.b is not None:
-            b, fb = self._read(spans.b, mode.signed)
+            b, fb = self._read(spans.b, mode.signed, wide)
         elif mode.op is not Op.VMOV:
-            b = np.arange(first, first + shape[2]).astype(kind).astype(np.int64)
+            b = np.arange(first, first + shape[2]).astype(kind).astype(wide)
         d: Any = 0
         if mode.op is Op.VMAC and spans.d is not None:
-            d = self._read(spans.d, mode.signed)[0]
-        return Operands(mode, a, b, fa, fb, d, self.spec.fraction_bits[mode.exec_size])
+            d = self._read(spans.d, mode.signed, wide)[0]
+        return Operands(mode, a, b, fa, fb, d, self.spec.fraction_bits[mode.exec_size], native)
 
-    def _read(self, span: Span, signed: bool) -> tuple[Any, Any]:
-        values = span.view(self.scratchpad, number_type(span.size, signed)).astype(np.int64)
+    def _read(self, span: Span, signed: bool, wide: np.dtype[Any]) -> tuple[Any, Any]:
+        values = span.view(self.scratchpad, number_type(span.size, signed)).astype(wide, copy=False)
         return values, span.view(self.flags, np.uint8)
 
     def _active(self, mode: Mode, operands: Operands, first: int, count: int) -> Any:
@@ -374,9 +375,12 @@ class VectorMachine:
 
     def _write(self, span: Span, value: Any, flag: Any, active: Any) -> None:
         kind = number_type(span.size, False)
-        spread = np.asarray(flag).astype(kind) * kind.type(0x01010101 & (1 << (8 << span.size)) - 1)
+        spread = np.asarray(flag).astype(kind)
+        if span.size:
+            spread = spread * kind.type(0x01010101 & (1 << (8 << span.size)) - 1)
         target, flags = span.view(self.scratchpad, kind), span.view(self.flags, kind)
         if active is True:
+            # A value may be a view of what is overwritten.
             target[...] = np.asarray(value).astype(kind)
             flags[...] = spread
         else:

@@ -16,7 +16,8 @@ import numpy as np
 from hw.ops import operation
 from hw.vector_lanes.isa import Mode, Op
 
-__all__ = ["ACCUMULATOR_BITS", "NUMBERS", "Operands", "Result", "accumulate", "compute", "number_type", "predicate"]
+__all__ = ["ACCUMULATOR_BITS", "NUMBERS", "Operands", "Result", "accumulate", "compute", "keeps_width", "number_type",
+           "predicate"]
 
 ACCUMULATOR_BITS = 40
 
@@ -30,11 +31,18 @@ def number_type(size: int, signed: bool) -> np.dtype[Any]:
     return NUMBERS[signed][size]
 
 
+def keeps_width(mode: Mode) -> bool:
+    """Whether `compute` and `predicate` may be given numbers of the execution width instead of wider ones."""
+    native = mode.op in _NATIVE or mode.op in _COMPARE or mode.op.conditional
+    return native and mode.in_size == mode.out_size and not mode.absolute
+
+
 @dataclass(frozen=True)
 class Operands:
     """Sources of one instruction at its execution width, as numbers in the range of its type; arrays or scalars.
 
     `fa` and `fb` are their flags (0 or 1). `d` is the old destination (VMAC only). `fraction`: shift of VMULFXP.
+    `native`: all of them have the type of the execution width, so that results wrap by themselves (see `keeps_width`).
     """
 
     mode: Mode
@@ -44,6 +52,7 @@ class Operands:
     fb: Any = 0
     d: Any = 0
     fraction: int = 0
+    native: bool = False
 
     @property
     def bits(self) -> int:
@@ -87,6 +96,17 @@ def _fitting(o: Operands, exact: Any) -> Result:
     return wrapped, wrapped != exact
 
 
+def _sum(o: Operands) -> Result:
+    """VADD and VSUB: numbers of the execution width wrap as they should, wider ones are exact."""
+    if not o.native:
+        return _fitting(o, _exact_basic(o))
+    adds = o.mode.op is Op.VADD
+    value = o.evaluate("add" if adds else "sub")
+    if not o.mode.signed:
+        return value, value < o.a if adds else o.a < o.b
+    return value, ((o.a ^ value) & ((o.b if adds else o.a) ^ (value if adds else o.b))) < 0
+
+
 def _exact_basic(o: Operands) -> Any:
     """The exact result of operations 0 to 7."""
     op = o.mode.op
@@ -100,6 +120,7 @@ def _exact_basic(o: Operands) -> Any:
 
 
 _LOGIC = {Op.VAND: "and", Op.VOR: "or", Op.VXOR: "xor"}
+_NATIVE = {Op.VMOV, Op.VAND, Op.VOR, Op.VXOR, Op.VADD, Op.VSUB, Op.VMAC, Op.VMIN, Op.VMAX}
 _COMPARE = {Op.VSEQ: "eq", Op.VSNE: "ne", Op.VSLT: "lt", Op.VSLE: "le", Op.VSGT: "gt", Op.VSGE: "ge"}
 
 
@@ -119,6 +140,8 @@ def _fixed_point(o: Operands) -> Result:
 
 
 def _multiply_add(o: Operands) -> Result:
+    if o.native:
+        return o.evaluate("mul") + o.d, 0
     return o.product.astype(np.int64) + o.d, 0
 
 
@@ -151,7 +174,8 @@ def _move(o: Operands) -> Result:
 _MEANING: dict[Op, Callable[[Operands], Result]] = {
     Op.VMOV: _move,
     **dict.fromkeys(_LOGIC, _logic),
-    **{op: lambda o: _fitting(o, _exact_basic(o)) for op in (Op.VADD, Op.VSUB, Op.VADDC, Op.VSUBB)},
+    **dict.fromkeys((Op.VADD, Op.VSUB), _sum),
+    **{op: lambda o: _fitting(o, _exact_basic(o)) for op in (Op.VADDC, Op.VSUBB)},
     Op.VMUL: lambda o: _fitting(o, o.product), Op.VMULHI: _high, Op.VMULFXP: _fixed_point, Op.VMAC: _multiply_add,
     Op.VSHL: _shift_left, Op.VSHR: _shift_right, Op.VROTL: _rotate, Op.VROTR: _rotate,
     **{op: _move for op in Op if op.conditional},
@@ -185,7 +209,8 @@ def accumulate(o: Operands, active: Any, shape: tuple[int, ...]) -> Result:
     terms = o.product if o.mode.op is Op.VMUL else compute(o)[0]
     if o.mode.op is not Op.VMUL:
         terms = _term(o, terms)
-    wide = np.broadcast_to(np.where(active, np.asarray(terms).astype(np.uint64), np.uint64(0)), shape)
+    wide = np.asarray(terms).astype(np.uint64)
+    wide = np.broadcast_to(wide if active is True else np.where(active, wide, np.uint64(0)), shape)
     total = (wide.sum(axis=-1, dtype=np.uint64) & np.uint64((1 << ACCUMULATOR_BITS) - 1)).astype(np.int64)
     if o.mode.signed:
         total -= (total >> ACCUMULATOR_BITS - 1) << ACCUMULATOR_BITS
