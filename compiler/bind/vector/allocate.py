@@ -19,6 +19,7 @@ from compiler.bind.vector.translate import Graph
 __all__ = ["Allocation", "allocate"]
 
 ALIGNMENT = 32
+"""Of buffers in bytes, so that transfers move whole beats; those that are smaller are aligned to words."""
 
 
 @dataclass
@@ -31,6 +32,10 @@ class Allocation:
     bytes: int
 
 
+def _rounded(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
+
+
 @dataclass
 class _Memory:
     """First-fit with a list of used ranges."""
@@ -39,12 +44,13 @@ class _Memory:
     top: int = 0
 
     def take(self, size: int) -> int:
-        size = -(-size // ALIGNMENT) * ALIGNMENT
+        alignment = ALIGNMENT if size >= ALIGNMENT else 4
+        size = _rounded(size, 4)
         place = 0
         for start, end in self.used:
             if start - place >= size:
                 break
-            place = end
+            place = _rounded(end, alignment)
         self._insert(place, size)
         return place
 
@@ -59,7 +65,7 @@ class _Memory:
     def shrink(self, place: int, size: int) -> None:
         """Only the first `size` bytes of the range at `place` stay in use."""
         self.free(place)
-        self._insert(place, -(-size // ALIGNMENT) * ALIGNMENT)
+        self._insert(place, _rounded(size, 4))
 
 
 class _Allocator:

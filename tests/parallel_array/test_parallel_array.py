@@ -1,0 +1,165 @@
+"""Parallel arrays: the numpy back end is numpy, and what cannot be built says why and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from compiler.frontend import parallel_array as pa
+
+DATA = np.random.default_rng(3).integers(-100, 100, (6, 7)).astype(np.int16)
+x = pa.input("x", (6, 7), "int16")
+windows = np.lib.stride_tricks.sliding_window_view
+
+EXPRESSIONS: list[tuple[pa.Array, Callable[[np.ndarray], object]]] = [
+    (x + 1, lambda d: d + 1), (3 - x * 2, lambda d: 3 - d * 2), (x // 3 + x % 5, lambda d: d // 3 + d % 5),
+    (x << 3 >> 1, lambda d: d << 3 >> 1), (~x & 15 | 64 ^ x, lambda d: ~d & 15 | 64 ^ d), (-abs(x), lambda d: -abs(d)),
+    ((x > 3) | (x == -3), lambda d: (d > 3) | (d == -3)), (~(x <= 0), lambda d: ~(d <= 0)),
+    (pa.where(x != 0, x, 7), lambda d: np.where(d != 0, d, np.int16(7))), (x.clip(-5, 9), lambda d: d.clip(-5, 9)),
+    (pa.minimum(x, x.T[0, 0]), lambda d: np.minimum(d, d[0, 0])), (x[::2, ::-1].T, lambda d: d[::2, ::-1].T),
+    (x[1, None, ..., -2:], lambda d: d[1, None, ..., -2:]), (x.sum(), lambda d: d.sum(dtype=np.int32)),
+    (x.sum(axis=1, dtype="int16"), lambda d: d.sum(axis=1, dtype=np.int16)), (x.min(0), lambda d: d.min(0)),
+    (x.max(axis=(0, 1)), lambda d: d.max()), ((x > 90).any(1), lambda d: (d > 90).any(1)),
+    ((x > -99).all(), lambda d: (d > -99).all()),
+    (x.max(axis=1, keepdims=True) - x, lambda d: d.max(axis=1, keepdims=True) - d), (x @ x.T, lambda d: d @ d.T),
+    (x @ x[0], lambda d: d @ d[0]), (x[1].dot(x[2]), lambda d: d[1].dot(d[2])),
+    (pa.rotate(x, (1, -2)), lambda d: np.roll(d, (1, -2), (0, 1))),
+    (pa.stretch(x, 2), lambda d: d.repeat(2, 0).repeat(2, 1)),
+    (pa.shift(x, (1, 0), pa.default(5)), lambda d: np.vstack([np.full((1, 7), 5, np.int16), d[:-1]])),
+    (pa.shift(x, (0, -1), pa.CLAMP), lambda d: np.hstack([d[:, 1:], d[:, -1:]])),
+    (x.section((-1, 0), (8, 3), (1, 2), (pa.WRAP, pa.CLAMP)), lambda d: np.pad(d, ((1, 1), (0, 0)), "wrap")[:, 0:6:2]),
+    (pa.sliding_window_view(x, (2, 3)).max(axis=(2, 3)), lambda d: windows(d, (2, 3)).max(axis=(2, 3))),
+    (pa.interleave([x, x + 1], axis=1), lambda d: np.stack([d, d + 1], 2).reshape(6, 14)),
+    (x.astype("uint8"), lambda d: d.astype(np.uint8)), (x.astype("bool"), lambda d: d.astype(bool)),
+    (pa.abs_difference(x, -x), lambda d: np.abs(2 * d)),
+    (x * np.arange(7, dtype=np.int16), lambda d: d * np.arange(7, dtype=np.int16)),
+    (np.arange(7, dtype=np.int32) - x, lambda d: np.arange(7, dtype=np.int32) - d),
+    (x + np.int8(3), lambda d: d + np.int8(3)),
+    (sum(row for row in x), lambda d: d.sum(0, dtype=np.int16)),
+    (pa.broadcast_to(x[0], (3, 7)), lambda d: np.broadcast_to(d[0], (3, 7))),
+]
+
+
+@pytest.mark.parametrize("number", range(len(EXPRESSIONS)))
+def test_the_numpy_back_end_is_numpy(number: int) -> None:
+    expression, formula = EXPRESSIONS[number]
+    wanted = np.asarray(formula(DATA))
+    found = pa.evaluate(expression, {"x": DATA})
+    assert found.dtype == wanted.dtype and found.shape == wanted.shape
+    assert (found == wanted).all()
+
+
+def test_several_results_and_data_given_with_the_array() -> None:
+    y = pa.array(DATA, "y")
+    found = pa.evaluate({"twice": y * 2, "count": len(y) + y[:, 0]})
+    assert (found["twice"] == DATA * 2).all() and (found["count"] == DATA[:, 0] + 6).all()
+
+
+def test_types_combine_as_documented() -> None:
+    u8, i16, u32 = (pa.input(t, 4, t) for t in ("uint8", "int16", "uint32"))
+    assert (u8 + i16).dtype == np.int16 and (u8 * u32).dtype == np.uint32 and (u8 + 255).dtype == np.uint8
+    assert u8.sum().dtype == np.uint32 and i16.sum().dtype == np.int32 and (u8 < i16).dtype == np.bool_
+    assert ((u8 < 3) + (u8 > 1)).dtype == np.uint8 and ((u8 < 3) & (u8 > 1)).dtype == np.bool_
+
+
+def broken(name: str) -> object:
+    """Expressions that cannot be built; each line is what its message must quote."""
+    u32, small = pa.input("u", 7, "uint32"), pa.input("s", 3, "int16")
+    match name:
+        case "shapes":
+            return x + small
+        case "types":
+            return u32 + x
+        case "range":
+            return x + 40000
+        case "division":
+            return x // x
+        case "divisor":
+            return x // 0
+        case "float":
+            return x + np.float32(1.5)
+        case "operand":
+            return x * "text"
+        case "truth":
+            return "yes" if x > 3 else "no"
+        case "index":
+            return x[9]
+        case "fancy":
+            return x[[1, 2]]
+        case "empty":
+            return x[3:3]
+        case "outside":
+            return x.section((0, 1), (6, 7))
+        case "axis":
+            return x.sum(axis=2)
+        case "matrix":
+            return x @ x
+        case "window":
+            return pa.sliding_window_view(x, (7, 7))
+        case "element":
+            return pa.input("f", 4, "float32")
+        case "shape":
+            return pa.input("f", (2, 0), "int8")
+        case "promise":
+            return pa.input("f", 4, "int8", high=200)
+        case "interleave":
+            return pa.interleave([x, small])
+    raise AssertionError(name)
+
+
+ERRORS = {
+    "shapes": "shapes (6, 7) and (3,) do not fit",
+    "types": "uint32 and int16 have no common type of 32 bits: convert one with astype",
+    "range": "the number 40000 is out of the range of int16 (-32768 to 32767)",
+    "division": "unsupported operation: only a constant number can divide",
+    "divisor": "unsupported operation: the divisor 0 is not positive",
+    "float": "unsupported type float32: elements are bool, int8, int16, int32, uint8, uint16, uint32",
+    "operand": "unsupported operand of type str: arrays and integers are possible",
+    "truth": "the elements are not known yet: use where(), any() or all(), not if",
+    "index": "index 9 is outside a dimension of 6 elements",
+    "fancy": "unsupported index [1, 2]: integers, slices, ... and None are possible",
+    "empty": "the section 3:3:1 of 6 elements is empty",
+    "outside": "index 7 is outside dimension 1 of shape (6, 7)",
+    "axis": "there is no axis 2 in an array of 2 dimensions",
+    "matrix": "shapes (6, 7) and (6, 7) do not fit: 7 columns, 6 rows",
+    "window": "a window of 7 does not fit dimension 0 of shape (6, 7)",
+    "element": "unsupported type float32: elements are bool, int8, int16, int32, uint8, uint16, uint32",
+    "shape": "unsupported shape (2, 0): arrays have 1 to 4 dimensions of at least one element",
+    "promise": "the range -128 to 200 does not lie in int8 (-128 to 127)",
+    "interleave": "(6, 7) int16, (3,) int16 cannot be interleaved along axis 0: one shape and type, and an axis of it",
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_name_the_line(name: str) -> None:
+    with pytest.raises(pa.ArrayError) as caught:
+        broken(name)
+    message = str(caught.value)
+    assert message.startswith("test_parallel_array.py:") and message.endswith(ERRORS[name])
+    assert "': " in message and "return " in message
+
+
+@pytest.mark.parametrize(("inputs", "message"), [
+    ({}, "input x is missing"),
+    ({"x": DATA[:2]}, "input x has shape (2, 7), the program needs (6, 7)"),
+    ({"x": DATA * 1.5}, "input x holds float64, the program needs int16"),
+    ({"x": DATA.astype(np.int32) + 40000}, "outside -32768 to 32767"),
+    ({"x": DATA, "z": DATA}, "program program has no input 'z'; inputs: x"),
+])
+def test_inputs_are_checked(inputs: dict[str, np.ndarray], message: str) -> None:
+    with pytest.raises(pa.ArrayError) as caught:
+        pa.evaluate(x + 1, inputs)
+    assert message in str(caught.value)
+
+
+def test_programs_are_checked() -> None:
+    with pytest.raises(pa.ArrayError, match="program p has no output"):
+        pa.program("p")
+    with pytest.raises(pa.ArrayError, match="output y is no parallel array"):
+        pa.program("p", y=3)
+    with pytest.raises(pa.ArrayError, match="there is another input or output of the name 'x'"):
+        pa.program("p", y=x + pa.input("x", (6, 7), "int8")).reference({})
+    with pytest.raises(pa.ArrayError, match="there is no target 'gpu'; there are: numpy, machine, vector"):
+        pa.evaluate(x, {"x": DATA}, target="gpu")
