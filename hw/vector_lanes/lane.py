@@ -64,8 +64,7 @@ class Lane(wiring.Component):
         operands = self._select(m)
         early = self._multiply(m, operands)
         late = self._choose(m, early)
-        self._finish(m, late)
-        self._outputs(m)
+        self._outputs(m, self._finish(m, late))
         return m
 
     def _select(self, m: Module) -> dict[str, Signal]:
@@ -133,7 +132,8 @@ class Lane(wiring.Component):
             low=early["low"],
         )
 
-    def _finish(self, m: Module, late: dict[str, Signal]) -> None:
+    def _finish(self, m: Module, late: dict[str, Signal]) -> Signal:
+        """Drives the result; returns the upper halves of the products that go with it."""
         c = self.control_result
         parts = multiplier.product_parts(m, c.size, late["product"], self.fraction_bits)
         low = wire(m, "take_low", late["low"] | repeat(m, c.low, 4))
@@ -143,15 +143,16 @@ class Lane(wiring.Component):
         total = alu.fractured_add(m, c.size, product, value, late["negate"])
         lost = multiplier.lost(m, c.size, c.signed, parts, c.fixed, self.fraction_bits)
         below = resize.from_last(m, c.size, alu.top_bits(parts.low)) & ~late["low"]
-        self.high = Signal(32, reset_less=True)
+        upper = Signal(32, name="upper_half", reset_less=True)
         m.d.sync += [
             self.result.eq(total.value),
             self.flags.eq(late["flags"] | (lost & repeat(m, c.lost_flag, 4)) | (below & repeat(m, c.below_flag, 4))),
             self.enable.eq(late["enable"]),
-            self.high.eq(parts.high),
+            upper.eq(parts.high),
         ]
+        return upper
 
-    def _outputs(self, m: Module) -> None:
+    def _outputs(self, m: Module, upper: Signal) -> None:
         c = self.control_sum
         m.d.comb += [
             self.half_result.eq(resize.narrow(c.size, self.result, 8)),
@@ -162,7 +163,7 @@ class Lane(wiring.Component):
             self.byte_enable.eq(self.enable[0]),
         ]
         is_signed = c.signed & ~c.absolute
-        m.d.sync += self.row_sum.eq(lane_sum(m, c.size, is_signed, c.full, self.result, self.high, self.enable))
+        m.d.sync += self.row_sum.eq(lane_sum(m, c.size, is_signed, c.full, self.result, upper, self.enable))
 
 
 def _gate(value: Value, bits: Value) -> Value:
