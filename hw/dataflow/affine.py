@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
+from typing import Any
 
 from amaranth.hdl import Const, Mux, Value
 
@@ -55,8 +56,8 @@ def piecewise_value(pieces: Sequence[Piece], counters: Sequence[Value]) -> Value
     return value
 
 
-def evaluate_affine(function: Affine, counters: Sequence[int]) -> int:
-    """The same on numbers: the model that the hardware is checked against."""
+def evaluate_affine(function: Affine, counters: Sequence[Any]) -> Any:
+    """The same on numbers, or on columns of numbers (numpy): the model that the hardware is checked against."""
     terms = (c * v for c, v in zip(function.coefficients, counters, strict=True))
     floors = (f.weight * (evaluate_affine(f.inner, counters) // f.divisor) for f in function.floors)
     return function.constant + sum(terms) + sum(floors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import islpy as isl
 import numpy as np
@@ -25,6 +26,7 @@ from compiler.sched.process_network import (
     derive,
     draw_network,
     parse_network,
+    print_loops,
     print_network,
     run_freely,
     run_scheduled,
@@ -322,3 +324,33 @@ def test_kinds_are_exact() -> None:
     network = derive(matmul(5, transposed=False))
     assert {edge.kind for edge in network.edges} == {ChannelKind.REGISTER, ChannelKind.SHIFT_REGISTER,
                                                      ChannelKind.REORDERING}
+
+
+FIGURE_6_1 = """for (int c0 = 0; c0 <= 4; c0 += 1)
+  for (int c1 = 0; c1 <= 4; c1 += 1) {
+    for (int c2 = 0; c2 <= 4; c2 += 1) {
+      if (c1 == 0)
+        ReadA(c0, c2);
+      if (c0 == 0)
+        ReadB(c1, c2);
+      if (c2 == 0)
+        InitC(c0, c1);
+      Comp(c0, c1, c2);
+    }
+    WriteC(c0, c1);
+  }
+"""
+
+
+def test_f10_fused_loops() -> None:
+    """Figure 6.1b up to the names of iterators and the place of InitC, which fires in the tick of its first use."""
+    assert print_loops(derive(matmul(5))).strip() == FIGURE_6_1.strip()
+
+
+def test_unbounded_domain() -> None:
+    tested = matmul(4)
+    comp = tested.statement("Comp")
+    endless = replace(comp, domain=isl.Set("{ Comp[i, j, k] : 0 <= i and 0 <= j < 4 and 0 <= k < 4 }"))
+    statements = tuple(endless if s.name == "Comp" else s for s in tested.statements)
+    with pytest.raises(NetworkError, match=r"statement 'Comp'.*: its domain is not bounded: "):
+        derive(replace(tested, statements=statements))

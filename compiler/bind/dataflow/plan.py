@@ -12,6 +12,7 @@ from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.reshape import in_memory_order, interleaved, parallel_dimensions, slowed, with_lanes
 from compiler.bind.dataflow.ticks import TickClock, tick_clock
 from compiler.bind.dataflow.timing import Carried, carry, settle, slowdown
+from compiler.bind.dataflow.validate import validate_kernel
 from compiler.ir.program import Program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.process_network import NetworkError, ProcessNetwork, derive
@@ -172,5 +173,6 @@ def _finished(name: str, candidate: _Candidate, options: Options, choices: dict[
         raise DataflowError(f"program '{name}': a recurrence stays too short however slow the data path is")
     carried, delays = settled
     kernel = build_kernel(name, candidate.network, candidate.clock, carried, delays, pipelines)
+    validate_kernel(kernel, candidate.network.program, candidate.network.times)
     return Plan(candidate.network, candidate.clock, tuple(carried), pipelines, kernel, choices)
 

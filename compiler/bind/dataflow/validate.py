@@ -1,0 +1,257 @@
+"""Translation validation: the finished kernel description, proven against the program's dependences.
+
+Nothing here knows networks, channels' planners or isl's view of the counters: the kernel's own predicates, depths and
+addresses say in which tick each channel is written and read, and that gives for every operand of every firing the
+firing whose result arrives. It must be the one that value-based flow names. A queue that would overflow or run empty, a
+register or a place in memory that is overwritten too early, a select that picks the wrong channel: all end here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+
+import islpy as isl
+import numpy as np
+
+from compiler.bind.dataflow.errors import DataflowError
+from compiler.ir.points import enumerate_points, evaluate_map
+from compiler.ir.program import Program
+from compiler.sched.dependences import flow
+from hw.dataflow.affine import evaluate_affine
+from hw.dataflow.spec import ChannelSpec, Constraint, Counter, KernelSpec, Piece, Predicate, ReadSpec
+
+__all__ = ["validate_kernel"]
+
+_MEMORY_LATENCY = 2
+"""Ticks from writing a queue or a memory until the word can be read."""
+
+
+def validate_kernel(kernel: KernelSpec, program: Program, times: Mapping[str, isl.Map]) -> None:
+    """Raise `DataflowError` unless every operand of every firing of `kernel` is the value that it is in `program`.
+
+    `program`: one statement per node, by name; `times`: the values of the counters at which each instance fires.
+    """
+    check = _Validation(kernel, program, times)
+    for number in range(len(kernel.nodes)):
+        check.firings(number)
+    for dependence in flow(program):
+        check.expect(dependence.sink, dependence.read, dependence.source, dependence.relation)
+
+
+@dataclass
+class _Arrivals:
+    """Where the words of one operand come from, per firing of its node: node number, and index of its firing."""
+
+    nodes: np.ndarray
+    firings: np.ndarray
+
+
+class _Validation:
+    def __init__(self, kernel: KernelSpec, program: Program, times: Mapping[str, isl.Map]) -> None:
+        self.kernel = kernel
+        self.program = program
+        self.times = times
+        self.columns = _vectors(kernel.counters)
+        self.count = len(self.columns[0])
+        if self.count != kernel.ticks:
+            raise DataflowError(f"kernel {kernel.name}: its counters take {self.count} ticks, not {kernel.ticks}")
+        self.numbers = {node.name: k for k, node in enumerate(kernel.nodes)}
+        self.fires = [self._ticks(node.fires) for node in kernel.nodes]
+        self.arrivals: dict[tuple[int, int], _Arrivals] = {}
+
+    def _ticks(self, predicate: Predicate) -> np.ndarray:
+        """Ticks whose vectors satisfy `predicate`."""
+        return np.flatnonzero(_holds(predicate, self.columns, self.count))
+
+    def firings(self, number: int) -> None:
+        """A node has to fire exactly when its statement has an instance."""
+        node = self.kernel.nodes[number]
+        if not np.array_equal(self.fires[number], np.sort(self._instances(node.name))):
+            raise DataflowError(f"kernel {self.kernel.name}: node {node.name} does not fire at the times of its "
+                                "statement")
+
+    def _instances(self, name: str) -> np.ndarray:
+        domain = self.program.statement(name).domain
+        count, columns = enumerate_points(domain)
+        return self._tick_of(evaluate_map(self.times[name], domain, columns, count), count)
+
+    def _tick_of(self, times: Sequence[np.ndarray], count: int) -> np.ndarray:
+        """Ticks of the counters' vectors `times`; they have to be vectors of the chain."""
+        wanted = _keys(self.kernel.counters, [np.broadcast_to(t, count) for t in times])
+        have = _keys(self.kernel.counters, self.columns)
+        ticks = np.searchsorted(have, wanted)
+        if (have[np.minimum(ticks, self.count - 1)] != wanted).any():
+            raise DataflowError(f"kernel {self.kernel.name}: its counters leave out a time at which a node fires")
+        return ticks
+
+    def expect(self, sink: str, read: int, source: str, relation: isl.Map) -> None:
+        """The operand has to come from the firing that `relation` {reader -> writer} names."""
+        domain = relation.domain()
+        count, columns = enumerate_points(domain)
+        readers = self._tick_of(evaluate_map(self.times[sink], domain, columns, count), count)
+        written = relation.apply_range(self.times[source])
+        writers = self._tick_of(evaluate_map(written, domain, columns, count), count)
+        number = self.numbers[sink]
+        found = self._operand(number, read)
+        rows = np.searchsorted(self.fires[number], readers)
+        wrong = found.nodes[rows] != self.numbers[source]
+        place = np.searchsorted(self.fires[self.numbers[source]], writers)
+        wrong |= found.firings[rows] != place
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            instance = ", ".join(str(int(np.broadcast_to(c, count)[first])) for c in columns)
+            raise DataflowError(f"kernel {self.kernel.name}: {sink}[{instance}] gets a word that is not the one of "
+                                f"'{source}' for its operand {read}")
+
+    def _operand(self, number: int, read: int) -> _Arrivals:
+        """Where the words of an operand come from; words that are passed on are followed to where they were made."""
+        if (number, read) in self.arrivals:
+            return self.arrivals[number, read]
+        spec = self.kernel.nodes[number].reads[read]
+        nodes, firings = (np.full(len(self.fires[number]), -1) for _ in range(2))
+        passed = np.zeros(len(nodes), bool)
+        for source, rows in self._selected(number, spec):
+            channel = self.kernel.channels[source]
+            takers, givers = self._pairs(channel)
+            where = np.searchsorted(takers, self.fires[number][rows])
+            if (where >= len(takers)).any() or (takers[where] != self.fires[number][rows]).any():
+                raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} is read when it has no word")
+            firings[rows] = givers[where]
+            nodes[rows] = channel.source
+            passed[rows] = channel.operand is not None
+            if channel.operand not in (None, read):
+                raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} passes on another operand")
+        found = self._followed(number, _Arrivals(nodes, firings), passed)
+        self.arrivals[number, read] = found
+        return found
+
+    def _followed(self, number: int, found: _Arrivals, passed: np.ndarray) -> _Arrivals:
+        """Words of origin "reuse" come from the same operand of an earlier firing of the node; so does what they
+        are."""
+        nodes, firings = found.nodes.copy(), found.firings.copy()
+        origin = np.where(passed, firings, np.arange(len(firings)))
+        if (nodes[passed] != number).any() or (origin[passed] >= np.flatnonzero(passed)).any():
+            raise DataflowError(f"kernel {self.kernel.name}: a word is passed on before it is there")
+        while True:
+            further = origin[origin]
+            if np.array_equal(further, origin):
+                return _Arrivals(nodes[origin], firings[origin])
+            origin = further
+
+    def _selected(self, number: int, read: ReadSpec) -> list[tuple[int, np.ndarray]]:
+        """(channel, indices of the firings that take their word from it): the first source whose select holds."""
+        left = np.ones(len(self.fires[number]), bool)
+        columns = [column[self.fires[number]] for column in self.columns]
+        found = []
+        for source in read.sources:
+            last = source is read.sources[-1]
+            chosen = left if last else left & _holds(source.select, columns, len(left))
+            found.append((source.channel, np.flatnonzero(chosen)))
+            left = left & ~chosen
+        return found
+
+    def _pairs(self, channel: ChannelSpec) -> tuple[np.ndarray, np.ndarray]:
+        """For every tick (of the counters) whose vector reads: that tick, and the index of the firing that gave the
+        word."""
+        giving = self.fires[channel.source]
+        if channel.kind == "delay":
+            shift = channel.depth + channel.written - channel.read
+            return giving + shift, np.arange(len(giving))
+        pushes, pops = self._ticks(channel.push), self._ticks(channel.pop)
+        if not np.isin(pushes, giving).all():
+            raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} is written when its node is idle")
+        match = {"register": self._register, "fifo": self._queue, "reorder": self._memory}[channel.kind]
+        words = match(channel, pushes, pops)
+        return pops, np.searchsorted(giving, pushes[words])
+
+    def _register(self, channel: ChannelSpec, pushes: np.ndarray, pops: np.ndarray) -> np.ndarray:
+        """Numbers of the words that are read: the last one written before."""
+        words = np.searchsorted(pushes + channel.written, pops + channel.read) - 1
+        return self._there(channel, words)
+
+    def _queue(self, channel: ChannelSpec, pushes: np.ndarray, pops: np.ndarray) -> np.ndarray:
+        written, read = pushes + channel.written, pops + channel.read
+        if len(written) != len(read):
+            raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} takes {len(written)} words and "
+                                f"gives {len(read)}")
+        if (read < written + _MEMORY_LATENCY).any():
+            raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} runs empty")
+        level = np.arange(1, len(written) + 1) - np.searchsorted(read, written, side="right")
+        if level.max(initial=0) > channel.depth:
+            raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} of {channel.depth} words "
+                                f"overflows; it needs {level.max()}")
+        return np.arange(len(written))
+
+    def _memory(self, channel: ChannelSpec, pushes: np.ndarray, pops: np.ndarray) -> np.ndarray:
+        """Numbers of the words that are read: the last one written to the place in time."""
+        if not len(pushes):
+            raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} is never written")
+        places = [self._places(channel, pieces, ticks) for pieces, ticks in ((channel.write_address, pushes),
+                                                                             (channel.read_address, pops))]
+        written, read = pushes + channel.written, pops + channel.read - _MEMORY_LATENCY
+        span = int(max(written.max(), read.max())) + 1
+        keys = places[0] * span + written
+        order = np.argsort(keys)
+        found = np.searchsorted(keys[order], places[1] * span + read, side="right") - 1
+        words = self._there(channel, np.where(found >= 0, order[found], -1))
+        if (places[0][words] != places[1]).any():
+            raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} reads a place that is not written")
+        return words
+
+    def _places(self, channel: ChannelSpec, pieces: Sequence[Piece], ticks: np.ndarray) -> np.ndarray:
+        """Addresses at `ticks`, as the hardware cuts them."""
+        columns = [column[ticks] for column in self.columns]
+        address = _function(pieces, columns, len(ticks))
+        return address % (1 << (channel.depth - 1).bit_length())
+
+    def _there(self, channel: ChannelSpec, words: np.ndarray) -> np.ndarray:
+        if (words < 0).any():
+            raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} is read before it is written")
+        return words
+
+
+def _vectors(counters: Sequence[Counter]) -> list[np.ndarray]:
+    """All vectors of the counters in order, one column per counter."""
+    columns: list[np.ndarray] = []
+    count = 1
+    for counter in counters:
+        low, high = (_function(bound, columns, count) for bound in (counter.low, counter.high))
+        sizes = high - low + 1
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        columns = [np.repeat(column, sizes) for column in columns]
+        count = int(sizes.sum())
+        columns.append(np.repeat(low, sizes) + np.arange(count) - starts)
+    return columns
+
+
+def _function(pieces: Sequence[Piece], columns: Sequence[np.ndarray], count: int) -> np.ndarray:
+    """`hw.dataflow.affine.piecewise_value` on columns."""
+    *others, (_, last) = pieces
+    value = np.broadcast_to(evaluate_affine(last, columns), count)
+    for where, function in reversed(others):
+        value = np.where(_holds(where, columns, count), evaluate_affine(function, columns), value)
+    return value
+
+
+def _holds(predicate: Predicate, columns: Sequence[np.ndarray], count: int) -> np.ndarray:
+    always, never = np.ones(count, bool), np.zeros(count, bool)
+    cases = [reduce(and_, (_true(c, columns) for c in case), always) for case in predicate]
+    return reduce(or_, cases, never)
+
+
+def _true(constraint: Constraint, columns: Sequence[np.ndarray]) -> np.ndarray:
+    value = np.asarray(evaluate_affine(constraint.value, columns))
+    return value == 0 if constraint.equality else value >= 0
+
+
+def _keys(counters: Sequence[Counter], columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Vectors as one number each, in their order; values outside a counter's range are told apart too."""
+    keys = np.zeros(len(columns[0]), np.int64)
+    for counter, column in zip(counters, columns, strict=True):
+        if (column < counter.minimum).any() or (column > counter.maximum).any():
+            raise DataflowError("a node fires at a time outside the range of a counter")
+        keys = keys * (counter.maximum - counter.minimum + 1) + (column - counter.minimum)
+    return keys
