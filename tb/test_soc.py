@@ -196,6 +196,22 @@ def test_serial_line_slows_the_program_down(simulator):
     assert fast.error is slow.error is RunError.NONE
 
 
+def test_serial_line_hears_itself(simulator):
+    body = """
+    for (int i = 0; i < 5; i++) PERIPHERAL(PERIPHERAL_UART) = 0xA5 + 13 * i;
+    for (int i = 0, sum = 0; i < 5; ) {
+        int byte = uart_receive();
+        if (byte >= 0) { i++; sum = sum * 7 + byte; v[1] = sum; }
+    }
+    return uart_receive() == -1 ? 77 : 78;"""
+    result = run_body(simulator, body, uart_divisor=6, cycle_limit=20_000, dumps=["v"])
+    expected = 0
+    for index in range(5):
+        expected = expected * 7 + (0xA5 + 13 * index) % 256
+    assert result.exit_code == 77
+    assert result.array("v", np.uint32)[1] == expected
+
+
 def test_host_registers(simulator):
     """Identification; a second start is flagged; clear aborts a run."""
     address = REGISTERS.address

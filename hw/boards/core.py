@@ -24,7 +24,8 @@ STATUS_LIGHTS = ("passed", "error", "busy", "done", "heartbeat")
 def system_signature(
     address_width: int, id_width: int = 1, data_width: int = 64, serial: bool = False
 ) -> wiring.Signature:
-    """The ports of a system: `m_axi` manager of main memory, `s_axil` registers, `irq`; `uart_tx` if it is `serial`.
+    """The ports of a system: `m_axi` manager of main memory, `s_axil` registers, `irq`; `uart_tx` and `uart_rx` if it
+    is `serial`.
 
     `address_width` is that of the registers, `data_width` that of memory; widths are in bits.
     """
@@ -33,7 +34,7 @@ def system_signature(
         "s_axil": In(Axi4LiteSignature(address_width=address_width)),
         "irq": Out(1),
     }
-    return wiring.Signature({**members, "uart_tx": Out(1)} if serial else members)
+    return wiring.Signature({**members, "uart_tx": Out(1), "uart_rx": In(1)} if serial else members)
 
 
 class EmittedSystem(wiring.Component):
@@ -53,7 +54,7 @@ class EmittedSystem(wiring.Component):
             for signal, part, driven in flat_ports(getattr(self, prefix), prefix, manager=manager):
                 ports[f"{'o' if driven else 'i'}_{signal.name}"] = part
         if "uart_tx" in self.signature.members:
-            ports["o_uart_tx"] = self.uart_tx
+            ports |= {"o_uart_tx": self.uart_tx, "i_uart_rx": self.uart_rx}
         m.submodules.system = Instance(self._name, **ports)
         return m
 
@@ -75,7 +76,7 @@ class BoardCore(wiring.Component):
         done: all of it has ended, well or not.
         error: a register write, the run or the check went wrong, or the run did not end within `timeout` cycles.
         passed: every output has the expected checksum. Stays low if the design expects none.
-    And `uart_tx`, the system's serial line, high if it has none.
+    And `uart_tx`, `uart_rx`, the system's serial line, high if it has none.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class BoardCore(wiring.Component):
         self._heartbeat_bits = heartbeat_bits
         self._timeout = timeout
         self.serial = "uart_tx" in system.signature.members
-        super().__init__({name: Out(1) for name in (*STATUS_LIGHTS, "uart_tx")})
+        super().__init__({name: Out(1) for name in (*STATUS_LIGHTS, "uart_tx")} | {"uart_rx": In(1)})
 
     @property
     def checked(self) -> tuple[OutputRegion, ...]:
@@ -121,6 +122,8 @@ class BoardCore(wiring.Component):
             check.side_data.eq(memory.side_data),
             self.uart_tx.eq(system.uart_tx if self.serial else 1),
         ]
+        if self.serial:
+            m.d.comb += system.uart_rx.eq(self.uart_rx)
         self._control(m, boot, check)
         self._beat(m)
         return m

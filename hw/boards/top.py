@@ -104,8 +104,9 @@ class BoardTop(Component):
         if not getattr(self._core, "serial", False) or ("uart", 0) not in platform.resources:
             return
         port = platform.request("uart", 0, dir="-")
-        m.submodules.uart_tx = line = io.Buffer(io.Direction.Output, port.tx)
-        m.d.comb += line.o.eq(self._core.uart_tx)
+        m.submodules.uart_tx = sent = io.Buffer(io.Direction.Output, port.tx)
+        m.submodules.uart_rx = received = io.Buffer(io.Direction.Input, port.rx)
+        m.d.comb += [sent.o.eq(self._core.uart_tx), self._core.uart_rx.eq(received.i)]
 
     def _clock(self, m: Module, platform: Any, domain: ClockDomain) -> None:
         if self._divide == 1:

@@ -19,8 +19,8 @@ class SystemDesign:
 
     `module` is the top module, one of those in `sources` (text by file name). Its ports are those of
     `hw.boards.core.EmittedSystem`; `registers` describes its AXI4-Lite registers, which have a register STATUS with a
-    field error. `image` is what the board runs. `data_width`: bits of main memory. `serial`: there is a port `uart_tx`;
-    register UART_DIVISOR then gets the clock cycles of a bit before the plan begins (`at_clock`).
+    field error. `image` is what the board runs. `data_width`: bits of main memory. `serial`: there are ports `uart_tx`
+    and `uart_rx`; register UART_DIVISOR then gets the clock cycles of a bit before the plan begins (`at_clock`).
     """
 
     image: DesignImage

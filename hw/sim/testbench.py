@@ -59,6 +59,10 @@ _MEMORY_DATA = ("m_axi_wdata", "m_axi_rdata")
 _MEMORY_WIDTHS = (16, 32, 64, 128, 256, 512, 1024)
 
 
+_SERIAL = ("uart_tx", "uart_rx")
+"""A serial line hears itself."""
+
+
 class JobError(SluiceError):
     """A job or its design does not fit the simulation harness."""
 
@@ -103,7 +107,7 @@ def _check(top: str, ports: Mapping[str, Port]) -> None:
     _check_memory_data(top, ports)
     known = {"clk", "rst", *(f"m_axi_{name}" for name in _MEMORY), *(f"s_axil_{name}" for name in _CONTROL_IN)}
     for port in ports.values():
-        if port.direction != "output" and port.name not in known | {"s_axil_awprot", "s_axil_arprot"}:
+        if port.direction != "output" and port.name not in known | {"s_axil_awprot", "s_axil_arprot", _SERIAL[1]}:
             raise JobError(f"nothing drives port {port.name} of '{top}'")
 
 
@@ -142,6 +146,7 @@ def _top(top: str, ports: Mapping[str, Port], words: int) -> str:
         f"module {TESTBENCH_TOP};",
         f"  localparam [2:0] BEAT_SIZE = {(data // 8).bit_length() - 1};",
         *(f"  wire [{bits}-1:0] {name};" for name, bits in wires.items()),
+        *(["  wire serial;"] if set(_SERIAL) & set(ports) else []),
         *_defaults(ports),
         f"  sluice_harness #({parameters}) harness (",
         ",\n".join(f"    .{name}({name})" for name in wires),
@@ -178,4 +183,6 @@ def _net(port: Port, wires: Mapping[str, str]) -> str:
     name = port.name.replace("m_axi_", "m_").replace("s_axil_", "s_")
     if name in wires:
         return name
+    if name in _SERIAL:
+        return "serial"
     return "" if port.direction == "output" else f"{port.width or 1}'d0"

@@ -1,14 +1,14 @@
-"""What the scalar core reaches at `PERIPHERAL_BASE`: serial output, cycle counter, marks and the end of the run."""
+"""What the scalar core reaches at `PERIPHERAL_BASE`: the serial line, cycle counter, marks and the end of the run."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.soc.data_bus import PERIPHERAL_PORT
 from hw.soc.registers import PERIPHERALS
-from hw.soc.uart import UartTransmitter
+from hw.soc.uart import UartReceiver, UartTransmitter
 
 __all__ = ["Peripherals"]
 
@@ -24,10 +24,11 @@ class Peripherals(wiring.Component):
 
     clear: pulse, a run begins. run: it goes on. cycles, kernel_cycles: clock cycles of the run and between its marks
     (64 bits). finish, trap: pulses at the end of the program. exit_code, trap_cause, trap_pc, trap_value: for the host.
-    divisor, tx, sending: see `UartTransmitter`.
+    divisor, tx, rx: see `UartTransmitter` and `UartReceiver`.
     """
 
     def __init__(self) -> None:
+        self._receiver = UartReceiver()
         super().__init__({
             "port": In(PERIPHERAL_PORT),
             "port_data": Out(32),
@@ -42,18 +43,20 @@ class Peripherals(wiring.Component):
             "kernel_cycles": Out(64),
             "divisor": In(16),
             "tx": Out(1),
-            "sending": Out(1),
+            "rx": In(1),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.uart = uart = UartTransmitter()
+        m.submodules.receiver = self._receiver
         high, marked = Signal(32), Signal()
         m.d.comb += [
             uart.divisor.eq(self.divisor),
             uart.data.payload.eq(self.port.p.data),
             self.tx.eq(uart.tx),
-            self.sending.eq(uart.busy),
+            self._receiver.rx.eq(self.rx),
+            self._receiver.divisor.eq(self.divisor),
         ]
         known = self._decode(m, uart, high, marked)
         part = self.port.p.sel != 0xF
@@ -82,6 +85,7 @@ class Peripherals(wiring.Component):
             "TRAP_VALUE": lambda: self._write(m, self.trap_value, done),
             "TRAP": lambda: self._end(m, self.trap, done),
             "FINISH": lambda: self._end(m, self.finish, done),
+            "RECEIVED": lambda: self._receive(m, done),
         }
         address = port.p.address
         with m.If(address[_ADDRESS_BITS:] == 0), m.Switch(address[:_ADDRESS_BITS]):
@@ -98,6 +102,11 @@ class Peripherals(wiring.Component):
 
     def _read(self, m: Module, value: Value) -> None:
         m.d.comb += [self.port_data.eq(value), self.port.ready.eq(1)]
+
+    def _receive(self, m: Module, done: Signal) -> None:
+        queue = self._receiver.data
+        self._read(m, Cat(queue.payload, queue.valid))
+        m.d.comb += queue.ready.eq(done)
 
     def _cycle(self, m: Module, high: Signal, done: Signal) -> None:
         self._read(m, self.cycles[:32])

@@ -97,5 +97,9 @@ PERIPHERALS = RegisterMap("peripheral", (
     Register("TRAP_VALUE", 0x1C, "write", "for the host: mtval"),
     Register("TRAP", 0x20, "write", "ends the run with an exit code, after a trap"),
     Register("FINISH", 0x24, "write", "ends the run with an exit code"),
+    Register("RECEIVED", 0x28, "read", "serial input: takes a byte from the queue", (
+        Field("byte", 0, 8, "the byte"),
+        Field("valid", 8, 1, "there was one"),
+    )),
 ))
 """The core's peripherals, at `PERIPHERAL_BASE`. Words only."""

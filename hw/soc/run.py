@@ -108,9 +108,10 @@ def run_firmware(
     """Run a linked program in RTL simulation.
 
     `loads`: contents of global arrays by name, numpy arrays (little-endian in memory) or bytes, at most as long as the
-    array. `dumps`: names of arrays to read back. `uart_divisor`: clock cycles per bit of the serial line, 0 sends
-    nothing there (`ProgramResult.text` has the output in any case). The others are those of `hw.sim.simulate.Job`;
-    memory is like DRAM, with `DRAM_LATENCY` cycles of latency, and reads and writes share its bandwidth.
+    array. `dumps`: names of arrays to read back. `uart_divisor`: clock cycles per bit of the serial line, which hears
+    itself; 0 sends nothing there (`ProgramResult.text` has the output in any case). The others are those of
+    `hw.sim.simulate.Job`; memory is like DRAM: `DRAM_LATENCY` cycles of latency, and reads and writes share its
+    bandwidth.
 
     Raises `FirmwareError` for names and sizes that do not fit, `ProgramError` after a run that `ProgramResult.check`
     rejects (if `check`), and what `hw.sim.simulate.run_job` raises.

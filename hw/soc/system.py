@@ -32,12 +32,15 @@ SYSTEM_MODULE = "vector_system"
 
 
 def system_ports(spec: VectorSpec) -> dict[str, wiring.Member]:
-    """Ports to memory (`m_axi`) and to the host (`s_axil`; `irq`: a run has ended; `uart_tx`: serial output)."""
+    """Ports to memory (`m_axi`) and to the host (`s_axil`; `irq`: a run has ended; `uart_tx`, `uart_rx`: the
+    serial line).
+    """
     return {
         "m_axi": Out(memory_bus(spec.memory_bytes)),
         "s_axil": In(Axi4LiteSignature(address_width=host_registers(spec).address_width)),
         "irq": Out(1),
         "uart_tx": Out(1),
+        "uart_rx": In(1),
     }
 
 
@@ -107,6 +110,7 @@ class VectorSystem(wiring.Component):
             peripherals.run.eq(run),
             peripherals.clear.eq(self._control.begin),
             self.uart_tx.eq(peripherals.tx),
+            peripherals.rx.eq(self.uart_rx),
         ]
 
     def _connect_unit(self, m: Module) -> None:
@@ -171,7 +175,7 @@ def _pair(registers: RegisterFile, name: str, value: Signal) -> list[Any]:
 def emit_vector_system(spec: VectorSpec) -> dict[str, str]:
     """Verilog files, by name, of a system whose top module is `vector_system`.
 
-    Its ports have the usual flat names: ``clk``, ``rst`` (synchronous, active high), ``irq``, ``uart_tx``,
+    Its ports have the usual flat names: ``clk``, ``rst`` (synchronous, active high), ``irq``, ``uart_tx``, ``uart_rx``,
     ``m_axi_awaddr`` and so on (AXI4, beats of ``spec.memory_bytes`` bytes), ``s_axil_awaddr`` and so on (AXI4-Lite,
     registers of `hw.soc.registers.host_registers`). Raises `CoreMissing`.
     """
@@ -188,5 +192,6 @@ def convert(system: Any, name: str) -> str:
         *connect_flat(m, system.s_axil, "s_axil", manager=False),
         system.irq,
         system.uart_tx,
+        system.uart_rx,
     ]
     return verilog.convert(m, name, ports=ports, emit_src=False)

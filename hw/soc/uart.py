@@ -1,13 +1,14 @@
-"""Serial output."""
+"""The serial line."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
+from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["UartTransmitter"]
+__all__ = ["UartReceiver", "UartTransmitter"]
 
 
 class UartTransmitter(wiring.Component):
@@ -48,4 +49,42 @@ class UartTransmitter(wiring.Component):
             m.d.sync += wait.eq(wait - 1)
         with m.Else():
             m.d.sync += [bits.eq(Cat(bits[1:], Const(1, 1))), left.eq(left - 1), wait.eq(self.divisor - 1)]
+        return m
+
+
+class UartReceiver(wiring.Component):
+    """Receives what `UartTransmitter` sends, from a line of any clock.
+
+    rx: the line. divisor: clock cycles per bit, at least 4; 0 switches the receiver off. data: the bytes, queued up to
+    `depth`; a byte that finds the queue full is lost, and so is one whose stop bit is not high.
+    """
+
+    def __init__(self, depth: int = 16):
+        self._depth = depth
+        super().__init__({"rx": In(1), "divisor": In(16), "data": Out(stream.Signature(8))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.queue = queue = SyncFIFO(width=8, depth=self._depth)
+        line, before = Signal(), Signal()
+        m.submodules.synchronizer = FFSynchronizer(self.rx, line)
+        # `left`: bits of the frame that have not been sampled; `wait`: cycles until the next one is.
+        bits, left, wait = Signal(9), Signal(range(11)), Signal(16)
+        m.d.comb += [
+            queue.w_data.eq(bits[1:]),
+            self.data.payload.eq(queue.r_data),
+            self.data.valid.eq(queue.r_rdy),
+            queue.r_en.eq(self.data.ready),
+        ]
+        m.d.sync += before.eq(line)
+        with m.If(left == 0):
+            with m.If(before & ~line & (self.divisor != 0)):
+                m.d.sync += [left.eq(10), wait.eq(self.divisor >> 1)]
+        with m.Elif(wait != 0):
+            m.d.sync += wait.eq(wait - 1)
+        with m.Else():
+            m.d.sync += [bits.eq(Cat(bits[1:], line)), left.eq(left - 1), wait.eq(self.divisor - 1)]
+            with m.If((left == 10) & line):
+                m.d.sync += left.eq(0)  # no start bit after all
+            m.d.comb += queue.w_en.eq((left == 1) & line)
         return m

@@ -15,7 +15,7 @@ from hw.soc.join import AxiJoin
 from hw.soc.line_buffer import memory_bus
 from hw.soc.registers import PERIPHERALS, host_registers
 from hw.soc.status import Phase, RunError
-from hw.soc.uart import UartTransmitter
+from hw.soc.uart import UartReceiver, UartTransmitter
 from hw.vector_lanes.spec import VectorSpec
 
 
@@ -59,6 +59,31 @@ def test_serial_line(divisor):
         received.append(sum(bit << index for index, bit in enumerate(bits[1:9])))
         place += 10 * divisor
     assert bytes(received) == text
+
+
+@pytest.mark.parametrize(("divisor", "stop", "heard"), [(4, 1, [0x5A, 0x81]), (9, 1, [0x5A, 0x81]), (9, 0, [])])
+def test_serial_input(divisor, stop, heard):
+    """Two bytes, the line 3 % slow; without a stop bit nothing is heard."""
+    unit, received = UartReceiver(), []
+
+    async def bench(ctx):
+        ctx.set(unit.divisor, divisor)
+        ctx.set(unit.rx, 1)
+        await ctx.tick().repeat(9)
+        for byte in (0x5A, 0x81):
+            for count, bit in enumerate([0, *(byte >> index & 1 for index in range(8)), stop]):
+                ctx.set(unit.rx, bit)
+                await ctx.tick().repeat(divisor + (count == 4) * (divisor > 4))
+            ctx.set(unit.rx, 1)
+            await ctx.tick().repeat(11 * divisor * (stop == 0) + 1)
+        await ctx.tick().repeat(2 * divisor)
+        while ctx.get(unit.data.valid):
+            received.append(ctx.get(unit.data.payload))
+            ctx.set(unit.data.ready, 1)
+            await ctx.tick()
+
+    simulate(unit, bench)
+    assert received == heard
 
 
 def test_serial_line_that_is_off_takes_everything():

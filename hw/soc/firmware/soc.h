@@ -40,6 +40,13 @@ static inline uint64_t cycle_count_64(void)
     return (uint64_t)PERIPHERAL(PERIPHERAL_CYCLE_HIGH) << 32 | low;
 }
 
+/* A byte that has come over the serial line, or -1. */
+static inline int uart_receive(void)
+{
+    uint32_t received = PERIPHERAL(PERIPHERAL_RECEIVED);
+    return received & PERIPHERAL_RECEIVED_VALID_MASK ? (int)(received & PERIPHERAL_RECEIVED_BYTE_MASK) : -1;
+}
+
 /* Forgets what is in the data cache; all stores are in main memory already or on the way. Needed before loads of what
    the DMA engine has written. */
 static inline void flush_cache_all(void)
