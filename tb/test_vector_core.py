@@ -174,7 +174,7 @@ def beside(step: int, offset: int, rows_: int) -> list[Entry]:
     return [
         Entry.of(Control.SET_VL, WIDTH), Entry.of(Control.SET_2D_ROWS, rows_, step),
         Entry.of(Control.SET_2D_SOURCES, step, step),
-        *(Entry.vector(Mode(Op.VXOR, False, 0, 0, dimensions=1), offset, offset + 1, offset) for _ in range(4)),
+        *(Entry.vector(Mode(Op.VXOR, False, 0, 0, dimensions=1), offset, offset, offset) for _ in range(4)),
     ]
 
 

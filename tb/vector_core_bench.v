@@ -78,7 +78,8 @@ module vector_core_bench #(
     reg [M-1:0] write_strobe;
     wire [8*M-1:0] read_data;
     integer i;
-    always @* begin
+    // The memory does not change while it is read: it is left out, since simulators would watch all its words.
+    always @(active, now, row_sp, row_host, length) begin
         for (i = 0; i < M; i = i + 1) begin
             write_strobe[i] = (now << SHIFT) + i >= row_sp && (now << SHIFT) + i < row_sp + length;
             write_data[8*i +: 8] = memory[(row_host + (now << SHIFT) + i - row_sp) % MEMORY];
