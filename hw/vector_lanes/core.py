@@ -152,7 +152,9 @@ class VectorCore(wiring.Component):
             gather.index.eq(indices.index), gather.index_done.eq(indices.done),
         ]
         self._connect_banks(m, scratchpad)
-        m.d.comb += scratchpad.write_address.eq(interlock.write_address)
+        m.d.comb += [
+            scratchpad.write_address.eq(interlock.write_address), scratchpad.write_enable.eq(interlock.writes),
+        ]
 
     def _connect_banks(self, m: Module, scratchpad: Scratchpad) -> None:
         """A bank's nine bits are the byte and its flag; the lanes have all bytes, then all flags."""
@@ -167,7 +169,7 @@ class VectorCore(wiring.Component):
         written = [Cat(lanes.write_data.word_select(bank, 8), lanes.write_flags[bank]) for bank in banks]
         m.d.comb += [
             scratchpad.write_data.eq(Cat(written)),
-            scratchpad.write_enable.eq(Mux(lanes.write_valid, lanes.write_strobe, 0)),
+            scratchpad.write_strobe.eq(Mux(lanes.write_valid, lanes.write_strobe, 0)),
         ]
 
     def _report(

@@ -38,7 +38,7 @@ class Interlock(wiring.Component):
 
     `lag` cycles after the cycle of issue the results are written (`sum_lag` > `lag`: row sums); what is issued more
     than that later may read them. `pause` forbids an issue in this cycle. `issued` says that `issue` starts in this
-    cycle: its read addresses belong to it. `write_address` is that of the write that leaves in this cycle, if any;
+    cycle: its read addresses belong to it. `writes`: results leave in this cycle, to `write_address`;
     `retired` pulses when an instruction is finished. `hazard`: a wavefront waits in this cycle. `idle`: nothing is
     here or still to be written.
     """
@@ -48,7 +48,7 @@ class Interlock(wiring.Component):
         wave = wave_layout(spec)
         super().__init__({
             "wave": In(stream.Signature(wave)), "pause": In(1), "issued": Out(1), "issue": Out(wave),
-            "write_address": Out(spec.address_bits), "retired": Out(1), "hazard": Out(1),
+            "writes": Out(1), "write_address": Out(spec.address_bits), "retired": Out(1), "hazard": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -69,7 +69,7 @@ class Interlock(wiring.Component):
             self.issued.eq(valid & free & ~slot_taken & ~self.pause),
             self.hazard.eq(valid & ~self.issued), self.wave.ready.eq(~valid | self.issued),
             self.write_address.eq(Mux(line[-1].sums, line[-1].address, line[self.lag - 1].address)),
-            self.retired.eq(line[-1].end),
+            self.writes.eq(line[-1].sums | line[self.lag - 1].writes), self.retired.eq(line[-1].end),
         ]
         with m.If(self.wave.ready):
             m.d.sync += [valid.eq(self.wave.valid), held.eq(self.wave.payload)]

@@ -70,7 +70,8 @@ def bank_signature(spec: VectorSpec) -> wiring.Signature:
     return wiring.Signature({
         "a_address": In(width).array(2), "a_used": In(1).array(2), "dma_a_address": In(width), "dma_odd": In(1),
         "b_address": In(width).array(2), "b_odd": In(1),
-        "write_address": In(width).array(2), "write_used": In(1).array(2), "write_data": In(BYTE_BITS),
+        "write_address": In(width).array(2), "write_used": In(1).array(2), "write_strobe": In(1),
+        "write_data": In(BYTE_BITS),
         "dma_write_address": In(width), "dma_write": In(1).array(2), "dma_write_data": In(8),
         "a_data": Out(BYTE_BITS), "b_data": Out(BYTE_BITS), "dma_data": Out(8),
     })
@@ -79,9 +80,10 @@ def bank_signature(spec: VectorSpec) -> wiring.Signature:
 class ByteBank(wiring.Component):
     """One bank: two halves, each with two read ports (one cycle) and a write port, and who uses them.
 
-    Vector side, by half: `a_address`, `a_used`, `b_address`, `write_address`, `write_used`; `b_odd` whether port B uses
-    the odd half; `write_data` (9). DMA side: `dma_a_address`, `dma_odd` and `dma_write_address` get what is left,
-    `dma_write` (by half; only where not `write_used`) writes `dma_write_data` (8). A cycle after the addresses:
+    Vector side, by half: `a_address`, `a_used`, `b_address`, `write_address`, `write_used` (written if `write_strobe`);
+    `b_odd` whether port B uses the odd half; `write_data` (9). DMA side: `dma_a_address`, `dma_odd` and
+    `dma_write_address` get what is left, `dma_write` (by half; only where not `write_used`) writes `dma_write_data`
+    (8). A cycle after the addresses:
     `a_data`, `b_data` (9 bits), `dma_data` (8). A read of a byte that is being written gives anything: nobody uses it.
     """
 
@@ -109,7 +111,7 @@ class ByteBank(wiring.Component):
         m.d.comb += [
             write.addr.eq(Mux(used, self.write_address[half], self.dma_write_address)),
             write.data.eq(Mux(used, self.write_data, self.dma_write_data)),
-            write.en.eq(used | self.dma_write[half]),
+            write.en.eq((used & self.write_strobe) | self.dma_write[half]),
             read_a.addr.eq(Mux(self.a_used[half], self.a_address[half], self.dma_a_address)),
             read_b.addr.eq(self.b_address[half]),
         ]
@@ -170,8 +172,8 @@ class Scratchpad(wiring.Component):
 
     Vector side (never stalls; W = row bytes): `a_address`, `a_enable`, `b_address`, `b_enable`: byte addresses; a
     cycle later `a_data`, `b_data` are the W banks (9 bits each, bank 0 lowest) of the rows from there on, not
-    rotated: byte i of the access is in bank (address + i) mod W. `write_address`, `write_enable` (W, by bank),
-    `write_data` (9*W, by bank).
+    rotated: byte i of the access is in bank (address + i) mod W. `write_enable` takes a row
+    at `write_address` for writing those of its bytes with `write_strobe` (W, by bank; `write_data`: 9*W, by bank).
 
     DMA side: `dma_write`, `dma_read` (chunk number) and `dma_data`, in order, three cycles or more after `dma_read`.
     Operations take the half of a bank that the vector side leaves free, bank by bank: beside sequential accesses one
@@ -185,7 +187,8 @@ class Scratchpad(wiring.Component):
         super().__init__({
             "a_address": In(address), "a_enable": In(1), "a_data": Out(BYTE_BITS * row),
             "b_address": In(address), "b_enable": In(1), "b_data": Out(BYTE_BITS * row),
-            "write_address": In(address), "write_enable": In(row), "write_data": In(BYTE_BITS * row),
+            "write_address": In(address), "write_enable": In(1), "write_strobe": In(row),
+            "write_data": In(BYTE_BITS * row),
             "dma_write": In(stream.Signature(dma_write_layout(spec))),
             "dma_read": In(stream.Signature(chunk_width(spec))),
             "dma_data": Out(stream.Signature(8 * spec.memory_bytes)),
@@ -240,7 +243,7 @@ class Scratchpad(wiring.Component):
         return parts, patience.ask
 
     def _write(self, m: Module, banks: list[Emitted]) -> Value:
-        select = self._select(m, "write", self.write_address, self.write_enable)
+        select = self._select(m, "write", self.write_address, self.write_enable.replicate(len(banks)))
         payload = self.dma_write.payload
         row, groups = self._place(m, payload.chunk)
         operation = _Operation(self.dma_write.valid, payload.strobe, row, groups)
@@ -250,7 +253,8 @@ class Scratchpad(wiring.Component):
         for number, bank in enumerate(banks):
             granted = parts.granted[number % count] & groups[number // count]
             m.d.comb += [
-                bank.dma_write_address.eq(row[1:]), bank.write_data.eq(self.write_data.word_select(number, BYTE_BITS)),
+                bank.write_strobe.eq(self.write_strobe[number]), bank.dma_write_address.eq(row[1:]),
+                bank.write_data.eq(self.write_data.word_select(number, BYTE_BITS)),
                 bank.dma_write_data.eq(payload.data.word_select(number % count, 8)),
             ]
             for half in range(2):

@@ -98,13 +98,13 @@ class Sequencer(wiring.Component):
         self._masked_last, self._mask = Signal(), Signal(self.spec.row_bytes)
         self._indexed = indexed = Signal()
         row_ends, mat_ends, ends = Signal(), Signal(), Signal()
-        elements = Signal(range(self.spec.row_bytes + 1))
+        self._last_wave, self._last_row, self._last_mat = Signal(), Signal(), Signal()
         m.d.comb += [
-            indexed.eq(current.mode.op[1:] == Op.VGATHER >> 1),
-            elements.eq(Mux(indexed, 1, self.spec.row_bytes >> current.size)),
-            row_ends.eq(Mux(current.mode.masked, self._masked_last, self._left <= elements)),
-            mat_ends.eq(row_ends & (self._rows == 1)), ends.eq(mat_ends & (self._mats == 1)),
+            indexed.eq(self._is_indexed(current)),
+            row_ends.eq(Mux(current.mode.masked, self._masked_last, self._last_wave)),
+            mat_ends.eq(row_ends & self._last_row), ends.eq(mat_ends & self._last_mat),
         ]
+        elements = self._elements(m, current, "elements")
         masked = offered.mode.masked | self._sets_mask(offered)
         advance, load = Signal(), Signal()
         m.d.comb += [
@@ -121,9 +121,20 @@ class Sequencer(wiring.Component):
             m.d.sync += current.eq(offered)
         step = Step(load, mat_ends, row_ends)
         self._count(m, advance, step, elements)
+        self._look_ahead(m, advance, step, elements)
         self._walk(m, advance, step)
         self._offer(m, elements, row_ends, ends)
         return m
+
+    @staticmethod
+    def _is_indexed(instruction: Value) -> Value:
+        return instruction.mode.op[1:] == Op.VGATHER >> 1
+
+    def _elements(self, m: Module, instruction: Value, name: str) -> Signal:
+        """Elements of a whole wavefront of an instruction."""
+        elements = Signal(range(self.spec.row_bytes + 1), name=name)
+        m.d.comb += elements.eq(Mux(self._is_indexed(instruction), 1, self.spec.row_bytes >> instruction.size))
+        return elements
 
     @staticmethod
     def _sets_mask(instruction: Value) -> Value:
@@ -144,17 +155,36 @@ class Sequencer(wiring.Component):
             ]
             with m.If(step.load):
                 m.d.sync += [
-                    self._left.eq(offered.counts.vl - start), self._rows.eq(offered.counts.rows),
+                    self._left.eq(offered.counts.vl), self._rows.eq(offered.counts.rows),
                     self._mats.eq(offered.counts.mats), self._index.eq(start),
                 ]
             with m.Elif(current.mode.masked):
-                m.d.sync += [self._left.eq(current.counts.vl - start), self._index.eq(start)]
+                m.d.sync += self._index.eq(start)
             with m.Elif(step.row):
                 m.d.sync += [self._left.eq(current.counts.vl), self._index.eq(0), self._rows.eq(self._rows - 1)]
                 with m.If(step.mat):
                     m.d.sync += [self._rows.eq(current.counts.rows), self._mats.eq(self._mats - 1)]
             with m.Else():
                 m.d.sync += [self._left.eq(self._left - elements), self._index.eq(self._index + elements)]
+
+    def _look_ahead(self, m: Module, advance: Value, step: Step, elements: Value) -> None:
+        """Find a cycle ahead whether the next wavefront ends its row, its row the matrix, and its matrix all."""
+        offered = self.instruction.payload
+        short, single = Signal(), Signal()
+        fits = offered.counts.vl <= self._elements(m, offered, "offered_elements")
+        one_row = offered.counts.rows == 1
+        with m.If(advance):
+            with m.If(step.load):
+                m.d.sync += [
+                    short.eq(fits), self._last_wave.eq(fits), single.eq(one_row), self._last_row.eq(one_row),
+                    self._last_mat.eq(offered.counts.mats == 1),
+                ]
+            with m.Elif(step.row):
+                m.d.sync += [self._last_wave.eq(short), self._last_row.eq(Mux(step.mat, single, self._rows == 2))]
+                with m.If(step.mat):
+                    m.d.sync += self._last_mat.eq(self._mats == 2)
+            with m.Else():
+                m.d.sync += self._last_wave.eq(self._left <= elements << 1)
 
     def _walk(self, m: Module, advance: Value, step: Step) -> None:
         current, offered = self.current, self.instruction.payload
@@ -179,11 +209,12 @@ class Sequencer(wiring.Component):
     def _offer(self, m: Module, elements: Value, row_ends: Value, ends: Value) -> None:
         current, wave = self.current, self.wave.payload
         count, setup = wave.count, self._sets_mask(current)
+        # Behind the end of a masked vector the mask is 0.
         empty = current.mode.masked & ~self._mask.any()
         m.d.comb += [
             self.base.eq(self._address_d), wave.mode.eq(current.mode), wave.scalar.eq(current.scalar),
             wave.index.eq(self._index), wave.mask.eq(self._mask),
-            wave.count.eq(Mux(empty, 0, Mux(self._left < elements, self._left, elements))),
+            wave.count.eq(Mux(empty, 0, Mux(self._last_wave & ~current.mode.masked, self._left, elements))),
             wave.accumulates.eq(current.mode.accumulate), wave.first.eq(self._first), wave.last.eq(row_ends),
             wave.sets_mask.eq(setup), wave.end.eq(ends),
             wave.a_used.eq(current.a.used), wave.a_address.eq(self._address_a),
