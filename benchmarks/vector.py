@@ -10,6 +10,7 @@ simulator. `--model` does only the latter: it prints bounds and no cycles.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -140,6 +141,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--element", choices=list(ELEMENTS), help="one element type instead of all")
     parser.add_argument("--smoke", action="store_true", help="small problems")
     parser.add_argument("--model", action="store_true", help="no RTL simulation")
+    parser.add_argument("--vector-only", action="store_true", help="do not run plain C")
+    parser.add_argument("--update", action="store_true", help="keep the other figures of the output file")
     parser.add_argument("-o", "--output", type=Path,
                         help="JSON file (default for a run of everything: benchmarks/results/vector.json)")
     return parser.parse_args(arguments)
@@ -152,27 +155,32 @@ def _lanes(text: str) -> list[int]:
         raise VectorFigureError(f"--lanes takes numbers with commas between them, not '{text}'") from None
 
 
-def _case_figures(case: Case, options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Figures of a benchmark: of plain C, and by element type and machine."""
+def _measure_case(case: Case, options: argparse.Namespace, figures: dict[str, Any], console: Console) -> None:
+    """Add to the figures of a benchmark: of plain C, and by element type and machine."""
     macros = case.smoke if options.smoke else case.sizes
-    figures: dict[str, Any] = {}
-    if not options.model:
+    if not (options.model or options.vector_only or "plain C" in figures):
         figures["plain C"] = measure_scalar(case, options.smoke)
     for element in [e for e in case.elements if options.element in (None, e)]:
-        figures[element] = {}
         for lanes in _lanes(options.lanes):
             measure = model_vector if options.model else measure_vector
-            line = figures[element][f"V{lanes}"] = measure(case, element, lanes, macros)
-            if not options.model:
-                line["speed-up"] = round(figures["plain C"]["cycles"] / line["cycles"], 2)
+            line = measure(case, element, lanes, macros)
+            figures.setdefault(element, {})[f"V{lanes}"] = line
             console.print(f"{case.name:9}{element:5} V{lanes:<3} {_summary(line)}", highlight=False)
-    return figures
+    _add_speed_ups(case, figures)
+
+
+def _add_speed_ups(case: Case, figures: dict[str, Any]) -> None:
+    """How many times faster than plain C every measured line is."""
+    if "plain C" in figures:
+        for line in [line for element in case.elements for line in figures.get(element, {}).values()]:
+            if "cycles" in line:
+                line["speed-up"] = round(figures["plain C"]["cycles"] / line["cycles"], 2)
 
 
 def _summary(line: Mapping[str, Any]) -> str:
     text = f"bound {line['bound']} (ALU {line['ALU bound']}, memory {line['memory bound']})"
     if "cycles" in line:
-        text = f"{line['cycles']} cycles, {text}, ratio {line['ratio']}, {line['speed-up']} times plain C"
+        text = f"{line['cycles']} cycles, {text}, ratio {line['ratio']}"
     return text
 
 
@@ -181,23 +189,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _arguments(arguments)
     console = Console(width=160)
     cases = [CASES[options.case]] if options.case else list(CASES.values())
-    whole = not (options.smoke or options.model or options.case or options.element)
-    figures: dict[str, dict[str, Any]] = {}
-    extra: dict[str, Any] = {}
+    whole = not (options.smoke or options.model or options.vector_only or options.case or options.element)
+    output = options.output or (RESULTS / "vector.json" if whole or options.update else None)
     try:
+        results = _earlier(output, options)
         for case in cases:
-            figures[case.name] = _case_figures(case, options, console)
+            _measure_case(case, options, results["benchmarks"].setdefault(case.name, {}), console)
+            if output:
+                write_results(output, results)
         if whole:
-            extra["instruction rate"] = measure_rate()
+            results["instruction rate"] = measure_rate()
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    output = options.output or (RESULTS / "vector.json" if whole else None)
     if output:
-        write_results(output, {"problem": "smoke" if options.smoke else "full", "scalar core of": f"V{SCALAR_LANES}",
-                               "memory latency": LATENCY, "compiler options": list(OPTIONS), **extra,
-                               "benchmarks": figures})
+        write_results(output, results)
     return 0
+
+
+def _earlier(output: Path | None, options: argparse.Namespace) -> dict[str, Any]:
+    """The results to add figures to: those in the file with `--update`, else none."""
+    fresh = {"problem": "smoke" if options.smoke else "full", "scalar core of": f"V{SCALAR_LANES}",
+             "memory latency": LATENCY, "compiler options": list(OPTIONS), "benchmarks": {}}
+    if not options.update or output is None or not output.exists():
+        return fresh
+    try:
+        earlier = json.loads(output.read_text())
+        same = all(earlier[key] == fresh[key] for key in fresh if key != "benchmarks")
+    except (ValueError, KeyError, OSError) as error:
+        raise VectorFigureError(f"{output} cannot be updated: {error}") from error
+    if not same:
+        raise VectorFigureError(f"{output} has figures of another kind of run and cannot be updated")
+    return {**fresh, **earlier}
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@
 
 /* Long enough to hide the pipeline between dependent instructions, short enough to fill and drain quickly. */
 #if VECTOR_LANES >= 64
-#define CHUNK_BYTES (16 * ROW)
+#define CHUNK_BYTES (8 * ROW)
 #elif VECTOR_LANES >= 16
-#define CHUNK_BYTES (32 * ROW)
+#define CHUNK_BYTES (16 * ROW)
 #else
 #define CHUNK_BYTES 1024u
 #endif

@@ -1,5 +1,5 @@
 /* out[l][k] = (sum over j, i < 3 of image[l + j][k + i] * c[j][i]) >> 8, wrapping at the element's width, for
- * l < ROWS - 3 and k < COLUMNS - 3; the rest of out is left alone.
+ * l < ROWS - 3 and k < COLUMNS - 3; the last three columns of out are 0.
  *
  * The image passes through the scratchpad once, in strips of STRIP rows of a block of columns. STRIPS strips follow each
  * other in a ring, so a strip finds the two rows before it in place; only at the ring's start are they copied there.
@@ -17,8 +17,8 @@
 #define STRIPS 3
 #else
 #define BLOCK COLUMNS
-#define STRIP (32 / ELEMENT)
-#define STRIPS 4
+#define STRIP (16 / ELEMENT)
+#define STRIPS 8
 #endif
 #define PITCH (MIN(BLOCK + HALO, COLUMNS) * ELEMENT)
 
@@ -26,10 +26,14 @@ _Static_assert(STRIPS >= 3, "a strip needs the one before it while the next one 
 
 element image[ROWS][COLUMNS] ALIGNED, filtered[ROWS][COLUMNS] ALIGNED, c[3][3] ALIGNED;
 
+/* Whole rows are one piece of memory. */
 static inline void fetch(scratch target, int row, int column)
 {
     int columns = MIN(BLOCK + HALO, COLUMNS - column), rows = MIN(STRIP, ROWS - row);
-    vector_dma_to_vector_2D(target, &image[row][column], columns * ELEMENT, rows, PITCH, COLUMNS * ELEMENT);
+    if (BLOCK == COLUMNS)
+        vector_dma_to_vector(target, &image[row][0], rows * sizeof image[0]);
+    else
+        vector_dma_to_vector_2D(target, &image[row][column], columns * ELEMENT, rows, PITCH, COLUMNS * ELEMENT);
 }
 
 static inline void filter(scratch out, scratch in)
@@ -39,6 +43,11 @@ static inline void filter(scratch out, scratch in)
     for (int i = 1; i < 9; i++)
         vector_2D(MODE(SV), VMAC, out, c[i / 3][i % 3], in + i / 3 * PITCH + i % 3 * ELEMENT);
     vector_2D(MODE(SV), VSHR, out, 8, out);
+    if (BLOCK == COLUMNS) {
+        vector_set_vl(3);
+        vector_2D(MODE(SV), VMOV, out + (COLUMNS - 3) * ELEMENT, 0, 0);
+        vector_set_vl(BLOCK);
+    }
 }
 
 /* Rows of the output that a strip of the input completes: two less than its own. */
@@ -50,7 +59,9 @@ static inline void store(scratch out, int row, int column)
         first = 0;
     }
     int rows = MIN(row - HALO + STRIP, ROWS - 3) - first;
-    if (rows > 0)
+    if (rows > 0 && BLOCK == COLUMNS)
+        vector_dma_to_host(&filtered[first][0], out, rows * sizeof filtered[0]);
+    else if (rows > 0)
         vector_dma_to_host_2D(&filtered[first][column], out, columns * ELEMENT, rows, COLUMNS * ELEMENT, PITCH);
 }
 

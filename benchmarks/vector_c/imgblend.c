@@ -8,7 +8,7 @@
 #define ALPHA 26
 
 #if VECTOR_LANES >= 16
-#define CHUNK_BYTES 4096u
+#define CHUNK_BYTES 2048u
 #else
 #define CHUNK_BYTES (512u * VECTOR_LANES)
 #endif

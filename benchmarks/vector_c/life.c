@@ -20,8 +20,8 @@
 #else
 #define BLOCK COLUMNS
 #define PAD (32 / ELEMENT)
-#define STRIP (32 / ELEMENT)
-#define STRIPS 4
+#define STRIP (16 / ELEMENT)
+#define STRIPS 8
 #endif
 #define PITCH ((BLOCK + PAD) * ELEMENT)
 #define OUT_PITCH (BLOCK * ELEMENT)
@@ -45,7 +45,10 @@ static inline void store(scratch out, int row, int column, int rows)
         rows--;
         out += OUT_PITCH;
     }
-    vector_dma_to_host_2D(&next_cells[row][column], out, BLOCK * ELEMENT, rows, COLUMNS * ELEMENT, OUT_PITCH);
+    if (BLOCK == COLUMNS)
+        vector_dma_to_host(&next_cells[row][0], out, rows * OUT_PITCH);
+    else
+        vector_dma_to_host_2D(&next_cells[row][column], out, BLOCK * ELEMENT, rows, COLUMNS * ELEMENT, OUT_PITCH);
 }
 
 /* The three rings, each of rows of PITCH bytes. */

@@ -119,6 +119,20 @@ def test_command_without_simulation(tmp_path, capsys):
     assert "bound 1875 (ALU 1875, memory 938)" in capsys.readouterr().out
 
 
+def test_update_keeps_other_figures(tmp_path, capsys):
+    target = tmp_path / "figures.json"
+    for lanes in ("4", "16"):
+        assert vector.main(["--model", "--smoke", "--case", "fir", "--element", "half", "--lanes", lanes, "--update",
+                            "-o", str(target)]) == 0
+    assert list(json.loads(target.read_text())["benchmarks"]["fir"]["half"]) == ["V4", "V16"]
+    capsys.readouterr()
+    assert vector.main(["--model", "--case", "fir", "--update", "-o", str(target)]) == 1
+    assert capsys.readouterr().err == f"error: {target} has figures of another kind of run and cannot be updated\n"
+    target.write_text("{")
+    assert vector.main(["--model", "--case", "fir", "--update", "-o", str(target)]) == 1
+    assert capsys.readouterr().err.startswith(f"error: {target} cannot be updated: ")
+
+
 def test_errors_of_the_command(capsys):
     assert vector.main(["--lanes", "x", "--model", "--smoke", "--case", "fir"]) == 1
     assert capsys.readouterr().err == "error: --lanes takes numbers with commas between them, not 'x'\n"
