@@ -62,7 +62,7 @@ def test_applications_compute_their_definitions() -> None:
 
 WORDS = {"fir": 2100, "fir2d": 12100, "life": 4000, "imgblend": 3600, "median": 16200, "motest": 1100}
 """Cycles that the lanes of V64 compute on words at full size: no more than these."""
-BYTES = {"fir": 66_000, "fir2d": 610_000, "life": 526_000, "imgblend": 921_600, "median": 150_000, "motest": 6_200}
+BYTES = {"fir": 66_000, "fir2d": 610_000, "life": 526_000, "imgblend": 921_600, "median": 150_000, "motest": 8_000}
 """Bytes moved: no more than these."""
 
 

@@ -18,6 +18,9 @@ from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["Choice", "choose"]
 
+TRANSFER_MARGIN, ROW_MARGIN = 4.0, 2.0
+"""Cycles that the estimate adds per transfer and per row that is moved on its own: of two shapes that look alike it
+prefers the one with fewer of them, because memory is shared with the scalar core."""
 SAMPLED = 4
 """Tiles that are timed; the rest is taken to be like the last of them."""
 ENOUGH = 5
@@ -134,7 +137,8 @@ def _waves(shape: tuple[int, ...], size: int, spec: VectorSpec) -> float:
 def _beats(whole: tuple[int, ...], shape: tuple[int, ...], size: int, spec: VectorSpec) -> float:
     """Cycles of a transfer of a part of an array."""
     rows = prod(shape[:-1]) if len(shape) > 1 and shape[-1] < whole[-1] else 0
-    return prod(shape) * size / spec.memory_bytes + rows * constants().row + constants().transfer
+    extra = rows * (constants().row + ROW_MARGIN) + constants().transfer + TRANSFER_MARGIN
+    return prod(shape) * size / spec.memory_bytes + extra
 
 
 def _with_carry(choice: Choice) -> Choice:

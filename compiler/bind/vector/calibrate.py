@@ -1,0 +1,103 @@
+"""Measures the constants of the cost model in RTL simulation: ``python -m compiler.bind.vector.calibrate [--write]``.
+
+Each constant is the slope between two small programs that differ in one thing only. Without ``--write`` the constants
+are printed beside the recorded ones; with it, they replace them in ``cost_model.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from compiler.bind.vector.c_code import c_program
+from compiler.bind.vector.cost import CONSTANTS_FILE, Constants, constants
+from compiler.bind.vector.ir import Instruction, Loop, MemoryArray, Setting, Statement, Transfer, VectorProgram
+from hw.errors import SluiceError
+from hw.files import write_atomic
+from hw.vector_lanes.isa import Mode, Op, Size
+from hw.vector_lanes.spec import VectorSpec
+
+__all__ = ["main", "measure"]
+
+LANES = 4
+ARRAY = 1 << 16
+GROUPS = 8
+_ADD = Mode(Op.VADD, False, Size.WORD, Size.WORD)
+_SUM = Mode(Op.VMOV, False, Size.WORD, Size.WORD, accumulate=True)
+
+
+def cycles(body: Sequence[Statement], spec: VectorSpec) -> int:
+    """Clock cycles of a program's kernel in RTL."""
+    from hw.soc.run import run_program
+
+    memory = MemoryArray("data", "temporary", "uint8", (ARRAY,), ARRAY)
+    program = VectorProgram("probe", spec.capacity, (memory,), tuple(body))
+    return run_program({"probe.c": c_program(program)}, spec).kernel_cycles
+
+
+def _slope(make: Callable[[int], list[Statement]], spec: VectorSpec, few: int = 4, many: int = 12) -> float:
+    """Cycles per group of statements, from loops of `few` and `many` turns over `GROUPS` of them: code that is in the
+    instruction cache already."""
+    group = tuple(s for i in range(GROUPS) for s in make(i))
+    low, high = (cycles([Setting("length", (spec.lanes,)), Loop(n, group)], spec) for n in (few, many))
+    return (high - low) / (many - few) / GROUPS
+
+
+def _independent(index: int) -> list[Statement]:
+    place = index % 8 * 256
+    return [Instruction(_ADD, place, place + 2048, place + 4096)]
+
+
+def _dependent(index: int) -> list[Statement]:
+    return [Instruction(_ADD, 0, 0, 4096)]
+
+
+def _sums(index: int) -> list[Statement]:
+    return [Instruction(_SUM, 0, 0, 0)]
+
+
+def _load(index: int, size: int, rows: int = 1) -> list[Statement]:
+    """To a place of its own: transfers to the same bytes would wait for each other."""
+    return [Transfer(False, index * 4096, "data", 4 if rows > 1 else 0, size, rows)]
+
+
+def measure(spec: VectorSpec) -> Constants:
+    """All constants for a machine. Raises what running a program raises."""
+    setting = _slope(lambda i: [Setting("length", (4 + i % 2,))], spec)
+    instruction = _slope(_independent, spec)
+    dependence = _slope(_dependent, spec)
+    accumulate = _slope(_sums, spec)
+    size = 1024
+    transfer = _slope(lambda i: _load(i, size), spec) - size / spec.memory_bytes
+    rows = _slope(lambda i: [Setting("transfer", (256, 512)), *_load(i, 200, 16)], spec)
+    row = (rows - transfer) / 16 - -(-200 // spec.memory_bytes)
+    start = float(cycles([], spec))
+    one = cycles([Setting("length", (spec.lanes,)), *_load(0, 64), Instruction(_ADD, 4096, 0, 0)], spec)
+    latency = one - start - 64 / spec.memory_bytes - dependence
+    values = (start, setting, instruction, dependence, accumulate, max(transfer, 0.0), max(row, 0.0), max(latency, 0.0))
+    return Constants(*(round(v, 2) for v in values))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print, or record. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m compiler.bind.vector.calibrate", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="record the constants")
+    parser.add_argument("--lanes", type=int, default=LANES, help="of the machine (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    try:
+        found = measure(VectorSpec(options.lanes))
+    except SluiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    recorded = asdict(constants())
+    for name, value in asdict(found).items():
+        print(f"{name:12} {value:8} cycles (recorded: {recorded[name]})")
+    if options.write:
+        write_atomic(CONSTANTS_FILE, found.as_json())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
