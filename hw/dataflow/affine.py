@@ -7,11 +7,13 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
+import numpy as np
 from amaranth.hdl import Const, Mux, Value
 
 from hw.dataflow.spec import Affine, Constraint, Piece, Predicate
 
-__all__ = ["affine_value", "evaluate_affine", "evaluate_pieces", "piecewise_value", "predicate_value"]
+__all__ = ["affine_value", "evaluate_affine", "evaluate_pieces", "piecewise_column", "piecewise_value",
+           "predicate_column", "predicate_value"]
 
 
 def affine_value(function: Affine, counters: Sequence[Value]) -> Value:
@@ -73,4 +75,25 @@ def evaluate_pieces(pieces: Sequence[Piece], counters: Sequence[int]) -> int:
 
 def _true(constraint: Constraint, counters: Sequence[int]) -> bool:
     value = evaluate_affine(constraint.value, counters)
+    return value == 0 if constraint.equality else value >= 0
+
+
+def piecewise_column(pieces: Sequence[Piece], columns: Sequence[np.ndarray], count: int) -> np.ndarray:
+    """`piecewise_value` for `count` vectors, given as one column per counter."""
+    *others, (_, last) = pieces
+    value = np.broadcast_to(evaluate_affine(last, columns), count)
+    for where, function in reversed(others):
+        value = np.where(predicate_column(where, columns, count), evaluate_affine(function, columns), value)
+    return value
+
+
+def predicate_column(predicate: Predicate, columns: Sequence[np.ndarray], count: int) -> np.ndarray:
+    """`predicate_value` for `count` vectors, given as one column per counter."""
+    always, never = np.ones(count, bool), np.zeros(count, bool)
+    cases = [reduce(and_, (_true_column(c, columns) for c in case), always) for case in predicate]
+    return reduce(or_, cases, never)
+
+
+def _true_column(constraint: Constraint, columns: Sequence[np.ndarray]) -> np.ndarray:
+    value = np.asarray(evaluate_affine(constraint.value, columns))
     return value == 0 if constraint.equality else value >= 0

@@ -6,16 +6,17 @@ that may depend on outer counters, so that triangular loops take no idle ticks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.dataflow.affine import evaluate_pieces, piecewise_value
+from hw.dataflow.affine import evaluate_pieces, piecewise_column, piecewise_value
 from hw.dataflow.spec import Counter
 
-__all__ = ["CounterChain", "counter_vectors"]
+__all__ = ["CounterChain", "counter_columns", "counter_vectors"]
 
 
 class CounterChain(wiring.Component):
@@ -82,3 +83,17 @@ def _vectors(counters: tuple[Counter, ...], outer: tuple[int, ...]) -> Iterator[
     low, high = (evaluate_pieces(bound, outer) for bound in (counter.low, counter.high))
     for value in range(low, high + 1):
         yield from _vectors(counters, (*outer, value))
+
+
+def counter_columns(counters: Sequence[Counter]) -> list[np.ndarray]:
+    """`counter_vectors` as one int64 array per counter."""
+    columns: list[np.ndarray] = []
+    count = 1
+    for counter in counters:
+        low, high = (piecewise_column(bound, columns, count) for bound in (counter.low, counter.high))
+        sizes = high - low + 1
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        columns = [np.repeat(column, sizes) for column in columns]
+        count = int(sizes.sum())
+        columns.append(np.repeat(low, sizes) + np.arange(count) - starts)
+    return columns

@@ -15,13 +15,15 @@ __all__ = ["build_operators"]
 
 def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operator], reads: Sequence[Value],
                     indices: Sequence[Value], tables: Sequence[tuple[int, ...]]) -> Value:
-    """The result of the last operator, `Operator.done` ticks after the firing.
+    """The result of the last operator, `Operator.done` ticks after the firing. Operators of more than one tick have a
+    register before them too, so that memories do not feed multipliers directly.
 
     `reads`: operands, each in the tick of its ``read`` operator's `start`; `indices`: values of the firing's tick.
     """
     results: list[Value] = []
     for number, operator in enumerate(operators):
-        operands = [_at(taps, operators[k], results[k], operator.start) for k in operator.operands]
+        early = int(operator.latency > 1)
+        operands = [_at(taps, operators[k], results[k], operator.start + early) for k in operator.operands]
         words = [operators[k].word for k in operator.operands]
         match operator.op:
             case "read":
@@ -41,7 +43,7 @@ def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operat
                 value = _applied(operator.op, operands, words)
         result = Signal(operator.word.shape, name=f"{name}_{operator.op}{number}")
         m.d.comb += result.eq(value)
-        results.append(taps.delayed(result, operator.latency, f"{name}_{operator.op}{number}"))
+        results.append(taps.delayed(result, operator.latency - early, f"{name}_{operator.op}{number}"))
     return results[-1]
 
 

@@ -98,7 +98,10 @@ def _padded(candidate: _Candidate, options: Options) -> _Candidate:
     for pad in _PADS:
         if best.slow == 1:
             break
-        padded = _clocked(candidate.network, options, tick_clock(candidate.network.times.values(), pad=pad))
+        clock = tick_clock(candidate.network.times.values(), pad=pad)
+        if clock.ticks >= best.ticks:
+            break
+        padded = _clocked(candidate.network, options, clock)
         if padded.ticks < best.ticks:
             best = padded
     return best

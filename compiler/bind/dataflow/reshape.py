@@ -13,19 +13,16 @@ import islpy as isl
 
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.process_network import NodeKind, ProcessNetwork, derive
-from compiler.sched.process_network.channels import traffic
 
 __all__ = ["in_memory_order", "interleaved", "parallel_dimensions", "slowed", "with_lanes"]
 
 
 def parallel_dimensions(network: ProcessNetwork) -> list[int]:
     """Time dimensions that no value crosses which a node computes for itself, innermost first."""
-    times = network.times
-    count = next(iter(times.values())).dim(isl.dim_type.out)
+    count = next(iter(network.times.values())).dim(isl.dim_type.out)
     carried = set()
-    for edge in network.edges:
+    for edge, moved in zip(network.edges, network.traffic, strict=True):
         if edge.origin == "flow" and edge.source == edge.sink:
-            moved = traffic(edge, times)
             carried |= {k for k in range(count) if (moved.read[k] != moved.written[k]).any()}
     return [k for k in reversed(range(count)) if k not in carried]
 

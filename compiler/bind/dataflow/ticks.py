@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import islpy as isl
 import numpy as np
 
 from compiler.bind.dataflow.quasi_affine import piecewise
-from compiler.ir.points import enumerate_points
+from hw.dataflow.counters import counter_columns
 from hw.dataflow.spec import Counter
 
 __all__ = ["TickClock", "tick_clock"]
@@ -34,8 +35,12 @@ class TickClock:
         keys = self._keys(times)
         if self.ticks == self._volume:
             return keys
-        _, columns = enumerate_points(self.box)
-        return np.searchsorted(self._keys(np.stack(columns)), keys)
+        return np.searchsorted(self._present, keys)
+
+    @cached_property
+    def _present(self) -> np.ndarray:
+        """Keys of all vectors, in order."""
+        return self._keys(np.stack(counter_columns(self.counters)))
 
     @property
     def _volume(self) -> int:

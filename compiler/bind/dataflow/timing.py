@@ -15,7 +15,6 @@ import numpy as np
 from compiler.bind.dataflow.expressions import Pipeline
 from compiler.bind.dataflow.ticks import TickClock
 from compiler.sched.process_network import Edge, NodeKind, ProcessNetwork
-from compiler.sched.process_network.channels import traffic
 
 __all__ = ["Carried", "carry", "hardware_offsets", "high_water", "node_delays", "settle", "slowdown"]
 
@@ -73,10 +72,8 @@ def high_water(written: np.ndarray, read: np.ndarray) -> int:
 
 def carry(network: ProcessNetwork, clock: TickClock) -> list[Carried]:
     """All edges in ticks."""
-    times = network.times
     found = []
-    for edge in network.edges:
-        moved = traffic(edge, times)
+    for edge, moved in zip(network.edges, network.traffic, strict=True):
         item = Carried(edge, clock.rank(moved.written), clock.rank(moved.read))
         found.append(replace(item, memory=not item.single()))
     return found

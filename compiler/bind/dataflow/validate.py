@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_, or_
 
 import islpy as isl
 import numpy as np
@@ -20,8 +18,9 @@ from compiler.bind.dataflow.errors import DataflowError
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
 from compiler.sched.dependences import flow
-from hw.dataflow.affine import evaluate_affine
-from hw.dataflow.spec import ChannelSpec, Constraint, Counter, KernelSpec, Piece, Predicate, ReadSpec
+from hw.dataflow.affine import piecewise_column, predicate_column
+from hw.dataflow.counters import counter_columns
+from hw.dataflow.spec import ChannelSpec, Counter, KernelSpec, Piece, Predicate, ReadSpec
 
 __all__ = ["validate_kernel"]
 
@@ -54,7 +53,7 @@ class _Validation:
         self.kernel = kernel
         self.program = program
         self.times = times
-        self.columns = _vectors(kernel.counters)
+        self.columns = counter_columns(kernel.counters)
         self.count = len(self.columns[0])
         if self.count != kernel.ticks:
             raise DataflowError(f"kernel {kernel.name}: its counters take {self.count} ticks, not {kernel.ticks}")
@@ -64,7 +63,7 @@ class _Validation:
 
     def _ticks(self, predicate: Predicate) -> np.ndarray:
         """Ticks whose vectors satisfy `predicate`."""
-        return np.flatnonzero(_holds(predicate, self.columns, self.count))
+        return np.flatnonzero(predicate_column(predicate, self.columns, self.count))
 
     def firings(self, number: int) -> None:
         """A node has to fire exactly when its statement has an instance."""
@@ -148,7 +147,7 @@ class _Validation:
         found = []
         for source in read.sources:
             last = source is read.sources[-1]
-            chosen = left if last else left & _holds(source.select, columns, len(left))
+            chosen = left if last else left & predicate_column(source.select, columns, len(left))
             found.append((source.channel, np.flatnonzero(chosen)))
             left = left & ~chosen
         return found
@@ -204,47 +203,13 @@ class _Validation:
     def _places(self, channel: ChannelSpec, pieces: Sequence[Piece], ticks: np.ndarray) -> np.ndarray:
         """Addresses at `ticks`, as the hardware cuts them."""
         columns = [column[ticks] for column in self.columns]
-        address = _function(pieces, columns, len(ticks))
+        address = piecewise_column(pieces, columns, len(ticks))
         return address % (1 << (channel.depth - 1).bit_length())
 
     def _there(self, channel: ChannelSpec, words: np.ndarray) -> np.ndarray:
         if (words < 0).any():
             raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} is read before it is written")
         return words
-
-
-def _vectors(counters: Sequence[Counter]) -> list[np.ndarray]:
-    """All vectors of the counters in order, one column per counter."""
-    columns: list[np.ndarray] = []
-    count = 1
-    for counter in counters:
-        low, high = (_function(bound, columns, count) for bound in (counter.low, counter.high))
-        sizes = high - low + 1
-        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
-        columns = [np.repeat(column, sizes) for column in columns]
-        count = int(sizes.sum())
-        columns.append(np.repeat(low, sizes) + np.arange(count) - starts)
-    return columns
-
-
-def _function(pieces: Sequence[Piece], columns: Sequence[np.ndarray], count: int) -> np.ndarray:
-    """`hw.dataflow.affine.piecewise_value` on columns."""
-    *others, (_, last) = pieces
-    value = np.broadcast_to(evaluate_affine(last, columns), count)
-    for where, function in reversed(others):
-        value = np.where(_holds(where, columns, count), evaluate_affine(function, columns), value)
-    return value
-
-
-def _holds(predicate: Predicate, columns: Sequence[np.ndarray], count: int) -> np.ndarray:
-    always, never = np.ones(count, bool), np.zeros(count, bool)
-    cases = [reduce(and_, (_true(c, columns) for c in case), always) for case in predicate]
-    return reduce(or_, cases, never)
-
-
-def _true(constraint: Constraint, columns: Sequence[np.ndarray]) -> np.ndarray:
-    value = np.asarray(evaluate_affine(constraint.value, columns))
-    return value == 0 if constraint.equality else value >= 0
 
 
 def _keys(counters: Sequence[Counter], columns: Sequence[np.ndarray]) -> np.ndarray:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 import islpy as isl
 
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
 from compiler.sched.dependences import Dependence, flow
-from compiler.sched.process_network.channels import ChannelKind, channel_kind, high_water, traffic
+from compiler.sched.process_network.channels import ChannelKind, Traffic, channel_kind, high_water, traffic
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.reuse import Link, links
 from compiler.sched.process_network.schedule import Times, align, check_legal, firing_order
@@ -96,6 +97,12 @@ class ProcessNetwork:
     def times(self) -> dict[str, isl.Map]:
         """The schedule of every node."""
         return {node.name: node.schedule for node in self.nodes}
+
+    @cached_property
+    def traffic(self) -> tuple[Traffic, ...]:
+        """When the words of every edge are written and read."""
+        times = self.times
+        return tuple(traffic(edge, times) for edge in self.edges)
 
     def statement(self, node: Node) -> Statement:
         """The statement that `node` runs."""
