@@ -132,7 +132,7 @@ class VectorCore(wiring.Component):
         wiring.connect(m, wiring.flipped(self.dma_write), scratchpad.dma_write)
         wiring.connect(m, wiring.flipped(self.dma_read), scratchpad.dma_read)
         wiring.connect(m, wiring.flipped(self.dma_data), scratchpad.dma_data)
-        m.d.comb += dispatch.job_done.eq(self.job_done)
+        m.d.comb += [scratchpad.job_done.eq(self.job_done), dispatch.job_done.eq(scratchpad.job_finished)]
 
     def _connect_lanes(self, m: Module, interlock: Interlock, scratchpad: Scratchpad, gather: GatherUnit) -> None:
         lanes, wave, read = self._datapath, interlock.issue, Signal(wave_layout(self.spec))

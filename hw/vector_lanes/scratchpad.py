@@ -9,13 +9,12 @@ ports; the DMA engine reads from the one of port A. Seed 004, section 2.2 (there
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.back import verilog
-from amaranth.lib import fifo, stream, wiring
+from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -157,14 +156,85 @@ class _Parts(wiring.Component):
         return m
 
 
-@dataclass(frozen=True)
-class _Operation:
-    """What the DMA engine wants: bytes `wanted` (M) of the chunk in `row`, in the banks of one of the `groups`."""
+class _ChunkWindow(wiring.Component):
+    """Operations of the DMA engine that are being done: one, or where a row has several chunks, two of the same row.
 
-    valid: Value
-    wanted: Value
-    row: Value
-    groups: Value
+    `operation`: stream of `layout`, with a `chunk`, and a `strobe` if not all bytes are wanted. `used`: what the vector
+    side uses (by half, W banks). Of each place w: its `payload`, the bytes `granted[w]` (M) done in this cycle in the
+    banks of `groups[w]`, and whether it is `finished`; `room` (by place) allows it to go on. `row`: of all of them.
+    `valid`: places that are taken. `ask`: for a bubble.
+    """
+
+    def __init__(self, spec: VectorSpec, layout: data.StructLayout) -> None:
+        self.spec, self._layout = spec, layout
+        count, banks = spec.memory_bytes, spec.row_bytes
+        self.places = min(2, banks // count)
+        self._group_bits = (banks // count - 1).bit_length()
+        super().__init__({
+            "operation": In(stream.Signature(layout)), "used": In(banks).array(2), "room": In(self.places),
+            "payload": Out(layout).array(self.places), "granted": Out(count).array(self.places),
+            "groups": Out(banks // count).array(self.places), "finished": Out(self.places),
+            "valid": Out(self.places), "row": Out((spec.rows - 1).bit_length()), "ask": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        following = Signal(range(max(2, self.places)))
+        rows = [payload.chunk[self._group_bits :] for payload in self.payload]
+        groups = [payload.chunk[: self._group_bits] for payload in self.payload]
+        # The place to be filled next has the older operation, if it is still there.
+        older = self.valid.bit_select(following, 1)
+        together = (rows[0] == rows[-1]) & (groups[0] != groups[-1])
+        m.d.comb += self.row.eq(rows[0] if self.places == 1 else Mux(following ^ older, rows[0], rows[1]))
+        for place in range(self.places):
+            goes_on = self.valid[place] & ((following == place) | ~older | together) & self.room[place]
+            self._place(m, place, rows[place], groups[place], goes_on)
+        accepted = self.operation.valid & self.operation.ready
+        m.d.comb += self.operation.ready.eq(~older | self.finished.bit_select(following, 1))
+        for place in range(self.places):
+            with m.If(accepted & (following == place)):
+                m.d.sync += [self.payload[place].eq(self.operation.payload), self.valid[place].eq(1)]
+            with m.Elif(self.finished[place]):
+                m.d.sync += self.valid[place].eq(0)
+        if self.places > 1:
+            m.d.sync += following.eq(following ^ accepted)
+        m.submodules.patience = patience = _Patience()
+        m.d.comb += [
+            patience.waiting.eq((self.valid & self.room).any() & ~self.finished.any()), self.ask.eq(patience.ask),
+        ]
+        return m
+
+    def _place(self, m: Module, place: int, row: Value, group: Value, goes_on: Value) -> None:
+        """Find the free banks of one operation."""
+        count, groups = self.spec.memory_bytes, self.groups[place]
+        m.submodules[f"parts{place}"] = parts = _Parts(count)
+        taken = Signal(self.spec.row_bytes, name=f"taken{place}")
+        blocked = [taken.word_select(number, count) & groups[number].replicate(count) for number in range(len(groups))]
+        wanted = self.payload[place].strobe if "strobe" in self._layout.members else ~Const(0, count)
+        m.d.comb += [
+            groups.eq(Cat(group == number for number in range(len(groups)))),
+            taken.eq(Mux(row[0], self.used[1], self.used[0])), parts.valid.eq(goes_on), parts.wanted.eq(wanted),
+            parts.possible.eq(~reduce(or_, blocked)), self.granted[place].eq(parts.granted),
+            self.finished[place].eq(parts.finished),
+        ]
+
+
+class _DoneGate(wiring.Component):
+    """Holds back `done` of a transfer until the writes that it left in the window (`valid`, `finished`) are done."""
+
+    def __init__(self, places: int) -> None:
+        super().__init__({"done": In(1), "valid": In(places), "finished": In(places), "released": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        before, left = Signal.like(self.valid), Signal.like(self.valid)
+        waiting, total = Signal(4), Signal(4)
+        m.d.comb += [
+            left.eq((before | Mux(self.done, self.valid, 0)) & ~self.finished), total.eq(waiting + self.done),
+            self.released.eq((total != 0) & ~left.any()),
+        ]
+        m.d.sync += [before.eq(left), waiting.eq(total - self.released)]
+        return m
 
 
 class Scratchpad(wiring.Component):
@@ -175,10 +245,13 @@ class Scratchpad(wiring.Component):
     rotated: byte i of the access is in bank (address + i) mod W. `write_enable` takes a row
     at `write_address` for writing those of its bytes with `write_strobe` (W, by bank; `write_data`: 9*W, by bank).
 
-    DMA side: `dma_write`, `dma_read` (chunk number) and `dma_data`, in order, three cycles or more after `dma_read`.
+    DMA side: `dma_write`, `dma_read` (chunk number) and `dma_data`, in order, four cycles or more after `dma_read`.
     Operations take the half of a bank that the vector side leaves free, bank by bank: beside sequential accesses one
-    is done every cycle if these are aligned, and every two cycles otherwise. `bubble` pulses when one has waited too
-    long, and asks for one cycle without a vector access. Writes clear flags.
+    is done every cycle if these are aligned, and every two cycles otherwise. Where a row has several chunks, two
+    operations on the same row are done together, so that two fit into every second cycle. `bubble` pulses when one
+    has waited too long, and asks for one cycle without a vector access. Writes clear flags.
+
+    `job_done` tells that all writes of a transfer have been accepted, `job_finished` follows once they are done.
     """
 
     def __init__(self, spec: VectorSpec) -> None:
@@ -192,9 +265,8 @@ class Scratchpad(wiring.Component):
             "dma_write": In(stream.Signature(dma_write_layout(spec))),
             "dma_read": In(stream.Signature(chunk_width(spec))),
             "dma_data": Out(stream.Signature(8 * spec.memory_bytes)),
-            "bubble": Out(1),
+            "bubble": Out(1), "job_done": In(1), "job_finished": Out(1),
         })
-        self._group_bits = (row // spec.memory_bytes - 1).bit_length()
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -221,84 +293,86 @@ class Scratchpad(wiring.Component):
             m.d.comb += bank.b_odd.eq(select.used[1][number])
             m.d.comb += [bank.b_address[half].eq(select.half_address[half]) for half in range(2)]
 
-    def _place(self, m: Module, chunk: Value) -> tuple[Value, Signal]:
-        """Row of a chunk, and which banks are its own (one bit per group of M banks)."""
-        group = chunk[: self._group_bits]
-        groups = Signal(self.spec.row_bytes // self.spec.memory_bytes)
-        m.d.comb += groups.eq(Cat(group == number for number in range(len(groups))))
-        return chunk[self._group_bits :], groups
-
-    def _arbitrate(self, m: Module, name: str, select: HalfSelect, operation: _Operation) -> tuple[_Parts, Value]:
-        """Find the free banks of an operation: the parts done now, and whether to ask for a bubble."""
-        count, groups = self.spec.memory_bytes, operation.groups
-        taken = Signal(self.spec.row_bytes)
-        m.d.comb += taken.eq(Mux(operation.row[0], select.used[1], select.used[0]))
-        m.submodules[f"{name}_parts"] = parts = _Parts(count)
-        m.submodules[f"{name}_patience"] = patience = _Patience()
-        blocked = [taken.word_select(number, count) & groups[number].replicate(count) for number in range(len(groups))]
-        m.d.comb += [
-            parts.valid.eq(operation.valid), parts.wanted.eq(operation.wanted),
-            parts.possible.eq(~reduce(or_, blocked)), patience.waiting.eq(operation.valid & ~parts.finished),
-        ]
-        return parts, patience.ask
+    def _window(self, m: Module, name: str, select: HalfSelect, layout: data.StructLayout) -> _ChunkWindow:
+        m.submodules[f"{name}_window"] = window = _ChunkWindow(self.spec, layout)
+        m.d.comb += [window.used[half].eq(select.used[half]) for half in range(2)]
+        return window
 
     def _write(self, m: Module, banks: list[Emitted]) -> Value:
         select = self._select(m, "write", self.write_address, self.write_enable.replicate(len(banks)))
-        payload = self.dma_write.payload
-        row, groups = self._place(m, payload.chunk)
-        operation = _Operation(self.dma_write.valid, payload.strobe, row, groups)
-        parts, ask = self._arbitrate(m, "write", select, operation)
-        m.d.comb += self.dma_write.ready.eq(parts.finished)
+        window = self._window(m, "write", select, dma_write_layout(self.spec))
+        wiring.connect(m, wiring.flipped(self.dma_write), window.operation)
+        m.submodules.done = done = _DoneGate(window.places)
+        m.d.comb += [
+            window.room.eq(~0), done.done.eq(self.job_done), done.valid.eq(window.valid),
+            done.finished.eq(window.finished), self.job_finished.eq(done.released),
+        ]
         count = self.spec.memory_bytes
         for number, bank in enumerate(banks):
-            granted = parts.granted[number % count] & groups[number // count]
+            granted = [window.granted[w][number % count] & window.groups[w][number // count]
+                       for w in range(window.places)]
+            bytes_ = [payload.data.word_select(number % count, 8) for payload in window.payload]
             m.d.comb += [
-                bank.write_strobe.eq(self.write_strobe[number]), bank.dma_write_address.eq(row[1:]),
+                bank.write_strobe.eq(self.write_strobe[number]), bank.dma_write_address.eq(window.row[1:]),
                 bank.write_data.eq(self.write_data.word_select(number, BYTE_BITS)),
-                bank.dma_write_data.eq(payload.data.word_select(number % count, 8)),
+                bank.dma_write_data.eq(Mux(granted[-1], bytes_[-1], bytes_[0])),
             ]
             for half in range(2):
                 m.d.comb += [
                     bank.write_address[half].eq(select.half_address[half]),
                     bank.write_used[half].eq(select.used[half][number]),
-                    bank.dma_write[half].eq(granted & (row[0] == half)),
+                    bank.dma_write[half].eq(reduce(or_, granted) & (window.row[0] == half)),
                 ]
-        return ask
+        return window.ask
 
     def _read_a(self, m: Module, banks: list[Emitted]) -> Value:
         select = self._select(m, "a", self.a_address, self.a_enable.replicate(len(banks)))
-        room, everything = Signal(), Signal(self.spec.memory_bytes)
-        m.d.comb += everything.eq(~0)
-        row, groups = self._place(m, self.dma_read.payload)
-        operation = _Operation(self.dma_read.valid & room, everything, row, groups)
-        parts, ask = self._arbitrate(m, "read", select, operation)
-        m.d.comb += self.dma_read.ready.eq(parts.finished)
+        window = self._window(m, "read", select, data.StructLayout({"chunk": chunk_width(self.spec)}))
+        m.d.comb += [
+            window.operation.payload.chunk.eq(self.dma_read.payload), window.operation.valid.eq(self.dma_read.valid),
+            self.dma_read.ready.eq(window.operation.ready),
+        ]
         for number, bank in enumerate(banks):
-            m.d.comb += [bank.dma_a_address.eq(row[1:]), bank.dma_odd.eq(row[0])]
+            m.d.comb += [bank.dma_a_address.eq(window.row[1:]), bank.dma_odd.eq(window.row[0])]
             for half in range(2):
                 m.d.comb += [
                     bank.a_address[half].eq(select.half_address[half]), bank.a_used[half].eq(select.used[half][number]),
                 ]
-        self._collect(m, banks, parts, groups, room)
-        return ask
+        chunks = [self._collect(m, banks, window, place) for place in range(window.places)]
+        self._deliver(m, chunks)
+        return window.ask
 
-    def _collect(self, m: Module, banks: list[Emitted], parts: _Parts, groups: Value, room: Signal) -> None:
-        """Gather the bytes of a chunk as they come, and pass it on."""
-        count = self.spec.memory_bytes
-        granted, finished, source = Signal.like(parts.granted), Signal(2), Signal(len(groups))
-        m.d.sync += [granted.eq(parts.granted), finished.eq(Cat(parts.finished, finished[0])), source.eq(groups)]
-        chunk = Signal(8 * count)
-        for place in range(count):
-            candidates = [bank.dma_data & source[group].replicate(8) for group, bank in enumerate(banks[place::count])]
-            with m.If(granted[place]):
-                m.d.sync += chunk.word_select(place, 8).eq(reduce(or_, candidates))
-        m.submodules.chunks = chunks = fifo.SyncFIFO(width=8 * count, depth=_BUFFERED)
+    def _deliver(self, m: Module, chunks: list[fifo.SyncFIFO]) -> None:
+        """Chunks from the places of the window in turn, which is the order in which they were asked for."""
+        turn = Signal(range(max(2, len(chunks))))
+        for place, chunk in enumerate(chunks):
+            with m.If(turn == place):
+                m.d.comb += [
+                    self.dma_data.payload.eq(chunk.r_data), self.dma_data.valid.eq(chunk.r_rdy),
+                    chunk.r_en.eq(self.dma_data.ready),
+                ]
+        if len(chunks) > 1:
+            m.d.sync += turn.eq(turn ^ (self.dma_data.valid & self.dma_data.ready))
+
+    def _collect(self, m: Module, banks: list[Emitted], window: _ChunkWindow, place: int) -> fifo.SyncFIFO:
+        """Gather the bytes of a chunk as they come; returns the queue of whole ones."""
+        count, groups = self.spec.memory_bytes, window.groups[place]
+        granted, finished, source = Signal(count), Signal(2), Signal(len(groups))
+        m.d.sync += [
+            granted.eq(window.granted[place]), finished.eq(Cat(window.finished[place], finished[0])),
+            source.eq(groups),
+        ]
+        chunk = Signal(8 * count, name=f"chunk{place}")
+        for byte in range(count):
+            candidates = [bank.dma_data & source[group].replicate(8) for group, bank in enumerate(banks[byte::count])]
+            with m.If(granted[byte]):
+                m.d.sync += chunk.word_select(byte, 8).eq(reduce(or_, candidates))
+        m.submodules[f"chunks{place}"] = chunks = fifo.SyncFIFO(width=8 * count, depth=_BUFFERED)
         m.d.comb += [
             chunks.w_data.eq(chunk), chunks.w_en.eq(finished[1]),
-            self.dma_data.payload.eq(chunks.r_data), self.dma_data.valid.eq(chunks.r_rdy),
-            chunks.r_en.eq(self.dma_data.ready),
-            room.eq(chunks.w_level + finished[0] + finished[1] < _BUFFERED),
+            window.room[place].eq(chunks.w_level + finished[0] + finished[1] < _BUFFERED),
         ]
+        return chunks
 
 
 def scratchpad_sources(spec: VectorSpec) -> dict[str, str]:
