@@ -21,7 +21,7 @@ systems = pytest.mark.parametrize(("lanes", "simulator"), SYSTEMS, ids=lambda va
 ADD_THREE = """
 #include "soc.h"
 #include "vector.h"
-#define N 240
+#define N 96
 int32_t a[N] ALIGNED, b[N] ALIGNED, c[N] ALIGNED, d[N] ALIGNED, sums[2];
 int main(void)
 {
@@ -51,15 +51,15 @@ int main(void)
 @systems
 def test_adds_three_vectors(lanes, simulator):
     rng = np.random.default_rng(lanes)
-    a, b = rng.integers(-1000, 1000, (2, 240), dtype=np.int32)
+    a, b = rng.integers(-1000, 1000, (2, 96), dtype=np.int32)
     result = run_program({"main.c": ADD_THREE}, VectorSpec(lanes=lanes), simulator=simulator,
-                         loads={"a": a, "b": b, "d": np.ones(240, np.int32)}, dumps=["d", "sums"], **SLOW)
-    expected = a + b + 3 * np.arange(240, dtype=np.int32)
+                         loads={"a": a, "b": b, "d": np.ones(96, np.int32)}, dumps=["d", "sums"], **SLOW)
+    expected = a + b + 3 * np.arange(96, dtype=np.int32)
     np.testing.assert_array_equal(result.array("d", np.int32), expected)
-    assert list(result.array("sums", np.int32)) == [240, expected.sum()]
+    assert list(result.array("sums", np.int32)) == [96, expected.sum()]
     assert result.counters.instructions == 2
-    assert result.counters.busy == 2 * 240 // lanes
-    assert 2 * 240 // lanes < result.kernel_cycles < result.cycles
+    assert result.counters.busy == 2 * 96 // lanes
+    assert 2 * 96 // lanes < result.kernel_cycles < result.cycles
 
 
 MEMORY_BYTES = 1 << 14
@@ -80,7 +80,7 @@ def random_case(spec: VectorSpec, seed: int, count: int) -> tuple[list[Entry], n
 @systems
 def test_random_programs_through_the_core(lanes, simulator):
     spec = VectorSpec(lanes=lanes)
-    entries, memory, machine = random_case(spec, 100 + lanes, {"icarus": 40, "verilator": 300}[simulator])
+    entries, memory, machine = random_case(spec, 100 + lanes, {"icarus": 30, "verilator": 300}[simulator])
     result = run_program(entries_program(entries, MEMORY_BYTES), spec, simulator=simulator, loads={"memory": memory},
                          dumps=["memory", "status"], **SLOW)
     np.testing.assert_array_equal(result.array("memory", np.uint8), machine.memory)
