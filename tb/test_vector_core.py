@@ -169,13 +169,27 @@ def empty_wavefronts(made: Cases) -> None:
     made.add(move, NOTHING, dumps=False, busy=(20, 20), bubbles=(0, 0), cycles=(0, 20 + START + SUM_LAG + 1))
 
 
-def beside(step: int, offset: int, rows_: int) -> list[Entry]:
-    """Rows of one wavefront that are `step` bytes apart, without end, in the lower half of the scratchpad."""
+def beside(width: int, step: int, offset: int, rows_: int) -> list[Entry]:
+    """Four times rows of one wavefront that are `step` bytes apart, from the bottom of the scratchpad."""
     return [
-        Entry.of(Control.SET_VL, WIDTH), Entry.of(Control.SET_2D_ROWS, rows_, step),
+        Entry.of(Control.SET_VL, width), Entry.of(Control.SET_2D_ROWS, rows_, step),
         Entry.of(Control.SET_2D_SOURCES, step, step),
         *(Entry.vector(Mode(Op.VXOR, False, 0, 0, dimensions=1), offset, offset, offset) for _ in range(4)),
     ]
+
+
+def add_transfers_beside(
+    made: Cases, step: int, offset: int, rows_: int, chunks: int, slowest: float, bubbles: int
+) -> None:
+    """Transfers in both directions beside wavefronts: `slowest` cycles per chunk, `bubbles` for them at most."""
+    spec = made.spec
+    for control in (Control.DMA_TO_VECTOR, Control.DMA_TO_HOST):
+        job = Entry.of(control, spec.capacity // 2, 4096, chunks * spec.memory_bytes, 1)
+        made.add(
+            [job, *beside(spec.row_bytes, step, offset, rows_)], NOTHING, dumps=False, busy=(4 * rows_, 4 * rows_),
+            dma_cycles=(chunks, int(slowest * chunks) + 14), bubbles=(0, bubbles),
+            cycles=(4 * rows_, 4 * rows_ + bubbles + 40),
+        )
 
 
 SHAPES = (
@@ -192,17 +206,19 @@ def test_transfers_beside_instructions(simulator: str) -> None:
     ones, and where all wavefronts use the half of the banks that a chunk needs, bubbles let it pass."""
     made = Cases(SPEC)
     fill(made)
-    chunks = 40
     for step, offset, rows_, slowest, bubbles in SHAPES:
-        for control in (Control.DMA_TO_VECTOR, Control.DMA_TO_HOST):
-            job = Entry.of(control, 2048, 4096, chunks * SPEC.memory_bytes, 1)
-            made.add(
-                [job, *beside(step, offset, rows_)], NOTHING, dumps=False, busy=(4 * rows_, 4 * rows_),
-                dma_cycles=(chunks, int(slowest * chunks) + 12), bubbles=(0, bubbles),
-                cycles=(4 * rows_, 4 * rows_ + bubbles + 40),
-            )
+        add_transfers_beside(made, step, offset, rows_, 40, slowest, bubbles)
     made.add([], NOTHING)
     play(SPEC, made, simulator)
+
+
+def test_several_chunks_per_row(simulator: str) -> None:
+    """Two chunks of a row pass together, so that a chunk per cycle goes on beside wavefronts in sequence here too."""
+    spec = small(16)
+    made = Cases(spec)
+    fill(made)
+    add_transfers_beside(made, spec.row_bytes, 0, 30, 50, 1.1, 10)
+    play(spec, made, simulator)
 
 
 def test_order_of_transfers_and_instructions(simulator: str) -> None:
