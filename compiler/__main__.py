@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fusion-level", type=int, metavar="N", help="loops that stages share (default: all)")
     parser.add_argument("--tile-depth", type=int, metavar="N", help="outer loops that enumerate tiles")
     parser.add_argument("--half-words", type=int, metavar="N", help="words in half a global-buffer bank")
-    parser.add_argument("--seed", type=int, default=0, help="of placement (default: 0)")
+    parser.add_argument("--seed", type=int, help="of placement (default: 0)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the application")
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
     parser.add_argument("--stall-seed", type=int, metavar="N", help="random memory stalls from this seed")

@@ -16,6 +16,7 @@ from kernel_bench import run_kernel
 from network_programs import KERNELS, kernel, matmul, nests, program, random_data
 
 import compiler
+from compiler.__main__ import main
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
@@ -344,3 +345,18 @@ def test_f26_f30_host_function_in_c_packs_as_the_hardware_reads(tmp_path: Path) 
 def test_c_and_loop_nest_front_ends() -> None:
     assert load(APPS / "matmul.c").outputs[0].name == "C"
     check(two_products())
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "x.npy", np.arange(64))
+    status = main([str(APPS / "moving_average.c"), "--target", "dataflow", "--simulator", "none", "--input",
+                   f"x={tmp_path / 'x.npy'}", "--report", str(tmp_path)])
+    assert status == 0
+    assert "cycles predicted" in capsys.readouterr().out
+    assert "<svg" in (tmp_path / "report.html").read_text()
+
+
+def test_command_line_refuses_options_of_other_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gaussian", "--target", "dataflow", "--array", "4x4", "--simulator", "none"]) == 1
+    assert "target dataflow has no option 'array'; there are: lanes, interleave, latency, reorder" in \
+        " ".join(capsys.readouterr().err.split())
