@@ -91,6 +91,8 @@ def test_combining() -> None:
     for name, expression in cases.items():
         assert operations(compile_arrays(pa.program("one", out=expression), whole)) == [name]
     wide = pa.input("wide", 64, "int32")
+    selected = compile_arrays(pa.program("select", out=pa.where(wide == 0, y, wide + 1)), whole)
+    assert sorted(operations(selected)) == ["VADD", "VCMV_NZ", "VMOV"]
     chain = compile_arrays(pa.program("chain", out=3 * wide + 4 * y - 5 * wide), whole)
     assert operations(chain) == ["VMUL", "VMAC", "VMAC"]
     assert operations(compile_arrays(pa.program("dot", out=(x * y).sum()), Options(lanes=4))) == ["VMUL"]
@@ -147,6 +149,20 @@ def test_emitted_files(tmp_path: Path) -> None:
     design.emit(tmp_path)
     assert parse_program((tmp_path / "fir.vector").read_text()) == design.code
     assert (tmp_path / "fir.c").read_text() == design.c_code
+
+
+def test_values_are_spilled_when_registers_run_out() -> None:
+    """Eight arrays at once do not fit; sums of fewer products go through main memory."""
+    arrays = [pa.input(f"x{i}", (4, 6), "int32") for i in range(8)]
+    out = arrays[0] * arrays[1]
+    for i in (2, 4, 6):
+        out = out + (arrays[i] ^ arrays[i + 1]) * arrays[i]
+    program = pa.program("many", out=out)
+    inputs = random_inputs(program, np.random.default_rng(0))
+    assert len(compile_and_check(program, inputs, lanes=1, scratchpad=1024).phases) == 1
+    design = compile_and_check(program, inputs, lanes=1, scratchpad=64)
+    assert len(design.phases) >= 2
+    assert "spilled_0_0" in [a.name for a in design.code.arrays if a.role == "temporary"]
 
 
 # Errors.

@@ -55,7 +55,7 @@ class GraphBuilder:
         """An array in memory, as a whole. Variants are nodes of their own for the same array."""
         limits = boundaries or (None,) * len(shape)
         values = [b.value for b in limits if b is not None and b.kind == "default"]
-        node = self._intern(Leaf, (name, limits, variant), lambda n: Leaf(
+        node = self._intern(Leaf, (name, limits, variant, shape, dtype, low, high), lambda n: Leaf(
             n, len(shape), dtype, min([low, *values]), max([high, *values]), location, name, shape, limits, variant))
         return Access(node, identity(node.rank), (0,) * node.rank)
 
@@ -340,7 +340,21 @@ def _where(builder: GraphBuilder, operands: Sequence[Value], dtype: np.dtype, lo
             return builder.operation("maximum", (a, b), dtype, location, rank)
     if condition.node.high == 1 and condition.node.low == 0 and (a, b) == (1, 0):
         return condition
-    return None
+    tested = _compared_with_zero(condition)
+    if tested is None:
+        return None
+    value, equal = tested
+    return builder.operation("where", (value, b, a) if equal else (value, a, b), dtype, location, rank)
+
+
+def _compared_with_zero(condition: Access) -> tuple[Access, bool] | None:
+    """What a condition compares with 0, and whether for being equal: the conditional move tests that by itself."""
+    if not isinstance(condition.node, Op) or condition.node.operation not in ("equal", "not_equal"):
+        return None
+    pair = _with_number(seen_from(condition))
+    if pair is None or pair[1] != 0 or not isinstance(pair[0], Access):
+        return None
+    return pair[0], condition.node.operation == "equal"
 
 
 def _not_equal(builder: GraphBuilder, operands: Sequence[Value], dtype: np.dtype, location: Location,

@@ -75,7 +75,7 @@ def choose(phase: Phase, sizes: Sizes, spec: VectorSpec, fixed: tuple[int, ...] 
         return _with_carry(Choice(plan, predict(plan)))
     best: Choice | None = None
     tried = 0
-    shapes = {tile for series in _shapes(phase.shape) for tile in series}
+    shapes = {(1,) * len(phase.shape), *(tile for series in _shapes(phase.shape) for tile in series)}
     estimates = {tile: estimate(phase, sizes, spec, tile) for tile in shapes}
     for tile in sorted(shapes, key=lambda t: (estimates[t].cycles, t)):
         if estimates[tile].bytes > spec.capacity:
@@ -113,7 +113,7 @@ def estimate(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...]
         elements = prod(extents(box))
         if isinstance(node, Leaf):
             beats += _beats(node.shape, extents(box), size, spec)
-            held += elements * size * (2 if count > 1 else 1)
+            held += elements * size
             continue
         form = sizes.forms.get(node)
         waves += _waves(extents(box), max(size, form.in_size if form else 1), spec)

@@ -140,7 +140,7 @@ class VectorDesign:
         machine.execute(self.entries(addresses))
         if machine.status != Status(0):
             raise VectorTargetError(f"program {self.program.name}: the machine reports {machine.status!r}")
-        found = np.frombuffer(bytes(machine.memory), np.uint8)
+        found = memory if machine.memory is None else np.asarray(machine.memory, np.uint8)
         return {name: found[addresses[name]:addresses[name] + self.code.array(name).bytes].view(node.dtype)
                 .reshape(node.shape).copy() for name, node in self.program.outputs.items()}
 

@@ -109,10 +109,10 @@ def _tile_maps(roots: list[Node], stop: set[Node]) -> tuple[dict[Node, list[Tile
     return maps, stored
 
 
-def _barriers(graph: Graph) -> list[Node]:
+def _barriers(graph: Graph, spilled: tuple[Node, ...]) -> list[Node]:
     """Nodes that have to be stored, sources first. Of an extension it is what is extended."""
-    found: set[Node] = set()
-    waiting = [r.node for r in graph.results]
+    found: set[Node] = set(spilled)
+    waiting = [*(r.node for r in graph.results), *spilled]
     while waiting:
         root = waiting.pop()
         start = [root.source] if isinstance(root, Extend) and root in found else [root]
@@ -137,14 +137,18 @@ class _Substitution(Rewriter):
         return self.stored[node] if node in self.stored else self.same(node)
 
 
-def split(graph: Graph, builder: GraphBuilder) -> list[Phase]:
-    """Phases in order. A program without barriers and with results of one shape is a single phase."""
-    barriers = _barriers(graph)
+def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
+          prefix: str = "temporary") -> list[Phase]:
+    """Phases in order. A program without barriers and with results of one shape is a single phase.
+
+    `spilled` nodes are stored in any case; names of temporary arrays begin with `prefix`.
+    """
+    barriers = _barriers(graph, spilled)
     boxes = _boxes(graph)
     stored: dict[Node, Access] = {}
     pending: list[tuple[Result, MemoryArray | None]] = []
     for number, node in enumerate(barriers):
-        result = _stored_result(node, boxes, f"temporary_{number}")
+        result = _stored_result(node, boxes, f"{prefix}_{number}")
         memory = MemoryArray(result.name, "temporary", str(result.dtype), result.shape,
                              int(np.prod(result.shape, dtype=np.int64)) * result.dtype.itemsize)
         pending.append((_rebuilt(result, stored, builder), memory))

@@ -7,17 +7,17 @@ import time
 import numpy as np
 
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.choose import Choice, choose
+from compiler.bind.vector.choose import Choice
 from compiler.bind.vector.combine import CombinePass, CopyPass, NarrowPass
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import MemoryArray, VectorProgram
 from compiler.bind.vector.options import Options
-from compiler.bind.vector.phases import Phase, split, with_variants
+from compiler.bind.vector.phases import Phase, split
 from compiler.bind.vector.reductions import ReductionPass
 from compiler.bind.vector.roll import roll
 from compiler.bind.vector.shapes import Settings
-from compiler.bind.vector.sizes import Sizes, assign_sizes
+from compiler.bind.vector.spill import plan_phase
 from compiler.bind.vector.translate import Graph, translate
 from compiler.bind.vector.verify import verify_program
 from compiler.frontend.parallel_array.program import ArrayProgram
@@ -34,7 +34,13 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
     whole = lowered(program, spec)
     builder = GraphBuilder()
     phases = split(whole, builder)
-    choices = [_planned(phase, spec, options.segment if len(phases) == 1 else None) for phase in phases]
+    segment = options.segment if len(phases) == 1 else None
+    if segment is not None and len(segment) != len(phases[0].shape):
+        raise VectorTargetError(f"a segment of {len(segment)} dimensions does not fit results of shape "
+                                f"{phases[0].shape}")
+    planned = [pair for number, phase in enumerate(phases)
+               for pair in plan_phase(phase, spec, builder, f"spilled_{number}", segment)]
+    phases, choices = [phase for phase, _ in planned], [choice for _, choice in planned]
     code = VectorProgram(program.name, spec.capacity, _arrays(program, whole, phases), roll(_groups(choices)))
     verify_program(code)
     return VectorDesign(program, options, spec, code, tuple(choices), dict(whole.constants),
@@ -48,17 +54,6 @@ def lowered(program: ArrayProgram, spec: VectorSpec) -> Graph:
     graph = CombinePass(graph, GraphBuilder()).run()
     graph = NarrowPass(graph, GraphBuilder()).run()
     return CopyPass(graph, GraphBuilder()).run()
-
-
-def _planned(phase: Phase, spec: VectorSpec, segment: tuple[int, ...] | None) -> Choice:
-    graph, sizes = _sized(phase)
-    if segment is not None and len(segment) != len(phase.shape):
-        raise VectorTargetError(f"a segment of {len(segment)} dimensions does not fit results of shape {phase.shape}")
-    return choose(Phase(graph, phase.temporaries), sizes, spec, segment)
-
-
-def _sized(phase: Phase) -> tuple[Graph, Sizes]:
-    return assign_sizes(with_variants(phase.graph, GraphBuilder()), GraphBuilder())
 
 
 def _groups(choices: list[Choice]) -> list:
