@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_reference import call, compile_c
-from network_programs import matmul, random_data
+from network_programs import matmul, program, random_data
 
 import compiler
 from compiler.bind.dataflow.design import DataflowDesign
@@ -108,6 +108,15 @@ def test_memory_errors_end_the_run_with_a_code() -> None:
         with pytest.raises(DataflowError, match=f"the run ended with a memory error while {kind} a stream"):
             design.executable.run(inputs, "icarus", seed=1, stall=None, waves=False,
                                   errors=(place.address, place.address + place.bytes - 1))
+
+
+def test_a_kernel_without_inputs() -> None:
+    text = "void f(int8_t y[7][3]) {\n#pragma scop\nfor (int i = 0; i < 7; i++) for (int j = 0; j < 3; j++) " \
+           "y[i][j] = i * 3 - j;\n#pragma endscop\n}"
+    tested = program("ramp", text)
+    design = compiler.compile(tested, target="dataflow")
+    assert isinstance(design, DataflowDesign)
+    check(design, tested, "icarus", STALLS)
 
 
 def test_inputs_that_do_not_fit() -> None:

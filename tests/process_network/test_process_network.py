@@ -30,6 +30,7 @@ from compiler.sched.process_network import (
     print_network,
     run_freely,
     run_scheduled,
+    size_polynomials,
 )
 from compiler.sched.process_network.channels import traffic
 from compiler.sched.process_network.memory import memory_dependences
@@ -354,3 +355,22 @@ def test_unbounded_domain() -> None:
     statements = tuple(endless if s.name == "Comp" else s for s in tested.statements)
     with pytest.raises(NetworkError, match=r"statement 'Comp'.*: its domain is not bounded: "):
         derive(replace(tested, statements=statements))
+
+
+def test_f9_sizes_as_functions_of_the_parameter() -> None:
+    found = size_polynomials(lambda n: derive(matmul(n)), [2, 3, 4, 5, 7, 9])
+    assert {name: str(function) for name, function in found.items() if str(function) != "1"} == {
+        "Comp->Comp.1'": "n", "Comp->Comp.2'": "n^2",
+    }
+    assert found["Comp->Comp.2'"](100) == 10_000
+    assert {e.name: e.size for e in derive(matmul(20)).edges} == {name: f(20) for name, f in found.items()}
+
+
+def test_f9_sizes_that_are_no_function() -> None:
+    with pytest.raises(NetworkError, match=r"at least 3 different sizes, not \[4, 5\]"):
+        size_polynomials(lambda n: derive(matmul(n)), [4, 5])
+    with pytest.raises(NetworkError, match=r"edge Comp->Comp.2': its size is no polynomial of degree below 2: at 5 "
+                                           r"it is 25, not 23"):
+        size_polynomials(lambda n: derive(matmul(n)), [3, 4, 5, 6])
+    with pytest.raises(NetworkError, match="networks of sizes 4 and 6 have different edges"):
+        size_polynomials(lambda n: derive(matmul(n)) if n < 6 else derive(kernel("triangular")), [4, 5, 6])
