@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.bind.vector.access import Access
+from compiler.bind.vector.access import Access, identity
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.location import Location
 
@@ -92,8 +92,6 @@ class Extend(Node):
 
     @property
     def accesses(self) -> tuple[Access, ...]:
-        from compiler.bind.vector.access import identity
-
         return (Access(self.source, identity(self.rank), (0,) * self.rank),)
 
 
