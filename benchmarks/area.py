@@ -1,13 +1,14 @@
 """LUT, FF, block RAM and MHz on an ECP5-85 of one PE tile, one memory tile of each kind, a small array and the vector
 processor with its scalar core.
 
-    python -m benchmarks.area [--array 4x4] [-o benchmarks/results/area.json] [NAME ...]
+    python -m benchmarks.area [--array 4x4] [--place-only] [-o benchmarks/results/area.json] [NAME ...]
 
 Every figure comes from nextpnr. The clock rate is that of the module in a harness which gives every input a register
 of a shift register and every output a register behind it, so that each path through the module starts and ends in a
 register. Area is that of a tile alone (out of context). For the systems, where the harness is a few per cent and a run
 takes long, both come from one run; `harness_ff` says how many flip-flops (and at most as many LUTs) are the harness's.
-Takes about a minute for a tile and ten or more for a 4x4 array or a vector processor.
+Takes about a minute for a tile and much longer for a 4x4 array or a vector processor. With `--place-only` these are not
+routed: area is the same then, and MHz are nextpnr's estimate after placement, said in `routed` and in the table.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from hw.pnr import Figures, place_and_route, synthesize, tool_version
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["SUBJECTS", "Harness", "Port", "Subject", "main", "measure"]
+__all__ = ["SUBJECTS", "Harness", "Port", "Subject", "main", "measure", "mhz_text"]
 
 _RESULT = Path(__file__).parent / "results" / "area.json"
 _TARGET_MHZ = 100.0
@@ -137,20 +138,21 @@ SUBJECTS: Mapping[str, Callable[[FabricSpec], Subject]] = {
 }
 
 
-def measure(subject: Subject) -> dict[str, Any]:
-    """Area and MHz. Raises `PnrError`."""
+def measure(subject: Subject, route: bool = True) -> dict[str, Any]:
+    """Area and MHz; without `route`, MHz as estimated after placement. Raises `PnrError`."""
     harness = {"harness.v": verilog.convert(Harness(subject), "harness", emit_src=False)}
-    inside = _implement({**subject.sources, **harness}, "harness", out_of_context=False)
+    inside = _implement({**subject.sources, **harness}, "harness", out_of_context=False, route=route)
     if subject.alone:
-        return _figures(_implement(subject.sources, subject.module, out_of_context=True), inside)
+        area = _implement(subject.sources, subject.module, out_of_context=True, route=route)
+        return _figures(area, inside) | {"routed": route}
     bits = sum(port.width for port in subject.ports if port.name not in _COMMON)
-    return _figures(inside, inside) | {"harness_ff": bits}
+    return _figures(inside, inside) | {"harness_ff": bits, "routed": route}
 
 
-def _implement(sources: Mapping[str, str], top: str, *, out_of_context: bool) -> Figures:
+def _implement(sources: Mapping[str, str], top: str, *, out_of_context: bool, route: bool) -> Figures:
     with tempfile.TemporaryDirectory(prefix="sluice-area-") as name:
         netlist = synthesize(sources, top, Path(name))
-        return place_and_route(netlist, out_of_context=out_of_context, target_mhz=_TARGET_MHZ)
+        return place_and_route(netlist, out_of_context=out_of_context, target_mhz=_TARGET_MHZ, route=route)
 
 
 def _figures(area: Figures, speed: Figures) -> dict[str, Any]:
@@ -163,26 +165,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.area", description="Area and MHz on an ECP5-85.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(SUBJECTS)}")
     parser.add_argument("--array", default="4x4", metavar="RxC", help="size of the array (default 4x4)")
+    parser.add_argument("--place-only", action="store_true", help="do not route; MHz are an estimate then")
     parser.add_argument("-o", "--output", type=Path, default=_RESULT, metavar="FILE")
     options = parser.parse_args(arguments)
     try:
         unknown = set(options.names) - set(SUBJECTS)
         if unknown:
             raise SluiceError(f"there is no '{min(unknown)}'; there are {', '.join(SUBJECTS)}")
-        _measure_all(options.names or list(SUBJECTS), FabricSpec.parse(options.array), options.output)
+        spec = FabricSpec.parse(options.array)
+        _measure_all(options.names or list(SUBJECTS), spec, options.output, not options.place_only)
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path) -> None:
+def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path, route: bool) -> None:
     console = Console(highlight=False)
     results = _previous(output)
     for name in names:
         label = f"array_{spec}" if name == "array" else name
         with console.status(f"{label} …"):
-            results[label] = measure(SUBJECTS[name](spec))
+            results[label] = measure(SUBJECTS[name](spec), route)
         _write(output, results)
     console.print(_table(results))
 
@@ -207,9 +211,14 @@ def _write(output: Path, results: Mapping[str, Any]) -> None:
 def _table(results: Mapping[str, Any]) -> Table:
     table = Table("module", "LUT", "FF", "block RAM", "multipliers", "MHz")
     for name, figures in sorted(results.items()):
-        columns = ("lut", "ff", "block_ram", "multipliers", "mhz")
-        table.add_row(name, *(str(figures[column]) for column in columns))
+        columns = ("lut", "ff", "block_ram", "multipliers")
+        table.add_row(name, *(str(figures[column]) for column in columns), mhz_text(figures))
     return table
+
+
+def mhz_text(figures: Mapping[str, Any]) -> str:
+    """MHz of one subject; an estimate says that it is one."""
+    return f"{figures['mhz']}" if figures.get("routed", True) else f"{figures['mhz']} (placed, estimate)"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.area import mhz_text
+from benchmarks.markdown import table
 from benchmarks.results import read_results
+from benchmarks.vector_tables import vector_tables
 from hw.errors import SluiceError
 from hw.files import write_atomic
 
@@ -34,18 +37,9 @@ class ReadmeError(SluiceError):
     """The README has no place for the figures."""
 
 
-def _row(cells: list[Any]) -> str:
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
-
-
-def _table(head: list[str], rows: list[list[Any]]) -> str:
-    rule = ["---"] + ["---:"] * (len(head) - 1)
-    return "\n".join(_row(line) for line in [head, rule, *rows])
-
-
 def figure_tables() -> str:
     """All tables as Markdown."""
-    return "\n\n".join([_application_table(), _area_table(), _array_text()])
+    return "\n\n".join([_application_table(), _area_table(), _array_text(), vector_tables()])
 
 
 def _application_table() -> str:
@@ -64,7 +58,7 @@ def _application_table() -> str:
                          f["simulated cycles per second"]])
     text = ("RTL simulation on Verilator, published sizes where there are any (`python -m benchmarks.applications`). "
             "The last output is in cycle *cycles - 1*; the bound is the largest trip count of any statement.")
-    return "\n\n".join([text, _table(head, rows), *_icarus_texts(results)])
+    return "\n\n".join([text, table(head, rows), *_icarus_texts(results)])
 
 
 def _icarus_texts(results: dict[str, Any]) -> Iterator[str]:
@@ -80,10 +74,11 @@ def _icarus_texts(results: dict[str, Any]) -> Iterator[str]:
 
 def _area_table() -> str:
     results = read_results("area")
-    keys = {"LUT": "lut", "FF": "ff", "block RAM": "block_ram", "multipliers": "multipliers", "MHz": "mhz"}
-    rows = [[name, *(figures[key] for key in keys.values())] for name, figures in results["modules"].items()]
+    keys = {"LUT": "lut", "FF": "ff", "block RAM": "block_ram", "multipliers": "multipliers"}
+    rows = [[name, *(figures[key] for key in keys.values()), mhz_text(figures)]
+            for name, figures in results["modules"].items()]
     text = f"{results['device']}, place and route by nextpnr (`python -m benchmarks.area`)."
-    return f"{text}\n\n{_table(['module', *keys], rows)}"
+    return f"{text}\n\n{table(['module', *keys, 'MHz'], rows)}"
 
 
 def _array_text() -> str:

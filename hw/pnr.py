@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -164,14 +164,24 @@ def cell_counts(directory: Path) -> dict[str, int]:
         raise PnrError(f"yosys wrote no usable statistics: {error}") from error
 
 
-def place_and_route(netlist: Path, *, out_of_context: bool = False, target_mhz: float = 100.0) -> Figures:
+def place_and_route(netlist: Path, *, out_of_context: bool = False, target_mhz: float = 100.0,
+                    route: bool = True) -> Figures:
     """Place and route a netlist on an ECP5-85, pins wherever they fit, and return its figures.
 
     `out_of_context`: the ports are not pins, so a module with more ports than the package has pins can be measured.
-    Its MHz then says nothing about paths from and to ports. Raises `PnrError`.
+    Its MHz then says nothing about paths from and to ports. Without `route` the design is only placed, and the MHz are
+    nextpnr's estimate at that point. Raises `PnrError`.
     """
     context = ["--out-of-context"] if out_of_context else ["--lpf-allow-unconstrained"]
     report = netlist.with_suffix(".report.json")
-    arguments = [*ECP5_85, *context, "--freq", str(target_mhz), "--timing-allow-fail", "--quiet"]
-    run_tool("nextpnr-ecp5", [*arguments, "--json", netlist.name, "--report", report.name], netlist.parent)
-    return read_report(report)
+    arguments = [*ECP5_85, *context, "--freq", str(target_mhz), "--timing-allow-fail"]
+    arguments += ["--quiet"] if route else ["--no-route"]
+    output = run_tool("nextpnr-ecp5", [*arguments, "--json", netlist.name, "--report", report.name], netlist.parent)
+    figures = read_report(report)
+    return figures if route else replace(figures, mhz=_estimated_mhz(output), target_mhz=target_mhz)
+
+
+def _estimated_mhz(output: str) -> float | None:
+    """The slowest clock of those that nextpnr's log names last."""
+    found = dict(re.findall(r"Max frequency for clock\s+'([^']+)': ([\d.]+) MHz", output))
+    return min(map(float, found.values()), default=None)

@@ -1,0 +1,69 @@
+"""The README's tables of the soft vector processor, made from the committed results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.markdown import table
+from benchmarks.results import read_results
+
+__all__ = ["vector_tables"]
+
+PUBLISHED = {"fir": 7000, "2Dfir": 29000, "life": 23000, "imgblend": 33000, "median": 250000, "motest": 15000}
+"""Seed 004, table 5.3: run time on 64 lanes, words, at 100 MHz, in cycles."""
+
+_SCALAR = "plain C"
+"""Key of the results that are no element type."""
+
+
+def vector_tables() -> str:
+    """All tables as Markdown."""
+    return "\n\n".join([_cycles(), _scaling(), _element_sizes()])
+
+
+def _benchmarks() -> dict[str, dict[str, dict[str, Any]]]:
+    """Results by benchmark, element type and machine."""
+    found = read_results("vector")["benchmarks"]
+    return {name: {e: figures for e, figures in elements.items() if e != _SCALAR} for name, elements in found.items()}
+
+
+def _machines() -> list[str]:
+    """Names of the machines, smallest first."""
+    names = {name for elements in _benchmarks().values() for figures in elements.values() for name in figures}
+    return sorted(names, key=lambda name: int(name[1:]))
+
+
+def _cycles() -> str:
+    largest = _machines()[-1]
+    rows = []
+    for name, elements in _benchmarks().items():
+        for element, machines in elements.items():
+            figures = machines[largest]
+            published = PUBLISHED.get(name, "-") if element == "word" else "-"
+            rows.append([name, element, figures["cycles"], published, figures["bound"], figures["ratio"],
+                         figures["operations"], figures["speed-up"]])
+    head = ["benchmark", "elements", f"{largest} cycles", "published", "bound", "ratio", "operations",
+            "times plain C"]
+    text = ("Soft vector processor: C programs on the emitted Verilog, the scalar core issuing; main memory answers "
+            "after 20 cycles and passes at most 32 bytes per cycle (`python -m benchmarks.vector`). The bound is what "
+            "the lanes or the memory need for the operations and bytes that the program uses; plain C runs on the same "
+            "scalar core.")
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def _scaling() -> str:
+    machines = _machines()
+    rows = [[name, *(f"{elements['word'][m]['cycles']} ({elements['word'][m]['ratio']})" for m in machines)]
+            for name, elements in _benchmarks().items()]
+    return f"Cycles and their ratio to the bound by number of lanes, words.\n\n{table(['benchmark', *machines], rows)}"
+
+
+def _element_sizes() -> str:
+    """Seed 004, tables 5.5 and 5.6: narrower elements against words."""
+    machines = _machines()
+    rows = []
+    for name, elements in _benchmarks().items():
+        for element in (e for e in elements if e != "word"):
+            gains = [elements["word"][m]["cycles"] / elements[element][m]["cycles"] for m in machines]
+            rows.append([name, element, *(f"{gain:.2f}" for gain in gains)])
+    return f"Times faster than on words.\n\n{table(['benchmark', 'elements', *machines], rows)}"
