@@ -70,7 +70,8 @@ def make_plan(program: Program, options: Options) -> Plan:
     candidate = _measured(_placed(network, options), options)
     if candidate.slow > 1 and options.interleave != 1:
         candidate = _interleaved(network, candidate, options, choices)
-    candidate = _padded(candidate, options)
+    else:
+        candidate = _padded(candidate, options)
     if candidate.slow > 1:
         choices["ticks per time"] = f"{candidate.slow}: a recurrence waits for its operators"
         candidate = _measured(slowed(candidate.network, candidate.slow), options, candidate.slow)
@@ -130,19 +131,26 @@ def _interleaved(network: ProcessNetwork, base: _Candidate, options: Options, ch
     """The best of `base` and its interleavings: the fewest ticks, then the fewest words in channels; the first one in
     which some node fires in every tick ends the search."""
     busiest = max(node.firings for node in base.network.nodes)
-    found: list[tuple[int, int, str, _Candidate]] = [(base.ticks, _words(base), "", base)]
+    found: list[tuple[int, int, str, _Candidate]] = []
     for dimension, factor in _trials(network, base, options):
         try:
             turned = _measured(_placed(interleaved(network, dimension, factor), options), options)
         except NetworkError:
             continue
-        found.append((turned.ticks, _words(turned), f"{factor} of time dimension {dimension}", turned))
+        found.append(_rated(turned, f"{factor} of time dimension {dimension}"))
         if turned.ticks == busiest:
             break
-    best = min(found, key=lambda entry: entry[:2])
+    best = min(found, key=lambda entry: entry[:2], default=_rated(base, ""))
+    if best[0] > busiest:
+        ends = _rated(_padded(best[3], options), best[2]), _rated(_padded(base, options), "")
+        best = min(ends, key=lambda entry: entry[:2])
     if best[2]:
         choices["interleaved"] = best[2]
     return best[3]
+
+
+def _rated(candidate: _Candidate, text: str) -> tuple[int, int, str, _Candidate]:
+    return candidate.ticks, _words(candidate), text, candidate
 
 
 def _words(candidate: _Candidate) -> int:
