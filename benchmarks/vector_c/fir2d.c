@@ -22,6 +22,9 @@
 #endif
 #define PITCH (MIN(BLOCK + HALO, COLUMNS) * ELEMENT)
 
+/* Whole rows: not so long that the last one reads into the next strip, which is on its way. */
+#define LENGTH (BLOCK == COLUMNS ? COLUMNS - 3 : BLOCK)
+
 _Static_assert(STRIPS >= 3, "a strip needs the one before it while the next one is fetched");
 
 element image[ROWS][COLUMNS] ALIGNED, filtered[ROWS][COLUMNS] ALIGNED, c[3][3] ALIGNED;
@@ -46,7 +49,7 @@ static inline void filter(scratch out, scratch in)
     if (BLOCK == COLUMNS) {
         vector_set_vl(3);
         vector_2D(MODE(SV), VMOV, out + (COLUMNS - 3) * ELEMENT, 0, 0);
-        vector_set_vl(BLOCK);
+        vector_set_vl(LENGTH);
     }
 }
 
@@ -72,7 +75,7 @@ static void kernel(void)
     scratch end = ring + STRIPS * STRIP * PITCH;
 
     vector_setup_2D(STRIP, PITCH, 0, PITCH);
-    vector_set_vl(BLOCK);
+    vector_set_vl(LENGTH);
     for (int column = 0; column < COLUMNS - 3; column += BLOCK) {
         scratch here = ring;
         fetch(ring + HALO * PITCH, 0, column);
@@ -83,7 +86,7 @@ static void kernel(void)
             if (here == ring && row) {
                 vector_set_vl(HALO * PITCH / ELEMENT);
                 vector(MODE(VV), VMOV, ring, end, 0);
-                vector_set_vl(BLOCK);
+                vector_set_vl(LENGTH);
             }
             filter(there, here);
             store(there, row, column);
