@@ -23,7 +23,7 @@ TRANSFER_MARGIN, ROW_MARGIN = 4.0, 2.0
 prefers the one with fewer of them, because memory is shared with the scalar core."""
 SAMPLED = 4
 """Tiles that are timed; the rest is taken to be like the last of them."""
-ENOUGH = 5
+ENOUGH = 6
 """Shapes that fit and are timed, from the best estimate on, before the search ends."""
 
 
@@ -77,7 +77,8 @@ def choose(phase: Phase, sizes: Sizes, spec: VectorSpec, fixed: tuple[int, ...] 
     tried = 0
     shapes = {(1,) * len(phase.shape), *(tile for series in _shapes(phase.shape) for tile in series)}
     estimates = {tile: estimate(phase, sizes, spec, tile) for tile in shapes}
-    for tile in sorted(shapes, key=lambda t: (estimates[t].cycles, t)):
+    # All at once is always worth a look: the estimate does not know how much sums share between results.
+    for tile in sorted(shapes, key=lambda t: (t != phase.shape, estimates[t].cycles, t)):
         if estimates[tile].bytes > spec.capacity:
             continue
         plan = make_plan(phase, sizes, spec, tile)
