@@ -9,6 +9,8 @@ uint16, wrapping. `size` outputs in each direction, a multiple of 4, need `size`
 (an image program repeats its edges).
 """
 
+from collections.abc import Callable
+
 from compiler.frontend.kernel import Typed, weighted_sum
 from compiler.frontend.loop_nest import Prog, prog
 from compiler.ir.program import Program
@@ -47,7 +49,7 @@ def build(size: int = 64) -> Program:
     return prg.build()
 
 
-def _stage(prg: Prog, name: str, side: int, function: object, loads: list[tuple[str, str, str]]) -> None:
+def _stage(prg: Prog, name: str, side: int, function: Callable[..., Typed], loads: list[tuple[str, str, str]]) -> None:
     op = prg.add_loop("y", 0, side).add_loop("x", 0, side).add_op(name)
     op.add_function(function)
     for load in loads:

@@ -11,6 +11,8 @@ Per pixel of an image with channels R, G, B (8-bit values in 16-bit words):
 The weights sum to 246. The valid region only: six less in each direction.
 """
 
+from collections.abc import Callable
+
 from compiler.frontend.kernel import Typed, apply, cast, clamp, lookup, weighted_sum
 from compiler.frontend.loop_nest import Prog, prog
 from compiler.ir.program import Program
@@ -59,7 +61,7 @@ def build(width: int = 64, height: int = 64) -> Program:
     return prg.build()
 
 
-def _stage(prg: Prog, name: str, width: int, height: int, function: object, loads: list[tuple[str, str]],
+def _stage(prg: Prog, name: str, width: int, height: int, function: Callable[..., Typed], loads: list[tuple[str, str]],
            store: tuple[str, str] | None = None) -> None:
     """A stage of `width` x `height` pixels; loads and store as (array, addresses), fastest address first."""
     op = prg.add_loop("y", 0, height).add_loop("x", 0, width).add_op(name)

@@ -46,6 +46,8 @@ def sorted_rows(image: pa.Array, columns: int, size: int) -> list[pa.Array]:
 def build(rows: int = 128, columns: int = 128, size: int = 5, dtype: str = "uint32") -> pa.ArrayProgram:
     """`rows` x `columns` medians (an even number of rows) from an image that is size - 1 larger in both directions;
     `size` is odd, 3 or more."""
+    if rows % 2 or size % 2 == 0 or size < 3:
+        raise pa.ArrayError(f"median takes an even number of rows and an odd size from 3 on, not {rows} and {size}")
     image = pa.input("image", (rows + size - 1, columns + size - 1), dtype)
     half, pairs, middle = rows // 2, size // 2, size * size // 2
     even, odd = sorted_rows(image[::2], columns, size), sorted_rows(image[1::2], columns, size)

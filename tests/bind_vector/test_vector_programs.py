@@ -243,3 +243,10 @@ def test_the_machine_sees_a_changed_program() -> None:
     design.code = replace(design.code, body=(*statements[:place], changed, *statements[place + 1:]))
     with pytest.raises(AssertionError):
         check(design, {"x": np.arange(79, dtype=np.uint32)})
+
+
+@pytest.mark.parametrize(("parameters", "found"), [({"rows": 5}, "5 and 5"), ({"size": 4}, "128 and 4")])
+def test_the_median_says_what_it_takes(parameters: dict[str, int], found: str) -> None:
+    expected = f"median takes an even number of rows and an odd size from 3 on, not {found}"
+    with pytest.raises(pa.ArrayError, match=f"^{expected}$"):
+        load("median", **parameters)
