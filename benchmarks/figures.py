@@ -14,7 +14,7 @@ from benchmarks.tables import renew_readme
 
 __all__ = ["main"]
 
-MEASUREMENTS = ("applications", "large_array", "area")
+MEASUREMENTS = ("applications", "large_array", "area", "vector", "vector_compiled")
 README = Path(__file__).parents[1] / "README.md"
 
 

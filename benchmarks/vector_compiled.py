@@ -1,0 +1,103 @@
+"""Cycles of the vector applications compiled from parallel arrays, against those written by hand (seed 004, table 5.2).
+
+    python -m benchmarks.vector_compiled [--lanes 1,4,16,64] [--app fir] [-o FILE]
+
+Each application is compiled to C, runs on the emitted Verilog in Verilator with the memory of `benchmarks.vector`, and
+is compared bit for bit with numpy. Words; the sizes are those of the programs written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from benchmarks.results import RESULTS, read_results, write_results
+from compiler.bind.vector.apps import applications, load
+from compiler.bind.vector.target import Options, compile_arrays
+from compiler.frontend.parallel_array.program import ArrayProgram
+from hw.errors import SluiceError
+
+__all__ = ["HAND_WRITTEN", "main", "measure"]
+
+HAND_WRITTEN = {"fir": "fir", "fir2d": "2Dfir", "life": "life", "imgblend": "imgblend", "median": "median",
+                "motest": "motest"}
+"""Applications of parallel arrays and the names of the same benchmarks written by hand."""
+
+LANES = (1, 4, 16, 64)
+
+
+class CompiledFigureError(SluiceError):
+    """A measurement whose result is wrong: its figures mean nothing."""
+
+
+def measure(name: str, lanes: int) -> dict[str, Any]:
+    """Compile and run one application. Raises `CompiledFigureError` if a result differs from numpy's."""
+    program = load(name)
+    inputs = _inputs(program)
+    design = compile_arrays(program, Options(lanes=lanes))
+    run = design.simulate(inputs)
+    for output, expected in program.reference(inputs).items():
+        if not np.array_equal(run.outputs[output], expected):
+            raise CompiledFigureError(f"{name} on V{lanes}: '{output}' is not what numpy computes")
+    return {"cycles": run.cycles, "predicted (model)": design.predicted_cycles, "bound": design.lower_bound,
+            "ratio": round(run.cycles / design.lower_bound, 3), "operations": round(design.figures.operations),
+            "transferred bytes": design.figures.memory_bytes, "compile seconds": round(design.compile_seconds, 2)}
+
+
+def _inputs(program: ArrayProgram) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(4)
+    return {name: generator.integers(node.low, node.high, node.shape, endpoint=True).astype(node.dtype)
+            for name, node in program.inputs.items()}
+
+
+def _lanes(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise CompiledFigureError(f"--lanes takes numbers with commas between them, not '{text}'") from None
+
+
+def _hand_written(name: str, lanes: int) -> int | None:
+    """Cycles of the program written by hand, if they are among the committed results."""
+    try:
+        return read_results("vector")["benchmarks"][HAND_WRITTEN[name]]["word"][f"V{lanes}"]["cycles"]
+    except (OSError, KeyError):
+        return None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what is asked for; results of others are kept."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lanes", default=",".join(map(str, LANES)), help="lanes of the machines, with commas")
+    parser.add_argument("--app", choices=applications(), help="one application instead of all")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "vector_compiled.json")
+    options = parser.parse_args(arguments)
+    console = Console(width=160)
+    figures = _previous(options.output)
+    try:
+        for name in [options.app] if options.app else HAND_WRITTEN:
+            for lanes in _lanes(options.lanes):
+                line = figures.setdefault(name, {})[f"V{lanes}"] = measure(name, lanes)
+                hand = _hand_written(name, lanes)
+                beside = f", {hand / line['cycles']:.2f} times as fast as written by hand" if hand else ""
+                console.print(f"{name:9} V{lanes:<3} {line['cycles']} cycles, bound {line['bound']}{beside}",
+                              highlight=False)
+                write_results(options.output, {"memory latency": 20, "elements": "word", "applications": figures})
+    except SluiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _previous(path: Path) -> dict[str, dict[str, Any]]:
+    return read_results(path.stem)["applications"] if path == RESULTS / path.name and path.exists() else {}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
