@@ -23,11 +23,15 @@ from compiler.frontend.apps import applications, load
 from compiler.input_files import read_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Array, Program
+from compiler.vector_command import run_vector
 from hw.errors import SluiceError
 from hw.files import write_atomic
 from hw.sim.simulate import StallProfile
 
 __all__ = ["main"]
+
+
+_PLACES: dict[str, str] = {"cgra": "the array", "dataflow": "the dataflow engine"}
 
 
 class UsageError(SluiceError):
@@ -37,9 +41,10 @@ class UsageError(SluiceError):
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m compiler", description=__doc__)
     parser.add_argument("app", help=f"an application file, or one of: {', '.join(applications())}")
-    parser.add_argument("--target", default="cgra", help=f"one of: {', '.join(TARGETS)} (default: %(default)s)")
+    parser.add_argument("--target", default="cgra", help=f"one of: {', '.join(TARGETS)}, vector (default: %(default)s)")
     parser.add_argument("--memory", help="memory tiles: pub (wide fetch, default) or dual-port")
     parser.add_argument("--array", metavar="RxC", help="rows and columns of tiles (default: 8x8)")
+    parser.add_argument("--lanes", type=int, metavar="N", help="lanes of the targets dataflow and vector")
     parser.add_argument("--fusion-level", type=int, metavar="N", help="loops that stages share (default: all)")
     parser.add_argument("--tile-depth", type=int, metavar="N", help="outer loops that enumerate tiles")
     parser.add_argument("--half-words", type=int, metavar="N", help="words in half a global-buffer bank")
@@ -70,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     _check(options)
+    if options.target == "vector":
+        return run_vector(options, _parameters(options.set), console)
     program = load(options.app, **_parameters(options.set))
     inputs = read_inputs(program, options.input)
     progress = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
@@ -89,7 +96,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             progress.update(task, description="writing the report")
             _write_report(options.report, design, inputs, reference, run)
     equal = run is None or _equal(run, reference)
-    console.print(_table(design, run, equal))
+    console.print(_table(design, run, equal, _PLACES[options.target]))
     _write_results(options, run, console)
     return 0 if equal else 1
 
@@ -120,7 +127,7 @@ def _parameters(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def _target_options(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("memory", "array", "fusion_level", "tile_depth", "half_words", "seed")
+    names = ("memory", "array", "lanes", "fusion_level", "tile_depth", "half_words", "seed")
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
@@ -135,8 +142,8 @@ def _equal(run: Run, reference: dict[str, np.ndarray]) -> bool:
     return all(np.array_equal(run.outputs[name], reference[name]) for name in reference)
 
 
-def _table(design: Design, run: Run | None, equal: bool) -> Table:
-    table = Table(title=Text(f"{design.program.name} on the array"), show_header=False)
+def _table(design: Design, run: Run | None, equal: bool, place: str) -> Table:
+    table = Table(title=Text(f"{design.program.name} on {place}"), show_header=False)
     for _ in range(2):
         table.add_column(overflow="fold")
     rows: list[tuple[str, str]] = []

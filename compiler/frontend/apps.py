@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib.util
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from compiler.frontend.c_scop import load_c
 from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
 from hw.errors import SluiceError
 
-__all__ = ["applications", "load"]
+__all__ = ["applications", "built", "load"]
+
+_Built = TypeVar("_Built")
 
 _FOLDER = Path(__file__).resolve().parents[2] / "apps"
 
@@ -36,8 +38,11 @@ def load(path_or_name: str | Path, /, **parameters: Any) -> Program:
     or the file fails.
     """
     path = _find(path_or_name)
-    if path.suffix == ".c":
-        return load_c(path, **parameters)
+    return load_c(path, **parameters) if path.suffix == ".c" else built(path, parameters, Program)
+
+
+def built(path: Path, parameters: dict[str, Any], kind: type[_Built]) -> _Built:
+    """What the function ``build`` of an application file returns, a `kind`. Raises `ProgramError`, in one line."""
     build = _import(path)
     _check_parameters(path.stem, build, parameters)
     try:
@@ -46,8 +51,8 @@ def load(path_or_name: str | Path, /, **parameters: Any) -> Program:
         raise
     except Exception as error:
         raise ProgramError(f"application {path}: build failed: {type(error).__name__}: {error}") from error
-    if not isinstance(program, Program):
-        raise ProgramError(f"application {path}: build returned {type(program).__name__}, not a Program")
+    if not isinstance(program, kind):
+        raise ProgramError(f"application {path}: build returned {type(program).__name__}, not a {kind.__name__}")
     return program
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
 from pathlib import Path
 from typing import Any
 
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.frontend.apps import built
 from compiler.frontend.parallel_array.program import ArrayProgram
 
 __all__ = ["applications", "load"]
@@ -21,18 +20,10 @@ def applications() -> tuple[str, ...]:
 
 
 def load(name: str, /, **parameters: Any) -> ArrayProgram:
-    """The program of an application by its name, or of a file by its path. Raises `VectorTargetError`."""
+    """The program of an application by its name, or of a file by its path. Raises `VectorTargetError` if there is none,
+    `ProgramError` if there is no such parameter or the file fails."""
     path = Path(name) if name.endswith(".py") else _FOLDER / f"{name}.py"
     if not path.is_file():
         known = ", ".join(applications())
         raise VectorTargetError(f"there is no application '{name}' of parallel arrays; there are: {known}")
-    spec = importlib.util.spec_from_file_location(f"vector_application_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    accepted = inspect.signature(module.build).parameters
-    for parameter in parameters:
-        if parameter not in accepted:
-            known = ", ".join(accepted)
-            raise VectorTargetError(f"application '{name}' has no parameter '{parameter}'; it has: {known}")
-    return module.build(**parameters)
+    return built(path, parameters, ArrayProgram)

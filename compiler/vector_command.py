@@ -1,0 +1,86 @@
+"""The command line's part for parallel arrays: ``python -m compiler APP --target vector``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from compiler.bind.design import InputError, Run
+from compiler.bind.vector.apps import load
+from compiler.bind.vector.design import VectorDesign
+from compiler.bind.vector.target import Options, compile_arrays
+from compiler.frontend.parallel_array.program import ArrayProgram
+from compiler.input_files import load_array
+
+__all__ = ["run_vector"]
+
+_OTHERS = ("memory", "array", "fusion_level", "tile_depth", "half_words", "seed", "output", "report", "stall_seed")
+"""Options that mean nothing for this target."""
+
+
+def run_vector(options: argparse.Namespace, parameters: Mapping[str, Any], console: Console) -> int:
+    """Compile an application of parallel arrays, run it and print what came of it. Returns the exit status."""
+    for name in _OTHERS:
+        if getattr(options, name) is not None:
+            raise InputError(f"--{name.replace('_', '-')} is no option of target vector")
+    program = load(options.app, **parameters)
+    inputs = read_arrays(program, options.input)
+    lanes = {} if options.lanes is None else {"lanes": options.lanes}
+    with console.status(f"compiling {program.name}"):
+        design = compile_arrays(program, Options(**lanes))
+    run = None
+    if options.simulator != "none":
+        with console.status(f"simulating {program.name} ({options.simulator}; the first run builds)"):
+            run = design.simulate(inputs, options.simulator)
+    if options.directory:
+        design.emit(options.directory)
+    equal = run is None or _equal(program, inputs, run)
+    console.print(_table(design, run, equal))
+    if options.directory:
+        console.print(f"C program and vector program: {options.directory}", soft_wrap=True)
+    return 0 if equal else 1
+
+
+def read_arrays(program: ArrayProgram, given: Sequence[str]) -> dict[str, np.ndarray]:
+    """Inputs from texts ``NAME=FILE`` (.npy). For others the data that the program brings, or random numbers in the
+    input's range. Raises `InputError`."""
+    generator = np.random.default_rng(0)
+    found = {name: generator.integers(node.low, node.high, node.shape, endpoint=True).astype(node.dtype)
+             for name, node in program.inputs.items() if node.data is None}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or name not in program.inputs:
+            known = ", ".join(program.inputs) or "none"
+            raise InputError(f"--input {text}: write NAME=FILE with a .npy file; program {program.name} has: {known}")
+        found[name] = load_array(Path(path))
+    return program.check_inputs(found)
+
+
+def _equal(program: ArrayProgram, inputs: Mapping[str, np.ndarray], run: Run) -> bool:
+    reference = program.reference(inputs)
+    return all(np.array_equal(run.outputs[name], values) for name, values in reference.items())
+
+
+def _table(design: VectorDesign, run: Run | None, equal: bool) -> Table:
+    table = Table(title=Text(f"{design.program.name} on {design.spec.lanes} vector lanes"), show_header=False)
+    cycles = run.cycles if run else design.predicted_cycles
+    rows = [(f"cycles simulated ({run.simulator})", str(run.cycles))] if run else []
+    rows += [
+        ("cycles by the cost model", str(design.predicted_cycles)), ("lower bound", str(design.lower_bound)),
+        ("ratio to the bound", f"{cycles / design.lower_bound:.4f}"),
+        ("operations", f"{design.figures.operations:.0f}"), ("vector instructions", str(design.figures.instructions)),
+        ("bytes moved", str(design.figures.memory_bytes)), ("vector registers", str(design.registers)),
+        ("compile time", f"{design.compile_seconds:.2f} s"),
+    ]
+    if run:
+        rows.append(("equal to the reference", "yes" if equal else "NO"))
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
