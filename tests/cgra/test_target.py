@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -256,3 +257,19 @@ def test_compiling_again_gives_the_same_words() -> None:
     results = {subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, env={"PYTHONHASHSEED": seed, "PATH": ""},
                               capture_output=True, text=True, check=True).stdout for seed in ("1", "2")}
     assert len(results) == 1
+
+
+@pytest.mark.parametrize("function", [lambda a, b: b, lambda a, b: (a - a) + b])
+def test_loads_that_no_value_needs_take_no_stream(function: Callable[[Any, Any], Any]) -> None:
+    prg = prog("unused")
+    prg.add_input("a", (4, 4))
+    prg.add_input("b", (4, 4))
+    prg.add_output("c")
+    op = prg.add_loop("y", 0, 4).add_loop("x", 0, 4).add_op("Second")
+    op.add_load("a", "x", "y")
+    op.add_load("b", "x", "y")
+    op.add_function(function)
+    op.add_store("c", "x", "y")
+    design = compiled(prg.build(), memory="pub", array="4x4")
+    assert list(design.application.streams_in) == ["b"]
+    assert len(design.plan.banks) == len(design.config.banks) == 2

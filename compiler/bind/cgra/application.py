@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from compiler.bind.buffers.sequences import array_traffic
@@ -72,6 +73,13 @@ class _Builder:
         self.streams_in[array] = name
         self.results[statement] = Signal(Pin(name, "out"), Kind.WORD)
 
+    def heard_nodes(self, edges: Iterable[Edge]) -> dict[str, Node]:
+        """The nodes without streams that nothing takes words from: loads that no value needs. They are forgotten."""
+        silent = set(self.streams_in.values()) - {edge.source.node for edge in edges}
+        self.streams_in = {array: name for array, name in self.streams_in.items() if name not in silent}
+        self.reads = {read: signal for read, signal in self.reads.items() if signal.pin.node not in silent}
+        return {name: node for name, node in self.nodes.items() if name not in silent}
+
     def add_statement(self, statement: Statement) -> None:
         operands = [self.reads[statement.name, k] for k in range(len(statement.reads))]
         coverer = Coverer(statement, operands, self.mem)
@@ -137,8 +145,8 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
             builder.serve_readers(buffers[name])
         if name in outputs:
             builder.add_output(outputs[name], name)
-    nodes = builder.nodes | builder.allocator.nodes()
     edges = (*builder.edges, *builder.allocator.edges)
+    nodes = builder.heard_nodes(edges) | builder.allocator.nodes()
     netlist = Netlist(nodes, edges, tuple(builder.allocator.separations))
     netlist.verify()
     return Application(schedule, netlist, builder.allocator.tiles, list(buffers.values()), builder.taps,

@@ -77,7 +77,7 @@ def configure_banks(application: Application, physical: Physical) -> dict[int, B
     """Configuration of every bank in use, by column."""
     schedule, times = application.schedule, physical.retiming.times
     banks: dict[int, BankConfig] = {}
-    for footprint in schedule.staged.inputs:
+    for footprint in (f for f in schedule.staged.inputs if f.array in application.streams_in):
         name = application.streams_in[footprint.array]
         shift = times[Pin(name, "out")] - GLB_INPUT_LATENCY
         entry = schedule.statements[footprint.statement]

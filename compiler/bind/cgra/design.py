@@ -140,7 +140,7 @@ class CgraDesign(Design):
         staged, placement = self.schedule.staged, self.physical.placement
         streams = {**self.application.streams_in, **self.application.streams_out}
         found = {}
-        for footprint in (*staged.inputs, *staged.outputs):
+        for footprint in (f for f in (*staged.inputs, *staged.outputs) if f.array in streams):
             array = self.parts.program.array(footprint.array)
             column = placement[streams[array.name]].column
             found[column] = descriptor(footprint, array, self.layout.addresses[array.name],
