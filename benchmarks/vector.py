@@ -28,8 +28,8 @@ from hw.soc.program import Firmware, build_program
 from hw.soc.run import run_firmware
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["LANES", "LATENCY", "SCALAR_LANES", "lower_bound", "main", "measure_rate", "measure_scalar",
-           "measure_vector", "model_vector"]
+__all__ = ["LANES", "LATENCY", "SCALAR_LANES", "VectorFigureError", "lower_bound", "main", "measure_rate",
+           "measure_scalar", "measure_vector", "model_vector", "parse_lanes"]
 
 LANES = (1, 4, 16, 64)
 SCALAR_LANES = 4
@@ -148,7 +148,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _lanes(text: str) -> list[int]:
+def parse_lanes(text: str) -> list[int]:
+    """Numbers of lanes from a text such as ``1,4``. Raises `VectorFigureError`."""
     try:
         return [int(word) for word in text.split(",")]
     except ValueError:
@@ -161,7 +162,7 @@ def _measure_case(case: Case, options: argparse.Namespace, figures: dict[str, An
     if not (options.model or options.vector_only or "plain C" in figures):
         figures["plain C"] = measure_scalar(case, options.smoke)
     for element in [e for e in case.elements if options.element in (None, e)]:
-        for lanes in _lanes(options.lanes):
+        for lanes in parse_lanes(options.lanes):
             measure = model_vector if options.model else measure_vector
             line = measure(case, element, lanes, macros)
             figures.setdefault(element, {})[f"V{lanes}"] = line

@@ -18,9 +18,9 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.results import RESULTS, read_results, write_results
+from benchmarks.vector import LANES, VectorFigureError, parse_lanes
 from compiler.bind.vector.apps import applications, load
 from compiler.bind.vector.target import Options, compile_arrays
-from compiler.frontend.parallel_array.program import ArrayProgram
 from hw.errors import SluiceError
 
 __all__ = ["HAND_WRITTEN", "main", "measure"]
@@ -29,38 +29,18 @@ HAND_WRITTEN = {"fir": "fir", "fir2d": "2Dfir", "life": "life", "imgblend": "img
                 "motest": "motest"}
 """Applications of parallel arrays and the names of the same benchmarks written by hand."""
 
-LANES = (1, 4, 16, 64)
-
-
-class CompiledFigureError(SluiceError):
-    """A measurement whose result is wrong: its figures mean nothing."""
-
-
 def measure(name: str, lanes: int) -> dict[str, Any]:
-    """Compile and run one application. Raises `CompiledFigureError` if a result differs from numpy's."""
+    """Compile and run one application. Raises `VectorFigureError` if a result differs from numpy's."""
     program = load(name)
-    inputs = _inputs(program)
+    inputs = program.random_inputs(np.random.default_rng(4))
     design = compile_arrays(program, Options(lanes=lanes))
     run = design.simulate(inputs)
     for output, expected in program.reference(inputs).items():
         if not np.array_equal(run.outputs[output], expected):
-            raise CompiledFigureError(f"{name} on V{lanes}: '{output}' is not what numpy computes")
+            raise VectorFigureError(f"{name} on V{lanes}: '{output}' is not what numpy computes")
     return {"cycles": run.cycles, "predicted (model)": design.predicted_cycles, "bound": design.lower_bound,
             "ratio": round(run.cycles / design.lower_bound, 3), "operations": round(design.figures.operations),
             "transferred bytes": design.figures.memory_bytes, "compile seconds": round(design.compile_seconds, 2)}
-
-
-def _inputs(program: ArrayProgram) -> dict[str, np.ndarray]:
-    generator = np.random.default_rng(4)
-    return {name: generator.integers(node.low, node.high, node.shape, endpoint=True).astype(node.dtype)
-            for name, node in program.inputs.items()}
-
-
-def _lanes(text: str) -> list[int]:
-    try:
-        return [int(word) for word in text.split(",")]
-    except ValueError:
-        raise CompiledFigureError(f"--lanes takes numbers with commas between them, not '{text}'") from None
 
 
 def _hand_written(name: str, lanes: int) -> int | None:
@@ -82,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     figures = _previous(options.output)
     try:
         for name in [options.app] if options.app else HAND_WRITTEN:
-            for lanes in _lanes(options.lanes):
+            for lanes in parse_lanes(options.lanes):
                 line = figures.setdefault(name, {})[f"V{lanes}"] = measure(name, lanes)
                 hand = _hand_written(name, lanes)
                 beside = f", {hand / line['cycles']:.2f} times as fast as written by hand" if hand else ""

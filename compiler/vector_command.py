@@ -51,9 +51,7 @@ def run_vector(options: argparse.Namespace, parameters: Mapping[str, Any], conso
 def read_arrays(program: ArrayProgram, given: Sequence[str]) -> dict[str, np.ndarray]:
     """Inputs from texts ``NAME=FILE`` (.npy). For others the data that the program brings, or random numbers in the
     input's range. Raises `InputError`."""
-    generator = np.random.default_rng(0)
-    found = {name: generator.integers(node.low, node.high, node.shape, endpoint=True).astype(node.dtype)
-             for name, node in program.inputs.items() if node.data is None}
+    found = program.random_inputs(np.random.default_rng(0))
     for text in given:
         name, equals, path = text.partition("=")
         if not equals or name not in program.inputs:

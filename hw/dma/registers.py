@@ -15,7 +15,7 @@ from typing import Literal
 
 from hw.errors import SluiceError
 
-__all__ = ["Field", "Register", "RegisterError", "RegisterMap", "Window"]
+__all__ = ["RUN_CONTROL", "RUN_STATUS", "Field", "Register", "RegisterError", "RegisterMap", "Window"]
 
 WORD_BITS = 32
 WORD_BYTES = 4
@@ -47,6 +47,20 @@ class Field:
     def extract(self, word: int) -> int:
         """This field's value in a register's `word`."""
         return (word & self.mask) >> self.low
+
+
+RUN_CONTROL = (
+    Field("start", 0, 1, "1 starts a run; ignored and flagged while busy"),
+    Field("clear", 1, 1, "1 clears done, error and start_ignored; aborts a run"),
+)
+"""Fields of register CONTROL of a system that a host starts and that ends its runs with an interrupt."""
+
+RUN_STATUS = (
+    Field("busy", 0, 1, "a run is going on"),
+    Field("done", 1, 1, "a run has ended, well or not; also the interrupt"),
+    Field("start_ignored", 2, 1, "start was written while busy"),
+)
+"""The first fields of its register STATUS."""
 
 
 @dataclass(frozen=True)

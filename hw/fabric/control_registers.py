@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from hw.dma.registers import Field, Register, RegisterMap, Window
+from hw.dma.registers import RUN_CONTROL, RUN_STATUS, Field, Register, RegisterMap, Window
 from hw.fabric.spec import FabricSpec
 from hw.fabric.status import Phase, RunError, Waiting
 
@@ -36,15 +36,8 @@ BANK_REGISTERS = (
 )
 """One descriptor window; the order is that of `DmaDescriptor.words`."""
 
-_CONTROL = (
-    Field("start", 0, 1, "1 starts a run; ignored and flagged while busy"),
-    Field("clear", 1, 1, "1 clears done, error and start_ignored; aborts a run"),
-)
-
 _STATUS = (
-    Field("busy", 0, 1, "a run is going on"),
-    Field("done", 1, 1, "a run has ended, well or not; also the interrupt"),
-    Field("start_ignored", 2, 1, "start was written while busy"),
+    *RUN_STATUS,
     Field("error", 8, 8, "why the run ended early", RunError),
 )
 
@@ -75,7 +68,7 @@ def _registers(spec: FabricSpec) -> tuple[Register, ...]:
         Register("VERSION", 0x04, "constant", "version of this register map", reset=VERSION),
         Register("GEOMETRY", 0x08, "constant", "size of the array", _GEOMETRY, spec.rows | spec.columns << 16),
         Register("HALF_WORDS", 0x0C, "constant", "16-bit words in half a bank", reset=spec.glb.half_words),
-        Register("CONTROL", 0x10, "pulse", "commands", _CONTROL),
+        Register("CONTROL", 0x10, "pulse", "commands", RUN_CONTROL),
         Register("STATUS", 0x14, "read", "state of the run", _STATUS),
         Register("DETAIL", 0x18, "read", "what the run waits for", _DETAIL),
         Register("DMA", 0x1C, "read", "state of the burst engines", _DMA),

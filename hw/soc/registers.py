@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from hw.dma.registers import Field, Register, RegisterMap
+from hw.dma.registers import RUN_CONTROL, RUN_STATUS, Field, Register, RegisterMap
 from hw.soc.status import Phase, RunError
 from hw.vector_lanes.spec import VectorSpec
 
@@ -19,15 +19,8 @@ VERSION = 0x0001_0000
 PERIPHERAL_BASE = 0xF000_0000
 """Byte address of the peripherals in the core's address space."""
 
-_CONTROL = (
-    Field("start", 0, 1, "1 starts a run; ignored and flagged while busy"),
-    Field("clear", 1, 1, "1 clears done, error and start_ignored; aborts a run"),
-)
-
 _STATUS = (
-    Field("busy", 0, 1, "a run is going on"),
-    Field("done", 1, 1, "a run has ended, well or not; also the interrupt"),
-    Field("start_ignored", 2, 1, "start was written while busy"),
+    *RUN_STATUS,
     Field("error", 8, 8, "why the run did not end well", RunError),
 )
 
@@ -63,7 +56,7 @@ def host_registers(spec: VectorSpec) -> RegisterMap:
         Register("VERSION", 0x04, "constant", "version of this register map", reset=VERSION),
         Register("GEOMETRY", 0x08, "constant", "size of the vector unit", _GEOMETRY, geometry),
         Register("SCRATCHPAD", 0x0C, "constant", "bytes of the scratchpad", reset=spec.capacity),
-        Register("CONTROL", 0x10, "pulse", "commands", _CONTROL),
+        Register("CONTROL", 0x10, "pulse", "commands", RUN_CONTROL),
         Register("STATUS", 0x14, "read", "state of the run", _STATUS),
         Register("DETAIL", 0x18, "read", "what the run is doing", _DETAIL),
         Register("FETCH", 0x1C, "read", "byte address of the cache line that the core fetched last"),

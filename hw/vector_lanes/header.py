@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from hw.vector_lanes.isa import MODE, OPERANDS_BITS, Control, Mode, Op, Parameter, Status
+from hw.vector_lanes.isa import MODE, OPERANDS_BITS, SIZE_LETTERS, Control, Mode, Op, Parameter, Status
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["ALIASES", "c_header", "mode_constants"]
@@ -19,7 +19,6 @@ ALIASES = {"VCMV_FS": "VCMV_LTZ", "VCMV_FC": "VCMV_GEZ", "VCMV_GTEZ": "VCMV_GEZ"
            "VMULLO": "VMUL", "VABSDIFF": "(VSUB | VECTOR_ABSOLUTE)"}
 """Other names of operations: of flags set and clear, of the seed, and of the absolute difference."""
 
-_LETTERS = "BHW"
 
 
 def _bit(name: str) -> int:
@@ -30,14 +29,14 @@ def mode_constants() -> dict[str, int]:
     """Name and bits of every mode constant: operands (VV, SV, VE, SE), sizes (one letter, or in and out) and sign."""
     constants = {}
     for operands, sizes, sign in product(("VV", "SV", "VE", "SE"), _sizes(), ("", "S", "U")):
-        mode = Mode(Op.VMOV, sign != "U", _LETTERS.index(sizes[0]), _LETTERS.index(sizes[-1]),
+        mode = Mode(Op.VMOV, sign != "U", SIZE_LETTERS.index(sizes[0]), SIZE_LETTERS.index(sizes[-1]),
                     enumerated=operands[1] == "E", scalar=operands[0] == "S")
         constants[operands + sizes + sign] = mode.encode()
     return constants
 
 
 def _sizes() -> list[str]:
-    return [*_LETTERS, *(a + b for a, b in product(_LETTERS, _LETTERS))]
+    return [*SIZE_LETTERS, *(a + b for a, b in product(SIZE_LETTERS, SIZE_LETTERS))]
 
 
 def _define(name: str, value: str) -> str:

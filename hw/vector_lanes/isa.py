@@ -19,9 +19,9 @@ from amaranth.lib import data, enum
 from hw.errors import SluiceError
 
 __all__ = [
-    "CONTROLS", "ENTRY", "ENTRY_WORDS", "MODE", "OPERATIONS", "PARAMETERS", "RULES", "Control", "ControlInfo",
-    "EncodingError", "Entry", "FunctionKind", "Half", "Mode", "Op", "OpInfo", "Parameter", "ParameterInfo", "Rule",
-    "Size", "Status", "check", "control_function", "decode_function", "execute_function", "operands_function",
+    "CONTROLS", "ENTRY", "ENTRY_WORDS", "MODE", "OPERATIONS", "PARAMETERS", "RULES", "SIZE_LETTERS", "Control",
+    "ControlInfo", "EncodingError", "Entry", "FunctionKind", "Half", "Mode", "Op", "OpInfo", "Parameter", "ParameterInfo",
+    "Rule", "Size", "Status", "check", "control_function", "decode_function", "execute_function", "operands_function",
 ]
 
 
@@ -35,6 +35,10 @@ class Size(enum.IntEnum, shape=2):
     BYTE = 0
     HALF = 1
     WORD = 2
+
+
+SIZE_LETTERS = "BHW"
+"""How mode names spell a `Size`, by its code."""
 
 
 class Op(enum.IntEnum, shape=5):

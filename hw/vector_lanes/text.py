@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hw.errors import SluiceError
-from hw.vector_lanes.isa import CONTROLS, Control, EncodingError, Entry, Mode, Op
+from hw.vector_lanes.isa import CONTROLS, SIZE_LETTERS, Control, EncodingError, Entry, Mode, Op
 
 __all__ = ["AssemblyError", "assemble", "disassemble", "entry_text", "mode_text"]
 
-_LETTERS = "BHW"
 _SHAPES = ("1D", "2D", "3D")
 
 
@@ -30,7 +29,7 @@ class AssemblyError(SluiceError):
 def mode_text(mode: Mode) -> str:
     """Sources, sizes and sign as in C: VVW, SVBHU. Only for sizes below 3."""
     sources = ("S" if mode.scalar else "V") + ("E" if mode.enumerated else "V")
-    sizes = _LETTERS[mode.in_size] + (_LETTERS[mode.out_size] if mode.out_size != mode.in_size else "")
+    sizes = SIZE_LETTERS[mode.in_size] + (SIZE_LETTERS[mode.out_size] if mode.out_size != mode.in_size else "")
     return sources + sizes + ("" if mode.signed else "U")
 
 
@@ -117,7 +116,7 @@ def _numbers(text: str, count: int) -> list[int]:
 def _mode(op: Op, variants: list[str], text: str) -> Mode:
     signed = not text.endswith("U")
     sources, sizes = text[:2], text[2:] if signed else text[2:-1]
-    if sources not in ("VV", "SV", "VE", "SE") or not 1 <= len(sizes) <= 2 or not set(sizes) <= set(_LETTERS):
+    if sources not in ("VV", "SV", "VE", "SE") or not 1 <= len(sizes) <= 2 or not set(sizes) <= set(SIZE_LETTERS):
         raise _Problem(f"'{text}' is no mode; one is VVW, SVBHU")
     shapes = [v for v in variants if v in _SHAPES]
     unknown = set(variants) - set(_SHAPES) - {"masked", "acc", "abs", "mask"}
@@ -125,6 +124,6 @@ def _mode(op: Op, variants: list[str], text: str) -> Mode:
         raise _Problem(f"variants of an operation are 2D or 3D, masked, acc, abs, mask, not '{'.'.join(variants)}'")
     if ("mask" in variants and not op.conditional) or ("abs" in variants and op.conditional):
         raise _Problem(f"'mask' goes with conditional moves and 'abs' with others, not with {op.name}")
-    return Mode(op, signed, _LETTERS.index(sizes[0]), _LETTERS.index(sizes[-1]), enumerated=sources[1] == "E",
+    return Mode(op, signed, SIZE_LETTERS.index(sizes[0]), SIZE_LETTERS.index(sizes[-1]), enumerated=sources[1] == "E",
                 scalar=sources[0] == "S", masked="masked" in variants, accumulate="acc" in variants,
                 dimensions=_SHAPES.index(shapes[0]) if shapes else 0, absolute=bool({"abs", "mask"} & set(variants)))

@@ -17,11 +17,10 @@ from compiler.bind.vector.ir import (
     Transfer,
     VectorProgram,
 )
-from hw.vector_lanes.isa import Mode, Size
+from hw.vector_lanes.isa import SIZE_LETTERS, Mode
 
 __all__ = ["c_program"]
 
-_LETTERS = {Size.BYTE: "B", Size.HALF: "H", Size.WORD: "W"}
 _TYPES = {"bool": "uint8_t", **{f"{u}int{n}": f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32)}}
 
 
@@ -60,9 +59,9 @@ def _number(value: Number) -> str:
 
 def _mode_name(mode: Mode) -> str:
     sources = ("S" if mode.scalar else "V") + ("E" if mode.enumerated else "V")
-    sizes = _LETTERS[Size(mode.in_size)]
+    sizes = SIZE_LETTERS[mode.in_size]
     if mode.in_size != mode.out_size:
-        sizes += _LETTERS[Size(mode.out_size)]
+        sizes += SIZE_LETTERS[mode.out_size]
     return f"{sources}{sizes}{'' if mode.signed else 'U'}"
 
 

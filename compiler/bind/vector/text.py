@@ -28,12 +28,11 @@ from compiler.bind.vector.ir import (
     VectorProgram,
     number,
 )
-from hw.vector_lanes.isa import Mode, Op, Size
+from hw.vector_lanes.isa import SIZE_LETTERS, Mode, Op
 
 __all__ = ["parse_program", "print_program"]
 
-_SIZES = {Size.BYTE: "B", Size.HALF: "H", Size.WORD: "W"}
-_SIZE_OF = {letter: int(size) for size, letter in _SIZES.items()}
+_SIZE_OF = {letter: size for size, letter in enumerate(SIZE_LETTERS)}
 _FLAGS = ("masked", "accumulate", "absolute")
 
 
@@ -49,7 +48,7 @@ def _mode(mode: Mode) -> str:
     sources = ("S" if mode.scalar else "V") + ("E" if mode.enumerated else "V")
     sign = "S" if mode.signed else "U"
     flags = [name for name in _FLAGS if getattr(mode, name)]
-    sizes = f"{_SIZES[Size(mode.in_size)]} {_SIZES[Size(mode.out_size)]}"
+    sizes = f"{SIZE_LETTERS[mode.in_size]} {SIZE_LETTERS[mode.out_size]}"
     return " ".join([mode.op.name, sources, sizes, sign, f"{mode.dimensions + 1}D", *flags])
 
 

@@ -44,6 +44,11 @@ class ArrayProgram:
                 raise ArrayError(f"program {self.name} has no input '{name}'; inputs: {known}")
         return {name: _checked(node, inputs.get(name, node.data)) for name, node in self.inputs.items()}
 
+    def random_inputs(self, generator: np.random.Generator) -> dict[str, np.ndarray]:
+        """Random numbers in its range for every input that the program does not bring itself."""
+        return {name: generator.integers(node.low, node.high, node.shape, endpoint=True).astype(node.dtype)
+                for name, node in self.inputs.items() if node.data is None}
+
     def reference(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The outputs, computed by numpy."""
         return evaluate_reference(self.outputs, self.check_inputs(inputs))

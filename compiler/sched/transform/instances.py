@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from compiler.ir.expr import Expr, fold
 from compiler.ir.program import Access, Statement
 
 __all__ = ["Renaming"]
@@ -52,6 +53,14 @@ class Renaming:
         """`access` from the new instances."""
         mapping = self.back.apply_range(access.map).intersect_domain(self.domain)
         return replace(access, map=_named(mapping, isl.dim_type.in_, self.iterators))
+
+    def statement(self, step: Callable[[Expr, list[Expr]], Expr]) -> Statement:
+        """The old statement over the new instances; `step` rebuilds its value from below, as for `fold`."""
+        return replace(
+            self.old, name=self.name, iterators=self.iterators, domain=self.domain,
+            reads=tuple(map(self.access, self.old.reads)), write=self.access(self.old.write),
+            value=fold(self.old.value, step),
+        )  # fmt: skip
 
     def time(self, time: isl.Aff) -> isl.Aff:
         """A function of the old iterators as one of the new iterators."""

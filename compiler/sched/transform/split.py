@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import islpy as isl
 
 from compiler.ir import expr
-from compiler.ir.expr import Apply, Const, Expr, fold, with_children
+from compiler.ir.expr import Apply, Const, Expr, with_children
 from compiler.ir.names import check_name
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
@@ -73,11 +72,7 @@ class _Cut:
 
     def statement(self) -> Statement:
         """The new statement: the same instances under other names."""
-        renaming = self.renaming
-        return replace(
-            self._old, iterators=renaming.iterators, domain=renaming.domain, write=renaming.access(self._old.write),
-            reads=tuple(map(renaming.access, self._old.reads)), value=fold(self._old.value, self._node),
-        )  # fmt: skip
+        return self.renaming.statement(self._node)
 
     def _node(self, node: Expr, arguments: list[Expr]) -> Expr:
         if not isinstance(node, expr.Iterator) or node.name != self._iterator:

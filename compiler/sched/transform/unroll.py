@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from compiler.ir import expr
-from compiler.ir.expr import Const, Expr, fold, with_children
+from compiler.ir.expr import Const, Expr, with_children
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.transform.errors import TransformError
@@ -89,12 +88,7 @@ class _Copy:
     @property
     def statement(self) -> Statement:
         """The copy."""
-        renaming = self._renaming
-        return replace(
-            self._old, name=self.name, iterators=renaming.iterators, domain=renaming.domain,
-            reads=tuple(map(renaming.access, self._old.reads)), write=renaming.access(self._old.write),
-            value=fold(self._old.value, self._node),
-        )  # fmt: skip
+        return self._renaming.statement(self._node)
 
     def _node(self, node: Expr, arguments: list[Expr]) -> Expr:
         if isinstance(node, expr.Iterator) and node.name == self._iterator:
