@@ -20,8 +20,9 @@ from hw.errors import SluiceError
 
 __all__ = [
     "CONTROLS", "ENTRY", "ENTRY_WORDS", "MODE", "OPERATIONS", "PARAMETERS", "RULES", "SIZE_LETTERS", "Control",
-    "ControlInfo", "EncodingError", "Entry", "FunctionKind", "Half", "Mode", "Op", "OpInfo", "Parameter", "ParameterInfo",
-    "Rule", "Size", "Status", "check", "control_function", "decode_function", "execute_function", "operands_function",
+    "ControlInfo", "EncodingError", "Entry", "FunctionKind", "Half", "Mode", "Op", "OpInfo", "Parameter",
+    "ParameterInfo", "Rule", "Size", "Status", "check", "control_function", "decode_function", "execute_function",
+    "operands_function",
 ]
 
 
