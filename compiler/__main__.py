@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,20 +18,18 @@ from rich.text import Text
 
 from compiler import images
 from compiler.bind.design import Design, Run
-from compiler.bind.registry import TARGETS, compile_program
+from compiler.bind.registry import TARGETS, compile_program, target
 from compiler.frontend.apps import applications, load
 from compiler.input_files import read_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Array, Program
+from compiler.output_files import output_paths, write_outputs
 from compiler.vector_command import run_vector
 from hw.errors import SluiceError
 from hw.files import write_atomic
 from hw.sim.simulate import StallProfile
 
 __all__ = ["main"]
-
-
-_PLACES: dict[str, str] = {"cgra": "the array", "dataflow": "the dataflow engine"}
 
 
 class UsageError(SluiceError):
@@ -49,13 +47,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tile-depth", type=int, metavar="N", help="outer loops that enumerate tiles")
     parser.add_argument("--half-words", type=int, metavar="N", help="words in half a global-buffer bank")
     parser.add_argument("--seed", type=int, help="of placement (default: 0)")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
+                        help="any option of the target (repeat)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the application")
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
     parser.add_argument("--stall-seed", type=int, metavar="N", help="random memory stalls from this seed")
     parser.add_argument("--waves", action="store_true", help="record a waveform")
     parser.add_argument("--input", action="append", default=[], metavar="[NAME=]FILE",
                         help="an input: an image, or an array as .npy (repeat; default of one image: a photograph)")
-    parser.add_argument("--output", type=Path, metavar="IMAGE", help="where the resulting image goes")
+    parser.add_argument("--random", type=int, metavar="SEED", help="draw the inputs that are not given at random")
+    parser.add_argument("--output", action="append", default=[], metavar="[NAME=]FILE",
+                        help="where an output goes: an image, or an array as .npy (repeat)")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write report.html and comparison.png there")
     parser.add_argument("-o", "--directory", type=Path, metavar="DIR", help="where Verilog and the design go")
     return parser
@@ -76,9 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, console: Console) -> int:
     _check(options)
     if options.target == "vector":
-        return run_vector(options, _parameters(options.set), console)
-    program = load(options.app, **_parameters(options.set))
-    inputs = read_inputs(program, options.input)
+        return run_vector(options, _settings("--set", options.set), console)
+    program = load(options.app, **_settings("--set", options.set))
+    inputs = read_inputs(program, options.input, options.random)
+    outputs = output_paths(program, options.output)
     progress = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
                         console=console, transient=True, disable=not console.is_terminal)
     with progress:
@@ -96,29 +99,28 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             progress.update(task, description="writing the report")
             _write_report(options.report, design, inputs, reference, run)
     equal = run is None or _equal(run, reference)
-    console.print(_table(design, run, equal, _PLACES[options.target]))
-    _write_results(options, run, console)
+    console.print(_table(design, run, equal, target(options.target).PLACE))
+    _write_results(options, outputs, run, console)
     return 0 if equal else 1
 
 
 def _check(options: argparse.Namespace) -> None:
     """What would be noticed only after everything else has been done."""
     if options.simulator == "none":
-        wanted = {"--output": options.output, "--waves": options.waves, "--stall-seed": options.stall_seed is not None}
+        wanted = {"--output": bool(options.output), "--waves": options.waves,
+                  "--stall-seed": options.stall_seed is not None}
         for name, value in wanted.items():
             if value:
                 raise UsageError(f"{name} needs a simulation, and --simulator none asks for none")
-    if options.output:
-        images.image_format(options.output)
 
 
-def _parameters(settings: Sequence[str]) -> dict[str, Any]:
-    """Values are Python literals; what is none is a text."""
+def _settings(flag: str, settings: Sequence[str]) -> dict[str, Any]:
+    """What ``FLAG NAME=VALUE`` said, repeated. Values are Python literals; what is none is a text."""
     found: dict[str, Any] = {}
     for setting in settings:
         name, separator, text = setting.partition("=")
         if not separator or not name.isidentifier():
-            raise UsageError(f"--set {setting}: write NAME=VALUE")
+            raise UsageError(f"{flag} {setting}: write NAME=VALUE")
         try:
             found[name] = ast.literal_eval(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -128,7 +130,8 @@ def _parameters(settings: Sequence[str]) -> dict[str, Any]:
 
 def _target_options(options: argparse.Namespace) -> dict[str, Any]:
     names = ("memory", "array", "lanes", "fusion_level", "tile_depth", "half_words", "seed")
-    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return given | _settings("--option", options.option)
 
 
 def _simulate(design: Design, inputs: dict[str, np.ndarray], options: argparse.Namespace) -> Run:
@@ -183,10 +186,12 @@ def _pictured(program: Program) -> Array:
     return max(program.inputs, key=lambda array: (len(array.shape) in (2, 3), prod(array.shape)))
 
 
-def _write_results(options: argparse.Namespace, run: Run | None, console: Console) -> None:
-    if options.output and run:
-        images.save_image(options.output, next(iter(run.outputs.values())))
-        console.print(f"output image: {options.output}", soft_wrap=True)
+def _write_results(options: argparse.Namespace, outputs: Mapping[str, Path], run: Run | None,
+                   console: Console) -> None:
+    if run:
+        write_outputs(outputs, run.outputs)
+        for name, path in outputs.items():
+            console.print(f"output {name}: {path}", soft_wrap=True)
     if options.directory:
         console.print(f"Verilog and design directory: {options.directory}", soft_wrap=True)
     if options.report:

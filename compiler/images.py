@@ -25,19 +25,31 @@ __all__ = [
 ]
 
 
-def sample_image() -> np.ndarray:
-    """A real photograph in grey, 8 bits, shape (320, 320): the face of the portrait that matplotlib carries."""
+_CHANNELS = 3
+
+
+def sample_image(*, colour: bool = False) -> np.ndarray:
+    """A real photograph in grey or colour, 8 bits, 320 x 320 pixels: the face of the portrait that matplotlib
+    carries."""
     from matplotlib import cbook
 
     path = str(cbook.get_sample_data("grace_hopper.jpg", asfileobj=False))
     with Image.open(path) as image:
-        return np.asarray(image.convert("L"))[30:350, 100:420]
+        return np.asarray(image.convert("RGB" if colour else "L"))[30:350, 100:420]
 
 
-def load_image(path: Path) -> np.ndarray:
-    """An image file as a (height, width) array of grey values, 8 or 16 bits. Raises `InputError`."""
+def is_colour(shape: tuple[int, ...]) -> bool:
+    """Whether an array of this shape is taken as a colour image: (height, width, 3), red, green, blue."""
+    return len(shape) == 3 and shape[2] == _CHANNELS
+
+
+def load_image(path: Path, *, colour: bool = False) -> np.ndarray:
+    """An image file as a (height, width) array of grey values, 8 or 16 bits; with `colour`, a file that is not grey
+    as a (height, width, 3) array of red, green and blue, 8 bits. Raises `InputError`."""
     try:
         with Image.open(path) as image:
+            if colour and len(image.getbands()) >= _CHANNELS:
+                return np.asarray(image.convert("RGB")).astype(np.int64)
             grey = image if image.mode.startswith("I") else image.convert("L")
             return np.asarray(grey).astype(np.int64)
     except FileNotFoundError:
@@ -56,11 +68,13 @@ def _grid(count: int) -> tuple[int, int]:
 
 
 def image_to_array(image: np.ndarray, array: Array, name: str = "image") -> np.ndarray:
-    """The middle of `image` as input `array` of shape (height, width), or (tiles, height, width) cut row by row.
+    """The middle of `image` as input `array` of shape (height, width), (height, width, 3) for a colour image, or
+    (tiles, height, width) cut row by row.
 
     Raises `InputError` if the image is too small or a pixel does not fit the array's type.
     """
-    *tiles, height, width = array.shape
+    colour = image.ndim == _CHANNELS
+    *tiles, height, width = array.shape[:-1] if colour else array.shape
     rows, columns = _grid(tiles[0]) if tiles else (1, 1)
     needed = rows * height, columns * width
     if image.shape[0] < needed[0] or image.shape[1] < needed[1]:
@@ -70,14 +84,18 @@ def image_to_array(image: np.ndarray, array: Array, name: str = "image") -> np.n
         raise InputError(f"input {array.name} has elements of type {array.type}; the pixels of an image are integers")
     if image.max(initial=0) > array.type.maximum:
         raise InputError(f"{name} has pixels up to {image.max()}, outside the range of {array.type}")
-    top, left = ((have - need) // 2 for have, need in zip(image.shape, needed, strict=True))
+    top, left = ((have - need) // 2 for have, need in zip(image.shape[:2], needed, strict=True))
     middle = image[top: top + needed[0], left: left + needed[1]]
-    cut = middle.reshape(rows, height, columns, width).swapaxes(1, 2)
-    return cut.reshape(array.shape)
+    if not tiles:
+        return middle.reshape(array.shape)
+    return middle.reshape(rows, height, columns, width).swapaxes(1, 2).reshape(array.shape)
 
 
 def to_picture(data: np.ndarray) -> np.ndarray:
-    """An array as one (height, width) picture: tiles are put together again, other dimensions side by side."""
+    """An array as one (height, width) or (height, width, 3) picture: tiles are put together again, other dimensions
+    side by side."""
+    if is_colour(data.shape):
+        return data
     if data.ndim < 2:
         return np.atleast_2d(data)
     stacked = data.reshape(-1, *data.shape[-2:])
@@ -87,7 +105,8 @@ def to_picture(data: np.ndarray) -> np.ndarray:
 
 
 def save_image(path: Path, data: np.ndarray) -> None:
-    """Write an array as a grey image: 8 bits if all values fit, else 16 bits. The format follows the name.
+    """Write an array as a grey image, 8 bits if all values fit, else 16 bits, or as a colour image of 8 bits. The
+    format follows the name.
 
     Negative values are written as their 16-bit patterns. Raises `InputError` for a format that cannot be written,
     `OutputError` if the place cannot.
@@ -96,6 +115,9 @@ def save_image(path: Path, data: np.ndarray) -> None:
     fits = picture.max(initial=0) < 256 and picture.min(initial=0) >= 0
     depth = np.uint8 if fits else np.uint16
     name = image_format(path)
+    if picture.ndim == _CHANNELS and not fits:
+        raise InputError(f"cannot write {path}: the channels of a colour image have 8 bits, and the output has values "
+                         f"from {picture.min()} to {picture.max()}; take a .npy file")
     buffer = io.BytesIO()
     try:
         Image.fromarray((picture & 0xFFFF).astype(depth)).save(buffer, format=name)
@@ -123,6 +145,7 @@ def comparison_picture(given: np.ndarray, result: np.ndarray, reference: np.ndar
 
     difference = np.abs(to_picture(result).astype(np.int64) - to_picture(reference).astype(np.int64))
     figure, axes = plt.subplots(1, 3, figsize=(12, 4.4))
+    difference = difference.max(axis=2) if difference.ndim == _CHANNELS else difference
     worst = int(difference.max(initial=0))
     panels = [("input", to_picture(given), None), ("hardware output", to_picture(result), None),
               (f"difference from reference (largest {worst})", difference, max(1, worst))]

@@ -11,15 +11,18 @@ import numpy as np
 from compiler import images
 from compiler.bind.design import InputError, check_inputs
 from compiler.ir.program import Array, Program
+from compiler.ir.types import Int
 
-__all__ = ["load_array", "read_inputs"]
+__all__ = ["load_array", "random_inputs", "read_inputs"]
 
 _DAMAGE = (ValueError, OSError, EOFError, SyntaxError, TypeError, OverflowError, MemoryError, tokenize.TokenError)
 """What numpy's reader raises for files that are not what they say."""
 
 
-def read_inputs(program: Program, given: Sequence[str]) -> dict[str, np.ndarray]:
+def read_inputs(program: Program, given: Sequence[str], seed: int | None = None) -> dict[str, np.ndarray]:
     """All inputs of `program`, checked. `given` are the texts ``NAME=FILE`` and ``FILE``.
+
+    With a `seed`, inputs that no text names are random numbers over the whole range of their types.
 
     A ``.npy`` file holds an array of exactly the input's shape; any other file is an image, for an input of 2 or 3
     dimensions. ``FILE`` alone is for the only input of that kind, which is a sample photograph if no file is given
@@ -35,11 +38,26 @@ def read_inputs(program: Program, given: Sequence[str]) -> dict[str, np.ndarray]
             raise InputError(f"input {name} is given twice: {files[name]} and {path}")
         files[name] = path
     found = {name: _load(path, _input(program, name)) for name, path in files.items()}
+    if seed is not None:
+        found = random_inputs(program, seed) | found
     only = _image_inputs(program)
     if len(only) == 1 and only[0].name not in found:
-        found[only[0].name] = images.image_to_array(images.sample_image(), only[0], "the sample photograph")
+        sample = images.sample_image(colour=images.is_colour(only[0].shape))
+        found[only[0].name] = images.image_to_array(sample, only[0], "the sample photograph")
     _require_all(program, found)
     return check_inputs(program, found)
+
+
+def random_inputs(program: Program, seed: int) -> dict[str, np.ndarray]:
+    """Random numbers over the whole range of its type for every input. Raises `InputError` for other numbers than
+    integers."""
+    generator = np.random.default_rng(seed)
+    found = {}
+    for array in program.inputs:
+        if not isinstance(array.type, Int):
+            raise InputError(f"input {array.name} has elements of type {array.type}; only integers can be drawn")
+        found[array.name] = generator.integers(array.type.minimum, array.type.maximum, array.shape, endpoint=True)
+    return found
 
 
 def load_array(path: Path) -> np.ndarray:
@@ -89,11 +107,12 @@ def _load(path: Path, array: Array) -> np.ndarray:
     if len(array.shape) not in (2, 3):
         raise InputError(f"input {array.name} has {len(array.shape)} dimensions and cannot be an image such as {path}; "
                          "give a .npy file")
-    return images.image_to_array(images.load_image(path), array, str(path))
+    return images.image_to_array(images.load_image(path, colour=images.is_colour(array.shape)), array, str(path))
 
 
 def _require_all(program: Program, found: dict[str, np.ndarray]) -> None:
     missing = [array for array in program.inputs if array.name not in found]
     if missing:
         options = " ".join(f"--input {array.name}=FILE" for array in missing)
-        raise InputError(f"program {program.name} needs more inputs: {_describe(missing)}; add {options}")
+        raise InputError(f"program {program.name} needs more inputs: {_describe(missing)}; add {options}, "
+                         "or --random SEED")

@@ -21,14 +21,15 @@ from compiler.input_files import load_array
 
 __all__ = ["run_vector"]
 
-_OTHERS = ("memory", "array", "fusion_level", "tile_depth", "half_words", "seed", "output", "report", "stall_seed")
+_OTHERS = ("memory", "array", "fusion_level", "tile_depth", "half_words", "seed", "output", "report", "stall_seed",
+           "option", "random")
 """Options that mean nothing for this target."""
 
 
 def run_vector(options: argparse.Namespace, parameters: Mapping[str, Any], console: Console) -> int:
     """Compile an application of parallel arrays, run it and print what came of it. Returns the exit status."""
     for name in _OTHERS:
-        if getattr(options, name) is not None:
+        if getattr(options, name) not in (None, []):
             raise InputError(f"--{name.replace('_', '-')} is no option of target vector")
     program = load(options.app, **parameters)
     inputs = read_arrays(program, options.input)

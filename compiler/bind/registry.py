@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, get_type_hints
+
+from typeguard import TypeCheckError, check_type
 
 from compiler.bind.design import Design
 from compiler.ir.program import Program
@@ -19,7 +21,10 @@ class TargetError(SluiceError):
 
 
 def target(name: str) -> Any:
-    """The module of target `name`. It has `Options` (a frozen dataclass) and ``compile_program(program, options)``."""
+    """The module of target `name`.
+
+    It has `Options` (a frozen dataclass), ``compile_program(program, options)``, and `PLACE`: what results call it.
+    """
     if name not in TARGETS:
         raise TargetError(f"there is no target '{name}'; there are: {', '.join(TARGETS)}")
     return import_module(TARGETS[name])
@@ -28,8 +33,17 @@ def target(name: str) -> Any:
 def compile_program(program: Program, target_name: str, **options: Any) -> Design:
     """Compile `program` for a target. Raises `TargetError` for unknown options, and what the target raises."""
     module = target(target_name)
-    known = module.Options.__dataclass_fields__
-    for option in options:
+    known = get_type_hints(module.Options)
+    for option, value in options.items():
         if option not in known:
             raise TargetError(f"target {target_name} has no option '{option}'; there are: {', '.join(known)}")
+        _check_type(option, value, known[option])
     return module.compile_program(program, module.Options(**options))
+
+
+def _check_type(option: str, value: Any, wanted: Any) -> None:
+    try:
+        check_type(value, wanted)
+    except TypeCheckError:
+        name = wanted.__name__ if isinstance(wanted, type) else str(wanted).replace("collections.abc.", "")
+        raise TargetError(f"option {option} is {value!r}, which is not of type {name}") from None

@@ -73,6 +73,11 @@ def png(path: Path, size: tuple[int, int] = (64, 64), mode: str = "L", value: in
     (("gaussian", "--set", "width"), "--set width: write NAME=VALUE"),
     (("gaussian", "--set", "=4"), "--set =4: write NAME=VALUE"),
     (("gaussian", "--set", "wi dth=4"), "--set wi dth=4: write NAME=VALUE"),
+    (("gaussian", "--option", "seed"), "--option seed: write NAME=VALUE"),
+    (("gaussian", "--option", "lanes=2"),
+     "target cgra has no option 'lanes'; there are: memory, array, fusion_level, tile_depth, half_words, seed"),
+    (("gaussian", "--option", "seed=many"), "option seed is 'many', which is not of type int"),
+    (("gaussian", "--option", "tile_depth=1.5"), "option tile_depth is 1.5, which is not of type int | None"),
     (("gaussian", "--set", "width=2"), None),
     (("gaussian", "--set", "width=wide"), None),
     (("gaussian", "--set", "width={[]: 1}"), None),
@@ -228,7 +233,7 @@ def test_a_simulation_is_compared_and_written(capsys: pytest.CaptureFixture[str]
     assert rows["equal to the reference"] == rows["predicted = simulated"] == "yes"
     assert rows["cycles simulated (verilator)"] == f"{rows['cycles predicted']} (+ 3 stalled)"
     assert rows["simulation speed"] == "2,000 cycles/s (build 0 s)"
-    assert f"output image: {output}" in captured.out
+    assert f"output output: {output}" in captured.out
     pixels = np.asarray(Image.open(output))
     assert pixels.shape == (6, 6)
     assert (pixels == 7 * 253 >> 8).all()
@@ -287,11 +292,11 @@ def test_the_middle_of_a_picture_is_taken() -> None:
     picture = np.arange(10 * 12).reshape(10, 12)
     plain = images.image_to_array(picture, Array("a", (4, 6), Int(16, False), "input"))
     assert (plain == picture[3:7, 3:9]).all()
-    tiled = images.image_to_array(picture, Array("a", (6, 3, 3), Int(16, False), "input"))
-    middle = picture[2:8, 1:10]
+    tiled = images.image_to_array(picture, Array("a", (6, 3, 2), Int(16, False), "input"))
+    middle = picture[2:8, 3:9]
     for k in range(6):
-        top, left = 3 * (k // 3), 3 * (k % 3)
-        assert (tiled[k] == middle[top: top + 3, left: left + 3]).all()
+        top, left = 3 * (k // 3), 2 * (k % 3)
+        assert (tiled[k] == middle[top: top + 3, left: left + 2]).all()
     assert (images.to_picture(tiled) == middle).all()
 
 

@@ -19,6 +19,7 @@ from compiler.input_files import load_array, read_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import Int
+from compiler.output_files import output_paths, write_outputs
 
 BLEND = """
 from compiler.frontend.loop_nest import prog
@@ -99,15 +100,15 @@ def test_values_of_any_sign_and_integer_type(tmp_path: Path) -> None:
 def test_names(blend: str, tmp_path: Path) -> None:
     program = load(blend)
     assert message(program) == (
-        f"program blend needs more inputs: {INPUTS}; add --input front=FILE --input back=FILE")
+        f"program blend needs more inputs: {INPUTS}; add --input front=FILE --input back=FILE, or --random SEED")
     path = saved(tmp_path / "x.npy", np.zeros((4, 6), int))
     assert message(program, f"back={path}") == (
-        "program blend needs more inputs: front (4x6 uint8); add --input front=FILE")
+        "program blend needs more inputs: front (4x6 uint8); add --input front=FILE, or --random SEED")
     assert message(program, path) == f"which input is {path}? Write NAME=FILE; program blend has: {INPUTS}"
     assert message(program, f"middle={path}") == f"program blend has no input 'middle'; it has: {INPUTS}"
     assert message(program, f"back={path}", "back=y.npy") == f"input back is given twice: {path} and y.npy"
     assert message(program, "back=") == "input back needs the name of a file: back=FILE"
-    assert message(line()) == "program line needs more inputs: in (5 int16); add --input in=FILE"
+    assert message(line()) == "program line needs more inputs: in (5 int16); add --input in=FILE, or --random SEED"
     assert message(line(), "x.png") == "which input is x.png? Write NAME=FILE; program line has: in (5 int16)"
 
 
@@ -179,4 +180,67 @@ def test_the_command_line_runs_a_program_of_two_images(blend: str, tmp_path: Pat
     assert (report / "comparison.png").stat().st_size
     assert main((blend, "--array", "4x4")) == 1
     assert capsys.readouterr().err == (
-        f"error: program blend needs more inputs: {INPUTS}; add --input front=FILE --input back=FILE\n")
+        f"error: program blend needs more inputs: {INPUTS}; add --input front=FILE --input back=FILE, "
+        "or --random SEED\n")
+
+
+def test_random_inputs_take_the_place_of_files(blend: str, tmp_path: Path) -> None:
+    program = load(blend)
+    back = saved(tmp_path / "back.npy", np.full((4, 6), 9))
+    found = read_inputs(program, [f"back={back}"], seed=3)
+    assert set(found["back"].ravel().tolist()) == {9}
+    np.testing.assert_array_equal(found["front"], read_inputs(program, [], seed=3)["front"])
+    assert (found["front"] != read_inputs(program, [], seed=4)["front"]).any()
+
+
+PLANES = """
+from compiler.frontend.loop_nest import prog
+from compiler.ir.types import Int
+
+def build():
+    prg = prog("swap")
+    prg.add_input("picture", shape=(4, 6, 3), type=Int(8, False))
+    prg.add_output("red", type=Int(8, False))
+    prg.add_output("copy", type=Int(8, False))
+    y = prg.add_loop("y", 0, 4)
+    x = y.add_loop("x", 0, 6)
+    op = x.add_op("Red")
+    op.add_load("picture", "0", "x", "y")
+    op.add_store("red", "x", "y")
+    op = x.add_loop("c", 0, 3).add_op("Copy")
+    op.add_load("picture", "c", "x", "y")
+    op.add_store("copy", "c", "x", "y")
+    return prg.build()
+"""
+
+
+def test_colour_images_in_and_several_outputs_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An input of shape (height, width, 3) takes a colour image; every output goes to its own file."""
+    app = tmp_path / "planes.py"
+    app.write_text(PLANES)
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 6, 3)).astype(np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "in.png")
+    program = load(str(app))
+    inputs = read_inputs(program, [str(tmp_path / "in.png")])
+    np.testing.assert_array_equal(inputs["picture"], pixels)
+    paths = output_paths(program, [f"copy={tmp_path / 'copy.png'}", str(tmp_path / "red.npy")])
+    write_outputs(paths, interpret(program, inputs))
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "copy.png")), pixels)
+    np.testing.assert_array_equal(load_array(tmp_path / "red.npy"), pixels[:, :, 0])
+    with pytest.raises(InputError, match=r"channels of a colour image have 8 bits, and the output has values from 0"):
+        write_outputs({"copy": tmp_path / "x.png"}, {"copy": np.full((4, 6, 3), 256) * (np.arange(3) > 0)})
+    assert read_inputs(load(str(app)), [])["picture"].shape == (4, 6, 3)
+
+
+@pytest.mark.parametrize(("given", "wanted"), [
+    (["none=x.png"], "program planes has no output 'none'; it has: red, copy"),
+    (["x.png", "red=y.png"], "output red is given twice: x.png and y.png"),
+    (["copy="], "output copy needs the name of a file: copy=FILE"),
+    (["copy=x.xyz"], "cannot write an image as x.xyz: its suffix is none of an image format; take a .png"),
+])
+def test_wrong_outputs(tmp_path: Path, given: list[str], wanted: str) -> None:
+    app = tmp_path / "planes.py"
+    app.write_text(PLANES.replace("swap", "planes"))
+    with pytest.raises(InputError) as error:
+        output_paths(load(str(app)), given)
+    assert str(error.value) == wanted

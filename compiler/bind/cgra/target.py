@@ -23,7 +23,10 @@ from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
 from hw.memtile.spec import ConfigurationError
 
-__all__ = ["Options", "compile_program"]
+__all__ = ["PLACE", "Options", "compile_program"]
+
+PLACE = "the array"
+"""What results call the target."""
 
 class _Looseness(NamedTuple):
     """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation interval of the

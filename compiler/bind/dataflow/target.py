@@ -10,7 +10,10 @@ from compiler.bind.dataflow.plan import make_plan
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 
-__all__ = ["Options", "compile_program"]
+__all__ = ["PLACE", "Options", "compile_program"]
+
+PLACE = "the dataflow engine"
+"""What results call the target."""
 
 
 def compile_program(program: Program, options: Options) -> DataflowDesign:

@@ -1,0 +1,57 @@
+"""A run's outputs as files that a command line names: images, and arrays in numpy's .npy format."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from compiler import images
+from compiler.bind.design import InputError
+from compiler.ir.program import Program
+from hw.files import write_atomic
+
+__all__ = ["output_paths", "write_outputs"]
+
+
+def output_paths(program: Program, given: Sequence[str]) -> dict[str, Path]:
+    """The file of each output from the texts ``NAME=FILE`` and ``FILE``; the latter is for the first output.
+
+    Raises `InputError` for an output that is unknown or given twice, and for a format that cannot be written.
+    """
+    names = [array.name for array in program.outputs]
+    found: dict[str, Path] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or not name.isidentifier():
+            name, path = names[0], text
+        if name not in names:
+            raise InputError(f"program {program.name} has no output '{name}'; it has: {', '.join(names)}")
+        if name in found:
+            raise InputError(f"output {name} is given twice: {found[name]} and {path}")
+        if not path:
+            raise InputError(f"output {name} needs the name of a file: {name}=FILE")
+        found[name] = Path(path)
+        _check_format(found[name])
+    return found
+
+
+def write_outputs(paths: Mapping[str, Path], outputs: Mapping[str, np.ndarray]) -> None:
+    """Write every output that has a path: ``.npy`` exactly as it is, anything else as an image (`images.save_image`).
+
+    Raises `InputError` for values that the format cannot hold, `OutputError` if the place cannot be written.
+    """
+    for name, path in paths.items():
+        if path.suffix.lower() == ".npy":
+            buffer = io.BytesIO()
+            np.save(buffer, outputs[name], allow_pickle=False)
+            write_atomic(path, buffer.getvalue())
+        else:
+            images.save_image(path, outputs[name])
+
+
+def _check_format(path: Path) -> None:
+    if path.suffix.lower() != ".npy":
+        images.image_format(path)
