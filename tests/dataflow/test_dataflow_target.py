@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from kernel_bench import run_kernel
-from network_programs import KERNELS, kernel, matmul, nests, program, random_data
+from network_programs import INNER_PRODUCT, KERNELS, kernel, matmul, nests, program, random_data
 
 import compiler
 from compiler.__main__ import main
+from compiler.bind.dataflow.bounds import tick_bound
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
@@ -248,6 +249,25 @@ def test_f32_ticks_with_fill_and_drain(lanes: int) -> None:
     assert plan.kernel.total_ticks <= 1.02 * 16**3 / lanes
 
 
+@pytest.mark.parametrize(("name", "sizes", "most"), [
+    ("jacobi_1d", {}, 1.05), ("jacobi_2d", {"N": 16}, 1.2), ("lu", {"N": 12}, 1.25),
+    ("triangular_solve", {"N": 16}, 1.1),
+])
+def test_f34_loops_that_follow_each_other_share_their_ticks(name: str, sizes: dict[str, int], most: float) -> None:
+    """Ratio of ticks, fill and drain included, to the bound that no schedule can beat."""
+    plan = make_plan(load_c(APPS / f"{name}.c", **sizes), DEFAULT)
+    assert plan.kernel.total_ticks <= most * tick_bound(plan.network, plan.pipelines).ticks
+
+
+def test_bounds_in_ticks() -> None:
+    plan = make_plan(program("dot", INNER_PRODUCT, N=20), Options(latency={"add": 5}, interleave=1))
+    bound = tick_bound(plan.network, plan.pipelines)
+    assert (bound.busiest, bound.path) == (20, 2 + 20 * 5 + 1)
+    assert bound.ticks == bound.path <= plan.kernel.total_ticks
+    many = tick_bound(make_plan(matmul(60), DEFAULT).network, plan.pipelines)
+    assert (many.busiest, many.flow, many.path) == (60**3, 0, 0)
+
+
 def test_f32_a_recurrence_has_no_lanes() -> None:
     text = "void f(const int16_t x[9], int16_t y[9]) {\n#pragma scop\n y[0] = x[0];\n" \
            "for (int i = 1; i < 9; i++) y[i] = y[i - 1] * 3 + x[i];\n#pragma endscop\n}"
@@ -294,7 +314,8 @@ def test_options_out_of_range(options: dict[str, object], message: str) -> None:
 
 def test_design_answers_before_simulation(tmp_path: Path) -> None:
     design = compiler.compile(matmul(5, transposed=False), target="dataflow", lanes=2)
-    assert design.predicted_cycles >= design.lower_bound == 75
+    assert design.predicted_cycles >= design.lower_bound == 78
+    assert design.bound.busiest == 75
     assert design.resources["multipliers"] == 2
     assert {entry.name for entry in design.storage} >= {"Comp_0->Comp_0.1'", "Comp_1->Comp_1.2'"}
     assert all(entry.allocated_words >= 1 for entry in design.storage)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.bind.dataflow.bounds import TickBound, tick_bound
 from compiler.bind.dataflow.host import host_header, host_source
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan
@@ -46,10 +47,15 @@ class DataflowDesign(Design):
         """Ticks of a run, from the first vector of the counters until the last word has left."""
         return self.plan.kernel.total_ticks
 
+    @cached_property
+    def bound(self) -> TickBound:
+        """Ticks that no schedule can do without."""
+        return tick_bound(self.plan.network, self.plan.pipelines)
+
     @property
     def lower_bound(self) -> int:
-        """Firings of the busiest node: one per tick."""
-        return max(node.firings for node in self.plan.network.nodes)
+        """Firings of the busiest node with the ticks before and after them, or the longest chain of operators."""
+        return self.bound.ticks
 
     @property
     def resources(self) -> dict[str, int]:

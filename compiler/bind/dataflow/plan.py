@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, pipeline
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.reshape import in_memory_order, interleaved, parallel_dimensions, slowed, with_lanes
-from compiler.bind.dataflow.ticks import TickClock, tick_clock
-from compiler.bind.dataflow.timing import Carried, carry, settle, slowdown
+from compiler.bind.dataflow.ticks import Idle, TickClock, tick_clock
+from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, settle, slowdown
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.ir.program import Program
 from compiler.sched.liveness import remove_dead_statements
-from compiler.sched.process_network import NetworkError, ProcessNetwork, derive
+from compiler.sched.process_network import NetworkError, ProcessNetwork, networks
 from hw.dataflow.spec import KernelSpec
 
 __all__ = ["Plan", "make_plan"]
@@ -44,12 +45,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A network, and its recurrences' need in ticks per time: 1 if it runs at full rate."""
+    """A network, and its recurrences' need in ticks per time: 1 if it runs at full rate. `idle`: what `clock` adds."""
 
     network: ProcessNetwork
     clock: TickClock
     carried: list[Carried]
     slow: int
+    idle: Idle | None = None
 
     @property
     def ticks(self) -> int:
@@ -62,20 +64,34 @@ def make_plan(program: Program, options: Options) -> Plan:
 
     Raises `DataflowError`, `NetworkError`, `DependenceError`, each naming the statement.
     """
-    live = remove_dead_statements(program)
-    network = derive(live, movable=lambda _: options.reorder == "host")
-    choices: dict[str, str] = {}
-    if options.lanes > 1:
-        network = _replicated(network, options.lanes, choices)
-    candidate = _measured(_placed(network, options), options)
-    if candidate.slow > 1 and options.interleave != 1:
-        candidate = _interleaved(network, candidate, options, choices)
-    else:
-        candidate = _padded(candidate, options)
+    best: tuple[_Candidate, dict[str, str]] | None = None
+    for network in networks(remove_dead_statements(program), movable=lambda _: options.reorder == "host"):
+        if best is not None and network.busiest >= best[0].ticks:
+            break
+        choices: dict[str, str] = {}
+        found = _fitted(network, options, choices), choices
+        if best is None or found[0].ticks < best[0].ticks:
+            best = found
+        if best[0].ticks == network.busiest:
+            break
+    assert best is not None
+    candidate, choices = best
+    if candidate.idle:
+        choices["idle ticks"] = str(candidate.idle)
     if candidate.slow > 1:
         choices["ticks per time"] = f"{candidate.slow}: a recurrence waits for its operators"
         candidate = _measured(slowed(candidate.network, candidate.slow), options, candidate.slow)
     return _finished(program.name, candidate, options, choices)
+
+
+def _fitted(network: ProcessNetwork, options: Options, choices: dict[str, str]) -> _Candidate:
+    """`network` with lanes, memory order, turns and idle ticks, as far as they are wanted and help."""
+    if options.lanes > 1:
+        network = _replicated(network, options.lanes, choices)
+    candidate = _measured(_placed(network, options), options)
+    if candidate.slow > 1 and options.interleave != 1:
+        return _interleaved(network, candidate, options, choices)
+    return _padded(candidate, options)
 
 
 def _pipelines(network: ProcessNetwork, options: Options) -> dict[str, Pipeline]:
@@ -93,24 +109,31 @@ def _measured(network: ProcessNetwork, options: Options, counted: int = 1) -> _C
 
 
 def _padded(candidate: _Candidate, options: Options) -> _Candidate:
-    """A few idle ticks after each run of the innermost counter, if recurrences go at full rate then and that is faster
-    than slowing everything down."""
+    """The fewest idle ticks with which recurrences go at full rate, if that is faster than slowing everything down."""
     best = candidate
-    for pad in _PADS:
-        if best.slow == 1:
-            break
-        clock = tick_clock(candidate.network.times.values(), pad=pad)
-        if clock.ticks >= best.ticks:
-            break
-        padded = _clocked(candidate.network, options, clock)
+    if best.slow == 1:
+        return best
+    pipelines = _pipelines(candidate.network, options)
+    found: list[tuple[int, Idle]] = []
+    for level, least in product(range(1, len(candidate.clock.counters)), (True, False)):
+        for ticks in _PADS:
+            idle = Idle(level, ticks, least)
+            later, added = candidate.clock.put_off(idle)
+            if candidate.clock.ticks + added >= best.ticks:
+                break
+            if node_delays(candidate.network, put_off(candidate.carried, later), pipelines) is not None:
+                found.append((added, idle))
+                break
+    for _, idle in sorted(found, key=lambda entry: entry[0]):
+        padded = _clocked(candidate.network, options, tick_clock(candidate.network.times.values(), idle=idle), idle)
         if padded.ticks < best.ticks:
-            best = padded
+            return padded
     return best
 
 
-def _clocked(network: ProcessNetwork, options: Options, clock: TickClock) -> _Candidate:
+def _clocked(network: ProcessNetwork, options: Options, clock: TickClock, idle: Idle | None = None) -> _Candidate:
     carried = carry(network, clock)
-    return _Candidate(network, clock, carried, slowdown(network, carried, _pipelines(network, options)))
+    return _Candidate(network, clock, carried, slowdown(network, carried, _pipelines(network, options)), idle)
 
 
 def _replicated(network: ProcessNetwork, lanes: int, choices: dict[str, str]) -> ProcessNetwork:
@@ -130,7 +153,7 @@ def _replicated(network: ProcessNetwork, lanes: int, choices: dict[str, str]) ->
 def _interleaved(network: ProcessNetwork, base: _Candidate, options: Options, choices: dict[str, str]) -> _Candidate:
     """The best of `base` and its interleavings: the fewest ticks, then the fewest words in channels; the first one in
     which some node fires in every tick ends the search."""
-    busiest = max(node.firings for node in base.network.nodes)
+    busiest = base.network.busiest
     found: list[tuple[int, int, str, _Candidate]] = []
     for dimension, factor in _trials(network, base, options):
         try:

@@ -13,7 +13,7 @@ from compiler.bind.dataflow.quasi_affine import piecewise
 from hw.dataflow.counters import counter_columns
 from hw.dataflow.spec import Counter
 
-__all__ = ["TickClock", "tick_clock"]
+__all__ = ["Idle", "TickClock", "tick_clock"]
 
 _MOST_PIECES = 6
 """Cases in the bound of a counter; with more of them it gets constant bounds."""
@@ -37,10 +37,28 @@ class TickClock:
             return keys
         return np.searchsorted(self._present, keys)
 
+    def put_off(self, idle: Idle) -> tuple[np.ndarray, int]:
+        """Ticks that each tick comes later with `idle` (int64 of shape [ticks]), and how many are added in all."""
+        columns = self._columns
+        starts = np.ones(self.ticks, bool)
+        starts[1:] = (columns[: idle.level, 1:] != columns[: idle.level, :-1]).any(axis=0)
+        first = np.flatnonzero(starts)
+        last = np.append(first[1:], self.ticks) - 1
+        added = np.full(len(first), idle.ticks)
+        if idle.least:
+            added = np.maximum(0, idle.ticks - 1 - columns[idle.level, last] + columns[idle.level, first])
+        before = np.cumsum(added) - added
+        return before[np.cumsum(starts) - 1], int(added.sum())
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        """All vectors, in order: shape [counters, ticks]."""
+        return np.stack(counter_columns(self.counters))
+
     @cached_property
     def _present(self) -> np.ndarray:
         """Keys of all vectors, in order."""
-        return self._keys(np.stack(counter_columns(self.counters)))
+        return self._keys(self._columns)
 
     @property
     def _volume(self) -> int:
@@ -54,12 +72,26 @@ class TickClock:
         return keys
 
 
-def tick_clock(times: Iterable[isl.Map], slow: int = 1, pad: int = 0) -> TickClock:
+@dataclass(frozen=True)
+class Idle:
+    """Ticks in which nothing fires, after each run of the counters from number `level` inwards: `ticks` of them, or, if
+    `least`, as many as the counter of that level has values less than `ticks`."""
+
+    level: int
+    ticks: int
+    least: bool
+
+    def __str__(self) -> str:
+        amount = f"up to {self.ticks}" if self.least else str(self.ticks)
+        return f"{amount} after each run of time dimension {self.level}"
+
+
+def tick_clock(times: Iterable[isl.Map], slow: int = 1, idle: Idle | None = None) -> TickClock:
     """Counters for all firing times. Every counter starts at the first and ends at the last value that times have at
     the values of the counters outside it, so only gaps between times cost ticks in which nothing fires.
 
-    `slow`: values of the innermost counter, which is 0 in all firing times, if there are more than one. `pad`: ticks
-    that are added to every run of the innermost counter.
+    `slow`: values of the innermost counter, which is 0 in all firing times, if there are more than one. `idle`: ticks
+    that are added.
     """
     fired = [time.range() for time in times]
     total = fired[0]
@@ -68,12 +100,14 @@ def tick_clock(times: Iterable[isl.Map], slow: int = 1, pad: int = 0) -> TickClo
     total = total.coalesce()
     if slow > 1:
         total = total.union(_raised(total, slow - 1)).coalesce()
+    if idle is not None:
+        total = total.union(_idle_times(total, idle)).coalesce()
     count = total.dim(isl.dim_type.set)
     box = isl.Set("{ [] }")
     counters = []
     for dim in range(count):
         here = total.project_out(isl.dim_type.set, dim + 1, count - dim - 1).coalesce()
-        counter, box = _counter(here, box, pad if dim == count - 1 else 0)
+        counter, box = _counter(here, box)
         counters.append(counter)
     return TickClock(tuple(counters), box, box.count_val().to_python())
 
@@ -85,7 +119,23 @@ def _raised(times: isl.Set, value: int) -> isl.Set:
     return moved.fix_val(isl.dim_type.set, last, isl.Val(value))
 
 
-def _counter(here: isl.Set, box: isl.Set, pad: int) -> tuple[Counter, isl.Set]:
+def _idle_times(total: isl.Set, idle: Idle) -> isl.Set:
+    """The added times: after the last value of the level's counter, its inner counters at their least values."""
+    count = total.dim(isl.dim_type.set)
+    here = total.project_out(isl.dim_type.set, idle.level + 1, count - idle.level - 1).coalesce()
+    values = isl.Map.from_range(here).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, idle.level)
+    ends = values.lexmin().flat_range_product(values.lexmax())
+    if idle.level == count - 1:
+        added = f"h < t <= {f'l + {idle.ticks - 1}' if idle.least else f'h + {idle.ticks}'}"
+        return ends.apply_range(isl.Map(f"{{ [l, h] -> [t] : {added} }}")).wrap().flatten()
+    lows = [total.dim_min_val(dim).to_python() for dim in range(idle.level + 1, count)]
+    start = "h - l + 1" if idle.least else "0"
+    place = ", ".join(["h + 1", *map(str, lows[:-1]), "t"])
+    added = f"{lows[-1]} + {start} <= t < {lows[-1]} + {idle.ticks}"
+    return ends.apply_range(isl.Map(f"{{ [l, h] -> [{place}] : {added} }}")).wrap().flatten()
+
+
+def _counter(here: isl.Set, box: isl.Set) -> tuple[Counter, isl.Set]:
     """The counter of the last dimension of `here`, and `box` (the outer counters) with that dimension.
 
     `here`: the times without their inner dimensions.
@@ -94,16 +144,15 @@ def _counter(here: isl.Set, box: isl.Set, pad: int) -> tuple[Counter, isl.Set]:
     minimum, maximum = here.dim_min_val(dim).to_python(), here.dim_max_val(dim).to_python()
     values = isl.Map.from_range(here).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, dim)
     idle = _constant(box.subtract(values.domain()), minimum)
-    last = values.lexmax().apply_range(isl.Map(f"{{ [h] -> [h + {pad}] }}"))
-    bounds = [side.union(idle).coalesce() for side in (values.lexmin(), last)]
+    bounds = [side.union(idle).coalesce() for side in (values.lexmin(), values.lexmax())]
     pieces = [piecewise(bound, box) for bound in bounds]
     if any(len(parts) > _MOST_PIECES for parts in pieces):
-        bounds = [_constant(box, minimum), _constant(box, maximum + pad)]
+        bounds = [_constant(box, minimum), _constant(box, maximum)]
         pieces = [piecewise(bound, box) for bound in bounds]
     low, high = bounds
     reached = low.apply_range(isl.Map("{ [l] -> [t] : t >= l }"))
     reached = reached.intersect(high.apply_range(isl.Map("{ [h] -> [t] : t <= h }")))
-    return Counter(pieces[0], pieces[1], minimum, maximum + pad), reached.wrap().flatten().coalesce()
+    return Counter(pieces[0], pieces[1], minimum, maximum), reached.wrap().flatten().coalesce()
 
 
 def _constant(domain: isl.Set, value: int) -> isl.Map:

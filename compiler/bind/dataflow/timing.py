@@ -16,7 +16,7 @@ from compiler.bind.dataflow.expressions import Pipeline
 from compiler.bind.dataflow.ticks import TickClock
 from compiler.sched.process_network import Edge, NodeKind, ProcessNetwork
 
-__all__ = ["Carried", "carry", "hardware_offsets", "high_water", "node_delays", "settle", "slowdown"]
+__all__ = ["Carried", "carry", "hardware_offsets", "high_water", "node_delays", "put_off", "settle", "slowdown"]
 
 _SLOWEST = 4096
 
@@ -77,6 +77,13 @@ def carry(network: ProcessNetwork, clock: TickClock) -> list[Carried]:
         item = Carried(edge, clock.rank(moved.written), clock.rank(moved.read))
         found.append(replace(item, memory=not item.single()))
     return found
+
+
+def put_off(carried: list[Carried], later: np.ndarray) -> list[Carried]:
+    """`carried` when each tick comes `later` (int64 of shape [ticks])."""
+    found = (replace(item, written=item.written + later[item.written], read=item.read + later[item.read])
+             for item in carried)
+    return [replace(item, memory=not item.single()) for item in found]
 
 
 def _needs(network: ProcessNetwork, carried: list[Carried],

@@ -10,11 +10,11 @@ from compiler.sched.process_network.channels import ChannelKind
 from compiler.sched.process_network.drawing import draw_network
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.loops import print_loops
-from compiler.sched.process_network.network import Edge, Node, NodeKind, ProcessNetwork, derive
+from compiler.sched.process_network.network import Edge, Node, NodeKind, ProcessNetwork, derive, networks
 from compiler.sched.process_network.parametric import Polynomial, size_polynomials
 from compiler.sched.process_network.simulate import NetworkRun, run_freely, run_scheduled
 from compiler.sched.process_network.text import parse_network, print_network
 
 __all__ = ["ChannelKind", "Edge", "NetworkError", "NetworkRun", "Node", "NodeKind", "Polynomial", "ProcessNetwork",
-           "derive", "draw_network", "parse_network", "print_loops", "print_network", "run_freely", "run_scheduled",
-           "size_polynomials"]
+           "derive", "draw_network", "networks", "parse_network", "print_loops", "print_network", "run_freely",
+           "run_scheduled", "size_polynomials"]

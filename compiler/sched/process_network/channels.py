@@ -73,8 +73,8 @@ def traffic(link: Link, times: Times) -> Traffic:
 
 
 def high_water(moved: Traffic, read_first: bool) -> int:
-    """Most words in the channel at once. `read_first`: at one time reads come before writes (an edge of a node to
-    itself: a firing reads, then writes); otherwise the writer fires first."""
+    """Most words in the channel at once. `read_first`: at one time reads come before writes (the reader fires first, or
+    it is an edge of a node to itself: a firing reads, then writes); otherwise the writer fires first."""
     written, read = (np.sort(keys) for keys in moved.clock())
     gone = np.searchsorted(read, written, side="right" if read_first else "left")
     return int((np.arange(1, moved.words + 1) - gone).max(initial=0))

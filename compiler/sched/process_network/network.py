@@ -7,7 +7,7 @@ that fit (`derive`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -20,10 +20,10 @@ from compiler.sched.dependences import Dependence, flow
 from compiler.sched.process_network.channels import ChannelKind, Traffic, channel_kind, high_water, traffic
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.reuse import Link, links
-from compiler.sched.process_network.schedule import Times, align, check_legal, firing_order
+from compiler.sched.process_network.schedule import Times, align, alignments, check_legal, firing_order
 from compiler.sched.process_network.transfers import is_sink, is_source, stage_transfers
 
-__all__ = ["Edge", "Node", "NodeKind", "ProcessNetwork", "derive", "node_kind"]
+__all__ = ["Edge", "Node", "NodeKind", "ProcessNetwork", "derive", "networks", "node_kind"]
 
 
 _MOST_PARTS = 4
@@ -104,6 +104,11 @@ class ProcessNetwork:
         times = self.times
         return tuple(traffic(edge, times) for edge in self.edges)
 
+    @cached_property
+    def busiest(self) -> int:
+        """Firings of the node that fires most."""
+        return max(node.firings for node in self.nodes)
+
     def statement(self, node: Node) -> Statement:
         """The statement that `node` runs."""
         return self.program.statement(node.name)
@@ -130,18 +135,31 @@ def derive(program: Program, schedule: Times | None = None, *,
     else:
         schedule = _restricted(staged, schedule)
         check_legal(staged, dependences, schedule)
+    return _network(staged, dependences, schedule)
+
+
+def networks(program: Program, movable: Callable[[Statement], bool] = lambda _: False) -> Iterator[ProcessNetwork]:
+    """The networks of `program` under all the schedules that `alignments` finds, in that order; at least one."""
+    staged = stage_transfers(program)
+    _check_bounded(staged)
+    dependences = flow(staged)
+    for schedule in alignments(staged, dependences, movable):
+        yield _network(staged, dependences, schedule)
+
+
+def _network(staged: Program, dependences: tuple[Dependence, ...], schedule: Times) -> ProcessNetwork:
     order = firing_order(staged, dependences, schedule)
     nodes = tuple(
         Node(number, name, node_kind(staged, dependences, staged.statement(name)), schedule[name])
         for number, name in enumerate(order)
     )
-    edges = (edge for link in links(dependences, schedule) for edge in _channels(link, schedule))
+    edges = (edge for link in links(dependences, schedule) for edge in _channels(link, schedule, order))
     return ProcessNetwork(staged, nodes, tuple(edges))
 
 
-def _channels(link: Link, times: Times) -> list[Edge]:
+def _channels(link: Link, times: Times, order: tuple[str, ...]) -> list[Edge]:
     """`link` with its channel; reuse with several if that spares a reordering buffer: one for each distance, if few."""
-    whole = _sized(link, times)
+    whole = _sized(link, times, order)
     if whole.kind is not ChannelKind.REORDERING or link.origin == "flow":
         return [whole]
     distances = traffic(link, times).distances()
@@ -149,12 +167,12 @@ def _channels(link: Link, times: Times) -> list[Edge]:
         return [whole]
     parts = [replace(link, relation=_at_distance(link, times, distance.tolist()), part=number)
              for number, distance in enumerate(distances, 1)]
-    return [_sized(part, times) for part in parts]
+    return [_sized(part, times, order) for part in parts]
 
 
-def _sized(link: Link, times: Times) -> Edge:
+def _sized(link: Link, times: Times, order: tuple[str, ...]) -> Edge:
     moved = traffic(link, times)
-    size = high_water(moved, read_first=link.source == link.sink)
+    size = high_water(moved, read_first=order.index(link.sink) <= order.index(link.source))
     return Edge(**vars(link), kind=channel_kind(link, moved, size), size=size)
 
 

@@ -1,10 +1,12 @@
 """The global schedule of a network: one time vector for every firing, with loops of producers and consumers aligned.
 
-Seed 003 takes the fused schedule as given (equations 5.1 and 5.2); here it is computed. The component of the dependence
-graph with the most firings keeps the program's order. Going outward from it, a statement that feeds nodes already
-placed fires as late as their first use of its value allows, one that is fed fires as early as its last operand allows.
-The time of these extreme instances is a piecewise affine function; its pieces, extended to the whole domain, are the
-candidates. Where none is legal the statement runs in a phase of its own, before or after everything else.
+Seed 003 takes the fused schedule as given (equations 5.1 and 5.2); here it is computed. It starts from an anchor: the
+component of the dependence graph with the most firings in the program's order (also without the levels that only put
+loops after each other) or in the order of isl's scheduler, or the busiest statement alone. Going outward from it, a
+statement that feeds nodes already placed fires as late as their first use of its value allows, one that is fed fires as
+early as its last operand allows. The time of these extreme instances is a piecewise affine function; its pieces,
+extended to the whole domain, are the candidates. Where none is legal the statement runs in a phase of its own, before
+or after everything else. Of the legal results the one with the fewest different times comes first.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ import islpy as isl
 import networkx as nx
 
 from compiler.ir.program import Program, Statement
-from compiler.sched.affine import pieces
+from compiler.sched.affine import maps, pieces
 from compiler.sched.dependences import Dependence
 from compiler.sched.process_network.errors import NetworkError
 
-__all__ = ["Times", "align", "check_legal", "firing_order", "program_times"]
+__all__ = ["Times", "align", "alignments", "check_legal", "firing_order", "program_times"]
 
 Times = Mapping[str, isl.Map]
 """Statement name -> {statement[iterators] -> [time]}: one space of times for all."""
@@ -32,18 +34,54 @@ def program_times(program: Program) -> dict[str, isl.Map]:
 
 
 def align(program: Program, dependences: tuple[Dependence, ...], movable: Callable[[Statement], bool]) -> Times:
-    """A legal schedule in which the statements run together as far as affine times allow.
+    """The first of `alignments`."""
+    return alignments(program, dependences, movable)[0]
+
+
+def alignments(program: Program, dependences: tuple[Dependence, ...],
+               movable: Callable[[Statement], bool]) -> list[Times]:
+    """Legal schedules in which the statements run together as far as affine times allow, those with the fewest times
+    first; at least one.
 
     A statement that is not `movable` fires in the order of its iterators, lexicographically.
     """
     original = program_times(program)
-    try:
-        times = _shortened(_Alignment(program, dependences, original, movable).run())
-        check_legal(program, dependences, times)
-    except NetworkError:
+    length = 2 * max(time.dim(isl.dim_type.out) for time in original.values())
+    original = {name: _padded(time, length) for name, time in original.items()}
+    found: list[Times] = []
+    for anchor, early in _anchors(program, dependences, original):
+        alignment = _Alignment(program, dependences, original, movable, early, times=dict(anchor))
+        try:
+            times = _shortened(alignment.run())
+            check_legal(program, dependences, times)
+        except NetworkError:
+            continue
+        if not any(_same(times, other) for other in found):
+            found.append(times)
+    if not found:
         times = _shortened(original)
         check_legal(program, dependences, times)
-    return times
+        return [times]
+    return sorted(found, key=_count)
+
+
+def _same(times: Times, others: Times) -> bool:
+    return all(time.get_space().is_equal(others[name].get_space()) and time.plain_is_equal(others[name])
+               for name, time in times.items())
+
+
+def _count(times: Times) -> int:
+    """Different times at which something fires."""
+    total = isl.UnionSet("{ }")
+    for time in times.values():
+        total = total.union(isl.UnionSet.from_set(time.range()))
+    return sum(part.count_val().to_python() for part in _sets(total.coalesce()))
+
+
+def _sets(union: isl.UnionSet) -> list[isl.Set]:
+    found: list[isl.Set] = []
+    union.foreach_set(found.append)
+    return found
 
 
 def check_legal(program: Program, dependences: tuple[Dependence, ...], times: Times) -> None:
@@ -65,10 +103,12 @@ def check_legal(program: Program, dependences: tuple[Dependence, ...], times: Ti
     firing_order(program, dependences, times)
 
 
-def firing_order(program: Program, dependences: tuple[Dependence, ...], times: Times) -> tuple[str, ...]:
-    """Statement names in the order in which they fire within one time, producers first, else in program order."""
+def firing_order(program: Program, dependences: tuple[Dependence, ...], times: Times,
+                 statements: list[str] | None = None) -> tuple[str, ...]:
+    """Names of the `statements` (all, if None) in the order in which they fire within one time, producers first, else
+    in program order. Raises `NetworkError` if they wait for each other."""
     graph: nx.DiGraph = nx.DiGraph()
-    names = [s.name for s in program.statements]
+    names = statements or [s.name for s in program.statements]
     graph.add_nodes_from(names)
     for d in dependences:
         if d.source != d.sink and not _at_one_time(d, times).is_empty():
@@ -98,31 +138,78 @@ def _at_one_time(dependence: Dependence, times: Times) -> isl.Map:
                                                                 .map_from_set()))
 
 
+def _anchors(program: Program, dependences: tuple[Dependence, ...],
+             original: dict[str, isl.Map]) -> Iterator[tuple[dict[str, isl.Map], bool]]:
+    """(statements with times to start from, whether statements between two neighbours fire early)."""
+    graph: nx.DiGraph = nx.DiGraph()
+    graph.add_nodes_from(original)
+    graph.add_edges_from((d.source, d.sink) for d in dependences)
+    counts = {s.name: s.domain.count_val().to_python() for s in program.statements}
+    components = list(nx.strongly_connected_components(graph))
+    chosen = max(components, key=lambda c: (sum(counts[n] for n in c), len(c)))
+    whole = {s.name: original[s.name] for s in program.statements if s.name in chosen}
+    inner = tuple(d for d in dependences if d.source in whole and d.sink in whole)
+    yield whole, False
+    if len(whole) > 1:
+        busiest = max(whole, key=counts.__getitem__)
+        yield from (({busiest: original[busiest]}, early) for early in (False, True))
+        yield _without_sequence(program, inner, whole), False
+        yield _without_sequence(program, inner, _by_isl(program, inner, whole)), False
+
+
+def _without_sequence(program: Program, dependences: tuple[Dependence, ...],
+                      times: dict[str, isl.Map]) -> dict[str, isl.Map]:
+    """`times` with every dimension 0 that only puts statements after each other, if that is legal; innermost first."""
+    for dim in reversed(range(next(iter(times.values())).dim(isl.dim_type.out))):
+        if all(time.range().dim_min_val(dim).eq(time.range().dim_max_val(dim)) for time in times.values()):
+            merged = {name: time.project_out(isl.dim_type.out, dim, 1).insert_dims(isl.dim_type.out, dim, 1)
+                      .fix_val(isl.dim_type.out, dim, isl.Val(0)) for name, time in times.items()}
+            if all(_too_early(d, merged).is_empty() for d in dependences) and _ordered(program, dependences, merged):
+                times = merged
+    return times
+
+
+def _ordered(program: Program, dependences: tuple[Dependence, ...], times: Times) -> bool:
+    try:
+        firing_order(program, dependences, times, list(times))
+    except NetworkError:
+        return False
+    return True
+
+
+def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[str, isl.Map]) -> dict[str, isl.Map]:
+    """The times that isl's scheduler gives the statements of `whole` (seed 003, section 2.3), padded to their space."""
+    domain, needs = isl.UnionSet("{ }"), isl.UnionMap("{ }")
+    for name in whole:
+        domain = domain.union(isl.UnionSet.from_set(program.statement(name).domain))
+    for dependence in dependences:
+        needs = needs.union(isl.UnionMap.from_map(dependence.relation.reverse()))
+    constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(needs).set_proximity(needs)
+    found = {m.get_tuple_name(isl.dim_type.in_): m for m in maps(constraints.compute_schedule().get_map())}
+    length = next(iter(whole.values())).dim(isl.dim_type.out)
+    return {name: _padded(found[name].intersect_domain(program.statement(name).domain), length) for name in whole}
+
+
 @dataclass
 class _Alignment:
+    """`times`: the anchor at first, then all statements."""
+
     program: Program
     dependences: tuple[Dependence, ...]
     original: dict[str, isl.Map]
     movable: Callable[[Statement], bool]
+    early: bool = False
     times: dict[str, isl.Map] = field(default_factory=dict)
     phases: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> dict[str, isl.Map]:
-        anchor, graph = self._anchor()
-        self.times = {name: self.original[name] for name in anchor}
+        graph: nx.DiGraph = nx.DiGraph()
+        graph.add_nodes_from(self.original)
+        graph.add_edges_from((d.source, d.sink) for d in self.dependences)
         while waiting := [s for s in self.program.statements if s.name not in self.times]:
             statement = next((s for s in waiting if self._placed_neighbours(s.name)), waiting[0])
             self._place(statement, graph)
         return {name: _phased(time, self.phases.get(name, 1)) for name, time in self.times.items()}
-
-    def _anchor(self) -> tuple[set[str], nx.DiGraph]:
-        """The component with the most firings, and the dependence graph."""
-        graph: nx.DiGraph = nx.DiGraph()
-        graph.add_nodes_from(self.original)
-        graph.add_edges_from((d.source, d.sink) for d in self.dependences)
-        counts = {s.name: s.domain.count_val().to_python() for s in self.program.statements}
-        components = list(nx.strongly_connected_components(graph))
-        return max(components, key=lambda c: (sum(counts[n] for n in c), len(c))), graph
 
     def _placed_neighbours(self, name: str) -> list[Dependence]:
         return [d for d in self.dependences
@@ -162,9 +249,9 @@ class _Alignment:
             else:
                 timed = d.relation.apply_range(self.times[d.source])
                 latest = timed if latest is None else latest.union(timed)
-        if uses is not None:
-            return uses.lexmin()
-        return None if latest is None else latest.lexmax()
+        if latest is not None and (uses is None or self.early):
+            return latest.lexmax()
+        return None if uses is None else uses.lexmin()
 
     def _fits(self, statement: Statement, candidate: isl.Map) -> bool:
         if not candidate.is_injective() or not (self.movable(statement) or _monotone(statement, candidate)):
@@ -184,6 +271,15 @@ def _monotone(statement: Statement, times: isl.Map) -> bool:
 
 def _phased(time: isl.Map, phase: int) -> isl.Map:
     return time.insert_dims(isl.dim_type.out, 0, 1).fix_val(isl.dim_type.out, 0, isl.Val(phase))
+
+
+def _padded(time: isl.Map, length: int) -> isl.Map:
+    """`time` with zeros up to `length` dimensions."""
+    have = time.dim(isl.dim_type.out)
+    time = time.add_dims(isl.dim_type.out, max(0, length - have))
+    for dim in range(have, length):
+        time = time.fix_val(isl.dim_type.out, dim, isl.Val(0))
+    return time
 
 
 def _shortened(times: Times) -> dict[str, isl.Map]:

@@ -1,0 +1,112 @@
+"""Ticks that no schedule can do without: the operators' firings, and the longest chain of values through them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+import numpy as np
+
+from compiler.bind.dataflow.expressions import Pipeline
+from compiler.ir.points import enumerate_points, evaluate_map
+from compiler.sched.dependences import flow
+from compiler.sched.process_network import NodeKind, ProcessNetwork
+
+__all__ = ["TickBound", "tick_bound"]
+
+_MOST_FIRINGS = 200_000
+
+
+@dataclass(frozen=True)
+class TickBound:
+    """Lower bounds in ticks. `busiest`: firings of the node that fires most. `flow`: the same with the ticks before its
+    first operands can be there and after its last result until an output has it, of the node for which this is most.
+    `path`: the longest chain of operators from an input to an output. The latter two are 0 for programs with more than
+    200 000 firings."""
+
+    busiest: int
+    flow: int
+    path: int
+
+    @property
+    def ticks(self) -> int:
+        """The strongest of them."""
+        return max(self.busiest, self.flow, self.path)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Firings `sinks` of node `sink` wait at least `ticks` after the firings `sources` of node `source`."""
+
+    source: str
+    sources: np.ndarray
+    sink: str
+    sinks: np.ndarray
+    ticks: int
+
+
+def tick_bound(network: ProcessNetwork, pipelines: Mapping[str, Pipeline]) -> TickBound:
+    """Bounds for the program of `network` with the operators of `pipelines`; its schedule does not matter."""
+    if sum(node.firings for node in network.nodes) > _MOST_FIRINGS:
+        return TickBound(network.busiest, 0, 0)
+    steps = _steps(network, pipelines)
+    counts = {node.name: node.firings for node in network.nodes}
+    outputs = {node.name for node in network.nodes if node.kind is NodeKind.OUTPUT}
+    before = _longest(steps, {name: np.zeros(count, np.int64) for name, count in counts.items()})
+    backward = [_Step(s.sink, s.sinks, s.source, s.sources, s.ticks) for s in steps]
+    after = _longest(backward, {name: np.zeros(count, np.int64) for name, count in counts.items()})
+    whole = max(int(before[name].max()) + 1 for name in outputs)
+    through = max(int(before[name].min() + after[name].min()) + count for name, count in counts.items())
+    return TickBound(network.busiest, through, whole)
+
+
+def _longest(steps: list[_Step], ticks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The least tick of every firing, by node: relaxed until nothing changes."""
+    changed = set(ticks)
+    while changed:
+        moved = set()
+        for step in steps:
+            if step.source not in changed:
+                continue
+            wanted = ticks[step.source][step.sources] + step.ticks
+            if (wanted > ticks[step.sink][step.sinks]).any():
+                np.maximum.at(ticks[step.sink], step.sinks, wanted)
+                moved.add(step.sink)
+        changed = moved
+    return ticks
+
+
+def _steps(network: ProcessNetwork, pipelines: Mapping[str, Pipeline]) -> list[_Step]:
+    """Value-based flow between single firings."""
+    keys = {node.name: _Keys(network.statement(node).domain) for node in network.nodes}
+    found = []
+    for dependence in flow(network.program):
+        source, sink = pipelines[dependence.source], pipelines[dependence.sink]
+        readers = dependence.relation.domain()
+        count, columns = enumerate_points(readers)
+        writers = evaluate_map(dependence.relation, readers, columns, count)
+        found.append(_Step(dependence.source, keys[dependence.source].numbers(writers, count), dependence.sink,
+                           keys[dependence.sink].numbers(columns, count),
+                           source.latency - sink.offsets[dependence.read]))
+    return found
+
+
+class _Keys:
+    """Numbers for the points of a set, from 0."""
+
+    def __init__(self, domain: isl.Set) -> None:
+        count, columns = enumerate_points(domain)
+        self._low = [int(np.min(c, initial=0)) for c in columns]
+        self._extent = [int(np.max(c, initial=0)) - low + 1 for c, low in zip(columns, self._low, strict=True)]
+        self._present = np.sort(self._key(columns, count))
+
+    def numbers(self, columns: list[np.ndarray], count: int) -> np.ndarray:
+        """The numbers of `count` points of the set, given by their coordinates."""
+        return np.searchsorted(self._present, self._key(columns, count))
+
+    def _key(self, columns: list[np.ndarray], count: int) -> np.ndarray:
+        key = np.zeros(count, np.int64)
+        for column, low, extent in zip(columns, self._low, self._extent, strict=True):
+            key = key * extent + (column - low)
+        return key
