@@ -145,7 +145,7 @@ class GuardSpec:
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """An array of `rows` times `columns` PEs with `lanes` lanes each. One-dimensional arrays have one row or one column.
+    """An array of `rows` times `columns` PEs with `lanes` lanes each; one-dimensional with one row or one column.
 
     `body`: operators as in `hw.dataflow.spec`, in an order in which operands come first, the last one's result is
     combined; ``read`` with `value`, a number among `operands`; ``const``, ``cast`` and operations of `hw.ops` (not
@@ -289,8 +289,6 @@ def _check_operand(spec: ArraySpec, operand: OperandSpec) -> None:
                  f"{where}: with a reduction in space, initial values go east")
         _require(spec.result.combine is not None, f"{where}: an assignment has no initial values")
         _require(operand.vector == spec.result.vector, f"{where}: initial values must have as many lanes as results")
-    elif operand.copied:
-        _require(operand.direction is not INTERIOR or spec.feeders(operand) >= 1, where)
 
 
 def _check_chain(spec: ArraySpec, part: OperandSpec | ResultSpec, where: str) -> None:
@@ -306,7 +304,7 @@ def _check_address(spec: ArraySpec, part: OperandSpec | ResultSpec, where: str) 
     spans = [c * (loop.extent - 1) for c, loop in zip(coefficients, spec.time_loops, strict=True)]
     low = part.address.constant + sum(min(0, span) for span in spans)
     high = part.address.constant + sum(max(0, span) for span in spans)
-    _require(0 <= low and high < part.words, f"{where}: addresses {low} to {high} are outside 0 to {part.words - 1}")
+    _require(low >= 0 and high < part.words, f"{where}: addresses {low} to {high} are outside 0 to {part.words - 1}")
 
 
 def _check_body(spec: ArraySpec) -> None:
