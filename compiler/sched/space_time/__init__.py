@@ -1,0 +1,30 @@
+"""Space-time mapping (seed 002, sections 3.2 and 5.1): dependences as distances, legality, choice of space loops."""
+
+from compiler.sched.space_time.arrays import SpaceLoops, check_space, enumerate_arrays, space_loops
+from compiler.sched.space_time.dependences import Analysis, Kind, UniformDependence, analyse
+from compiler.sched.space_time.errors import SpaceTimeError
+from compiler.sched.space_time.nests import Nest
+from compiler.sched.space_time.reductions import MODULAR, Reduction, neutral, reduction
+from compiler.sched.space_time.reuse import Subscript, null_directions, subscripts
+from compiler.sched.space_time.temporaries import without_temporaries
+
+__all__ = [
+    "MODULAR",
+    "Analysis",
+    "Kind",
+    "Nest",
+    "Reduction",
+    "SpaceLoops",
+    "SpaceTimeError",
+    "Subscript",
+    "UniformDependence",
+    "analyse",
+    "check_space",
+    "enumerate_arrays",
+    "neutral",
+    "null_directions",
+    "reduction",
+    "space_loops",
+    "subscripts",
+    "without_temporaries",
+]

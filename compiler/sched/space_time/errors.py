@@ -1,0 +1,11 @@
+"""What space-time mapping refuses."""
+
+from __future__ import annotations
+
+from hw.errors import SluiceError
+
+__all__ = ["SpaceTimeError"]
+
+
+class SpaceTimeError(SluiceError):
+    """A program that no systolic array can compute as it is written. Says where, why, and what would be legal."""

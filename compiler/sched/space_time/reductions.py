@@ -1,0 +1,119 @@
+"""Reductions, recognised: statements ``x = x op e`` whose order does not matter.
+
+Seed 002 needs annotations for these (its footnote 4). Here the form is found through conversions, operands on either
+side, and subtraction, which adds the negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, fold
+from compiler.ir.program import Program, Statement
+from compiler.ir.ranges import type_range, value_range
+from compiler.ir.types import Int
+
+__all__ = ["MODULAR", "Reduction", "neutral", "reduction"]
+
+MODULAR = ("add", "mul", "and", "or", "xor")
+"""Operations whose low bits depend only on the operands' low bits, so accumulators may be as narrow as the array."""
+
+_EXACT = ("min", "max")
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """`op` accumulates `body` (of the array's type) into the element that the statement writes; `read`: number of the
+    statement's access that reads it."""
+
+    op: str
+    read: int
+    body: Expr
+
+
+def neutral(op: str, type: Int) -> int:
+    """What `op` accumulates without effect on a value of `type`."""
+    table = {"add": 0, "or": 0, "xor": 0, "mul": 1, "and": type.wrap(-1), "min": type.maximum, "max": type.minimum}
+    return table[op]
+
+
+def reduction(program: Program, statement: Statement) -> Reduction | None:
+    """How `statement` accumulates, or None if it does not: it must read the element it writes, exactly once, as an
+    operand of an operation that is associative and commutative at the width of the array."""
+    type_ = program.array(statement.write.array).type
+    own = [k for k, access in enumerate(statement.reads) if _same_element(statement, k)]
+    others = [k for k, access in enumerate(statement.reads) if access.array == statement.write.array and k not in own]
+    if len(own) != 1 or others or not isinstance(type_, Int) or _mentions(statement.value, own[0]) != 1:
+        return None
+    for op in (*MODULAR, *_EXACT):
+        body = _accumulated(statement.value, own[0], op, type_)
+        if body is not None and (op in MODULAR or _fits(program, statement, body, type_)):
+            return Reduction(op, own[0], _converted(body, type_))
+    return None
+
+
+def _same_element(statement: Statement, number: int) -> bool:
+    access = statement.reads[number]
+    if access.array != statement.write.array:
+        return False
+    read, write = access.map, statement.write.map
+    return read.intersect_domain(statement.domain).is_equal(write.intersect_domain(statement.domain))
+
+
+def _mentions(value: Expr, number: int) -> int:
+    return fold(value, lambda node, counts: sum(counts) + (isinstance(node, Read) and node.index == number))
+
+
+def _accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:
+    """What `op` combines with read `number` on the way from the accumulator to the root, all of it; None if anything
+    else happens there."""
+    terms: list[Expr] = []
+    node = value
+    while not (isinstance(node, Read) and node.index == number):
+        match node:
+            case Cast(inner, to) if _transparent(inner, to, op, type_):
+                node = inner
+            case Apply(operation, (left, right)) if operation == op or (operation == "sub" and op == "add"):
+                if _mentions(left, number):
+                    node, other = left, right
+                elif operation == op:
+                    node, other = right, left
+                else:
+                    return None  # e - x: the sign of the accumulator would alternate
+                terms.append(_negated(other) if operation == "sub" else other)
+            case _:
+                return None
+    if not terms:
+        return None
+    body = _converted(terms[0], type_) if len(terms) > 1 else terms[0]
+    for term in terms[1:]:
+        body = apply(op, body, _converted(term, type_))
+    return body
+
+
+def _transparent(inner: Expr, to: object, op: str, type_: Int) -> bool:
+    """Whether a conversion on the accumulator's way changes nothing that the array keeps."""
+    if not isinstance(to, Int) or not isinstance(inner.type, Int):
+        return False
+    if op in MODULAR:
+        return to.width >= type_.width
+    return (to.contains(type_.minimum) and to.contains(type_.maximum)) or to == type_
+
+
+def _negated(value: Expr) -> Expr:
+    return apply("sub", Const(0, value.type), value)
+
+
+def _converted(value: Expr, type_: Int) -> Expr:
+    return value if value.type == type_ else Cast(value, type_)
+
+
+def _fits(program: Program, statement: Statement, body: Expr, type_: Int) -> bool:
+    """Whether every value of `body` is one of `type_`: then comparing before or after the conversion is the same."""
+    reads = [type_range(program.array(access.array).type) for access in statement.reads]
+    box = statement.box()
+    if box is None:
+        return False
+    tables = {table.name: (min(table.values), max(table.values)) for table in program.tables}
+    low, high = fold(body, lambda node, parts: value_range(node, parts, reads, box, tables))
+    return type_.contains(low) and type_.contains(high)
