@@ -51,7 +51,7 @@ SPEC = small(4)
 LAG, SUM_LAG = write_lag(SPEC), sum_lag(SPEC)
 WORDS = SPEC.lanes
 WIDTH = SPEC.row_bytes
-START = 11
+START = 12
 """Cycles of an instruction besides those of its wavefronts and until its results are written: queue, dispatch,
 sequencer, and those of the bench before and after."""
 
@@ -144,7 +144,7 @@ def sums(made: Cases, count: int) -> None:
 
 
 def tables(made: Cases) -> None:
-    """One element per cycle: table look-up, and scatter; five cycles each where indices might change."""
+    """One element per cycle: table look-up, and scatter; six cycles each where indices might change."""
     count = 64
     memory = np.random.default_rng(6).integers(0, 64, count, dtype=np.uint32).view(np.uint8)
     setup = [Entry.of(Control.DMA_TO_VECTOR, 0, 0, 4 * count, 1), Entry.of(Control.SET_VL, count)]

@@ -121,9 +121,11 @@ class RegisterFile(wiring.Component):
                     m.d.comb += port.word_select(lane, 8).eq(word.word_select(lane, 8))
 
     def _read_registers(self, m: Module, address: Value, found: Signal, known: Signal) -> None:
-        for register, value in self._readable():
-            with m.If(address[2:] == register.offset >> 2):
-                m.d.comb += [found.eq(value), known.eq(1)]
+        # Offsets differ, so that no register comes before another one: a switch, not a chain.
+        with m.Switch(address[2:]):
+            for register, value in self._readable():
+                with m.Case(register.offset >> 2):
+                    m.d.comb += [found.eq(value), known.eq(1)]
 
     def _readable(self) -> Iterator[tuple[Register, Value | int]]:
         for register in self.registers.registers:

@@ -16,6 +16,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.dma.scratchpad_align import Skid
 from hw.vector_lanes.core_layouts import wave_layout
 from hw.vector_lanes.core_ports import JOB, chunk_width, core_counters, dma_write_layout
 from hw.vector_lanes.datapath import VectorDatapath, accumulate_latency, datapath_latency, datapath_sources
@@ -88,13 +89,16 @@ class VectorCore(wiring.Component):
         m.submodules.sequencer = sequencer = Sequencer(spec)
         m.submodules.interlock = interlock = Interlock(spec, self._lag, self._sum_lag)
         m.submodules.gather = gather = GatherUnit(spec)
+        m.submodules.skid = skid = Skid(wave_layout(spec))
         m.submodules.mask = mask = MaskUnit(spec, self._lag)
         m.submodules.scratchpad = scratchpad = Scratchpad(spec)
         m.submodules.datapath = self._datapath
         self._connect_queue(m, queue, dispatch)
         wiring.connect(m, dispatch.instruction, sequencer.instruction)
         wiring.connect(m, sequencer.wave, gather.request)
-        wiring.connect(m, gather.wave, interlock.wave)
+        # A register on the way, in both directions: making wavefronts and comparing them are a cycle each.
+        wiring.connect(m, gather.wave, skid.input)
+        wiring.connect(m, skid.output, interlock.wave)
         m.d.comb += [
             dispatch.sequencing.eq(sequencer.current), dispatch.sequencing_valid.eq(sequencer.busy),
             dispatch.retired.eq(interlock.retired),
@@ -102,7 +106,10 @@ class VectorCore(wiring.Component):
         self._connect_mask(m, mask, sequencer, interlock)
         self._connect_dma(m, dispatch, scratchpad)
         self._connect_lanes(m, interlock, scratchpad, gather)
-        m.d.comb += [gather.current.eq(sequencer.current), gather.base.eq(sequencer.base)]
+        m.d.comb += [
+            gather.current.eq(sequencer.current), gather.base.eq(sequencer.base),
+            gather.overlaps.eq(sequencer.overlaps),
+        ]
         # A bubble asked for by the DMA engine is kept until it can be one.
         m.d.sync += interlock.pause.eq(scratchpad.bubble)
         self._report(m, queue, dispatch, interlock, mask, gather.outside)

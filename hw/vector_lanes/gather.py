@@ -60,9 +60,9 @@ class GatherUnit(wiring.Component):
     back with `index_done`, as a move, together with the read of a later index.
 
     Indices are read ahead only while nothing can change them: a gather whose destination overlaps its indices, and a
-    scatter from the first element on that falls among its indices, goes on element by element, five cycles each.
-    `current`: the instruction of `request`. `outside` pulses for an element that is skipped because it is not in the
-    scratchpad.
+    scatter from the first element on that falls among its indices, goes on element by element, six cycles each.
+    `current`: the instruction of `request`; `overlaps`: its D and B have a byte in common. `outside` pulses for an
+    element that is skipped because it is not in the scratchpad.
     """
 
     def __init__(self, spec: VectorSpec) -> None:
@@ -70,7 +70,8 @@ class GatherUnit(wiring.Component):
         wave = wave_layout(spec)
         super().__init__({
             "request": In(stream.Signature(wave)), "base": In(32), "current": In(instruction_layout(spec)),
-            "wave": Out(stream.Signature(wave)), "index": In(32), "index_done": In(1), "outside": Out(1),
+            "overlaps": In(1), "wave": Out(stream.Signature(wave)), "index": In(32), "index_done": In(1),
+            "outside": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -108,7 +109,7 @@ class GatherUnit(wiring.Component):
         m.d.comb += [
             indexed.eq(request.mode.op[1:] == Op.VGATHER >> 1), gather.eq(request.mode.op == Op.VGATHER),
             empty.eq(~queue.r_rdy & ~self._move_valid), room.eq(queue.w_rdy & (~fresh | empty)),
-            slow.eq(Mux(fresh, gather & overlap(self.current.range_d, self.current.range_b), self._slow)),
+            slow.eq(Mux(fresh, gather & self.overlaps, self._slow)),
             passed.eq(self.request.valid & ~indexed & empty), fetch.eq(self.request.valid & indexed & ~slow & room),
             self.request.ready.eq(Mux(indexed & slow, empty, self.wave.ready & Mux(indexed, room, empty))),
             queue.w_en.eq(self.request.valid & self.request.ready & indexed),

@@ -15,6 +15,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import wave_layout
+from hw.vector_lanes.datapath_wire import wire
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["Interlock", "pending_layout"]
@@ -27,10 +28,17 @@ def pending_layout(spec: VectorSpec) -> data.StructLayout:
     })
 
 
-def touches(address: Value, count: Value, other: Value, other_count: Value) -> Value:
-    """Whether `count` bytes from `address` on and `other_count` bytes from `other` on have one in common."""
-    distance = address - other
-    return (distance < other_count) & (-distance < count)
+def touches(m: Module, address: Value, count: Value, other: Value, other_count: Value) -> Value:
+    """Whether `count` >= 1 bytes from `address` on and `other_count` >= 1 bytes from `other` on have one in common.
+
+    One carry chain for the distance; of what is left, only the low bits are compared with the counts.
+    """
+    low = len(count)
+    distance = wire(m, "distance", (address - other)[: max(len(address), low) + 1])
+    near, below = distance[:low], distance[low:]
+    after = ~below.any() & (near < other_count)
+    before = below.all() & (near > (-count)[:low])
+    return after | before
 
 
 class Interlock(wiring.Component):
@@ -85,21 +93,22 @@ class Interlock(wiring.Component):
         found = Signal(self.sum_lag)
         conflicts: list[list[Value]] = [[] for _ in range(self.sum_lag)]
         for place, pending in enumerate(line[: self.sum_lag]):
-            for remaining, conflict in self._compare(place, pending):
+            for remaining, conflict in self._compare(m, place, pending):
                 conflicts[remaining - 1].append(conflict)
         m.d.comb += found.eq(Cat(Cat(conflict).any() for conflict in conflicts))
         m.d.sync += waits.eq(Mux(self.wave.ready, found, waits >> 1))
         return ~waits.any()
 
-    def _compare(self, place: int, pending: data.View) -> Iterator[tuple[int, Value]]:
+    def _compare(self, m: Module, place: int, pending: data.View) -> Iterator[tuple[int, Value]]:
         """Conflicts with one pending write, each with the cycles for which it forbids an issue."""
         wave = self.wave.payload
         target = (pending.address, pending.bytes)
         sources = ((wave.a_used, wave.a_address, wave.a_bytes), (wave.b_used, wave.b_address, wave.b_bytes))
-        reads = Cat(used & touches(address, count, *target) for used, address, count in sources).any()
+        meets = Cat(used & touches(m, address, count, *target) for used, address, count in sources)
+        reads = wire(m, "reads", meets.any())
         if place < self.lag:
             yield self.lag - place, pending.writes & reads
         yield self.sum_lag - place, pending.sums & reads
         if place < self.sum_lag - self.lag:
-            overtakes = wave.d_used & touches(wave.d_address, wave.d_bytes, *target)
+            overtakes = wave.d_used & touches(m, wave.d_address, wave.d_bytes, *target)
             yield self.sum_lag - self.lag - place, pending.sums & overtakes

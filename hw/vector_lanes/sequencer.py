@@ -15,6 +15,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import instruction_layout, wave_layout
 from hw.vector_lanes.isa import Op
+from hw.vector_lanes.ranges import overlap
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["OperandWalker", "Sequencer", "Step"]
@@ -74,7 +75,8 @@ class Sequencer(wiring.Component):
 
     A wavefront is offered in the cycle after its predecessor was taken, from one instruction to the next as well.
     Gathers and scatters have wavefronts of one element: see `hw.vector_lanes.gather`; `base` is the full address of D.
-    `current` and `busy`: the instruction whose wavefronts are being offered. The mask: see `hw.vector_lanes.mask`;
+    `current` and `busy`: the instruction whose wavefronts are being offered; `overlaps`: the ranges of its D and B have
+    a byte in common. The mask: see `hw.vector_lanes.mask`;
     `mask_wave` is the active wavefront to come (its number, its mask), `mask_last` says that it is the last one of
     the mask, `mask_empty` that there is none; `mask_ready` that they are right; `mask_next` takes one.
     """
@@ -85,7 +87,7 @@ class Sequencer(wiring.Component):
         self._wave_bits = (spec.row_bytes - 1).bit_length()
         super().__init__({
             "instruction": In(stream.Signature(instruction)), "wave": Out(stream.Signature(wave_layout(spec))),
-            "current": Out(instruction), "busy": Out(1), "base": Out(32),
+            "current": Out(instruction), "busy": Out(1), "overlaps": Out(1), "base": Out(32),
             "mask_number": In(range(spec.mask_waves)), "mask_bits": In(spec.row_bytes), "mask_last": In(1),
             "mask_empty": In(1), "mask_ready": In(1), "mask_next": Out(1), "mask_setup": Out(1),
         })
@@ -118,7 +120,7 @@ class Sequencer(wiring.Component):
         with m.If(advance):
             m.d.sync += self.busy.eq(load | (self.busy & ~ends))
         with m.If(load):
-            m.d.sync += current.eq(offered)
+            m.d.sync += [current.eq(offered), self.overlaps.eq(overlap(offered.range_d, offered.range_b))]
         step = Step(load, mat_ends, row_ends)
         self._count(m, advance, step, elements)
         self._look_ahead(m, advance, step, elements)
@@ -209,17 +211,18 @@ class Sequencer(wiring.Component):
     def _offer(self, m: Module, elements: Value, row_ends: Value, ends: Value) -> None:
         current, wave = self.current, self.wave.payload
         count, setup = wave.count, self._sets_mask(current)
-        # Behind the end of a masked vector the mask is 0.
-        empty = current.mode.masked & ~self._mask.any()
+        # Behind the end of a masked vector the mask is 0: such a wavefront touches nothing.
+        empty = Signal()
+        m.d.comb += empty.eq(current.mode.masked & ~self._mask.any())
         m.d.comb += [
             self.base.eq(self._address_d), wave.mode.eq(current.mode), wave.scalar.eq(current.scalar),
             wave.index.eq(self._index), wave.mask.eq(self._mask),
             wave.count.eq(Mux(empty, 0, Mux(self._last_wave & ~current.mode.masked, self._left, elements))),
             wave.accumulates.eq(current.mode.accumulate), wave.first.eq(self._first), wave.last.eq(row_ends),
             wave.sets_mask.eq(setup), wave.end.eq(ends),
-            wave.a_used.eq(current.a.used), wave.a_address.eq(self._address_a),
-            wave.b_used.eq(current.b.used), wave.b_address.eq(self._address_b),
+            wave.a_used.eq(current.a.used & ~empty), wave.a_address.eq(self._address_a),
+            wave.b_used.eq(current.b.used & ~empty), wave.b_address.eq(self._address_b),
             wave.a_bytes.eq(count << current.a.size), wave.b_bytes.eq(count << current.b.size),
-            wave.d_used.eq(current.d.used & ~current.mode.accumulate), wave.d_address.eq(self._address_d),
+            wave.d_used.eq(current.d.used & ~current.mode.accumulate & ~empty), wave.d_address.eq(self._address_d),
             wave.d_bytes.eq(Mux(current.mode.accumulate, 1, count) << current.d.size),
         ]
