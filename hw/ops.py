@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from amaranth.hdl import Cat, Mux, Value
 
-__all__ = ["OPERATIONS", "Datapath", "Kind", "Operation", "operation"]
+__all__ = ["DIVISIONS", "EVERY_OPERATION", "OPERATIONS", "Datapath", "Kind", "Operation", "operation"]
 
 
 class Kind(Enum):
@@ -103,6 +103,25 @@ def _lookup_bit(table: Any, p: Any, q: Any, r: Any) -> Any:
     return (table >> (p | (q << 1) | (r << 2))) & 1
 
 
+def _quotient(a: Any, b: Any) -> Any:
+    magnitude = np.abs(a) // np.maximum(np.abs(b), 1)
+    return np.where(np.asarray(b) == 0, -1, np.where((np.asarray(a) < 0) != (np.asarray(b) < 0), -magnitude, magnitude))
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    magnitude = np.abs(a) % np.maximum(np.abs(b), 1)
+    return np.where(np.asarray(b) == 0, a, np.where(np.asarray(a) < 0, -magnitude, magnitude))
+
+
+def _build_division(d: Datapath) -> tuple[Value, Value]:
+    """Quotient and remainder by dividing magnitudes in one step."""
+    above, below = (Mux(v[-1], -v, v)[: d.width + 1] for v in (d.a, d.b))
+    quotient, remainder = above // below, above % below
+    zero = d.b == 0
+    return (Mux(zero, -1, Mux(d.a[-1] ^ d.b[-1], -quotient, quotient)),
+            Mux(zero, d.a, Mux(d.a[-1], -remainder, remainder)))
+
+
 W, B = Kind.WORD, Kind.BIT
 
 _ENTRIES = (
@@ -143,9 +162,24 @@ _ENTRIES = (
 OPERATIONS: dict[str, Operation] = {entry.name: entry for entry in _ENTRIES}
 
 
+_DIVISION_ENTRIES = (
+    Operation("div", 24, (W, W), W, lambda w, a, b: _quotient(a, b), lambda d: _build_division(d)[0]),
+    Operation("rem", 25, (W, W), W, lambda w, a, b: _remainder(a, b), lambda d: _build_division(d)[1]),
+)
+
+DIVISIONS: dict[str, Operation] = {entry.name: entry for entry in _DIVISION_ENTRIES}
+"""Operations that the ALUs of processing elements and vector lanes do not have: rounding towards zero, as in C.
+
+What C leaves undefined is as in RISC-V: division by zero gives all ones and the dividend as remainder.
+"""
+
+EVERY_OPERATION: dict[str, Operation] = OPERATIONS | DIVISIONS
+"""All entries: what expressions may contain."""
+
+
 def operation(name: str) -> Operation:
     """The entry called `name`. Raises `KeyError` with the names there are."""
     try:
-        return OPERATIONS[name]
+        return EVERY_OPERATION[name]
     except KeyError:
-        raise KeyError(f"unknown operation '{name}'; there are: {', '.join(sorted(OPERATIONS))}") from None
+        raise KeyError(f"unknown operation '{name}'; there are: {', '.join(sorted(EVERY_OPERATION))}") from None

@@ -14,7 +14,7 @@ import numpy as np
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold
 from compiler.ir.program import Table
 from compiler.ir.types import Int, ProgramError, Type
-from hw.ops import OPERATIONS
+from hw.ops import operation
 
 __all__ = ["TableIndexError", "evaluate", "integer", "storage"]
 
@@ -83,7 +83,7 @@ def _applied(op: str, type: Int, types: list[Int], arguments: list[np.ndarray]) 
     width = max(argument.width for argument in (*types, type))
     if width > _NARROW:
         arguments = [argument.astype(object, copy=False) for argument in arguments]
-    result = OPERATIONS[op].evaluate(_word_width(op, types), *arguments)
+    result = operation(op).evaluate(_word_width(op, types), *arguments)
     return _wrapped(type, np.asarray(result))
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from compiler.ir.types import BIT, Int, ProgramError, Type
-from hw.ops import OPERATIONS, Kind, Operation
+from hw.ops import EVERY_OPERATION, Kind, Operation
 
 __all__ = [
     "LUT3_TABLE",
@@ -150,9 +150,9 @@ def result_type(op: str, types: Sequence[Type]) -> Type:
 
     Raises `ProgramError` on an unknown name, wrong arity, mixed types and types other than integers.
     """
-    if op not in OPERATIONS:
-        raise ProgramError(f"there is no operation '{op}'; there are: {', '.join(sorted(OPERATIONS))}")
-    entry = OPERATIONS[op]
+    if op not in EVERY_OPERATION:
+        raise ProgramError(f"there is no operation '{op}'; there are: {', '.join(sorted(EVERY_OPERATION))}")
+    entry = EVERY_OPERATION[op]
     types = _without_table(entry, types)
     if len(types) != entry.arity:
         raise ProgramError(f"operation '{op}' takes {entry.arity} operands, not {len(types)}")

@@ -8,9 +8,9 @@ from amaranth.hdl import Array, Cat, Const, Module, Signal, Value, signed
 
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Word
-from hw.ops import OPERATIONS, Datapath, Kind
+from hw.ops import Datapath, Kind, operation
 
-__all__ = ["build_operators"]
+__all__ = ["applied", "build_operators"]
 
 
 def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operator], reads: Sequence[Value],
@@ -40,7 +40,7 @@ def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operat
             case "table":
                 value = _looked_up(tables[operator.value], operands[0])
             case _:
-                value = _applied(operator.op, operands, words)
+                value = applied(operator.op, operands, words)
         result = Signal(operator.word.shape, name=f"{name}_{operator.op}{number}")
         m.d.comb += result.eq(value)
         results.append(taps.delayed(result, operator.latency - early, f"{name}_{operator.op}{number}"))
@@ -62,9 +62,9 @@ def _looked_up(table: tuple[int, ...], index: Value) -> Value:
     return Array(Const(entry) for entry in table)[index.as_unsigned()[:size]]
 
 
-def _applied(op: str, operands: list[Value], words: list[Word]) -> Value:
+def applied(op: str, operands: list[Value], words: list[Word]) -> Value:
     """Operation `op` of `hw.ops`; operands keep their own sign and width, so products stay as narrow as they are."""
-    entry = OPERATIONS[op]
+    entry = operation(op)
     table: Value = Const(0, 8)
     if op == "lut3":
         table, *operands = operands

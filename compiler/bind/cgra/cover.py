@@ -184,6 +184,8 @@ class Coverer:
             table = expr.args[0]
             assert isinstance(table, Const)
             return self._lut(table.value, [self._cover(a) for a in expr.args[1:]])
+        if expr.op not in OPERATIONS:
+            raise self._fail(f"processing elements have no operation '{expr.op}'")
         word_type = next(self._integer(a.type) for a in expr.args if a.type != BIT or len(expr.args) == 1)
         if expr.op in _LINEAR and word_type.width == WIDTH:
             return self._sum(expr)

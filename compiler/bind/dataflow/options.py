@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler.bind.dataflow.errors import DataflowError
-from hw.ops import OPERATIONS
+from hw.ops import EVERY_OPERATION
 
 __all__ = ["Options"]
 
@@ -41,8 +41,8 @@ class Options:
         if self.reorder not in _REORDERINGS:
             raise DataflowError(f"reorder is '{self.reorder}', neither 'host' nor 'chip'")
         for op, ticks in (self.latency or {}).items():
-            if op not in OPERATIONS:
-                known = ", ".join(OPERATIONS)
+            if op not in EVERY_OPERATION:
+                known = ", ".join(EVERY_OPERATION)
                 raise DataflowError(f"latency of '{op}': there is no such operation; there are: {known}")
             if not 0 <= ticks <= 64:
                 raise DataflowError(f"latency of '{op}' is {ticks} ticks, not in 0..64")

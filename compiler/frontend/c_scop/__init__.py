@@ -17,9 +17,9 @@ The file is ordinary C that any compiler takes, and the program computes what th
   or conditions on data (they select), blocks, declarations, labels (they name the statement).
 * **Data**: arrays and scalars of integer types from 8 to 64 bits; parameters, globals, locals. What becomes an input
   or an output: `compiler.frontend.c_scop.assemble`. The data of the function's other statements does not count.
-* **Expressions**: all integer operators but ``/`` and ``%`` by something that is not constant, with C's promotions
-  and conversions on a 64-bit machine with signed char. Signed overflow wraps (as with ``-fwrapv``), right shifts of
-  negative numbers are arithmetic.
+* **Expressions**: all integer operators, with C's promotions and conversions on a 64-bit machine with signed char.
+  Signed overflow wraps (as with ``-fwrapv``), right shifts of negative numbers are arithmetic, and division by zero
+  is defined (`hw.ops.DIVISIONS`).
 * **Parameters**: object-like macros and scalar integer parameters of the function get values by name.
 """
 

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.ir import expr
 from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr
 from compiler.ir.types import BIT, Int
-from hw.ops import OPERATIONS
+from hw.ops import operation
 
 __all__ = ["affine", "apply", "as_int", "bit", "cast", "integer", "logic", "negation", "select", "truth"]
 
@@ -30,7 +30,7 @@ def apply(op: str, *args: Expr) -> Expr:
         return result
     values = [np.array([arg.value], object) for arg in args if isinstance(arg, Const)]
     width = max((integer(arg).width for arg in args if arg.type not in (BIT, LUT3_TABLE)), default=1)
-    return Const(int(integer(result).wrap(int(np.ravel(OPERATIONS[op].evaluate(width, *values))[0]))), result.type)
+    return Const(int(integer(result).wrap(int(np.ravel(operation(op).evaluate(width, *values))[0]))), result.type)
 
 
 def cast(node: Expr, type: Int) -> Expr:

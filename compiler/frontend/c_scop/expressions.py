@@ -2,7 +2,7 @@
 
 Arithmetic is done in the type that C prescribes, at least 32 bits; `compiler.ir.narrow` reduces it afterwards where
 that changes nothing. Shift amounts outside 0..width-1 are undefined in C: constant ones are an error, others shift
-everything out. Division and remainder are by constants and round towards zero.
+everything out. Division and remainder round towards zero; by constants they become multiplications and shifts.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ class Lowering:
 
     def _divided(self, node: c_ast.BinaryOp, left: Expr, right: Expr) -> Expr:
         if not isinstance(right, Const):
-            raise self._error(node, f"'{node.op}' by a value that is not constant; the hardware has no divider")
+            return building.apply("div" if node.op == "/" else "rem", left, right)
         try:
             return quotient(left, right.value) if node.op == "/" else remainder(left, right.value)
         except DivisionError as error:
