@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.bind.vector.access import Access, compose, identity, translated
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Value
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Stretch, Value
 from compiler.bind.vector.value_ranges import Range, exact_range, wrapped
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import Boundary
@@ -51,12 +51,14 @@ class GraphBuilder:
     # Leaves.
 
     def leaf(self, name: str, shape: tuple[int, ...], dtype: np.dtype, low: int, high: int, location: Location,
-             boundaries: tuple[Boundary | None, ...] | None = None, variant: int = 0) -> Access:
-        """An array in memory, as a whole. Variants are nodes of their own for the same array."""
+             boundaries: tuple[Boundary | None, ...] | None = None, variant: int = 0,
+             part: Part | None = None) -> Access:
+        """An array in memory, as a whole or in `part`. Variants are nodes of their own for the same array."""
         limits = boundaries or (None,) * len(shape)
         values = [b.value for b in limits if b is not None and b.kind == "default"]
-        node = self._intern(Leaf, (name, limits, variant, shape, dtype, low, high), lambda n: Leaf(
-            n, len(shape), dtype, min([low, *values]), max([high, *values]), location, name, shape, limits, variant))
+        node = self._intern(Leaf, (name, limits, variant, part, shape, dtype, low, high), lambda n: Leaf(
+            n, len(shape), dtype, min([low, *values]), max([high, *values]), location, name, shape, limits, variant,
+            part))
         return Access(node, identity(node.rank), (0,) * node.rank)
 
     def constant(self, data: np.ndarray, location: Location) -> Value:
@@ -100,11 +102,10 @@ class GraphBuilder:
 
     def _canonical(self, operation: str, operands: Sequence[Value], dtype: np.dtype, limits: Range,
                    location: Location, rank: int) -> Access:
-        """The node whose first translated operand is read at offset 0, and where it has to be read then."""
+        """The node whose operands are read from their first elements on, and where it has to be read then."""
         if operation in COMMUTATIVE:
             operands = sorted(operands, key=_order)
-        pivot = next((o for o in operands if isinstance(o, Access) and o.is_translation(rank)), None)
-        origin = pivot.offset if pivot is not None else (0,) * rank
+        origin = _origin([o for o in operands if isinstance(o, Access)], rank)
         back = tuple(-o for o in origin)
         moved = tuple(translated(o, back) if isinstance(o, Access) else o for o in operands)
         node = self._intern(Op, (operation, moved, dtype, rank), lambda n: Op(
@@ -175,6 +176,19 @@ class GraphBuilder:
         node = self._intern(Stretch, (source, factors), lambda n: Stretch(
             n, len(factors), source.node.dtype, source.node.low, source.node.high, location, source, factors))
         return Access(node, identity(node.rank), (0,) * node.rank)
+
+
+def _origin(accesses: Sequence[Access], rank: int) -> tuple[int, ...]:
+    """For every dimension of a consumer the index that reads the first element of its first operand that moves with
+    this dimension alone; with steps, the first but for what is left of the offset."""
+    origin = [0] * rank
+    for dimension in range(rank):
+        own = ((row[dimension], offset) for access in accesses for row, offset in zip(access.matrix, access.offset,
+                                                                                      strict=True)
+               if row[dimension] and sum(c != 0 for c in row) == 1)
+        step, offset = next(own, (1, 0))
+        origin[dimension] = offset // step
+    return tuple(origin)
 
 
 def _width(source: Access, reduced: int) -> int:

@@ -16,7 +16,7 @@ from compiler.bind.vector.access import Access, identity
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["Extend", "Leaf", "Node", "Op", "Reduce", "Stretch", "Value", "nodes_of"]
+__all__ = ["Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Stretch", "Value", "nodes_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,17 +43,28 @@ Value = Access | int
 """An operand: a node at some place, or a number."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """Which elements of an array in memory a leaf or a result is: every `steps`-th from `first` on, of an array of `shape`."""
+
+    shape: tuple[int, ...]
+    first: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaf(Node):
     """An array in main memory. Outside `shape`, elements are what `boundaries` say (None: never read there).
 
     Leaves of one name and different `variant` are parts of the same array that move differently from tile to tile.
+    `part`: which elements of the array they are, all if None.
     """
 
     name: str
     shape: tuple[int, ...]
     boundaries: tuple[Boundary | None, ...]
     variant: int = 0
+    part: Part | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

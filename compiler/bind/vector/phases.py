@@ -256,7 +256,7 @@ class _VariantPass(Rewriter):
             leaf = value.node
             assert isinstance(leaf, Leaf)
             other = self.builder.leaf(leaf.name, leaf.shape, leaf.dtype, leaf.low, leaf.high, leaf.location,
-                                      leaf.boundaries, self._variants[value])
+                                      leaf.boundaries, self._variants[value], leaf.part)
             return Access(other.node, value.matrix, value.offset)
         return super().seen(value, rank)
 

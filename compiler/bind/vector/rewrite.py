@@ -71,7 +71,7 @@ class Rewriter:
         match node:
             case Leaf():
                 return build.leaf(node.name, node.shape, node.dtype, node.low, node.high, node.location,
-                                  node.boundaries, node.variant)
+                                  node.boundaries, node.variant, node.part)
             case Op():
                 operands = [self.seen(o, node.rank) for o in node.operands]
                 return build.operation(node.operation, operands, node.dtype, node.location, node.rank)

@@ -12,6 +12,7 @@ from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.choose import Choice, choose
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Node, Op, Reduce, Stretch, nodes_of
+from compiler.bind.vector.parts import split_parts
 from compiler.bind.vector.phases import Phase, split, with_variants
 from compiler.bind.vector.plan import make_plan
 from compiler.bind.vector.sizes import Sizes, assign_sizes
@@ -21,7 +22,7 @@ __all__ = ["plan_phase"]
 
 
 def _sized(phase: Phase) -> tuple[Phase, Sizes]:
-    graph, sizes = assign_sizes(with_variants(phase.graph, GraphBuilder()), GraphBuilder())
+    graph, sizes = assign_sizes(with_variants(split_parts(phase.graph, GraphBuilder()), GraphBuilder()), GraphBuilder())
     return Phase(graph, phase.temporaries), sizes
 
 

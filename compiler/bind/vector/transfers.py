@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compiler.bind.vector.access import Box
 from compiler.bind.vector.emit import TileCode
-from compiler.bind.vector.graph import Leaf
+from compiler.bind.vector.graph import Leaf, Part
 from compiler.bind.vector.ir import Statement, Transfer
 from compiler.bind.vector.layout import extents
 from compiler.bind.vector.shapes import Dimension, Operands, Settings, instructions
-from compiler.bind.vector.translate import Part, Result
+from compiler.bind.vector.translate import Result
 from compiler.frontend.parallel_array.expression import Boundary
 from hw.vector_lanes.isa import Mode, Op
 
@@ -93,11 +93,21 @@ def _merged(dimensions: list[tuple[int, int, int]], size: int) -> list[tuple[int
 def load(code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
     """The part of an array inside `box`."""
     axes = [axis_pieces(low, high, n, b) for (low, high), n, b in zip(box, leaf.shape, leaf.boundaries, strict=True)]
+    part = leaf.part or _whole(leaf.shape)
     for pieces in itertools.product(*axes):
         yield from transfer_box(
-            code.settings, False, leaf.name, leaf.shape, tuple(p.source for p in pieces),
+            code.settings, False, leaf.name, part.shape, _places(part, [p.source for p in pieces]),
             tuple(p.length for p in pieces), code.address(leaf, [p.target for p in pieces]), code.strides(leaf),
-            leaf.dtype.itemsize)
+            leaf.dtype.itemsize, part.steps)
+
+
+def _whole(shape: tuple[int, ...]) -> Part:
+    return Part(shape, (0,) * len(shape), (1,) * len(shape))
+
+
+def _places(part: Part, index: Sequence[int]) -> tuple[int, ...]:
+    """Indices in the array of an element of the part."""
+    return tuple(f + i * k for f, i, k in zip(part.first, index, part.steps, strict=True))
 
 
 @dataclass(frozen=True)
@@ -145,8 +155,7 @@ def store(code: TileCode, result: Result) -> Iterator[Statement]:
     """A tile of a result to memory."""
     starts = tuple(low for low, _ in code.box)
     index = [a + s for a, s in zip(starts, result.starts, strict=True)]
-    part = result.memory or Part(result.shape, (0,) * len(starts), (1,) * len(starts))
-    there = tuple(f + i * k for f, i, k in zip(part.first, starts, part.steps, strict=True))
-    yield from transfer_box(code.settings, True, result.name, part.shape, there, extents(code.box),
+    part = result.memory or _whole(result.shape)
+    yield from transfer_box(code.settings, True, result.name, part.shape, _places(part, starts), extents(code.box),
                             code.address(result.node, index), code.strides(result.node), result.dtype.itemsize,
                             part.steps)

@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.bind.vector.access import Access, compose, is_identity
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Node, Value
+from compiler.bind.vector.graph import Node, Part, Value
 from compiler.bind.vector.ir import MemoryArray
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import (
@@ -24,16 +24,7 @@ from compiler.frontend.parallel_array.expression import (
 )
 from compiler.frontend.parallel_array.program import ArrayProgram
 
-__all__ = ["Graph", "Part", "Result", "translate"]
-
-
-@dataclass(frozen=True)
-class Part:
-    """Which elements of an array in memory a result is: every `steps`-th from `first` on, of an array of `shape`."""
-
-    shape: tuple[int, ...]
-    first: tuple[int, ...]
-    steps: tuple[int, ...]
+__all__ = ["Graph", "Result", "translate"]
 
 
 @dataclass(frozen=True)
