@@ -24,14 +24,16 @@ class CounterChain(wiring.Component):
     (outermost), `c1` ...: the vector, one cycle after `en` or `load`. `wrap0` ...: a step would wrap the counter.
     `last`: the vector is the last one.
 
-    Every counter has a value for all values of the counters outside it.
+    Every counter has a value for all values of the counters outside it. The first `held` counters do not count: they
+    take the values of `size0`, `size1` ... with `load`.
     """
 
-    def __init__(self, counters: tuple[Counter, ...]):
-        self.counters = counters
+    def __init__(self, counters: tuple[Counter, ...], held: int = 0):
+        self.counters, self.held = counters, held
         super().__init__({
             "en": In(1),
             "load": In(1),
+            **{f"size{k}": In(counters[k].shape) for k in range(held)},
             "last": Out(1),
             **{f"c{k}": Out(counter.shape) for k, counter in enumerate(counters)},
             **{f"wrap{k}": Out(1) for k in range(len(counters))},
@@ -46,14 +48,14 @@ class CounterChain(wiring.Component):
         m = Module()
         inner_wraps: Value = Const(1, 1)
         steps: list[Value] = []
-        for k in reversed(range(len(self.counters))):
+        for k in reversed(range(self.held, len(self.counters))):
             steps.append(inner_wraps)
             wrap = getattr(self, f"wrap{k}")
             at_end = self.vector[k] == piecewise_value(self.counters[k].high, self.vector[:k])
             m.d.comb += wrap.eq(inner_wraps & at_end)
             inner_wraps = wrap
         m.d.comb += self.last.eq(inner_wraps)
-        self._advance(m, steps[::-1])
+        self._advance(m, [*[Const(0, 1)] * self.held, *steps[::-1]])
         return m
 
     def _advance(self, m: Module, steps: list[Value]) -> None:
@@ -61,8 +63,14 @@ class CounterChain(wiring.Component):
         following: list[Value] = []
         for k, counter in enumerate(self.counters):
             value = getattr(self, f"c{k}")
-            low = piecewise_value(counter.low, following)
             after = Signal(counter.shape, name=f"after{k}")
+            if k < self.held:
+                m.d.comb += after.eq(Mux(self.load, getattr(self, f"size{k}"), value))
+                with m.If(self.load):
+                    m.d.sync += value.eq(after)
+                following.append(after)
+                continue
+            low = piecewise_value(counter.low, following)
             restart = getattr(self, f"wrap{k}") | self.load
             m.d.comb += after.eq(Mux(restart, low, Mux(steps[k], value + 1, value)))
             with m.If(self.en | self.load):

@@ -28,7 +28,8 @@ _STREAM_WORDS = 4
 class Kernel(wiring.Component):
     """Ports: `start` begins a run when not `busy`; `done` is high for one cycle when the last word is on its way out.
     ``i_NAME``, ``o_NAME``: a stream per input and output of `spec`. `ticks`: steps of the run so far, `stalls`: cycles
-    in which it stood still; the run takes `KernelSpec.total_ticks` ticks. `observe` adds, for channel number k if it is
+    in which it stood still; the run takes `KernelSpec.total_ticks` ticks. ``size0`` ...: run-time sizes, which `start`
+    takes. `observe` adds, for channel number k if it is
     a queue, the output ``peak_k``: the most words there have been in it.
     """
 
@@ -42,6 +43,7 @@ class Kernel(wiring.Component):
             "done": Out(1),
             "ticks": Out(32),
             "stalls": Out(32),
+            **{f"size{k}": In(spec.counters[k].shape) for k in range(len(spec.sizes))},
             **{f"i_{s.name}": In(stream.Signature(s.word.shape)) for s in spec.inputs},
             **{f"o_{s.name}": Out(stream.Signature(s.word.shape)) for s in spec.outputs},
             **({f"peak_{k}": Out(range(spec.channels[k].depth + 1)) for k in queues} if observe else {}),
@@ -50,7 +52,8 @@ class Kernel(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         spec = self.spec
-        m.submodules.chain = self._chain = CounterChain(spec.counters)
+        m.submodules.chain = self._chain = CounterChain(spec.counters, len(spec.sizes))
+        m.d.comb += [getattr(self._chain, f"size{k}").eq(getattr(self, f"size{k}")) for k in range(len(spec.sizes))]
         self._en, self._running = Signal(), Signal()
         self._taps = Taps(m, self._en)
         self._predicates: dict[Predicate, Signal] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from hw.dataflow.spec import KernelSpec
+from hw.dataflow.spec import KernelPorts
 from hw.dma.registers import Field, Register, RegisterMap
 
 __all__ = ["IDENTITY", "RunError", "dataflow_registers", "element_bytes"]
@@ -14,7 +14,7 @@ IDENTITY = 0x534C5546
 
 VERSION = 0x0001_0000
 
-INPUT_BASE, OUTPUT_BASE = 0x100, 0x200
+STREAM_BASE = 0x100
 
 
 class RunError(IntEnum):
@@ -23,6 +23,7 @@ class RunError(IntEnum):
     NONE = 0
     READ = 1
     WRITE = 2
+    SIZE = 3
 
 
 _CONTROL = (
@@ -43,14 +44,16 @@ _WAITING = (
 )
 
 
-def dataflow_registers(spec: KernelSpec) -> RegisterMap:
-    """The registers of the kernel `spec`: control, counters, and the byte address of every stream in memory."""
-    streams = [
-        *(Register(f"IN{k}_ADDRESS", INPUT_BASE + 4 * k, "write", f"byte address of the words of input {s.name}")
-          for k, s in enumerate(spec.inputs)),
-        *(Register(f"OUT{k}_ADDRESS", OUTPUT_BASE + 4 * k, "write", f"byte address of the words of output {s.name}")
-          for k, s in enumerate(spec.outputs)),
-    ]
+def dataflow_registers(ports: KernelPorts) -> RegisterMap:
+    """The registers of a kernel with these ports: control, counters, the byte address of every stream in memory; for a
+    kernel with run-time sizes these, and the length of every stream."""
+    streams = [*((f"IN{k}", "input", s) for k, s in enumerate(ports.inputs)),
+               *((f"OUT{k}", "output", s) for k, s in enumerate(ports.outputs))]
+    wanted = [(f"{name}_ADDRESS", f"byte address of the words of {kind} {s.name}") for name, kind, s in streams]
+    if ports.sizes:
+        wanted += [(f"{name}_WORDS", f"words of {kind} {s.name}, at most {s.words}") for name, kind, s in streams]
+        wanted += [(f"SIZE{k}", f"size {s.name}, {s.minimum} to {s.maximum}") for k, s in enumerate(ports.sizes)]
+    own = [Register(name, STREAM_BASE + 4 * k, "write", text) for k, (name, text) in enumerate(wanted)]
     fixed = (
         Register("ID", 0x00, "constant", "identification", reset=IDENTITY),
         Register("VERSION", 0x04, "constant", "version of this register map", reset=VERSION),
@@ -61,7 +64,7 @@ def dataflow_registers(spec: KernelSpec) -> RegisterMap:
         Register("STALLS", 0x44, "read", "clock cycles in which the kernel stood still for a stream"),
         Register("WALL_CYCLES", 0x48, "read", "clock cycles from start to done"),
     )
-    return RegisterMap("dataflow", (*fixed, *streams), ())
+    return RegisterMap("dataflow", (*fixed, *own), ())
 
 
 def element_bytes(width: int) -> int:

@@ -15,8 +15,8 @@ from amaranth.hdl import Shape
 
 from hw.errors import SluiceError
 
-__all__ = ["Affine", "ChannelSpec", "Constraint", "Counter", "Floor", "KernelError", "KernelSpec", "NodeSpec",
-           "Operator", "Piece", "Predicate", "ReadSpec", "Source", "StreamSpec", "Word"]
+__all__ = ["Affine", "ChannelSpec", "Constraint", "Counter", "Floor", "KernelError", "KernelPorts", "KernelSpec",
+           "NodeSpec", "Operator", "Piece", "Predicate", "ReadSpec", "SizeSpec", "Source", "StreamSpec", "Word"]
 
 
 class KernelError(SluiceError):
@@ -178,7 +178,7 @@ class ChannelSpec:
 
 @dataclass(frozen=True)
 class StreamSpec:
-    """`words` words of a run go through the stream."""
+    """`words` words of a run go through the stream: with run-time sizes the most there can be."""
 
     name: str
     word: Word
@@ -186,10 +186,30 @@ class StreamSpec:
 
 
 @dataclass(frozen=True)
+class SizeSpec:
+    """A size that is known when a run starts: `minimum` to `maximum`, not negative."""
+
+    name: str
+    minimum: int
+    maximum: int
+
+
+@dataclass(frozen=True)
+class KernelPorts:
+    """What a host has to know of a kernel: its run-time sizes and its streams."""
+
+    sizes: tuple[SizeSpec, ...]
+    inputs: tuple[StreamSpec, ...]
+    outputs: tuple[StreamSpec, ...]
+
+
+@dataclass(frozen=True)
 class KernelSpec:
     """A kernel. Nodes are ordered so that words within one tick go from earlier to later nodes.
 
-    `ticks`: vectors that the counters step through. Raises `KernelError` if there are no counters or no outputs.
+    `sizes`: run-time sizes (seed 003: parameters). They are the values of the outermost counters, one each, which do
+    not count; the others walk, for each value, the vectors that have it. `ticks`: vectors that the counters step
+    through, at most if there are sizes. Raises `KernelError` if there are no counters (other than sizes) or no outputs.
     """
 
     name: str
@@ -200,10 +220,16 @@ class KernelSpec:
     inputs: tuple[StreamSpec, ...]
     outputs: tuple[StreamSpec, ...]
     tables: tuple[tuple[int, ...], ...] = ()
+    sizes: tuple[SizeSpec, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.counters or not self.outputs:
+        if len(self.counters) <= len(self.sizes) or not self.outputs:
             raise KernelError(f"kernel {self.name} needs at least one counter and one output")
+
+    @property
+    def ports(self) -> KernelPorts:
+        """What a host has to know."""
+        return KernelPorts(self.sizes, self.inputs, self.outputs)
 
     @cached_property
     def depth(self) -> int:
@@ -212,5 +238,5 @@ class KernelSpec:
 
     @property
     def total_ticks(self) -> int:
-        """Ticks of a run."""
+        """Ticks of a run, the longest one if there are sizes."""
         return self.ticks + self.depth

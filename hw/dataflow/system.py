@@ -8,13 +8,13 @@ from __future__ import annotations
 from enum import Enum
 
 from amaranth.back import verilog
-from amaranth.hdl import Cat, Module, ResetInserter, Signal
+from amaranth.hdl import Cat, Const, Module, ResetInserter, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dataflow.kernel import Kernel
 from hw.dataflow.registers import RunError, dataflow_registers
-from hw.dataflow.spec import KernelSpec
+from hw.dataflow.spec import KernelSpec, StreamSpec
 from hw.dataflow.transfers import StreamReader, StreamWriter
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_flat
 from hw.dma.register_file import RegisterFile
@@ -36,13 +36,13 @@ class DataflowSystem(wiring.Component):
     """Ports: `m_axi` (AXI4 manager, 64-bit data, 32-bit addresses), `s_axil` (AXI4-Lite subordinate, registers of
     `hw.dataflow.registers`), `irq` (high while a run has ended and the host has not cleared that).
 
-    A run fetches every input stream from its address, runs the kernel and stores every output stream. A memory error
-    ends it with a code in STATUS; the next start begins from a clean state.
+    A run fetches every input stream from its address, runs the kernel and stores every output stream. A memory error,
+    or a size that the kernel is not made for, ends it with a code in STATUS; the next start begins from a clean state.
     """
 
     def __init__(self, spec: KernelSpec):
         self.spec = spec
-        self._map = dataflow_registers(spec)
+        self._map = dataflow_registers(spec.ports)
         super().__init__({
             "m_axi": Out(Axi4Signature(address_width=32, data_width=64)),
             "s_axil": In(Axi4LiteSignature(address_width=self._map.address_width)),
@@ -68,7 +68,7 @@ class DataflowSystem(wiring.Component):
             connect(m, self._reader.ar, flipped(self.m_axi.ar))
             connect(m, flipped(self.m_axi.r), self._reader.r)
         self._streams(m)
-        self._control(m, flush)
+        self._control(m, flush, self._sizes(m))
         return m
 
     def _streams(self, m: Module) -> None:
@@ -77,13 +77,33 @@ class DataflowSystem(wiring.Component):
             assert self._reader is not None
             source, sink = getattr(self._reader, f"o_{k}"), getattr(self._kernel, f"i_{spec.name}")
             m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid), source.ready.eq(sink.ready)]
-            m.d.comb += self._reader.address[k].eq(getattr(self._registers, f"in{k}_address"))
+            m.d.comb += [self._reader.address[k].eq(getattr(self._registers, f"in{k}_address")),
+                         getattr(self._reader, f"words_{k}").eq(self._length(f"in{k}", spec))]
         for k, spec in enumerate(self.spec.outputs):
             source, sink = getattr(self._kernel, f"o_{spec.name}"), getattr(self._writer, f"i_{k}")
             m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid), source.ready.eq(sink.ready)]
-            m.d.comb += self._writer.address[k].eq(getattr(self._registers, f"out{k}_address"))
+            m.d.comb += [self._writer.address[k].eq(getattr(self._registers, f"out{k}_address")),
+                         getattr(self._writer, f"words_{k}").eq(self._length(f"out{k}", spec))]
 
-    def _control(self, m: Module, flush: Signal) -> None:
+    def _length(self, name: str, spec: StreamSpec) -> ValueLike:
+        """Words of a stream in this run."""
+        return getattr(self._registers, f"{name}_words") if self.spec.sizes else spec.words
+
+    def _sizes(self, m: Module) -> Value:
+        """Give the kernel its run-time sizes and lengths of streams; whether all of them are ones that there can be."""
+        good: list[Value] = [Const(1, 1)]
+        if not self.spec.sizes:
+            return good[0]
+        for k, size in enumerate(self.spec.sizes):
+            value = getattr(self._registers, f"size{k}")
+            m.d.comb += getattr(self._kernel, f"size{k}").eq(value)
+            good += [value >= size.minimum, value <= size.maximum]
+        streams = [*((f"in{k}", s) for k, s in enumerate(self.spec.inputs)),
+                   *((f"out{k}", s) for k, s in enumerate(self.spec.outputs))]
+        good += [getattr(self._registers, f"{name}_words") <= s.words for name, s in streams]
+        return Cat(good).all()
+
+    def _control(self, m: Module, flush: Signal, good: Value) -> None:
         registers, kernel, writer = self._registers, self._kernel, self._writer
         state, done, error, wall = Signal(_State), Signal(), Signal(RunError), Signal(32)
         read_error, read_busy, read_left, load, stop = Signal(), Signal(), Signal(16), Signal(), Signal()
@@ -106,7 +126,10 @@ class DataflowSystem(wiring.Component):
             with m.Case(_State.IDLE), m.If(registers.control.start):
                 m.d.sync += [state.eq(_State.FLUSH), done.eq(0), error.eq(RunError.NONE), wall.eq(0)]
             with m.Case(_State.FLUSH):
-                m.d.sync += state.eq(_State.BEGIN)
+                with m.If(good):
+                    m.d.sync += state.eq(_State.BEGIN)
+                with m.Else():
+                    m.d.sync += [state.eq(_State.IDLE), done.eq(1), error.eq(RunError.SIZE)]
             with m.Case(_State.BEGIN):
                 m.d.sync += state.eq(_State.RUN)
             with m.Case(_State.RUN):

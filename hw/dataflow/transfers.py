@@ -9,7 +9,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Member, Out, connect, flipped
 
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import StreamSpec
@@ -54,18 +54,19 @@ class Splitter(wiring.Component):
 
 
 class Joiner(wiring.Component):
-    """`words` elements of `width` bits (extended by their sign if `signed`) into memory words of 64 bits; what is
-    left of the last one is zero. An element per cycle."""
+    """Elements of `width` bits (extended by their sign if `signed`) into memory words of 64 bits; what is left of the
+    last one is zero. An element per cycle. `load` starts a run of `words` elements, up to `most`."""
 
-    def __init__(self, width: int, signed: bool, words: int):
-        self.width, self.signed, self.words = width, signed, words
-        super().__init__({"i": In(stream.Signature(width)), "o": Out(stream.Signature(BUS_BITS))})
+    def __init__(self, width: int, signed: bool, most: int):
+        self.width, self.signed, self.most = width, signed, most
+        super().__init__({"load": In(1), "words": In(range(most + 1)), "i": In(stream.Signature(width)),
+                          "o": Out(stream.Signature(BUS_BITS))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         size = 8 * element_bytes(self.width)
         count = BUS_BITS // size
-        place, left = Signal(range(count)), Signal(range(self.words + 1), init=self.words)
+        place, left = Signal(range(count)), Signal(range(self.most + 1))
         element = Signal(size)
         full = Signal()
         value = self.i.payload.as_signed() if self.signed else self.i.payload
@@ -83,29 +84,33 @@ class Joiner(wiring.Component):
             with m.Else():
                 m.d.sync += self.o.payload.word_select(place, size).eq(element)
             m.d.sync += [self.o.valid.eq(full), place.eq(Mux(full, 0, place + 1)), left.eq(left - 1)]
+        with m.If(self.load):
+            m.d.sync += left.eq(self.words)
         return m
 
 
 class _Turns(wiring.Component):
     """Whose turn it is, and what of each stream is left to move.
 
-    `load` starts all streams at their `address`. While not `busy` the turn goes round; a stream that has bytes left and
-    is `able` to move its `chunk` keeps it and `go` is high. `step`: the chunk's job was taken.
+    `load` starts all streams at their `address`, with ``bytes0`` ... to move, up to `most`. While not `busy` the turn
+    goes round; a stream that has bytes left and is `able` to move its `chunk` keeps it and `go` is high. `step`: the
+    chunk's job was taken.
     """
 
-    def __init__(self, lengths: list[int]):
-        self.lengths = lengths
-        count = len(lengths)
+    def __init__(self, most: list[int]):
+        self.most = most
+        count = len(most)
         super().__init__({
             "load": In(1), "busy": In(1), "able": In(count), "step": In(1),
+            **{f"bytes{k}": In(range(n + 1)) for k, n in enumerate(most)},
             "address": In(32).array(count), "turn": Out(range(count)), "go": Out(1), "from_": Out(32),
             "chunk": Out(range(CHUNK_BYTES + 1)), "left": Out(count),
-            "bytes_left": Out(range(max(lengths) + 1)).array(count),
+            "bytes_left": Out(range(max(most) + 1)).array(count),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        places = [Signal(32, name=f"place{k}") for k in range(len(self.lengths))]
+        places = [Signal(32, name=f"place{k}") for k in range(len(self.most))]
         with m.Switch(self.turn):
             for k, place in enumerate(places):
                 rest = self.bytes_left[k]
@@ -118,103 +123,117 @@ class _Turns(wiring.Component):
                     with m.If(self.step):
                         m.d.sync += [place.eq(place + self.chunk), rest.eq(rest - self.chunk)]
         with m.If(~self.busy & ~self.go):
-            m.d.sync += self.turn.eq(Mux(self.turn == len(self.lengths) - 1, 0, self.turn + 1))
+            m.d.sync += self.turn.eq(Mux(self.turn == len(self.most) - 1, 0, self.turn + 1))
         with m.If(self.load):
-            for k, (place, length) in enumerate(zip(places, self.lengths, strict=True)):
-                m.d.sync += [place.eq(self.address[k]), self.bytes_left[k].eq(length)]
+            for k, place in enumerate(places):
+                m.d.sync += [place.eq(self.address[k]), self.bytes_left[k].eq(getattr(self, f"bytes{k}"))]
         return m
 
 
-def _lengths(streams: tuple[StreamSpec, ...]) -> list[int]:
-    return [s.words * element_bytes(s.word.width) for s in streams]
+def _ports(streams: tuple[StreamSpec, ...]) -> dict[str, Member]:
+    """What both directions have: control, and address and length (in words) of every stream."""
+    return {
+        "load": In(1), "stop": In(1), "busy": Out(1), "error": Out(1), "left": Out(len(streams)),
+        "address": In(32).array(len(streams)),
+        **{f"words_{k}": In(range(s.words + 1)) for k, s in enumerate(streams)},
+    }
 
 
-class StreamReader(wiring.Component):
-    """Input streams. `load` (with `address_k` for each) starts a run; ``o_k`` are the elements. `left`: bit per stream
-    with bytes still to fetch; `stop` gives up; `busy`: the engine has a job; `error`: memory reported one. `ar`, `r`:
-    AXI4.
+class _StreamEngine(wiring.Component):
+    """Streams of one direction: their queues, `_turns` and the burst `_engine` that they share."""
+
+    streams: tuple[StreamSpec, ...]
+    _engine: BurstReader | BurstWriter
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        engine = m.submodules.engine = self._engine
+        m.submodules.turns = turns = self._turns = _Turns([s.words * element_bytes(s.word.width) for s in self.streams])
+        m.d.comb += [
+            turns.load.eq(self.load), turns.busy.eq(engine.busy | self.stop), self.left.eq(turns.left),
+            engine.job.valid.eq(turns.go), turns.step.eq(turns.go & engine.job.ready),
+            engine.job.p.address.eq(turns.from_), engine.job.p.row_bytes.eq(turns.chunk),
+            engine.job.p.rows.eq(1), engine.job.p.planes.eq(1),
+            engine.stop.eq(self.stop), self.busy.eq(engine.busy), self.error.eq(engine.error),
+        ]
+        for k, spec in enumerate(self.streams):
+            m.submodules[f"queue{k}"] = queue = SyncFIFOBuffered(width=BUS_BITS, depth=QUEUE_WORDS)
+            size = element_bytes(spec.word.width)
+            m.d.comb += [turns.address[k].eq(self.address[k]),
+                         getattr(turns, f"bytes{k}").eq(getattr(self, f"words_{k}") * size)]
+            self._stream(m, k, spec, queue)
+        return m
+
+    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: SyncFIFOBuffered) -> None:
+        """Between the engine, the queue and stream number k."""
+        raise NotImplementedError
+
+
+class StreamReader(_StreamEngine):
+    """Input streams. `load` (with `address` and ``words_k`` for each) starts a run; ``o_k`` are the elements. `left`:
+    bit per stream with bytes still to fetch; `stop` gives up; `busy`: the engine has a job; `error`: memory reported
+    one. `ar`, `r`: AXI4.
     """
 
     def __init__(self, streams: tuple[StreamSpec, ...]):
         self.streams = streams
         axi = Axi4Signature(data_width=BUS_BITS).members
         super().__init__({
-            "load": In(1), "stop": In(1), "busy": Out(1), "error": Out(1), "left": Out(len(streams)),
-            "address": In(32).array(len(streams)),
-            **{f"o_{k}": Out(stream.Signature(s.word.width)) for k, s in enumerate(streams)},
+            **_ports(streams), **{f"o_{k}": Out(stream.Signature(s.word.width)) for k, s in enumerate(streams)},
             "ar": axi["ar"], "r": axi["r"],
         })
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.engine = engine = BurstReader(DmaSpec(data_width=BUS_BITS))
-        m.submodules.turns = turns = _Turns(_lengths(self.streams))
-        connect(m, engine.ar, flipped(self.ar))
-        connect(m, flipped(self.r), engine.r)
-        m.d.comb += [
-            turns.load.eq(self.load), turns.busy.eq(engine.busy | self.stop), self.left.eq(turns.left),
-            engine.job.valid.eq(turns.go), turns.step.eq(turns.go & engine.job.ready),
-            engine.job.p.address.eq(turns.from_), engine.job.p.row_bytes.eq(turns.chunk),
-            engine.job.p.rows.eq(1), engine.job.p.planes.eq(1),
-            engine.stop.eq(self.stop), self.busy.eq(engine.busy), self.error.eq(engine.error),
-        ]
-        for k, spec in enumerate(self.streams):
-            m.submodules[f"queue{k}"] = queue = SyncFIFOBuffered(width=BUS_BITS, depth=QUEUE_WORDS)
-            m.submodules[f"split{k}"] = split = Splitter(spec.word.width)
-            mine = turns.turn == k
-            m.d.comb += [
-                turns.address[k].eq(self.address[k]), turns.able[k].eq(queue.level <= QUEUE_WORDS - CHUNK_WORDS),
-                queue.w_data.eq(engine.word.p.data), queue.w_en.eq(engine.word.valid & mine),
-                split.i.payload.eq(queue.r_data), split.i.valid.eq(queue.r_rdy), queue.r_en.eq(split.i.ready),
-            ]
-            with m.If(mine):
-                m.d.comb += engine.word.ready.eq(queue.w_rdy)
-            connect(m, split.o, flipped(getattr(self, f"o_{k}")))
+        self._engine = BurstReader(DmaSpec(data_width=BUS_BITS))
+        m = super().elaborate(platform)
+        connect(m, self._engine.ar, flipped(self.ar))
+        connect(m, flipped(self.r), self._engine.r)
         return m
 
+    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: SyncFIFOBuffered) -> None:
+        m.submodules[f"split{k}"] = split = Splitter(spec.word.width)
+        mine, word = self._turns.turn == k, self._engine.word
+        m.d.comb += [
+            self._turns.able[k].eq(queue.level <= QUEUE_WORDS - CHUNK_WORDS),
+            queue.w_data.eq(word.p.data), queue.w_en.eq(word.valid & mine),
+            split.i.payload.eq(queue.r_data), split.i.valid.eq(queue.r_rdy), queue.r_en.eq(split.i.ready),
+        ]
+        with m.If(mine):
+            m.d.comb += word.ready.eq(queue.w_rdy)
+        connect(m, split.o, flipped(getattr(self, f"o_{k}")))
 
-class StreamWriter(wiring.Component):
-    """Output streams. `load` (with `address` for each) starts a run; ``i_k`` are the elements. `left`: bit per stream
-    with bytes still to store; `stop` gives up; `busy`: the engine has a job; `error`: memory reported one. `aw`, `w`,
-    `b`: AXI4.
+
+class StreamWriter(_StreamEngine):
+    """Output streams. `load` (with `address` and ``words_k`` for each) starts a run; ``i_k`` are the elements. `left`:
+    bit per stream with bytes still to store; `stop` gives up; `busy`: the engine has a job; `error`: memory reported
+    one. `aw`, `w`, `b`: AXI4.
     """
 
     def __init__(self, streams: tuple[StreamSpec, ...]):
         self.streams = streams
         axi = Axi4Signature(data_width=BUS_BITS).members
         super().__init__({
-            "load": In(1), "stop": In(1), "busy": Out(1), "error": Out(1), "left": Out(len(streams)),
-            "address": In(32).array(len(streams)),
-            **{f"i_{k}": In(stream.Signature(s.word.width)) for k, s in enumerate(streams)},
+            **_ports(streams), **{f"i_{k}": In(stream.Signature(s.word.width)) for k, s in enumerate(streams)},
             "aw": axi["aw"], "w": axi["w"], "b": axi["b"],
         })
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.engine = engine = BurstWriter(DmaSpec(data_width=BUS_BITS))
-        m.submodules.turns = turns = _Turns(_lengths(self.streams))
-        connect(m, engine.aw, flipped(self.aw))
-        connect(m, engine.w, flipped(self.w))
-        connect(m, flipped(self.b), engine.b)
-        m.d.comb += [
-            turns.load.eq(self.load), turns.busy.eq(engine.busy | self.stop), self.left.eq(turns.left),
-            engine.job.valid.eq(turns.go), turns.step.eq(turns.go & engine.job.ready),
-            engine.job.p.address.eq(turns.from_), engine.job.p.row_bytes.eq(turns.chunk),
-            engine.job.p.rows.eq(1), engine.job.p.planes.eq(1),
-            engine.stop.eq(self.stop), self.busy.eq(engine.busy), self.error.eq(engine.error),
-        ]
-        for k, spec in enumerate(self.streams):
-            m.submodules[f"queue{k}"] = queue = SyncFIFOBuffered(width=BUS_BITS, depth=QUEUE_WORDS)
-            m.submodules[f"join{k}"] = join = Joiner(spec.word.width, spec.word.signed, spec.words)
-            connect(m, flipped(getattr(self, f"i_{k}")), join.i)
-            enough = Signal(name=f"enough{k}")
-            wanted = (turns.bytes_left[k] + BUS_BYTES - 1) >> BUS_BYTES.bit_length() - 1
-            m.d.comb += [
-                enough.eq((queue.level >= CHUNK_WORDS) | (queue.level >= wanted)),
-                turns.address[k].eq(self.address[k]), turns.able[k].eq(enough),
-                queue.w_data.eq(join.o.payload), queue.w_en.eq(join.o.valid), join.o.ready.eq(queue.w_rdy),
-            ]
-            with m.If(turns.turn == k):
-                m.d.comb += [engine.word.payload.eq(queue.r_data), engine.word.valid.eq(queue.r_rdy),
-                             queue.r_en.eq(engine.word.ready)]
+        self._engine = BurstWriter(DmaSpec(data_width=BUS_BITS))
+        m = super().elaborate(platform)
+        connect(m, self._engine.aw, flipped(self.aw))
+        connect(m, self._engine.w, flipped(self.w))
+        connect(m, flipped(self.b), self._engine.b)
         return m
+
+    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: SyncFIFOBuffered) -> None:
+        m.submodules[f"join{k}"] = join = Joiner(spec.word.width, spec.word.signed, spec.words)
+        connect(m, flipped(getattr(self, f"i_{k}")), join.i)
+        wanted = (self._turns.bytes_left[k] + BUS_BYTES - 1) >> BUS_BYTES.bit_length() - 1
+        m.d.comb += [
+            join.load.eq(self.load), join.words.eq(getattr(self, f"words_{k}")),
+            self._turns.able[k].eq((queue.level >= CHUNK_WORDS) | (queue.level >= wanted)),
+            queue.w_data.eq(join.o.payload), queue.w_en.eq(join.o.valid), join.o.ready.eq(queue.w_rdy),
+        ]
+        word = self._engine.word
+        with m.If(self._turns.turn == k):
+            m.d.comb += [word.payload.eq(queue.r_data), word.valid.eq(queue.r_rdy), queue.r_en.eq(word.ready)]

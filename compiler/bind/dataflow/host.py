@@ -13,14 +13,13 @@ import islpy as isl
 from compiler.bind.dataflow.running import Executable, StreamPlace
 from compiler.ir.evaluate import integer
 from compiler.ir.program import Array
-from hw.dataflow.registers import dataflow_registers
 
 __all__ = ["host_header", "host_source"]
 
 
 def host_header(executable: Executable) -> str:
     """The registers, and the prototype of the function."""
-    registers = dataflow_registers(executable.plan.kernel).c_header()
+    registers = executable.registers.c_header()
     return f"{registers}\n#include <stdint.h>\n\n{_prototype(executable)};\n"
 
 

@@ -62,7 +62,7 @@ class Executable:
     @cached_property
     def registers(self) -> RegisterMap:
         """The register map of the system."""
-        return dataflow_registers(self.plan.kernel)
+        return dataflow_registers(self.plan.kernel.ports)
 
     @cached_property
     def sources(self) -> dict[str, str]:
