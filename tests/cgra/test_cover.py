@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.bind.cgra.cover import Coverer, CoverError
-from compiler.bind.cgra.interning import interned
+from compiler.bind.interning import interned
 from compiler.bind.cgra.netlist import Edge, Pin, Separation
 from compiler.bind.cgra.signals import Signal
 from compiler.frontend import kernel

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler.bind.cgra.sums import Product, Sum, flatten_sum
+from compiler.bind.sums import Product, Sum, flatten_sum
 from compiler.frontend import kernel
 from compiler.frontend.kernel import Typed
 from compiler.ir.expr import Expr, Read

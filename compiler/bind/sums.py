@@ -1,7 +1,7 @@
-"""Sums of products: flattening expressions modulo 2^16 and ordering their terms into a chain of multiply-adds.
+"""Sums of products: flattening expressions modulo a power of two, so that their terms can be added in any order.
 
-Additions and multiplications of full words wrap, so they may be reassociated freely (bit-exactly). A chain needs one
-processing element per product; constants and one plain term ride along in the three-input multiply-add.
+Additions and multiplications of full words wrap, so they may be reassociated freely (bit-exactly). A word has 16 bits
+on the array; `Sum.width` says how many it has here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MASK = (1 << WIDTH) - 1
 
 @dataclass(frozen=True)
 class Product:
-    """``coefficient * factors[0] * ...`` with at most two factors; the coefficient is modulo 2^16."""
+    """``coefficient * factors[0] * ...`` with at most two factors; the coefficient is modulo 2^width."""
 
     coefficient: int
     factors: tuple[Expr, ...]
@@ -28,34 +28,41 @@ class Product:
 
 @dataclass
 class Sum:
-    """A constant plus products, all modulo 2^16."""
+    """A constant plus products, all modulo 2^width."""
 
     constant: int = 0
     products: list[Product] = field(default_factory=list)
+    width: int = WIDTH
+
+    @property
+    def mask(self) -> int:
+        """All bits of a word."""
+        return (1 << self.width) - 1
 
     def add(self, coefficient: int, factors: tuple[Expr, ...]) -> None:
         """Add a product, merging it with an equal one and dropping it if it vanishes."""
         if not factors:
-            self.constant = (self.constant + coefficient) & MASK
+            self.constant = (self.constant + coefficient) & self.mask
             return
         for place, have in enumerate(self.products):
             if have.factors == factors:
-                self.products[place] = Product((have.coefficient + coefficient) & MASK, factors)
+                self.products[place] = Product((have.coefficient + coefficient) & self.mask, factors)
                 break
         else:
-            self.products.append(Product(coefficient & MASK, factors))
+            self.products.append(Product(coefficient & self.mask, factors))
         self.products = [p for p in self.products if p.coefficient]
 
 
 def flatten_sum(expr: Expr, shared: Callable[[Expr], bool]) -> Sum:
     """`expr`, a full word, as a sum of products. Subexpressions that are `shared` with other users stay whole."""
-    total = Sum()
+    assert isinstance(expr.type, Int)
+    total = Sum(width=expr.type.width)
     _collect(expr, 1, total, shared, top=True)
     return total
 
 
-def _is_word(expr: Expr) -> bool:
-    return isinstance(expr.type, Int) and expr.type.width == WIDTH
+def _is_word(expr: Expr, width: int) -> bool:
+    return isinstance(expr.type, Int) and expr.type.width == width
 
 
 def _collect(expr: Expr, sign: int, total: Sum, shared: Callable[[Expr], bool], top: bool = False) -> None:
@@ -81,9 +88,9 @@ def _split(expr: Expr, sign: int, total: Sum, shared: Callable[[Expr], bool]) ->
             return [(c, sign)]
         case Apply("mul", (a, b)):
             _multiply(a, b, sign, total, shared)
-        case Apply("shl", (a, Const(value=amount))) if 0 <= amount < WIDTH:
+        case Apply("shl", (a, Const(value=amount))) if 0 <= amount < total.width:
             _scale(a, sign << amount, total, shared)
-        case Cast(arg=inner) if _is_word(inner):
+        case Cast(arg=inner) if _is_word(inner, total.width):
             return [(inner, sign)]
         case _:
             total.add(sign, (expr,))
@@ -101,7 +108,7 @@ def _multiply(a: Expr, b: Expr, sign: int, total: Sum, shared: Callable[[Expr], 
 
 def _scale(expr: Expr, factor: int, total: Sum, shared: Callable[[Expr], bool]) -> None:
     """Add ``factor * expr``; a single inner product takes the factor along, a longer sum is computed first."""
-    inner = Sum()
+    inner = Sum(width=total.width)
     _collect(expr, 1, inner, shared)
     if len(inner.products) + bool(inner.constant) == 1 and not shared(expr):
         for product in inner.products:
