@@ -104,6 +104,12 @@ class Typed:
     def __neg__(self) -> Typed:
         return 0 - self
 
+    def __pos__(self) -> Typed:
+        return self
+
+    def __abs__(self) -> Typed:
+        return absolute(self)
+
     def __and__(self, other: Any) -> Typed:
         return _logic("and", lambda p, q: p & q, self, other)
 

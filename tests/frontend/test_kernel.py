@@ -67,6 +67,7 @@ def u16(value: int) -> Const:
         (lambda: minimum(A, 7), "min", (A.expr, u16(7))),
         (lambda: maximum(7, A), "max", (u16(7), A.expr)),
         (lambda: absolute(S), "abs", (S.expr,)),
+        (lambda: +abs(S), "abs", (S.expr,)),
         (lambda: absolute_difference(A, B), "absd", (A.expr, B.expr)),
         (lambda: mul_mid(A, B), "mul_mid", (A.expr, B.expr)),
         (lambda: mad(A, 5, B), "mad", (A.expr, u16(5), B.expr)),
