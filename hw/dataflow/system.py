@@ -6,6 +6,7 @@ Seed 003 generated kernels only (section 5.1); this is what it left to hand.
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 from amaranth.back import verilog
 from amaranth.hdl import Cat, Const, Module, ResetInserter, Signal, Value, ValueLike
@@ -38,10 +39,12 @@ class DataflowSystem(wiring.Component):
 
     A run fetches every input stream from its address, runs the kernel and stores every output stream. A memory error,
     or a size that the kernel is not made for, ends it with a code in STATUS; the next start begins from a clean state.
+    `core`: what runs between the streams of `spec` instead of a `Kernel`, with the same ports.
     """
 
-    def __init__(self, spec: KernelSpec):
+    def __init__(self, spec: KernelSpec, core: wiring.Component | None = None):
         self.spec = spec
+        self._core = core
         self._map = dataflow_registers(spec.ports)
         super().__init__({
             "m_axi": Out(Axi4Signature(address_width=32, data_width=64)),
@@ -54,7 +57,8 @@ class DataflowSystem(wiring.Component):
         spec = self.spec
         flush = Signal()
         self._registers = RegisterFile(self._map)
-        self._kernel, self._writer = Kernel(spec), StreamWriter(spec.outputs)
+        self._kernel: Any = self._core or Kernel(spec)
+        self._writer = StreamWriter(spec.outputs)
         self._reader = StreamReader(spec.inputs) if spec.inputs else None
         m.submodules.registers = self._registers
         m.submodules.kernel = ResetInserter(flush)(self._kernel)
@@ -142,13 +146,13 @@ class DataflowSystem(wiring.Component):
                 m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
 
 
-def emit_system(spec: KernelSpec) -> dict[str, str]:
+def emit_system(spec: KernelSpec, core: wiring.Component | None = None) -> dict[str, str]:
     """Verilog files, by name, of a system whose top module is `dataflow_system`, with the usual flat port names:
     ``clk``, ``rst`` (synchronous, active high), ``irq``, ``m_axi_awaddr`` and so on (AXI4), ``s_axil_awaddr`` and so on
     (AXI4-Lite).
     """
     m = Module()
-    m.submodules.system = system = DataflowSystem(spec)
+    m.submodules.system = system = DataflowSystem(spec, core)
     ports = [
         *connect_flat(m, system.m_axi, "m_axi", manager=True),
         *connect_flat(m, system.s_axil, "s_axil", manager=False),

@@ -9,11 +9,12 @@ import islpy as isl
 from compiler.bind.dataflow.addresses import plan_memory
 from compiler.bind.dataflow.expressions import Pipeline, word
 from compiler.bind.dataflow.quasi_affine import piecewise, predicate
+from compiler.bind.dataflow.reorder import stream_lengths
 from compiler.bind.dataflow.ticks import TickClock
 from compiler.bind.dataflow.timing import Carried, hardware_offsets, high_water
 from compiler.ir.program import Statement
 from compiler.sched.process_network import Node, NodeKind, ProcessNetwork
-from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, ReadSpec, Source, StreamSpec
+from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, ReadSpec, SizeSpec, Source, StreamSpec
 
 __all__ = ["build_kernel"]
 
@@ -26,7 +27,7 @@ def build_kernel(name: str, network: ProcessNetwork, clock: TickClock, carried: 
     """The kernel of `network`; channels are those of its edges, in their order."""
     builder = _Builder(network, clock, carried, dict(delays), dict(pipelines))
     return KernelSpec(
-        name=name, counters=clock.counters, ticks=clock.ticks,
+        name=name, counters=clock.counters, ticks=clock.most_ticks(network.sizes), sizes=builder.sizes(),
         nodes=tuple(builder.node(node) for node in network.nodes),
         channels=tuple(builder.channel(item) for item in carried),
         inputs=builder.streams(NodeKind.INPUT), outputs=builder.streams(NodeKind.OUTPUT),
@@ -51,7 +52,14 @@ class _Builder:
 
     def _stream(self, node: Node) -> StreamSpec:
         statement = self.network.statement(node)
-        return StreamSpec(node.name, word(statement.value.type, statement.label()), node.firings)
+        words = max(stream_lengths(self.network, node).values())
+        return StreamSpec(node.name, word(statement.value.type, statement.label()), words)
+
+    def sizes(self) -> tuple[SizeSpec, ...]:
+        """The run-time sizes: the outermost counters."""
+        names = self.network.program.statements[0].iterators[: self.network.sizes]
+        return tuple(SizeSpec(name, counter.minimum, counter.maximum)
+                     for name, counter in zip(names, self.clock.counters, strict=False))
 
     def node(self, node: Node) -> NodeSpec:
         statement = self.network.statement(node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -20,7 +20,8 @@ from compiler.bind.dataflow.running import Executable
 from compiler.bind.dataflow.timing import high_water
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.ir.program import Program
-from compiler.sched.process_network import draw_network, print_network
+from compiler.sched.liveness import remove_dead_statements
+from compiler.sched.process_network import derive, draw_network, print_network
 from hw.files import write_atomic
 from hw.sim.simulate import StallProfile
 
@@ -29,28 +30,30 @@ __all__ = ["DataflowDesign"]
 
 @dataclass
 class DataflowDesign(Design):
-    """See `Design`. Cycles are ticks of the kernel; `seconds`: the compile time."""
+    """See `Design`. Cycles are ticks of the kernel; `seconds`: the compile time. `sizes`: the values that the kernel's
+    run-time sizes have in `program`."""
 
     program: Program
     options: Options
     plan: Plan
     seconds: float
-    notes: dict[str, str] = field(default_factory=dict)
+    sizes: tuple[int, ...] = ()
 
     @cached_property
     def executable(self) -> Executable:
         """How it runs."""
-        return Executable(self.program, self.plan)
+        return Executable(self.program, self.plan, self.sizes)
 
     @property
     def predicted_cycles(self) -> int:
         """Ticks of a run, from the first vector of the counters until the last word has left."""
-        return self.plan.kernel.total_ticks
+        return self.plan.total_ticks(self.sizes)
 
     @cached_property
     def bound(self) -> TickBound:
         """Ticks that no schedule can do without."""
-        return tick_bound(self.plan.network, self.plan.pipelines)
+        network = derive(remove_dead_statements(self.program)) if self.sizes else self.plan.network
+        return tick_bound(network, self.plan.pipelines)
 
     @property
     def lower_bound(self) -> int:

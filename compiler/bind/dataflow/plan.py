@@ -42,6 +42,10 @@ class Plan:
     def __hash__(self) -> int:
         return hash(self.kernel)
 
+    def total_ticks(self, sizes: tuple[int, ...]) -> int:
+        """Ticks of a run with these run-time sizes."""
+        return self.clock.ticks_by_size(len(sizes))[sizes] + self.kernel.depth
+
 
 @dataclass(frozen=True)
 class _Candidate:
@@ -59,13 +63,13 @@ class _Candidate:
         return self.clock.ticks * self.slow
 
 
-def make_plan(program: Program, options: Options) -> Plan:
-    """Choose a schedule for `program` and build its kernel.
+def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
+    """Choose a schedule for `program`, whose first `sizes` iterators are run-time sizes, and build its kernel.
 
     Raises `DataflowError`, `NetworkError`, `DependenceError`, each naming the statement.
     """
     best: tuple[_Candidate, dict[str, str]] | None = None
-    for network in networks(remove_dead_statements(program), movable=lambda _: options.reorder == "host"):
+    for network in networks(remove_dead_statements(program), lambda _: options.reorder == "host", sizes):
         if best is not None and network.busiest >= best[0].ticks:
             break
         choices: dict[str, str] = {}
@@ -115,7 +119,7 @@ def _padded(candidate: _Candidate, options: Options) -> _Candidate:
         return best
     pipelines = _pipelines(candidate.network, options)
     found: list[tuple[int, Idle]] = []
-    for level, least in product(range(1, len(candidate.clock.counters)), (True, False)):
+    for level, least in product(range(candidate.network.sizes + 1, len(candidate.clock.counters)), (True, False)):
         for ticks in _PADS:
             idle = Idle(level, ticks, least)
             later, added = candidate.clock.put_off(idle)

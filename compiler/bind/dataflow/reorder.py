@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import islpy as isl
 import numpy as np
 
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.sched.process_network import Node, NodeKind, ProcessNetwork
 
-__all__ = ["memory_array", "stream_elements"]
+__all__ = ["memory_array", "stream_elements", "stream_lengths"]
 
 
 def memory_array(network: ProcessNetwork, node: Node) -> str:
@@ -16,14 +19,33 @@ def memory_array(network: ProcessNetwork, node: Node) -> str:
     return statement.reads[0].array if node.kind is NodeKind.INPUT else statement.write.array
 
 
-def stream_elements(network: ProcessNetwork, node: Node) -> np.ndarray:
-    """Row-major numbers of the elements that go through the node's stream, in that order: int64 of shape [words]."""
+def stream_elements(network: ProcessNetwork, node: Node, sizes: Sequence[int] = (),
+                    shape: Sequence[int] | None = None) -> np.ndarray:
+    """Row-major numbers of the elements that go through the node's stream, in that order: int64 of shape [words].
+
+    In a network with run-time sizes, their values, and the `shape` that the array has for them.
+    """
     statement = network.statement(node)
     access = statement.reads[0] if node.kind is NodeKind.INPUT else statement.write
-    count, columns = enumerate_points(statement.domain)
+    domain = statement.domain
+    for dim, value in enumerate(sizes):
+        domain = domain.fix_val(isl.dim_type.set, dim, isl.Val(value))
+    if domain.is_empty():
+        return np.zeros(0, np.int64)
+    count, columns = enumerate_points(domain)
     flat = np.zeros(count, np.int64)
-    for size, index in zip(network.program.array(access.array).shape,
-                           evaluate_map(access.map, statement.domain, columns, count), strict=True):
+    indices = evaluate_map(access.map, domain, columns, count)[network.sizes :]
+    for size, index in zip(shape or network.program.array(access.array).shape, indices, strict=True):
         flat = flat * size + index
-    times = evaluate_map(node.schedule, statement.domain, columns, count)
+    times = evaluate_map(node.schedule, domain, columns, count)
     return flat[np.lexsort([np.broadcast_to(t, count) for t in reversed(times)])]
+
+
+def stream_lengths(network: ProcessNetwork, node: Node) -> dict[tuple[int, ...], int]:
+    """Words of the node's stream for all values of the run-time sizes; ``{(): words}`` if there are none."""
+    if not network.sizes:
+        return {(): node.firings}
+    count, columns = enumerate_points(network.statement(node).domain)
+    points, counts = np.unique(np.stack([np.broadcast_to(c, count) for c in columns[: network.sizes]]), axis=1,
+                               return_counts=True)
+    return {tuple(point): number for point, number in zip(points.T.tolist(), counts.tolist(), strict=True)}

@@ -24,7 +24,7 @@ def parallel_dimensions(network: ProcessNetwork) -> list[int]:
     for edge, moved in zip(network.edges, network.traffic, strict=True):
         if edge.origin == "flow" and edge.source == edge.sink:
             carried |= {k for k in range(count) if (moved.read[k] != moved.written[k]).any()}
-    return [k for k in reversed(range(count)) if k not in carried]
+    return [k for k in reversed(range(network.sizes, count)) if k not in carried]
 
 
 def slowed(network: ProcessNetwork, factor: int) -> ProcessNetwork:
@@ -32,7 +32,8 @@ def slowed(network: ProcessNetwork, factor: int) -> ProcessNetwork:
     them, see `TickClock`."""
     times = {name: time.add_dims(isl.dim_type.out, 1) for name, time in network.times.items()}
     last = next(iter(times.values())).dim(isl.dim_type.out) - 1
-    return derive(network.program, {n: t.fix_val(isl.dim_type.out, last, isl.Val(0)) for n, t in times.items()})
+    fixed = {n: t.fix_val(isl.dim_type.out, last, isl.Val(0)) for n, t in times.items()}
+    return derive(network.program, fixed, sizes=network.sizes)
 
 
 def interleaved(network: ProcessNetwork, dimension: int, factor: int) -> ProcessNetwork:
@@ -44,7 +45,8 @@ def interleaved(network: ProcessNetwork, dimension: int, factor: int) -> Process
     names = [f"t{k}" for k in range(count)]
     outer = [f"floor({n} / {factor})" if k == dimension else n for k, n in enumerate(names)]
     turn = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(outer)}, {names[dimension]} mod {factor}] }}")
-    return derive(network.program, {name: time.apply_range(turn) for name, time in network.times.items()})
+    times = {name: time.apply_range(turn) for name, time in network.times.items()}
+    return derive(network.program, times, sizes=network.sizes)
 
 
 def with_lanes(network: ProcessNetwork, dimension: int, lanes: int) -> ProcessNetwork:
@@ -67,7 +69,7 @@ def with_lanes(network: ProcessNetwork, dimension: int, lanes: int) -> ProcessNe
             statements.append(copy)
             times[copy.name] = _of(copy, time.apply_range(fold))
             orders = orders.union(isl.UnionMap.from_map(_of(copy, order)))
-    return derive(replace(program, statements=tuple(statements), order=orders), times)
+    return derive(replace(program, statements=tuple(statements), order=orders), times, sizes=network.sizes)
 
 
 def _lane(statement: Statement, time: isl.Map, dimension: int, lanes: int, lane: int) -> Statement | None:
@@ -108,8 +110,8 @@ def in_memory_order(network: ProcessNetwork) -> ProcessNetwork:
         phase = moved.get(name, 1)
         if name in moved:
             time = _memory(network.program, network.program.statement(name))[1].reset_tuple_id(isl.dim_type.out)
-        times[name] = _phased(time, phase, number if phase != 1 else 0, length)
-    return derive(network.program, times)
+        times[name] = _phased(time, network.sizes, (phase, number if phase != 1 else 0), length)
+    return derive(network.program, times, sizes=network.sizes)
 
 
 def _memory(program: Program, statement: Statement) -> tuple[str, isl.Map]:
@@ -125,10 +127,10 @@ def _row_major(program: Program, statement: Statement, time: isl.Map) -> bool:
     return later.apply_domain(time).apply_range(time).is_subset(isl.Map.lex_lt(time.range().get_space()))
 
 
-def _phased(time: isl.Map, phase: int, number: int, length: int) -> isl.Map:
-    """`time` after a phase and the number of the node in it, padded with zeros."""
+def _phased(time: isl.Map, place: int, phase: tuple[int, int], length: int) -> isl.Map:
+    """`time` with a phase and the number of the node in it as dimensions `place` and the next, padded with zeros."""
     have = time.dim(isl.dim_type.out)
-    time = time.insert_dims(isl.dim_type.out, 0, 2).add_dims(isl.dim_type.out, length - have)
-    for dim, value in ((0, phase), (1, number), *((k, 0) for k in range(have + 2, length + 2))):
+    time = time.insert_dims(isl.dim_type.out, place, 2).add_dims(isl.dim_type.out, length - have)
+    for dim, value in ((place, phase[0]), (place + 1, phase[1]), *((k, 0) for k in range(have + 2, length + 2))):
         time = time.fix_val(isl.dim_type.out, dim, isl.Val(value))
     return time

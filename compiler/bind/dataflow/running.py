@@ -54,10 +54,11 @@ class StreamPlace:
 
 @dataclass(frozen=True)
 class Executable:
-    """What a run needs of a design."""
+    """What a run needs of a design. `sizes`: the values of the kernel's run-time sizes, for which `program` is."""
 
     program: Program
     plan: Plan
+    sizes: tuple[int, ...] = ()
 
     @cached_property
     def registers(self) -> RegisterMap:
@@ -85,8 +86,9 @@ class Executable:
 
     def _place(self, node: Node, address: int) -> StreamPlace:
         network = self.plan.network
-        array = network.program.array(memory_array(network, node))
-        return StreamPlace(node.name, array, address, stream_elements(network, node))
+        name = memory_array(network, node)
+        array = next(a for a in self.program.arrays if a.name == name)
+        return StreamPlace(node.name, array, address, stream_elements(network, node, self.sizes, array.shape))
 
     @property
     def memory_bytes(self) -> int:
@@ -110,6 +112,9 @@ class Executable:
         pairs = []
         for name, side in zip(("IN", "OUT"), self.places, strict=True):
             pairs += [(self.registers.address(f"{name}{k}_ADDRESS"), p.address) for k, p in enumerate(side)]
+            if self.sizes:
+                pairs += [(self.registers.address(f"{name}{k}_WORDS"), len(p.elements)) for k, p in enumerate(side)]
+        pairs += [(self.registers.address(f"SIZE{k}"), value) for k, value in enumerate(self.sizes)]
         start = self.registers.encode("CONTROL", start=1)
         return [*pairs, (self.registers.address("CONTROL"), start)]
 
@@ -118,6 +123,9 @@ class Executable:
         state = self.registers.decode("STATUS", status)
         if state["busy"] or not state["done"]:
             raise DataflowError("the run has not ended")
+        if state["error"] == RunError.SIZE:
+            sizes = ", ".join(f"{s.name}={v}" for s, v in zip(self.plan.kernel.sizes, self.sizes, strict=True))
+            raise DataflowError(f"the kernel is not made for {sizes}")
         if state["error"] != RunError.NONE:
             kind = "reading" if state["error"] == RunError.READ else "writing"
             raise DataflowError(f"the run ended with a memory error while {kind} a stream")

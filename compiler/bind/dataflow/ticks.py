@@ -30,6 +30,17 @@ class TickClock:
     def __hash__(self) -> int:
         return hash((self.counters, self.ticks))
 
+    def most_ticks(self, sizes: int) -> int:
+        """The most vectors that have the same values of the first `sizes` counters."""
+        return max(self.ticks_by_size(sizes).values())
+
+    def ticks_by_size(self, sizes: int) -> dict[tuple[int, ...], int]:
+        """Vectors for all values of the first `sizes` counters."""
+        if not sizes:
+            return {(): self.ticks}
+        points, counts = np.unique(self._columns[:sizes], axis=1, return_counts=True)
+        return {tuple(point): count for point, count in zip(points.T.tolist(), counts.tolist(), strict=True)}
+
     def rank(self, times: np.ndarray) -> np.ndarray:
         """Ticks of time vectors, int64 of shape [vectors], given as [dimensions, vectors]."""
         keys = self._keys(times)

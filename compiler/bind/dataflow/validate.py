@@ -55,8 +55,9 @@ class _Validation:
         self.times = times
         self.columns = counter_columns(kernel.counters)
         self.count = len(self.columns[0])
-        if self.count != kernel.ticks:
-            raise DataflowError(f"kernel {kernel.name}: its counters take {self.count} ticks, not {kernel.ticks}")
+        _, counts = np.unique(np.stack(self.columns)[: len(kernel.sizes)], axis=1, return_counts=True)
+        if (ticks := int(counts.max(initial=0)) if kernel.sizes else self.count) != kernel.ticks:
+            raise DataflowError(f"kernel {kernel.name}: its counters take {ticks} ticks, not {kernel.ticks}")
         self.numbers = {node.name: k for k, node in enumerate(kernel.nodes)}
         self.fires = [self._ticks(node.fires) for node in kernel.nodes]
         self.arrivals: dict[tuple[int, int], _Arrivals] = {}

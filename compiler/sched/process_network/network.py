@@ -74,7 +74,8 @@ class Edge(Link):
 
 @dataclass(frozen=True)
 class ProcessNetwork:
-    """`program`: the staged program, one statement per node. Edges are grouped by sink and read.
+    """`program`: the staged program, one statement per node. Edges are grouped by sink and read. The first `sizes`
+    iterators of all statements and time dimensions are run-time sizes (`compiler.sched.process_network.family`).
 
     Prints as text; `network.text` serialises, `network.drawing` draws.
     """
@@ -82,6 +83,7 @@ class ProcessNetwork:
     program: Program
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+    sizes: int = 0
 
     def __hash__(self) -> int:
         return hash((self.program, len(self.edges)))
@@ -120,7 +122,7 @@ class ProcessNetwork:
 
 
 def derive(program: Program, schedule: Times | None = None, *,
-           movable: Callable[[Statement], bool] = lambda _: False) -> ProcessNetwork:
+           movable: Callable[[Statement], bool] = lambda _: False, sizes: int = 0) -> ProcessNetwork:
     """The process network of `program`, whose host transfers become nodes (`stage_transfers`).
 
     `schedule` gives the time of every statement of the staged program; without it one is computed (`align`), in which
@@ -131,30 +133,31 @@ def derive(program: Program, schedule: Times | None = None, *,
     _check_bounded(staged)
     dependences = flow(staged)
     if schedule is None:
-        schedule = align(staged, dependences, movable)
+        schedule = align(staged, dependences, movable, sizes)
     else:
         schedule = _restricted(staged, schedule)
         check_legal(staged, dependences, schedule)
-    return _network(staged, dependences, schedule)
+    return _network(staged, dependences, schedule, sizes)
 
 
-def networks(program: Program, movable: Callable[[Statement], bool] = lambda _: False) -> Iterator[ProcessNetwork]:
+def networks(program: Program, movable: Callable[[Statement], bool] = lambda _: False,
+             sizes: int = 0) -> Iterator[ProcessNetwork]:
     """The networks of `program` under all the schedules that `alignments` finds, in that order; at least one."""
     staged = stage_transfers(program)
     _check_bounded(staged)
     dependences = flow(staged)
-    for schedule in alignments(staged, dependences, movable):
-        yield _network(staged, dependences, schedule)
+    for schedule in alignments(staged, dependences, movable, sizes):
+        yield _network(staged, dependences, schedule, sizes)
 
 
-def _network(staged: Program, dependences: tuple[Dependence, ...], schedule: Times) -> ProcessNetwork:
+def _network(staged: Program, dependences: tuple[Dependence, ...], schedule: Times, sizes: int) -> ProcessNetwork:
     order = firing_order(staged, dependences, schedule)
     nodes = tuple(
         Node(number, name, node_kind(staged, dependences, staged.statement(name)), schedule[name])
         for number, name in enumerate(order)
     )
     edges = (edge for link in links(dependences, schedule) for edge in _channels(link, schedule, order))
-    return ProcessNetwork(staged, nodes, tuple(edges))
+    return ProcessNetwork(staged, nodes, tuple(edges), sizes)
 
 
 def _channels(link: Link, times: Times, order: tuple[str, ...]) -> list[Edge]:

@@ -33,33 +33,35 @@ def program_times(program: Program) -> dict[str, isl.Map]:
     return {s.name: program.order_of(s.name).intersect_domain(s.domain) for s in program.statements}
 
 
-def align(program: Program, dependences: tuple[Dependence, ...], movable: Callable[[Statement], bool]) -> Times:
+def align(program: Program, dependences: tuple[Dependence, ...], movable: Callable[[Statement], bool],
+          sizes: int = 0) -> Times:
     """The first of `alignments`."""
-    return alignments(program, dependences, movable)[0]
+    return alignments(program, dependences, movable, sizes)[0]
 
 
 def alignments(program: Program, dependences: tuple[Dependence, ...],
-               movable: Callable[[Statement], bool]) -> list[Times]:
+               movable: Callable[[Statement], bool], sizes: int = 0) -> list[Times]:
     """Legal schedules in which the statements run together as far as affine times allow, those with the fewest times
     first; at least one.
 
-    A statement that is not `movable` fires in the order of its iterators, lexicographically.
+    A statement that is not `movable` fires in the order of its iterators, lexicographically. The first `sizes`
+    dimensions of the program's order, which no value crosses, stay the outermost ones.
     """
     original = program_times(program)
     length = 2 * max(time.dim(isl.dim_type.out) for time in original.values())
     original = {name: _padded(time, length) for name, time in original.items()}
     found: list[Times] = []
-    for anchor, early in _anchors(program, dependences, original):
-        alignment = _Alignment(program, dependences, original, movable, early, times=dict(anchor))
+    for anchor, early in _anchors(program, dependences, original, sizes):
+        alignment = _Alignment(program, dependences, original, movable, early, sizes, times=dict(anchor))
         try:
-            times = _shortened(alignment.run())
+            times = _shortened(alignment.run(), sizes)
             check_legal(program, dependences, times)
         except NetworkError:
             continue
         if not any(_same(times, other) for other in found):
             found.append(times)
     if not found:
-        times = _shortened(original)
+        times = _shortened(original, sizes)
         check_legal(program, dependences, times)
         return [times]
     return sorted(found, key=_count)
@@ -139,7 +141,7 @@ def _at_one_time(dependence: Dependence, times: Times) -> isl.Map:
 
 
 def _anchors(program: Program, dependences: tuple[Dependence, ...],
-             original: dict[str, isl.Map]) -> Iterator[tuple[dict[str, isl.Map], bool]]:
+             original: dict[str, isl.Map], sizes: int) -> Iterator[tuple[dict[str, isl.Map], bool]]:
     """(statements with times to start from, whether statements between two neighbours fire early)."""
     graph: nx.DiGraph = nx.DiGraph()
     graph.add_nodes_from(original)
@@ -154,7 +156,7 @@ def _anchors(program: Program, dependences: tuple[Dependence, ...],
         busiest = max(whole, key=counts.__getitem__)
         yield from (({busiest: original[busiest]}, early) for early in (False, True))
         yield _without_sequence(program, inner, whole), False
-        yield _without_sequence(program, inner, _by_isl(program, inner, whole)), False
+        yield _without_sequence(program, inner, _by_isl(program, inner, whole, sizes)), False
 
 
 def _without_sequence(program: Program, dependences: tuple[Dependence, ...],
@@ -177,7 +179,8 @@ def _ordered(program: Program, dependences: tuple[Dependence, ...], times: Times
     return True
 
 
-def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[str, isl.Map]) -> dict[str, isl.Map]:
+def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[str, isl.Map],
+            sizes: int) -> dict[str, isl.Map]:
     """The times that isl's scheduler gives the statements of `whole` (seed 003, section 2.3), padded to their space."""
     domain, needs = isl.UnionSet("{ }"), isl.UnionMap("{ }")
     for name in whole:
@@ -187,6 +190,8 @@ def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[s
     constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(needs).set_proximity(needs)
     found = {m.get_tuple_name(isl.dim_type.in_): m for m in maps(constraints.compute_schedule().get_map())}
     length = next(iter(whole.values())).dim(isl.dim_type.out)
+    if sizes:
+        found = {name: _led(time, sizes) for name, time in found.items()}
     return {name: _padded(found[name].intersect_domain(program.statement(name).domain), length) for name in whole}
 
 
@@ -199,6 +204,7 @@ class _Alignment:
     original: dict[str, isl.Map]
     movable: Callable[[Statement], bool]
     early: bool = False
+    sizes: int = 0
     times: dict[str, isl.Map] = field(default_factory=dict)
     phases: dict[str, int] = field(default_factory=dict)
 
@@ -209,7 +215,7 @@ class _Alignment:
         while waiting := [s for s in self.program.statements if s.name not in self.times]:
             statement = next((s for s in waiting if self._placed_neighbours(s.name)), waiting[0])
             self._place(statement, graph)
-        return {name: _phased(time, self.phases.get(name, 1)) for name, time in self.times.items()}
+        return {name: _phased(time, self.phases.get(name, 1), self.sizes) for name, time in self.times.items()}
 
     def _placed_neighbours(self, name: str) -> list[Dependence]:
         return [d for d in self.dependences
@@ -269,8 +275,17 @@ def _monotone(statement: Statement, times: isl.Map) -> bool:
     return later.is_subset(isl.Map.lex_lt(times.range().get_space()))
 
 
-def _phased(time: isl.Map, phase: int) -> isl.Map:
-    return time.insert_dims(isl.dim_type.out, 0, 1).fix_val(isl.dim_type.out, 0, isl.Val(phase))
+def _phased(time: isl.Map, phase: int, place: int) -> isl.Map:
+    """`time` with the number of a phase as dimension `place`."""
+    return time.insert_dims(isl.dim_type.out, place, 1).fix_val(isl.dim_type.out, place, isl.Val(phase))
+
+
+def _led(time: isl.Map, sizes: int) -> isl.Map:
+    """`time` after the first `sizes` iterators."""
+    time = time.insert_dims(isl.dim_type.out, 0, sizes)
+    for dim in range(sizes):
+        time = time.equate(isl.dim_type.in_, dim, isl.dim_type.out, dim)
+    return time
 
 
 def _padded(time: isl.Map, length: int) -> isl.Map:
@@ -282,13 +297,13 @@ def _padded(time: isl.Map, length: int) -> isl.Map:
     return time
 
 
-def _shortened(times: Times) -> dict[str, isl.Map]:
-    """Without the time dimensions that have one value for all firings; at least one dimension stays."""
+def _shortened(times: Times, sizes: int) -> dict[str, isl.Map]:
+    """Without the time dimensions that have one value for all firings; at least one beside the `sizes` stays."""
     ranges = [time.range() for time in times.values()]
     count = ranges[0].dim(isl.dim_type.set)
     result = dict(times)
-    for dim in reversed(range(count)):
+    for dim in reversed(range(sizes, count)):
         bounds = {bound.to_python() for r in ranges for bound in (r.dim_min_val(dim), r.dim_max_val(dim))}
-        if len(bounds) == 1 and next(iter(result.values())).dim(isl.dim_type.out) > 1:
+        if len(bounds) == 1 and next(iter(result.values())).dim(isl.dim_type.out) > sizes + 1:
             result = {name: time.project_out(isl.dim_type.out, dim, 1) for name, time in result.items()}
     return result

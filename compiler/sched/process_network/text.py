@@ -1,8 +1,9 @@
 """The file form of process networks: JSON that holds the program, the schedule, and the channels that follow from them.
 
-    {"format": "sluice process network 1", "program": "program ...", "nodes": [{"name": ..., "kind": ..., "schedule":
-    "{ ... }"}, ...], "edges": [{"source": ..., "sink": ..., "read": ..., "array": ..., "origin": ..., "relation":
-    "{ ... }", "kind": ..., "size": ...}, ...]}
+    {"format": "sluice process network 1", "sizes": 0, "program": "program ...",
+     "nodes": [{"name": ..., "kind": ..., "schedule": "{ ... }"}, ...],
+     "edges": [{"source": ..., "sink": ..., "read": ..., "array": ..., "origin": ..., "relation": "{ ... }",
+                "kind": ..., "size": ...}, ...]}
 
 Channels in a file are claims: `parse_network` derives them again and refuses a file that claims other ones.
 """
@@ -27,7 +28,7 @@ FORMAT = "sluice process network 1"
 def print_network(network: ProcessNetwork) -> str:
     """The JSON text of `network`; `parse_network` gives an equal network back."""
     nodes = [{"name": n.name, "kind": n.kind.value, "schedule": str(n.schedule)} for n in network.nodes]
-    content = {"format": FORMAT, "program": print_program(network.program), "nodes": nodes,
+    content = {"format": FORMAT, "sizes": network.sizes, "program": print_program(network.program), "nodes": nodes,
                "edges": [_edge_entry(edge) for edge in network.edges]}
     return json.dumps(content, indent=1) + "\n"
 
@@ -47,7 +48,7 @@ def parse_network(text: str) -> ProcessNetwork:
     except (KeyError, TypeError, isl.Error):
         raise NetworkError("no process network: a node or an edge is incomplete or has a relation that isl cannot "
                            "read") from None
-    network = derive(program, schedule)
+    network = derive(program, schedule, sizes=content["sizes"])
     _compare(network, claimed)
     return network
 
@@ -70,7 +71,7 @@ def _content(text: str) -> dict[str, Any]:
         raise NetworkError(f"no process network: line {error.lineno}, column {error.colno}: {error.msg}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise NetworkError(f"no process network: its format is not '{FORMAT}'")
-    kinds = {"program": str, "nodes": list, "edges": list}
+    kinds = {"sizes": int, "program": str, "nodes": list, "edges": list}
     for key, kind in kinds.items():
         if not isinstance(content.get(key), kind):
             raise NetworkError(f"no process network: it has no {key}")
