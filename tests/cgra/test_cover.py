@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.bind.cgra.cover import Coverer, CoverError
-from compiler.bind.interning import interned
 from compiler.bind.cgra.netlist import Edge, Pin, Separation
 from compiler.bind.cgra.signals import Signal
+from compiler.bind.interning import interned
 from compiler.frontend import kernel
 from compiler.frontend.kernel import Typed
 from compiler.frontend.loop_nest import load, prog

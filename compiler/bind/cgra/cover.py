@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
-from compiler.bind.interning import interned
 from compiler.bind.cgra.netlist import Edge, MemNode, PeNode, Pin, Separation
 from compiler.bind.cgra.signals import Constant, Operand, Signal
+from compiler.bind.interning import interned
 from compiler.bind.sums import MASK, WIDTH, flatten_sum
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
 from compiler.ir.program import Statement
