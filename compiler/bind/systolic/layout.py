@@ -1,0 +1,146 @@
+"""Arrays as tiles of the systolic array in main memory, and back: the layout transformation (seed 002, section 5.4)."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from compiler.bind.systolic.plan import Plan
+from hw.systolic.layout import operand_shape, pack_tile, result_shape, unpack_tile
+from hw.systolic.spec import EAST, INTERIOR, OperandSpec
+
+__all__ = ["from_tiles", "operand_images", "pack_operand", "result_places", "to_tiles", "unpack_result"]
+
+
+def pack_operand(plan: Plan, number: int, array: np.ndarray | None) -> bytes:
+    """All tiles of operand `number`, row-major over the tile loops that it depends on."""
+    operand = plan.spec.operands[number]
+    tiles = to_tiles(plan, number, array)
+    return b"".join(pack_tile(plan.spec, operand, tile) for tile in tiles)
+
+
+def unpack_result(plan: Plan, content: bytes, out: np.ndarray) -> None:
+    """Write the results in `content` (tiles, row-major over the result's tile loops) into `out`."""
+    size = plan.spec.result_bytes
+    tiles = np.stack([unpack_tile(plan.spec, content[start : start + size]) for start in range(0, len(content), size)])
+    from_tiles(plan, tiles, out)
+
+
+def operand_images(plan: Plan, number: int) -> tuple[int, ...]:
+    """Extents of the tile loops that operand `number` depends on."""
+    return tuple(plan.tiles[k] for k in plan.spec.operands[number].tile_loops)
+
+
+def to_tiles(plan: Plan, number: int, array: np.ndarray | None) -> np.ndarray:
+    """Elements of all tiles of operand `number`: shape [tiles, feeders, words, elements]. What lies outside the array
+    or beyond the bound of a loop is 0; words that only fill the array up are neutral."""
+    spec, operand, source = plan.spec, plan.spec.operands[number], plan.sources[number]
+    shape = (prod(operand_images(plan, number)), *operand_shape(spec, operand))
+    reference = source.reference
+    if array is None:
+        tiles = np.full(shape, reference.constant, np.int64)
+    else:
+        where, inside = _operand_places(plan, number, shape, array.shape)
+        tiles = np.where(inside, array.ravel()[np.where(inside, where, 0)], 0)
+    if operand.initial and spec.result.space == "both":
+        tiles[:, 1:] = plan.kernel.neutral
+    return tiles
+
+
+def _operand_places(plan: Plan, number: int, shape: tuple[int, ...], extents: tuple[int, ...]
+                    ) -> tuple[np.ndarray, np.ndarray]:
+    """Row-major numbers of the elements in an array of `extents`, and which of them are there, broadcast to `shape`."""
+    kernel, operand, source = plan.kernel, plan.spec.operands[number], plan.sources[number]
+    steps = _tile_steps(plan, operand.tile_loops)
+    places = _feeder_positions(plan, operand)
+    offsets = np.array(source.words.offsets(), np.int64).reshape(-1, len(extents))
+    lanes = np.arange(shape[3])
+    flat, inside = np.zeros((1, 1, 1, 1), np.int64), np.ones((1, 1, 1, 1), bool)
+    for dimension, subscript in enumerate(source.reference.subscripts):
+        index = np.full((1, 1, 1, 1), subscript.constant, np.int64)
+        for position, coefficient in enumerate(subscript.coefficients):
+            if coefficient:
+                split = plan.splits[position]
+                index = index + coefficient * (steps.get(position, np.zeros(1, np.int64))[:, None, None, None])
+                index = index + coefficient * split.position * places[position][None, :, None, None]
+                if split.lanes > 1:
+                    index = index + coefficient * lanes
+        index = index + offsets[:, dimension][None, None, :, None]
+        inside = inside & (index >= 0) & (index < extents[dimension])
+        only = [(k, c) for k, c in enumerate(subscript.coefficients) if c]
+        if len(only) == 1:
+            (position, coefficient), = only
+            iteration = (index - subscript.constant) // coefficient
+            inside = inside & (iteration < kernel.extents[position])
+        flat = flat * extents[dimension] + index
+    return np.broadcast_to(flat, shape), np.broadcast_to(inside, shape)
+
+
+def _tile_steps(plan: Plan, loops: tuple[int, ...]) -> dict[int, np.ndarray]:
+    """Per kernel loop: its first iteration in each tile, for all tiles over `loops` (numbers of tile loops)."""
+    counters = np.indices(tuple(plan.tiles[k] for k in loops), np.int64).reshape(len(loops), -1)
+    found = {}
+    for counter, k in zip(counters, loops, strict=True):
+        position = plan.kernel.loops.index(plan.spec.tile_loops[k].name)
+        found[position] = counter * plan.splits[position].tile
+    return found
+
+
+def _feeder_positions(plan: Plan, operand: OperandSpec) -> list[np.ndarray]:
+    """Per kernel loop: its position at each feeder, in the order of the tile's images."""
+    rows, columns = plan.spec.rows, plan.spec.columns
+    if operand.copied:
+        row = column = np.zeros(1, np.int64)
+    elif operand.direction == INTERIOR:
+        column, row = (grid.ravel() for grid in np.indices((columns, rows), np.int64))
+    elif operand.direction == EAST:
+        row, column = np.arange(rows), np.zeros(rows, np.int64)
+    else:
+        row, column = np.zeros(columns, np.int64), np.arange(columns)
+    return [row * (split.axis == 0) + column * (split.axis == 1) for split in plan.splits]
+
+
+def from_tiles(plan: Plan, tiles: np.ndarray, out: np.ndarray) -> None:
+    """The inverse for results: `tiles` has shape [tiles, exits, words, elements]."""
+    where, inside = result_places(plan, out.shape)
+    out.ravel()[where[inside]] = tiles[inside]
+
+
+def result_places(plan: Plan, extents: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """For every word of every tile of results: the row-major number of its element in an output of `extents`, and
+    whether the program computes it. Shapes [tiles, exits, words, elements]."""
+    spec, kernel = plan.spec, plan.kernel
+    count = prod(plan.tiles[k] for k in spec.result_loops)
+    shape = (count, *result_shape(spec))
+    steps = _tile_steps(plan, spec.result_loops)
+    words = np.indices((spec.exit_words // spec.result.words, *_free_extents(plan)), np.int64)
+    words = words.reshape(len(words), -1)
+    column, times = words[0][None, None, :, None], dict(zip(_free_loops(plan), words[1:], strict=True))
+    row = np.arange(spec.exits)[None, :, None, None]
+    lanes = np.arange(shape[3])
+    inside = np.ones((1, 1, 1, 1), bool)
+    values: list[np.ndarray] = []
+    for position, split in enumerate(plan.splits):
+        value = np.zeros((1, 1, 1, 1), np.int64)
+        if split.loop not in kernel.reduction_loops:
+            value = value + steps[position][:, None, None, None] + times[split.loop][None, None, :, None] * split.lanes
+            value = value + split.position * (row * (split.axis == 0) + column * (split.axis == 1))
+            value = value + (lanes if split.lanes > 1 else 0)
+            inside = inside & (value < kernel.extents[position])
+        values.append(value)
+    flat = np.zeros((1, 1, 1, 1), np.int64)
+    for subscript, extent in zip(kernel.target, extents, strict=True):
+        flat = flat * extent + subscript.constant
+        for value, coefficient in zip(values, subscript.coefficients, strict=True):
+            flat = flat + coefficient * value
+    return np.broadcast_to(flat, shape), np.broadcast_to(inside, shape)
+
+
+def _free_loops(plan: Plan) -> list[str]:
+    """Time loops that results depend on, in their order."""
+    return [loop.name for loop in plan.spec.time_loops if not loop.reduction]
+
+
+def _free_extents(plan: Plan) -> list[int]:
+    return [loop.extent for loop in plan.spec.time_loops if not loop.reduction]

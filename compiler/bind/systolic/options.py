@@ -1,0 +1,111 @@
+"""Options of the systolic target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.bind.systolic.errors import MappingError
+
+__all__ = ["Options"]
+
+_BUSES = (32, 64, 128, 256, 512)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices of the user; what is None the compiler chooses.
+
+    * `space`: one or two space loops, ``("i", "j")`` or ``"i,j"``.
+    * `array`: processing elements along each space loop, ``(4, 8)`` or ``"4x8"``.
+    * `time`: steps per tile along loops, ``{"k": 16}`` or ``"k:16,i:2"``; for a space loop these are the iterations
+      that each processing element has of it in a tile (latency hiding).
+    * `order`: the loops of a tile, outermost first; loops that are left out are further out.
+    * `simd`: loop and lanes, ``("k", 4)`` or ``"k:4"``; ``"off"`` for none.
+    * `pack`: words per beat of the daisy chains (a power of two). `double_buffering`: tiles are fetched and results
+      leave while the array computes. `bus_bits`: width of the memory port.
+    * `check`: whether the plan is proven before hardware is made (translation validation).
+
+    Raises `MappingError` for values outside these.
+    """
+
+    space: Any = None
+    array: Any = None
+    time: Any = None
+    order: Any = None
+    simd: Any = None
+    pack: int | None = None
+    double_buffering: bool = True
+    bus_bits: int = 64
+    check: bool = True
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "space", _names("space", self.space))
+        set_(self, "array", _numbers("array", self.array))
+        set_(self, "time", _counts("time", self.time))
+        set_(self, "order", _names("order", self.order))
+        set_(self, "simd", _simd(self.simd))
+        if self.pack is not None and (not _whole(self.pack) or self.pack & (self.pack - 1)):
+            raise MappingError(f"pack is {self.pack}, not a power of two")
+        if self.bus_bits not in _BUSES:
+            raise MappingError(f"bus_bits is {self.bus_bits}, not one of {', '.join(map(str, _BUSES))}")
+        for name in ("double_buffering", "check"):
+            if not isinstance(getattr(self, name), bool):
+                raise MappingError(f"{name} is {getattr(self, name)!r}, neither True nor False")
+        if self.array is not None and self.space is not None and len(self.array) != len(self.space):
+            raise MappingError(f"array has {len(self.array)} extents for {len(self.space)} space loops")
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _names(option: str, value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    parts = re.split(r"[,\s]+", value.strip()) if isinstance(value, str) else value
+    if not isinstance(parts, Sequence) or not parts or not all(isinstance(p, str) and p for p in parts):
+        raise MappingError(f"{option} is {value!r}; write loop names, like i,j")
+    if len(set(parts)) != len(parts):
+        raise MappingError(f"{option} names a loop twice: {', '.join(parts)}")
+    return tuple(parts)
+
+
+def _numbers(option: str, value: Any) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = [int(p) if p.isdecimal() else p for p in re.split(r"[x,]", value)]
+    elif isinstance(value, int):
+        value = (value,)
+    if not isinstance(value, Sequence) or not 1 <= len(value) <= 2 or not all(map(_whole, value)):
+        raise MappingError(f"{option} is {value!r}; write one or two numbers of at least 1, like 4x8")
+    return tuple(value)
+
+
+def _counts(option: str, value: Any) -> Mapping[str, int] | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        pairs = [part.partition(":") for part in value.split(",")]
+        value = {name.strip(): int(number) if number.strip().isdecimal() else number for name, _, number in pairs}
+    if not isinstance(value, Mapping) or not all(isinstance(k, str) and _whole(v) for k, v in value.items()):
+        raise MappingError(f"{option} is {value!r}; write loops with numbers of at least 1, like i:2,k:8")
+    return dict(value)
+
+
+def _simd(value: Any) -> tuple[str, int] | None:
+    """("", 1) is none at all."""
+    if value is None:
+        return None
+    if value in ("off", ("", 1)):
+        return "", 1
+    if isinstance(value, str):
+        name, _, number = value.partition(":")
+        value = (name, int(number) if number.isdecimal() else number)
+    if not isinstance(value, Sequence) or len(value) != 2 or not isinstance(value[0], str) or not _whole(value[1]):
+        raise MappingError(f"simd is {value!r}; write a loop and a number of lanes, like k:4, or off")
+    return value[0], value[1]

@@ -1,0 +1,273 @@
+"""From a kernel and choices to the description of an array: loops in parts, words, directions, guards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Literal
+
+from compiler.bind.systolic.body import operators, padding_counts
+from compiler.bind.systolic.errors import MappingError
+from compiler.bind.systolic.kernel import Kernel, Reference
+from compiler.bind.systolic.split import Split
+from compiler.bind.systolic.words import Words, number_words
+from compiler.sched.space_time import check_space
+from hw.dataflow.spec import Word
+from hw.systolic.spec import (
+    EAST,
+    INTERIOR,
+    SOUTH,
+    Address,
+    ArraySpec,
+    Direction,
+    GuardSpec,
+    OperandSpec,
+    ResultSpec,
+    TileLoop,
+    TimeLoop,
+)
+
+__all__ = ["Choice", "Plan", "Source", "make_plan"]
+
+_MOST_BEAT_BITS = 512
+
+
+@dataclass(frozen=True)
+class Choice:
+    """All that is decided about an array: `space` loops and positions along each, steps per tile (`time`, by loop),
+    `order` of the time loops, `simd` loop ("" for none) and `lanes`, words per `pack`."""
+
+    space: tuple[str, ...]
+    array: tuple[int, ...]
+    time: Mapping[str, int]
+    order: tuple[str, ...]
+    simd: str = ""
+    lanes: int = 1
+    pack: int | None = None
+    double_buffering: bool = True
+    bus_bits: int = 64
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the words of an operand come from: a reference of the kernel, and how a feeder's words are numbered."""
+
+    reference: Reference
+    words: Words
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An array for a kernel. `splits`: one per loop of the kernel; `sources`: one per operand of `spec`."""
+
+    kernel: Kernel
+    choice: Choice
+    splits: tuple[Split, ...]
+    spec: ArraySpec
+    sources: tuple[Source, ...]
+
+    def split(self, loop: str) -> Split:
+        """The parts of `loop`."""
+        return self.splits[self.kernel.loops.index(loop)]
+
+    @cached_property
+    def tiles(self) -> tuple[int, ...]:
+        """Extents of the tile loops of the spec, for the kernel's sizes."""
+        return tuple(self.split(loop.name).tiles(self.kernel.extent(loop.name)) for loop in self.spec.tile_loops)
+
+    @property
+    def steps(self) -> int:
+        """Steps of every processing element."""
+        return prod(self.tiles) * self.spec.steps
+
+    def resized(self, kernel: Kernel) -> Plan:
+        """The same array at work on `kernel`, which differs in its sizes only. Raises `MappingError` if it does not."""
+        for name in ("loops", "body", "combine", "type", "output"):
+            if getattr(kernel, name) != getattr(self.kernel, name):
+                raise MappingError(f"the array for '{self.kernel.program.name}' cannot run program "
+                                   f"'{kernel.program.name}': its {name} differ")
+        for own, other in zip((*self.kernel.reads, self.kernel.initial), (*kernel.reads, kernel.initial), strict=True):
+            if _moving(own) != _moving(other):
+                raise MappingError(f"the array for '{self.kernel.program.name}' cannot run program "
+                                   f"'{kernel.program.name}': its subscripts differ in more than constants")
+        sources = tuple(
+            replace(source, reference=reference)
+            for source, reference in zip(self.sources, _references(kernel), strict=True))
+        return replace(self, kernel=kernel, sources=sources)
+
+
+def _moving(reference: Reference | None) -> object:
+    """What the array is built for: the coefficients."""
+    return reference and (reference.type, reference.array is None, [s.coefficients for s in reference.subscripts])
+
+
+def _references(kernel: Kernel) -> tuple[Reference, ...]:
+    """Operands of the array: the body's reads, then the initial values."""
+    return (*kernel.reads, kernel.initial) if kernel.initial is not None else kernel.reads
+
+
+def make_plan(kernel: Kernel, choice: Choice) -> Plan:
+    """The array that `choice` describes. Raises `MappingError`, `SpaceTimeError` for space loops that are not legal,
+    and `SystolicError` for what the hardware cannot have."""
+    check_space(kernel.analysis, choice.space)
+    splits = _splits(kernel, choice)
+    order = _order(kernel, choice)
+    times = tuple(TimeLoop(name, splits[kernel.loops.index(name)].time, name in kernel.reduction_loops)
+                  for name in order)
+    plain = [name for name in kernel.loops if name not in kernel.reduction_loops]
+    tile_loops = tuple(TileLoop(name, name in kernel.reduction_loops) for name in (*plain, *kernel.reduction_loops))
+    sources = tuple(Source(r, number_words(r, kernel.loops, splits, order)) for r in _references(kernel))
+    rows, columns = (_count(splits, axis) for axis in (0, 1))
+    build = _Build(kernel, choice, splits, times, tile_loops, rows, columns)
+    names = _operand_names(kernel)
+    spec = ArraySpec(
+        name=_identifier(kernel.program.name), rows=rows, columns=columns, tile_loops=tile_loops, time_loops=times,
+        operands=tuple(build.operand(name, source, number == len(kernel.reads))
+                       for number, (name, source) in enumerate(zip(names, sources, strict=True))),
+        body=operators(kernel), result=build.result(), lanes=choice.lanes, guards=build.guards(),
+        bus_bits=choice.bus_bits)
+    return Plan(kernel, choice, splits, spec, sources)
+
+
+def _identifier(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)
+
+
+def _operand_names(kernel: Kernel) -> list[str]:
+    """Array names, numbered where one array is read in several ways."""
+    found: list[str] = []
+    for reference in _references(kernel):
+        base = reference.array or "initial"
+        name, number = base, 1
+        while name in found:
+            number += 1
+            name = f"{base}_{number}"
+        found.append(name)
+    return found
+
+
+# Loops.
+
+
+def _splits(kernel: Kernel, choice: Choice) -> tuple[Split, ...]:
+    if len(choice.array) != len(choice.space):
+        raise MappingError(f"array has {len(choice.array)} extents for {len(choice.space)} space loops")
+    axes = _axes(kernel, choice.space)
+    for option, names in (("time", choice.time), ("simd", (choice.simd,) if choice.simd else ())):
+        for name in names:
+            if name not in kernel.loops:
+                raise MappingError(f"{option} names '{name}', which is no loop of program '{kernel.program.name}'; its "
+                                   f"loops are {', '.join(kernel.loops)}")
+    counts = dict(zip(choice.space, choice.array, strict=True))
+    return tuple(Split(name, axes.get(name), counts.get(name, 1), choice.time.get(name, 1),
+                       choice.lanes if name == choice.simd else 1) for name in kernel.loops)
+
+
+def _axes(kernel: Kernel, space: tuple[str, ...]) -> dict[str, int]:
+    """Rows or columns, by space loop: a loop that results are summed along lies along the columns."""
+    if len(space) == 1:
+        return {space[0]: 1}
+    first, second = space
+    if first in kernel.reduction_loops and second not in kernel.reduction_loops:
+        return {first: 1, second: 0}
+    return {first: 0, second: 1}
+
+
+def _count(splits: Sequence[Split], axis: int) -> int:
+    return prod(split.count for split in splits if split.axis == axis)
+
+
+def _order(kernel: Kernel, choice: Choice) -> tuple[str, ...]:
+    for name in choice.order:
+        if name not in kernel.loops:
+            raise MappingError(f"order names '{name}', which is no loop of program '{kernel.program.name}'; its loops "
+                               f"are {', '.join(kernel.loops)}")
+    return (*(name for name in kernel.loops if name not in choice.order), *choice.order)
+
+
+@dataclass(frozen=True)
+class _Build:
+    """Parts of the description."""
+
+    kernel: Kernel
+    choice: Choice
+    splits: tuple[Split, ...]
+    times: tuple[TimeLoop, ...]
+    tile_loops: tuple[TileLoop, ...]
+    rows: int
+    columns: int
+
+    def operand(self, name: str, source: Source, initial: bool) -> OperandSpec:
+        reference = source.reference
+        direction, copied = self._direction(reference)
+        if initial and self._space() == "both":
+            direction, copied = EAST, False
+        loops = self.kernel.loops
+        vector = self._vector(reference) or (initial and self._result_vector())
+        return OperandSpec(
+            name, Word(reference.type.width, reference.type.signed), direction, source.words.count,
+            source.words.address(len(self.times)),
+            tuple(k for k, loop in enumerate(self.tile_loops) if reference.depends(loops.index(loop.name))),
+            vector=vector, copied=copied, pack=self._pack(reference.type.width, vector, source.words.count),
+            double_buffered=self.choice.double_buffering, initial=initial)
+
+    def _direction(self, reference: Reference) -> tuple[Direction, bool]:
+        """Along the axis on which the reference does not depend (seed 002, algorithm 2: the direction of its read
+        dependence); on one that it depends on neither, all feeders hold the same."""
+        depends = [any(reference.depends(k) for k, split in enumerate(self.splits) if split.axis == axis)
+                   for axis in (0, 1)]
+        if all(depends):
+            return INTERIOR, False
+        return (SOUTH, False) if depends[1] else (EAST, not depends[0])
+
+    def _vector(self, reference: Reference) -> bool:
+        return any(split.lanes > 1 and reference.depends(k) for k, split in enumerate(self.splits))
+
+    def _result_vector(self) -> bool:
+        return any(split.lanes > 1 and split.loop not in self.kernel.reduction_loops for split in self.splits)
+
+    def _pack(self, width: int, vector: bool, words: int) -> int:
+        """Words per beat: as many as a beat of memory holds, but no more than there are."""
+        elements = self.choice.lanes if vector else 1
+        size = 1 << (elements * max(8, 1 << (width - 1).bit_length()) - 1).bit_length()
+        if self.choice.pack is not None:
+            return max(1, min(self.choice.pack, _MOST_BEAT_BITS // size))
+        pack = 1
+        while pack * 2 * size <= self.choice.bus_bits and pack < words:
+            pack *= 2
+        return pack
+
+    def _space(self) -> Literal["none", "columns", "both"]:
+        reduced = {split.axis for split in self.splits if split.axis is not None
+                   and split.loop in self.kernel.reduction_loops}
+        if not reduced:
+            return "none"
+        return "both" if reduced == {0, 1} else "columns"
+
+    def result(self) -> ResultSpec:
+        coefficients, words = [0] * len(self.times), 1
+        for number in reversed(range(len(self.times))):
+            if not self.times[number].reduction:
+                coefficients[number] = words
+                words *= self.times[number].extent
+        kind, vector = self.kernel.type, self._result_vector()
+        where = self._space()
+        count = words * (self.columns if where == "none" else 1)
+        return ResultSpec(
+            Word(kind.width, kind.signed), words, Address(tuple(coefficients)), self.kernel.combine,
+            space=where, vector=vector,
+            pack=self._pack(kind.width, vector, count), double_buffered=self.choice.double_buffering)
+
+    def guards(self) -> tuple[GuardSpec, ...]:
+        return tuple(self._guard(name) for name in self.kernel.reduction_loops
+                     if padding_counts(self.kernel, self.kernel.loops.index(name)))
+
+    def _guard(self, name: str) -> GuardSpec:
+        split = self.splits[self.kernel.loops.index(name)]
+        number = next(k for k, loop in enumerate(self.tile_loops) if loop.name == name)
+        coefficients = tuple(split.lanes if loop.name == name else 0 for loop in self.times)
+        return GuardSpec(
+            name, number, split.tile, coefficients, rows=split.position if split.axis == 0 else 0,
+            columns=split.position if split.axis == 1 else 0, lanes=int(split.lanes > 1))
