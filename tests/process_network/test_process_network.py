@@ -121,6 +121,40 @@ def test_f5_the_schedule_of_the_seed_is_computed_and_accepted() -> None:
     assert derive(matmul(5), schedule) == computed
 
 
+PREFIX = """
+void f(const int16_t x[33], int32_t y[33]) {
+#pragma scop
+  y[0] = x[0];
+  for (int i = 1; i < 33; i++) y[i] = y[i - 1] + x[i];
+#pragma endscop
+}"""
+
+MEDIAN = """
+void f(const uint8_t x[40], uint8_t y[40]) {
+#pragma scop
+  for (int i = 1; i < 39; i++) {
+    uint8_t a = x[i - 1], b = x[i], c = x[i + 1];
+    uint8_t low = a < b ? a : b, high = a < b ? b : a;
+    uint8_t least = high < c ? high : c;
+    y[i] = low > least ? low : least;
+  }
+  y[0] = x[0];
+  y[39] = x[39];
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize(("text", "most"), [(PREFIX, 34), (MEDIAN, 41)])
+def test_f5_statements_run_together(text: str, most: int) -> None:
+    """Private scalars, borders and first steps do not make loops run one after another."""
+    network = derive(program("stages", text), movable=lambda _: True)
+    fired = isl.UnionSet("{ }")
+    for time in network.times.values():
+        fired = fired.union(isl.UnionSet.from_set(time.range()))
+    assert isl.Set.from_union_set(fired).count_val().to_python() <= most
+    check_run(network)
+
+
 def test_f5_a_schedule_that_breaks_a_dependence() -> None:
     schedule = {name: isl.Map(text) for name, text in EQUATION_5.items()}
     schedule["Comp"] = isl.Map("{ Comp[i, j, k] -> [i, j, 4 - k] }")

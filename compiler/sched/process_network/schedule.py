@@ -1,12 +1,13 @@
 """The global schedule of a network: one time vector for every firing, with loops of producers and consumers aligned.
 
 Seed 003 takes the fused schedule as given (equations 5.1 and 5.2); here it is computed. It starts from an anchor: the
-component of the dependence graph with the most firings in the program's order (also without the levels that only put
-loops after each other) or in the order of isl's scheduler, or the busiest statement alone. Going outward from it, a
-statement that feeds nodes already placed fires as late as their first use of its value allows, one that is fed fires as
-early as its last operand allows. The time of these extreme instances is a piecewise affine function; its pieces,
-extended to the whole domain, are the candidates. Where none is legal the statement runs in a phase of its own, before
-or after everything else. Of the legal results the one with the fewest different times comes first.
+component of the dependence graph with the most firings (transfers do not count) in the program's order (also without
+the levels that only put loops after each other) or in the order of isl's scheduler, or the busiest statement alone.
+Going outward from it, a statement that feeds nodes already placed fires as late as their first use of its value allows,
+one that is fed fires as early as its last operand allows, and one in between either way. The time of these extreme
+instances is a piecewise affine function; its pieces, extended to the whole domain, are the candidates, also moved by a
+few steps. Where none is legal the statement runs in a phase of its own, before or after everything else. Of the legal
+results the one with the fewest different times comes first.
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ from compiler.ir.program import Program, Statement
 from compiler.sched.affine import maps, pieces
 from compiler.sched.dependences import Dependence
 from compiler.sched.process_network.errors import NetworkError
+from compiler.sched.process_network.transfers import is_sink, is_source
 
 __all__ = ["Times", "align", "alignments", "check_legal", "firing_order", "program_times"]
+
+_MOST_STEPS = 4
+"""Steps by which a statement's times are moved if that lets it run together with the others."""
 
 Times = Mapping[str, isl.Map]
 """Statement name -> {statement[iterators] -> [time]}: one space of times for all."""
@@ -148,10 +153,11 @@ def _anchors(program: Program, dependences: tuple[Dependence, ...],
     graph.add_edges_from((d.source, d.sink) for d in dependences)
     counts = {s.name: s.domain.count_val().to_python() for s in program.statements}
     components = list(nx.strongly_connected_components(graph))
-    chosen = max(components, key=lambda c: (sum(counts[n] for n in c), len(c)))
+    moves = {s.name for s in program.statements if is_source(program, s) or is_sink(program, s)}
+    chosen = max(components, key=lambda c: (not c <= moves, sum(counts[n] for n in c), len(c)))
     whole = {s.name: original[s.name] for s in program.statements if s.name in chosen}
     inner = tuple(d for d in dependences if d.source in whole and d.sink in whole)
-    yield whole, False
+    yield from ((whole, early) for early in (False, True))
     if len(whole) > 1:
         busiest = max(whole, key=counts.__getitem__)
         yield from (({busiest: original[busiest]}, early) for early in (False, True))
@@ -213,9 +219,13 @@ class _Alignment:
         graph.add_nodes_from(self.original)
         graph.add_edges_from((d.source, d.sink) for d in self.dependences)
         while waiting := [s for s in self.program.statements if s.name not in self.times]:
-            statement = next((s for s in waiting if self._placed_neighbours(s.name)), waiting[0])
-            self._place(statement, graph)
+            near = [s for s in waiting if self._placed_neighbours(s.name)] or waiting
+            self._place(min(near, key=self._turn), graph)
         return {name: _phased(time, self.phases.get(name, 1), self.sizes) for name, time in self.times.items()}
+
+    def _turn(self, statement: Statement) -> int:
+        """Transfers are placed after all else that they serve."""
+        return 2 * is_sink(self.program, statement) + is_source(self.program, statement)
 
     def _placed_neighbours(self, name: str) -> list[Dependence]:
         return [d for d in self.dependences
@@ -241,8 +251,11 @@ class _Alignment:
         if statement.domain.is_subset(extreme.domain()):
             yield extreme
         found = sorted(pieces(extreme), key=lambda piece: -piece[0].count_val().to_python())
-        for _, function in found:
-            yield isl.Map.from_multi_aff(function).intersect_domain(statement.domain)
+        whole = [isl.Map.from_multi_aff(function).intersect_domain(statement.domain) for _, function in found]
+        yield from whole
+        feeds = any(d.source == statement.name and d.sink in self.times for d in self.dependences)
+        for steps in range(1, _MOST_STEPS + 1):
+            yield from (_stepped(candidate, -steps if feeds else steps) for candidate in whole)
 
     def _extreme(self, name: str) -> isl.Map | None:
         """{instance -> time of its first use}, or of its last operand, among the nodes that are placed."""
@@ -266,6 +279,16 @@ class _Alignment:
         near = [d for d in self.dependences if statement.name in (d.source, d.sink)
                 and d.source in times and d.sink in times and not {d.source, d.sink} & set(self.phases)]
         return all(_too_early(d, times).is_empty() for d in near)
+
+
+def _stepped(time: isl.Map, steps: int) -> isl.Map:
+    """`time` some steps later in the innermost dimension that has several values."""
+    fired = time.range()
+    count = fired.dim(isl.dim_type.set)
+    inner = next((k for k in reversed(range(count)) if not fired.dim_min_val(k).eq(fired.dim_max_val(k))), count - 1)
+    names = [f"t{k}" for k in range(count)]
+    moved = [f"{name} + {steps}" if k == inner else name for k, name in enumerate(names)]
+    return time.apply_range(isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}"))
 
 
 def _monotone(statement: Statement, times: isl.Map) -> bool:
