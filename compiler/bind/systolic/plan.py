@@ -29,7 +29,7 @@ from hw.systolic.spec import (
     TimeLoop,
 )
 
-__all__ = ["Choice", "Plan", "Source", "make_plan"]
+__all__ = ["Choice", "Plan", "Source", "make_plan", "space_axes"]
 
 _MOST_BEAT_BITS = 512
 
@@ -154,7 +154,7 @@ def _operand_names(kernel: Kernel) -> list[str]:
 def _splits(kernel: Kernel, choice: Choice) -> tuple[Split, ...]:
     if len(choice.array) != len(choice.space):
         raise MappingError(f"array has {len(choice.array)} extents for {len(choice.space)} space loops")
-    axes = _axes(kernel, choice.space)
+    axes = space_axes(kernel, choice.space)
     for option, names in (("time", choice.time), ("simd", (choice.simd,) if choice.simd else ())):
         for name in names:
             if name not in kernel.loops:
@@ -165,7 +165,7 @@ def _splits(kernel: Kernel, choice: Choice) -> tuple[Split, ...]:
                        choice.lanes if name == choice.simd else 1) for name in kernel.loops)
 
 
-def _axes(kernel: Kernel, space: tuple[str, ...]) -> dict[str, int]:
+def space_axes(kernel: Kernel, space: tuple[str, ...]) -> dict[str, int]:
     """Rows or columns, by space loop: a loop that results are summed along lies along the columns."""
     if len(space) == 1:
         return {space[0]: 1}
