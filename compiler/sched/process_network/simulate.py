@@ -73,13 +73,16 @@ class _Queue:
 
 
 def _points(domain: isl.Set) -> np.ndarray:
-    count, columns = enumerate_points(domain)
-    return np.stack([np.broadcast_to(c, count) for c in columns], axis=1) if columns else np.zeros((count, 0), int)
+    return _rows(*enumerate_points(domain))
 
 
 def _image(mapping: isl.Map, domain: isl.Set) -> np.ndarray:
     count, columns = enumerate_points(domain)
-    return np.stack([np.broadcast_to(c, count) for c in evaluate_map(mapping, domain, columns, count)], axis=1)
+    return _rows(count, evaluate_map(mapping, domain, columns, count))
+
+
+def _rows(count: int, columns: list[np.ndarray]) -> np.ndarray:
+    return np.stack([np.broadcast_to(c, count) for c in columns], axis=1) if columns else np.zeros((count, 0), int)
 
 
 def _tuples(rows: np.ndarray) -> list[Point]:
