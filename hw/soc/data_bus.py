@@ -27,7 +27,8 @@ class DataBus(wiring.Component):
 
     bus: the core's. axi: main memory. enable: the core runs; loads that are under way while it falls are finished and
     dropped. stored, stored_line: a word goes into that line (byte address / 32).
-    peripheral (`PERIPHERAL_PORT`): valid while the core accesses one, until ready; peripheral_data: what it reads then.
+    peripheral (`PERIPHERAL_PORT`): valid while the core accesses one, from the cycle after it asked until ready;
+    peripheral_data: what it reads then.
     drained: every store is in main memory, also those whose instruction has left the core's pipeline just now.
     load_error, store_error: memory refused a word. waiting: the core waits. idle: no transaction is outstanding.
     """
@@ -126,21 +127,24 @@ class DataBus(wiring.Component):
         return loaded
 
     def _peripheral(self, m: Module, wanted: Value) -> Signal:
+        """Accesses reach a peripheral from registers, a cycle after they are on the bus."""
         bus, served, port = self.bus, Signal(), self.peripheral
-        m.d.comb += [
-            port.valid.eq(wanted),
+        m.d.comb += served.eq(port.valid & port.ready)
+        m.d.sync += [
+            port.valid.eq(wanted & ~served),
             port.p.address.eq(bus.adr[:26] << 2),
             port.p.write.eq(bus.we),
             port.p.data.eq(bus.dat_w),
             port.p.sel.eq(bus.sel),
-            served.eq(wanted & port.ready),
         ]
         return served
 
     def _watch(self, m: Module, stores: StoreQueue, storing: Value) -> None:
+        """The core's stall depends on `drained`, so what is known a cycle before is worked out then."""
         quiet = Signal(range(_QUIET + 1))
-        busy = Signal()
-        m.d.comb += [busy.eq(~stores.empty | storing), self.drained.eq((quiet == _QUIET) & ~busy)]
+        busy, settled = Signal(), Signal()
+        m.d.comb += [busy.eq(~stores.empty | storing), self.drained.eq(settled & ~storing)]
+        m.d.sync += settled.eq((quiet >= _QUIET - 1) & ~busy)
         with m.If(busy):
             m.d.sync += quiet.eq(0)
         with m.Elif(quiet != _QUIET):

@@ -150,12 +150,13 @@ class VectorSystem(wiring.Component):
         }  # fmt: skip
         m.d.comb += [
             *(registers.status[name].eq(getattr(control, name)) for name in ("busy", "done", "start_ignored", "error")),
-            *(registers.detail[name].eq(value) for name, value in detail.items()),
             *(getattr(registers, name).eq(getattr(peripherals, name))
               for name in ("exit_code", "trap_cause", "trap_pc", "trap_value")),
             *_pair(registers, "cycles", peripherals.cycles),
             *_pair(registers, "kernel_cycles", peripherals.kernel_cycles),
         ]
+        # A cycle late: these come at the end of long paths.
+        m.d.sync += [registers.detail[name].eq(value) for name, value in detail.items()]
         connect_counters(m, registers, unit)
         with m.If(self._fetch.waiting):
             m.d.sync += registers.fetch.eq(self._fetch.fetched << 5)

@@ -108,18 +108,19 @@ class Sequencer(wiring.Component):
         ]
         elements = self._elements(m, current, "elements")
         masked = offered.mode.masked | self._sets_mask(offered)
-        advance, load = Signal(), Signal()
+        # What comes next does not depend on when: `advance` is late and only enables registers.
+        advance, free, load = Signal(), Signal(), Signal()
         m.d.comb += [
             self.wave.valid.eq(self.busy), advance.eq(~self.busy | self.wave.ready),
-            self.instruction.ready.eq(advance & (~self.busy | ends) & (~masked | self.mask_ready)),
-            load.eq(self.instruction.valid & self.instruction.ready),
+            free.eq((~self.busy | ends) & (~masked | self.mask_ready)),
+            self.instruction.ready.eq(advance & free), load.eq(self.instruction.valid & free),
             self.mask_next.eq(advance & Mux(load, offered.mode.masked & ~self.mask_empty,
                                             self.busy & current.mode.masked & ~ends)),
-            self.mask_setup.eq(load & self._sets_mask(offered)),
+            self.mask_setup.eq(advance & load & self._sets_mask(offered)),
         ]
         with m.If(advance):
             m.d.sync += self.busy.eq(load | (self.busy & ~ends))
-        with m.If(load):
+        with m.If(advance & load):
             m.d.sync += [current.eq(offered), self.overlaps.eq(overlap(offered.range_d, offered.range_b))]
         step = Step(load, mat_ends, row_ends)
         self._count(m, advance, step, elements)
