@@ -1,0 +1,93 @@
+"""What stands between neighbours: register slices and small queues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["LUT_RAM_WORDS", "Queue", "Skid", "SumQueue"]
+
+LUT_RAM_WORDS = 64
+"""Memories up to this depth are read in the same cycle, as LUT RAM is; deeper ones a cycle later, as block RAM is."""
+
+
+class Skid(wiring.Component):
+    """A register slice with room for two; both directions end in registers. Latency one cycle, a word per cycle.
+
+    Ports: `i`, `o` (streams of `shape`).
+    """
+
+    def __init__(self, shape: Any):
+        self._shape = shape
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        spare = Signal(self._shape, reset_less=True)
+        head = Signal(self._shape, reset_less=True)
+        full, valid, go = Signal(), Signal(), Signal()
+        m.d.comb += [
+            self.o.payload.eq(head), self.o.valid.eq(valid), self.i.ready.eq(~full), go.eq(self.o.ready | ~valid),
+        ]
+        with m.If(~full):
+            m.d.sync += Value.cast(spare).eq(Value.cast(self.i.payload))
+        with m.If(go):
+            m.d.sync += Value.cast(head).eq(Mux(full, Value.cast(spare), Value.cast(self.i.payload)))
+            m.d.sync += [valid.eq(full | self.i.valid), full.eq(0)]
+        with m.Elif(self.i.valid):
+            m.d.sync += full.eq(1)
+        return m
+
+
+class SumQueue(wiring.Component):
+    """Two partial results between a PE and its neighbour; words come and go without asking.
+
+    The neighbour takes a word for each step in which it follows, and it is never more than the two steps behind that
+    wait in the `Skid` between them, so there is always room and always a word (`push` and `data`, `pop` and `head`).
+    """
+
+    def __init__(self, bits: int):
+        self._bits = bits
+        super().__init__({"push": In(1), "data": In(bits), "pop": In(1), "head": Out(bits)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        slots = [Signal(self._bits, name=f"slot{k}", reset_less=True) for k in range(2)]
+        into, out = Signal(), Signal()
+        m.d.comb += self.head.eq(Array(slots)[out])
+        m.d.sync += [into.eq(into ^ self.push), out.eq(out ^ self.pop)]
+        for k, slot in enumerate(slots):
+            with m.If(self.push & (into == k)):
+                m.d.sync += slot.eq(self.data)
+        return m
+
+
+class Queue(wiring.Component):
+    """Up to `depth` words. `push` with `data` when the owner knows that there is room; `o` is a stream.
+
+    A word comes out one cycle after it was pushed, two from depths above `LUT_RAM_WORDS` on.
+    """
+
+    def __init__(self, bits: int, depth: int):
+        self._bits, self._depth = bits, depth
+        super().__init__({"push": In(1), "data": In(bits), "o": Out(stream.Signature(bits))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        if self._depth == 1:
+            with m.If(self.o.ready):
+                m.d.sync += self.o.valid.eq(0)
+            with m.If(self.push):
+                m.d.sync += [self.o.valid.eq(1), self.o.payload.eq(self.data)]
+            return m
+        kind = SyncFIFO if self._depth <= LUT_RAM_WORDS else SyncFIFOBuffered
+        m.submodules.fifo = fifo = kind(width=self._bits, depth=self._depth)
+        m.d.comb += [
+            fifo.w_data.eq(self.data), fifo.w_en.eq(self.push), self.o.payload.eq(fifo.r_data),
+            self.o.valid.eq(fifo.r_rdy), fifo.r_en.eq(self.o.ready),
+        ]
+        return m

@@ -1,0 +1,143 @@
+"""Between beats of main memory and beats of the chains on the chip."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.dataflow.registers import element_bytes
+from hw.systolic.bundles import chain_beat, result_beat
+from hw.systolic.spec import ArraySpec, OperandSpec, ResultSpec
+
+__all__ = ["FromMemory", "Narrow", "ToMemory", "Widen"]
+
+
+class Narrow(wiring.Component):
+    """Words of `count` times `bits` bits into `count` words, the lowest first; a word per cycle.
+
+    Ports: `i`, `o`; `drop`, together with the last word of interest taken from `o`: the rest is thrown away.
+    """
+
+    def __init__(self, bits: int, count: int):
+        self._bits, self._count = bits, count
+        super().__init__({"i": In(stream.Signature(bits * count)), "o": Out(stream.Signature(bits)), "drop": In(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        held, left = Signal(self._bits * self._count), Signal(range(self._count + 1))
+        m.d.comb += [
+            self.o.payload.eq(held[: self._bits]), self.o.valid.eq(left != 0),
+            self.i.ready.eq((left == 0) | (self.o.ready & ((left == 1) | self.drop))),
+        ]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += [held.eq(self.i.payload), left.eq(self._count)]
+        with m.Elif(self.o.valid & self.o.ready):
+            m.d.sync += [held.eq(held >> self._bits), left.eq(Mux(self.drop, 0, left - 1))]
+        return m
+
+
+class Widen(wiring.Component):
+    """`count` words of `bits` bits into one, the lowest first; fewer if the last of them comes with `flush`."""
+
+    def __init__(self, bits: int, count: int):
+        self._bits, self._count = bits, count
+        super().__init__({"i": In(stream.Signature(bits)), "flush": In(1), "o": Out(stream.Signature(bits * count))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        place, go, full = Signal(range(self._count)), Signal(), Signal()
+        m.d.comb += [
+            self.i.ready.eq(~self.o.valid | self.o.ready), go.eq(self.i.valid & self.i.ready),
+            full.eq(self.flush | (place == self._count - 1)),
+        ]
+        with m.If(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+        with m.If(go):
+            m.d.sync += [self.o.valid.eq(full), place.eq(Mux(full, 0, place + 1))]
+        for k in range(self._count):
+            with m.If(go & (place == k)):
+                m.d.sync += self.o.payload[k * self._bits : (k + 1) * self._bits].eq(self.i.payload)
+        return m
+
+
+class FromMemory(wiring.Component):
+    """Tiles of an operand as they lie in memory into beats of its chain, the last one of a tile marked.
+
+    Ports: `i` (beats of memory), `o` (`chain_beat`).
+    """
+
+    def __init__(self, spec: ArraySpec, operand: OperandSpec):
+        self._spec, self._operand = spec, operand
+        super().__init__({"i": In(stream.Signature(spec.bus_bits)),
+                          "o": Out(stream.Signature(chain_beat(spec, operand)))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        spec, operand = self._spec, self._operand
+        bits = 8 * operand.pack * spec.word_bytes(operand)
+        images = 1 if operand.copied else spec.feeders(operand)
+        count = images * spec.feeder_beats(operand)
+        place, last = Signal(range(count)), Signal()
+        if bits <= spec.bus_bits:
+            m.submodules.narrow = part = Narrow(bits, spec.bus_bits // bits)
+            m.d.comb += part.drop.eq(last)
+        else:
+            m.submodules.widen = part = Widen(spec.bus_bits, bits // spec.bus_bits)
+        connect(m, flipped(self.i), part.i)
+        m.d.comb += [
+            last.eq(place == count - 1), self.o.p.last.eq(last), self.o.valid.eq(part.o.valid),
+            part.o.ready.eq(self.o.ready), self.o.p.data.eq(_from_bytes(spec, operand, part.o.payload)),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += place.eq(Mux(last, 0, place + 1))
+        return m
+
+
+class ToMemory(wiring.Component):
+    """Beats of the chain of results into tiles as they lie in memory. Ports: `i` (`result_beat`), `o` (beats of
+    memory)."""
+
+    def __init__(self, spec: ArraySpec):
+        self._spec = spec
+        bits = spec.result.pack * spec.word_bits(spec.result)
+        super().__init__({"i": In(stream.Signature(result_beat(bits))), "o": Out(stream.Signature(spec.bus_bits))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        spec, result = self._spec, self._spec.result
+        bits = 8 * result.pack * spec.word_bytes(result)
+        if bits < spec.bus_bits:
+            m.submodules.widen = part = Widen(bits, spec.bus_bits // bits)
+            m.d.comb += part.flush.eq(self.i.p.end)
+        else:
+            m.submodules.narrow = part = Narrow(spec.bus_bits, bits // spec.bus_bits)
+        m.d.comb += [
+            part.i.payload.eq(_to_bytes(spec, result, self.i.p.data)), part.i.valid.eq(self.i.valid),
+            self.i.ready.eq(part.i.ready),
+        ]
+        connect(m, part.o, flipped(self.o))
+        return m
+
+
+def _from_bytes(spec: ArraySpec, operand: OperandSpec, beat: Value) -> Value:
+    """The elements in a beat of `pack` words, without the bits that only memory has."""
+    size, element = 8 * spec.word_bytes(operand), 8 * element_bytes(operand.word.width)
+    places = [word * size + lane * element for word in range(operand.pack) for lane in
+              range(spec.word_elements(operand))]
+    return Cat(beat[place : place + operand.word.width] for place in places)
+
+
+def _to_bytes(spec: ArraySpec, result: ResultSpec, beat: Value) -> Value:
+    """The elements of a beat extended to whole bytes, words to their size in memory."""
+    width, size = result.word.width, 8 * spec.word_bytes(result)
+    element, count = 8 * element_bytes(width), spec.word_elements(result)
+    parts: list[Value] = []
+    for word in range(result.pack):
+        for lane in range(count):
+            start = (word * count + lane) * width
+            value = beat[start : start + width]
+            sign = value[-1] if result.word.signed else Value.cast(0)
+            parts += [value, sign.replicate(element - width)]
+        parts.append(Value.cast(0).replicate(size - count * element))
+    return Cat(parts)

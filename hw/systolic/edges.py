@@ -1,0 +1,76 @@
+"""The west and north edges: tokens pick up the words that enter the array there."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.systolic.buffers import Skid
+from hw.systolic.bundles import Bundles, chain_beat, field
+from hw.systolic.feeder import Feeder
+from hw.systolic.spec import EAST, ArraySpec, Direction
+
+__all__ = ["EdgeFeeder", "nearer"]
+
+
+class EdgeFeeder(wiring.Component):
+    """One row of the west edge (`direction` is `EAST`) or one column of the north edge (`SOUTH`).
+
+    Ports: `token` (steps come), `next` (they go on to the next row or column one cycle later), `out` (to the PE, with
+    the words of the step, two cycles later). `fill_K`, `next_K`: daisy chain of operand K.
+    """
+
+    def __init__(self, spec: ArraySpec, direction: Direction):
+        self._spec = spec
+        self._bundles = bundles = Bundles(spec)
+        self._operands = bundles.operands(direction)
+        self._token = bundles.west_token if direction == EAST else bundles.north_token
+        self._out = bundles.east if direction == EAST else bundles.south
+        ports = {"token": In(stream.Signature(self._token)), "next": Out(stream.Signature(self._token)),
+                 "out": Out(stream.Signature(self._out))}
+        for k, operand in self._operands:
+            beats = stream.Signature(chain_beat(spec, operand))
+            ports |= {f"fill_{k}": In(beats), f"next_{k}": Out(beats)}
+        super().__init__(ports)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.skid = skid = Skid(self._token)
+        connect(m, flipped(self.token), skid.i)
+        token, go, ready = skid.o, Signal(), Signal()
+        full: list[Value] = []
+        for k, operand in self._operands:
+            m.submodules[f"feeder_{k}"] = feeder = Feeder(self._spec, operand)
+            connect(m, flipped(getattr(self, f"fill_{k}")), feeder.fill)
+            connect(m, feeder.next, flipped(getattr(self, f"next_{k}")))
+            m.d.comb += [
+                feeder.read.eq(go), feeder.address.eq(field(token.p, f"address_{k}")),
+                feeder.release.eq(token.p[f"release_{k}"]), self.out.p[f"data_{k}"].eq(feeder.word),
+            ]
+            full.append(feeder.full)
+        m.d.comb += [
+            ready.eq(Cat(full).all() & (~self.out.valid | self.out.ready)),
+            go.eq(token.valid & ready & self.next.ready), token.ready.eq(go),
+            self.next.valid.eq(token.valid & ready), nearer(self._spec, self.next.p, token.p, "rows"),
+        ]
+        with m.If(self.out.ready):
+            m.d.sync += self.out.valid.eq(0)
+        with m.If(go):
+            m.d.sync += self.out.valid.eq(1)
+            m.d.sync += [self.out.p[name].eq(token.p[name]) for name in self._out.members if name in
+                         self._token.members]
+        return m
+
+
+def nearer(spec: ArraySpec, after: data.View, before: data.View, axis: str) -> list:
+    """Assignments of a bundle to the next one along an axis (``"rows"``, ``"columns"``), where guards are nearer to
+    their bounds by what a position counts."""
+    layout = before.shape()
+    assert isinstance(layout, data.StructLayout)
+    steps = {f"left_{k}": getattr(guard, axis) for k, guard in enumerate(spec.guards)}
+    assignments = []
+    for name in layout.members:
+        left, step = before[name], steps.get(name, 0)
+        assignments.append(after[name].eq(Mux(left > step, left - step, 0) if step else left))
+    return assignments

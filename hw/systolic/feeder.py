@@ -1,0 +1,133 @@
+"""Feeders: double buffers on a daisy chain, that keep what is theirs and pass on the rest (seed 002, section 6.2)."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory, ReadPort
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.systolic.buffers import Skid
+from hw.systolic.bundles import address_bits, chain_beat
+from hw.systolic.spec import ArraySpec, OperandSpec
+
+__all__ = ["Feeder", "Junction"]
+
+
+class _Chain(wiring.Component):
+    """One place of a daisy chain: of every tile the first `keep` beats leave at `kept`, the others at `next`; or all of
+    them at both, if `copied`. The last beat kept of a tile is marked. Ports: `i`, `kept`, `next`."""
+
+    def __init__(self, spec: ArraySpec, operand: OperandSpec, keep: int):
+        self._copied, self._keep = operand.copied, keep
+        self._beat = chain_beat(spec, operand)
+        beats = stream.Signature(self._beat)
+        super().__init__({"i": In(beats), "kept": Out(beats), "next": Out(beats)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.skid = skid = Skid(self._beat)
+        connect(m, flipped(self.i), skid.i)
+        beat, kept, after = skid.o, self.kept, self.next
+        m.d.comb += [kept.payload.eq(beat.payload), after.payload.eq(beat.payload)]
+        if self._copied:
+            m.d.comb += [
+                kept.valid.eq(beat.valid & after.ready), after.valid.eq(beat.valid & kept.ready),
+                beat.ready.eq(kept.ready & after.ready),
+            ]
+            return m
+        passing, place = Signal(), Signal(range(self._keep))
+        last = place == self._keep - 1
+        m.d.comb += [
+            kept.p.last.eq(last), kept.valid.eq(beat.valid & ~passing), after.valid.eq(beat.valid & passing),
+            beat.ready.eq(Mux(passing, after.ready, kept.ready)),
+        ]
+        with m.If(kept.valid & kept.ready):
+            m.d.sync += [place.eq(Mux(last, 0, place + 1)), passing.eq(last & ~beat.p.last)]
+        with m.If(after.valid & after.ready & beat.p.last):
+            m.d.sync += passing.eq(0)
+        return m
+
+
+class Junction(wiring.Component):
+    """Where the chain of an `INTERIOR` operand, on its way along the north edge, sends a column its beats.
+
+    Ports: `fill` (beats come), `down` (to the column), `next` (to the next junction).
+    """
+
+    def __init__(self, spec: ArraySpec, operand: OperandSpec):
+        self._spec, self._operand = spec, operand
+        beats = stream.Signature(chain_beat(spec, operand))
+        super().__init__({"fill": In(beats), "down": Out(beats), "next": Out(beats)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        keep = self._spec.rows * self._spec.feeder_beats(self._operand)
+        m.submodules.chain = chain = _Chain(self._spec, self._operand, keep)
+        connect(m, flipped(self.fill), chain.i)
+        connect(m, chain.kept, flipped(self.down))
+        connect(m, chain.next, flipped(self.next))
+        return m
+
+
+class Feeder(wiring.Component):
+    """The words of one tile of an operand, and of the next one.
+
+    Ports: `fill` (beats come), `next` (those of other feeders). `full`: there is a tile. `read` with `address` puts a
+    word of it on `word` in the next cycle, where it stays; `release`, with the last `read`, gives the tile up.
+    """
+
+    def __init__(self, spec: ArraySpec, operand: OperandSpec):
+        self._spec, self._operand = spec, operand
+        beats = stream.Signature(chain_beat(spec, operand))
+        super().__init__({
+            "fill": In(beats), "next": Out(beats), "full": Out(1), "read": In(1), "release": In(1),
+            "address": In(max(1, address_bits(operand.words))), "word": Out(spec.word_bits(operand)),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        beats, banks = self._spec.feeder_beats(self._operand), 1 + self._operand.double_buffered
+        m.submodules.chain = chain = _Chain(self._spec, self._operand, beats)
+        connect(m, flipped(self.fill), chain.i)
+        connect(m, chain.next, flipped(self.next))
+        size = address_bits(beats)
+        shape = self._operand.pack * self._spec.word_bits(self._operand)
+        m.submodules.memory = memory = Memory(shape=shape, depth=banks << size, init=[])
+        writer, reader = memory.write_port(), memory.read_port()
+        filled, place = Signal(banks), Signal(max(1, size))
+        into, out = Signal(banks - 1), Signal(banks - 1)
+        kept = chain.kept
+        m.d.comb += [
+            kept.ready.eq(~_bit(filled, into)), self.full.eq(_bit(filled, out)),
+            writer.addr.eq(Cat(place[:size], into)), writer.data.eq(kept.p.data), writer.en.eq(kept.valid & kept.ready),
+        ]
+        with m.If(writer.en):
+            m.d.sync += place.eq(Mux(kept.p.last, 0, place + 1))
+        ended, released = writer.en & kept.p.last, self.read & self.release
+        for bank in range(banks):
+            with m.If(ended & (into == bank)):
+                m.d.sync += filled[bank].eq(1)
+            with m.If(released & (out == bank)):
+                m.d.sync += filled[bank].eq(0)
+        if banks > 1:
+            m.d.sync += [into.eq(into ^ ended), out.eq(out ^ released)]
+        self._read(m, reader, out)
+        return m
+
+    def _read(self, m: Module, reader: ReadPort, bank: Value) -> None:
+        """The row of the word, then the word in it."""
+        low = self._operand.pack.bit_length() - 1
+        size = address_bits(self._spec.feeder_beats(self._operand))
+        m.d.comb += [reader.en.eq(self.read), reader.addr.eq(Cat(self.address[low : low + size], bank))]
+        if low == 0:
+            m.d.comb += self.word.eq(reader.data)
+            return
+        lane = Signal(low)
+        with m.If(self.read):
+            m.d.sync += lane.eq(self.address[:low])
+        m.d.comb += self.word.eq(reader.data.word_select(lane, len(self.word)))
+
+
+def _bit(bits: Value, number: Value) -> Value:
+    return bits.bit_select(number, 1) if len(number) else bits

@@ -1,0 +1,119 @@
+"""Number formats: the one place where an array gets its arithmetic from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from amaranth.hdl import Module, Value
+
+from hw.dataflow.operators import build_operators
+from hw.dataflow.pipeline import Taps
+from hw.dataflow.spec import Operator, Word
+from hw.systolic.spec import SystolicError
+
+__all__ = ["FORMATS", "Format", "Integers", "find_format"]
+
+
+class Format(Protocol):
+    """What an array needs of a number format. `combine` takes one cycle in all formats there are."""
+
+    def schedule(self, body: Sequence[Operator]) -> tuple[Operator, ...]:
+        """`body` with the latency and start (cycles) of every operator."""
+        ...
+
+    def build(self, m: Module, taps: Taps, name: str, body: Sequence[Operator], reads: Sequence[Value]) -> Value:
+        """The result of a scheduled body, `body[-1].done` cycles after its `reads`."""
+        ...
+
+    def combine(self, m: Module, name: str, op: str, word: Word, a: Value, b: Value) -> Value:
+        """``a op b``, wrapped to `word`, in the same cycle."""
+        ...
+
+    def neutral(self, op: str, word: Word) -> int:
+        """What changes nothing when combined by `op`."""
+        ...
+
+
+_NATURAL = ("add", "sub", "mul", "min", "max")
+_BLIND = (*_NATURAL, "select", "eq", "ne", "lt", "ge", "gt", "le", "cast", "and", "or", "xor")
+"""Operations that give the same for a value in a narrower word."""
+
+_MULTIPLIER_BITS = 18
+
+
+class Integers:
+    """Integers that wrap. Intermediate words are no wider than their values: products of int8 have 16 bits."""
+
+    def schedule(self, body: Sequence[Operator]) -> tuple[Operator, ...]:
+        """See `Format`. A register behind each operation, and one more before and in wide multiplications."""
+        blind = [all(user.op in _BLIND for user in body if k in user.operands) for k in range(len(body))]
+        done: list[Operator] = []
+        for number, operator in enumerate(body):
+            operands = [done[k] for k in operator.operands]
+            word = _narrowed(operator, [o.word for o in operands]) if blind[number] else operator.word
+            latency = _latency(operator, [o.word for o in operands])
+            start = max((o.done for o in operands if o.op != "const"), default=0)
+            done.append(replace(operator, word=word, latency=latency, start=start))
+        return tuple(done)
+
+    def build(self, m: Module, taps: Taps, name: str, body: Sequence[Operator], reads: Sequence[Value]) -> Value:
+        """See `Format`."""
+        return build_operators(m, taps, name, body, reads, (), ())
+
+    def combine(self, m: Module, name: str, op: str, word: Word, a: Value, b: Value) -> Value:
+        """See `Format`."""
+        reads = [Operator("read", (), word, value=k) for k in range(2)]
+        operators = [*reads, Operator(op, (0, 1), word)]
+        return build_operators(m, Taps(m, Value.cast(1)), name, operators, [a, b], (), ())
+
+    def neutral(self, op: str, word: Word) -> int:
+        """See `Format`."""
+        top = (1 << (word.width - word.signed)) - 1
+        bottom = -top - 1 if word.signed else 0
+        return {"mul": 1, "and": -1 if word.signed else top, "min": top, "max": bottom}.get(op, 0)
+
+
+def _latency(operator: Operator, words: Sequence[Word]) -> int:
+    if operator.op in ("read", "const", "cast", "pass"):
+        return 0
+    wide = operator.op.startswith(("mul", "mad")) and max(word.width for word in words) > _MULTIPLIER_BITS
+    return 3 if wide else 1
+
+
+def _narrowed(operator: Operator, words: Sequence[Word]) -> Word:
+    """The narrowest word that holds every value of the operator, at most its own."""
+    natural = _natural(operator, words)
+    own = operator.word
+    contained = natural is not None and own.signed >= natural.signed and \
+        own.width >= natural.width + (own.signed - natural.signed)
+    return natural if natural is not None and contained else own
+
+
+def _natural(operator: Operator, words: Sequence[Word]) -> Word | None:
+    """The word of the mathematical result, None where nothing is known."""
+    match operator.op:
+        case "const":
+            value = operator.value
+            return Word(max(1, value.bit_length()) if value >= 0 else (~value).bit_length() + 1, value < 0)
+        case "cast":
+            return words[0]
+        case op if op in _NATURAL:
+            signed = any(word.signed for word in words)
+            wide = max(word.width + (signed and not word.signed) for word in words)
+            if op == "mul":
+                return Word(sum(word.width for word in words), signed)
+            return Word(wide + (op in ("add", "sub")), signed or op == "sub")
+    return None
+
+
+FORMATS: Mapping[str, Format] = {"integer": Integers()}
+
+
+def find_format(name: str) -> Format:
+    """The format called `name`. Raises `SystolicError`."""
+    try:
+        return FORMATS[name]
+    except KeyError:
+        raise SystolicError(f"there is no number format '{name}', only {', '.join(FORMATS)}") from None

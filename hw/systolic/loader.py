@@ -1,0 +1,165 @@
+"""Outermost I/O modules of what comes in: tiles from main memory, many streams on one AXI4 port (seed 002, 6.2).
+
+Every stream asks only for bursts that it has room for, so what memory answers is always taken at once, and no stream
+can block another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.dma.axi import CACHE_NORMAL, INCR, Axi4Signature, is_error
+from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, TileAddresses, each
+
+__all__ = ["BURST", "BURST_BEATS", "Bursts", "Loader", "StreamPlan", "address_channel"]
+
+BURST_BEATS = 16
+"""Longest burst. Bursts end at multiples of it, so none crosses a page of 4 KiB."""
+
+QUEUE_BEATS = 64
+OUTSTANDING = 16
+
+BURST = data.StructLayout({"address": ADDRESS_BITS, "beats": range(BURST_BEATS + 1)})
+"""`beats` beats of memory from byte `address` on."""
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """Tiles of `beats` beats of memory each, one for each turn of the first `loops` tile loops; those in `strided` have
+    strides."""
+
+    beats: int
+    loops: int
+    strided: tuple[int, ...]
+
+
+class Bursts(wiring.Component):
+    """Cuts tiles of `plan.beats` beats into bursts; one every two cycles.
+
+    Ports: `load`, `base`, `extents`, `strides` as of `TileAddresses`; `o` (stream of `BURST`), `left`: there are more.
+    """
+
+    def __init__(self, plan: StreamPlan, bus_bits: int):
+        self._plan, self._bytes = plan, bus_bits // 8
+        super().__init__({
+            "load": In(1), "base": In(ADDRESS_BITS), "extents": In(EXTENT_BITS).array(plan.loops),
+            "strides": In(ADDRESS_BITS).array(len(plan.strided)), "o": Out(stream.Signature(BURST)),
+            "left": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.tiles = tiles = TileAddresses(self._plan.loops, self._plan.strided)
+        m.d.comb += [tiles.load.eq(self.load), tiles.base.eq(self.base), *each(tiles.extents, self.extents),
+                     *each(tiles.strides, self.strides)]
+        shift = self._bytes.bit_length() - 1
+        place, left = Signal(ADDRESS_BITS - shift), Signal(range(self._plan.beats + 1))
+        room = BURST_BEATS - place[: BURST_BEATS.bit_length() - 1]
+        beats = self.o.p.beats
+        m.d.comb += [self.o.p.address.eq(place << shift), self.left.eq(tiles.busy | (left != 0))]
+        with m.If(self.o.valid):
+            with m.If(self.o.ready):
+                m.d.sync += [self.o.valid.eq(0), place.eq(place + beats), left.eq(left - beats)]
+        with m.Elif(left != 0):
+            m.d.sync += [self.o.valid.eq(1), beats.eq(Mux(left < room, left, room))]
+        with m.Else():
+            m.d.comb += tiles.o.ready.eq(1)
+            with m.If(tiles.o.valid):
+                m.d.sync += [place.eq(tiles.o.payload >> shift), left.eq(self._plan.beats)]
+        return m
+
+
+class _Stream(wiring.Component):
+    """Bursts of one stream, as far as there is room for their data, and the queue of these.
+
+    Ports: as of `Bursts`, but `o`: beats of memory; `burst`: what to fetch; `data`, `valid`: it comes.
+    """
+
+    def __init__(self, plan: StreamPlan, bus_bits: int):
+        self._plan, self._bits = plan, bus_bits
+        super().__init__({
+            "load": In(1), "base": In(ADDRESS_BITS), "extents": In(EXTENT_BITS).array(plan.loops),
+            "strides": In(ADDRESS_BITS).array(len(plan.strided)), "burst": Out(stream.Signature(BURST)),
+            "data": In(bus_bits), "valid": In(1), "o": Out(stream.Signature(bus_bits)),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.bursts = bursts = Bursts(self._plan, self._bits)
+        m.submodules.queue = queue = SyncFIFOBuffered(width=self._bits, depth=QUEUE_BEATS)
+        free, able = Signal(range(QUEUE_BEATS + 1), init=QUEUE_BEATS), Signal()
+        taken, given = self.burst.valid & self.burst.ready, self.o.valid & self.o.ready
+        m.d.comb += [
+            bursts.load.eq(self.load), bursts.base.eq(self.base), *each(bursts.extents, self.extents),
+            *each(bursts.strides, self.strides), able.eq(free >= BURST_BEATS), self.burst.p.eq(bursts.o.p),
+            self.burst.valid.eq(bursts.o.valid & able), bursts.o.ready.eq(self.burst.ready & able),
+            queue.w_data.eq(self.data), queue.w_en.eq(self.valid), self.o.payload.eq(queue.r_data),
+            self.o.valid.eq(queue.r_rdy), queue.r_en.eq(self.o.ready),
+        ]
+        m.d.sync += free.eq(free - Mux(taken, self.burst.p.beats, 0) + given)
+        return m
+
+
+class Loader(wiring.Component):
+    """Streams of tiles. `load` starts all of them; for stream k: `base_K`, `extents_K` (of the loops that it has),
+    `strides_K` and `o_K`, its beats of memory. `stop`: no more bursts begin. `busy`: answers are due; `error`: memory
+    has reported one. `ar`, `r`: AXI4. Earlier streams have the right of way."""
+
+    def __init__(self, plans: Sequence[StreamPlan], bus_bits: int):
+        self._plans, self._bits = list(plans), bus_bits
+        axi = Axi4Signature(data_width=bus_bits).members
+        ports = {"load": In(1), "stop": In(1), "busy": Out(1), "error": Out(1), "ar": axi["ar"], "r": axi["r"]}
+        for k, plan in enumerate(self._plans):
+            ports |= {f"base_{k}": In(ADDRESS_BITS), f"extents_{k}": In(EXTENT_BITS).array(plan.loops),
+                      f"strides_{k}": In(ADDRESS_BITS).array(len(plan.strided)),
+                      f"o_{k}": Out(stream.Signature(bus_bits))}
+        super().__init__(ports)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        streams = [_Stream(plan, self._bits) for plan in self._plans]
+        for k, part in enumerate(streams):
+            m.submodules[f"stream{k}"] = part
+            m.d.comb += [part.load.eq(self.load), part.base.eq(getattr(self, f"base_{k}"))]
+            m.d.comb += each(part.extents, getattr(self, f"extents_{k}"))
+            m.d.comb += each(part.strides, getattr(self, f"strides_{k}"))
+            connect(m, part.o, flipped(getattr(self, f"o_{k}")))
+        m.submodules.order = order = SyncFIFO(width=max(1, (len(streams) - 1).bit_length()), depth=OUTSTANDING)
+        self._ask(m, streams, order)
+        m.d.comb += [self.busy.eq(order.r_rdy | self.ar.valid), self.r.ready.eq(1)]
+        answered = self.r.valid & self.r.ready
+        for k, part in enumerate(streams):
+            m.d.comb += [part.data.eq(self.r.p.data), part.valid.eq(answered & (order.r_data == k))]
+        m.d.comb += order.r_en.eq(answered & self.r.p.last)
+        with m.If(answered & is_error(self.r.p.resp)):
+            m.d.sync += self.error.eq(1)
+        with m.If(self.load):
+            m.d.sync += self.error.eq(0)
+        return m
+
+    def _ask(self, m: Module, streams: Sequence[_Stream], order: SyncFIFO) -> None:
+        """One burst goes to the address register and to the list of those that answers are due for."""
+        room, free = Signal(), Value.cast(1)
+        m.d.comb += room.eq((~self.ar.valid | self.ar.ready) & order.w_rdy & ~self.stop)
+        with m.If(self.ar.ready):
+            m.d.sync += self.ar.valid.eq(0)
+        for k, part in enumerate(streams):
+            go = Signal(name=f"go{k}")
+            m.d.comb += [part.burst.ready.eq(room & free), go.eq(part.burst.valid & room & free)]
+            with m.If(go):
+                m.d.comb += [order.w_data.eq(k), order.w_en.eq(1)]
+                m.d.sync += [self.ar.valid.eq(1), *address_channel(self.ar.p, part.burst.p, self._bits // 8)]
+            free = free & ~part.burst.valid
+
+
+def address_channel(channel: data.View, burst: data.View, beat_bytes: int) -> list:
+    """Assignments that put a `BURST` of beats of `beat_bytes` bytes on an AXI address channel."""
+    values = {"id": 0, "addr": burst.address, "len": burst.beats - 1, "size": beat_bytes.bit_length() - 1,
+              "burst": INCR, "cache": CACHE_NORMAL, "prot": 0}
+    return [channel[name].eq(value) for name, value in values.items()]

@@ -1,0 +1,74 @@
+"""Where results are completed: accumulators with their queue, in a PE or at the east edge."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.dataflow.pipeline import Taps
+from hw.systolic.accumulator import Accumulator
+from hw.systolic.buffers import Queue
+from hw.systolic.bundles import Bundles, field, result_beat
+from hw.systolic.drain import Marker
+from hw.systolic.spec import ArraySpec
+
+__all__ = ["Results"]
+
+
+class Results(wiring.Component):
+    """Accumulators and the queue of their results, which has room for a tile, so that steps never wait for another PE.
+
+    Ports: `control` (fields of `Bundles.control`) of a step that starts when `start` is high; only while `ready`.
+    `value`, which is combined, comes `latency` cycles later, and `initial` one cycle before. `o`: results, the last
+    one of a tile marked; `push`: one has been completed.
+    """
+
+    def __init__(self, spec: ArraySpec, latency: int):
+        self._spec, self._latency = spec, latency
+        self._control = data.StructLayout(Bundles(spec).control or {"nothing": 1})
+        bits = spec.word_bits(spec.result)
+        super().__init__({
+            "start": In(1), "ready": Out(1), "control": In(self._control), "initial": In(bits), "value": In(bits),
+            "o": Out(stream.Signature(result_beat(bits))), "push": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        words, bits = self._spec.result.words, len(self.value)
+        m.submodules.queue = queue = Queue(bits, words)
+        m.submodules.marker = marker = Marker(bits, words)
+        connect(m, queue.o, marker.i)
+        connect(m, marker.o, flipped(self.o))
+        m.d.comb += [queue.push.eq(self.push), queue.data.eq(self._total(m))]
+        self._room(m, queue.o.valid & queue.o.ready)
+        return m
+
+    def _room(self, m: Module, pop: Value) -> None:
+        """Steps that complete a result wait for a place in the queue; `begin` waits for all of them."""
+        words = self._spec.result.words
+        room = Signal(range(words + 1), init=words)
+        last = field(self.control, "last", default=1)
+        take = Signal()
+        m.d.comb += [take.eq(self.start & last), self.ready.eq((room != 0) | ~last)]
+        m.d.sync += room.eq(room + pop - take)
+        if not self._spec.result.double_buffered:
+            m.d.comb += self.ready.eq(((room != 0) | ~last) & ((room == words) | ~self.control.begin))
+
+    def _total(self, m: Module) -> Value:
+        """What goes into the queue, in the cycle of the value."""
+        taps = Taps(m, Value.cast(1))
+        if self._spec.result.combine is None:
+            m.d.comb += self.push.eq(taps.delayed(self.start, self._latency, "valid"))
+            return self.value
+        m.submodules.accumulator = accumulator = Accumulator(self._spec)
+        step = accumulator.step
+        fields = {"valid": Value.cast(self.start)} | {
+            name: field(self.control, name) for name in ("first", "last", "entry")}
+        m.d.comb += [step[name].eq(taps.delayed(value, self._latency - 1, name)) for name, value in fields.items()]
+        m.d.comb += [
+            accumulator.value.eq(self.value), accumulator.initial.eq(self.initial), self.push.eq(accumulator.push),
+        ]
+        return accumulator.data
+
+

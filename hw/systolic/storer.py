@@ -1,0 +1,80 @@
+"""Outermost I/O module of what goes out: tiles of results to main memory (seed 002, section 6.2)."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out
+
+from hw.dma.axi import Axi4Signature, is_error
+from hw.systolic.loader import BURST_BEATS, OUTSTANDING, QUEUE_BEATS, Bursts, StreamPlan, address_channel
+from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, each
+
+__all__ = ["Storer"]
+
+
+class Storer(wiring.Component):
+    """Writes `i` (beats of memory) to tiles. A burst begins when all its data are there.
+
+    Ports: `load` starts with `base`, `extents`, `strides` as of `TileAddresses`. `stop`: no more bursts begin. `busy`:
+    a burst has not been acknowledged; `left`: bursts are still to come; `error`: memory has reported one. `aw`, `w`,
+    `b`: AXI4.
+    """
+
+    def __init__(self, plan: StreamPlan, bus_bits: int):
+        self._plan, self._bits = plan, bus_bits
+        axi = Axi4Signature(data_width=bus_bits).members
+        super().__init__({
+            "load": In(1), "base": In(ADDRESS_BITS), "extents": In(EXTENT_BITS).array(plan.loops),
+            "strides": In(ADDRESS_BITS).array(len(plan.strided)), "i": In(stream.Signature(bus_bits)),
+            "stop": In(1), "busy": Out(1), "left": Out(1), "error": Out(1),
+            "aw": axi["aw"], "w": axi["w"], "b": axi["b"],
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.bursts = bursts = Bursts(self._plan, self._bits)
+        m.submodules.queue = queue = SyncFIFOBuffered(width=self._bits, depth=QUEUE_BEATS)
+        m.submodules.lengths = lengths = SyncFIFO(width=BURST_BEATS.bit_length(), depth=OUTSTANDING)
+        m.d.comb += [
+            bursts.load.eq(self.load), bursts.base.eq(self.base), *each(bursts.extents, self.extents),
+            *each(bursts.strides, self.strides), queue.w_data.eq(self.i.payload), queue.w_en.eq(self.i.valid),
+            self.i.ready.eq(queue.w_rdy), self.left.eq(bursts.left), self.b.ready.eq(1),
+        ]
+        go, sent, acknowledged = Signal(), Signal(), Signal()
+        outstanding = Signal(range(OUTSTANDING + 1))
+        m.d.comb += [self.busy.eq(outstanding != 0), acknowledged.eq(self.b.valid & self.b.ready)]
+        m.d.sync += outstanding.eq(outstanding + go - acknowledged)
+        with m.If(acknowledged & is_error(self.b.p.resp)):
+            m.d.sync += self.error.eq(1)
+        with m.If(self.load):
+            m.d.sync += self.error.eq(0)
+        self._addresses(m, bursts, queue.w_rdy & self.i.valid, lengths, go, outstanding != OUTSTANDING)
+        self._data(m, queue, lengths, sent)
+        return m
+
+    def _addresses(self, m: Module, bursts: Bursts, came: Value, lengths: SyncFIFO, go: Signal, below: Value) -> None:
+        unclaimed = Signal(range(QUEUE_BEATS + BURST_BEATS + 1))  # beats here that no burst has been begun for
+        burst = bursts.o.p
+        m.d.comb += [
+            go.eq(bursts.o.valid & (unclaimed >= burst.beats) & below & lengths.w_rdy & ~self.stop &
+                  (~self.aw.valid | self.aw.ready)),
+            bursts.o.ready.eq(go), lengths.w_en.eq(go), lengths.w_data.eq(burst.beats),
+        ]
+        m.d.sync += unclaimed.eq(unclaimed + came - Mux(go, burst.beats, 0))
+        with m.If(self.aw.ready):
+            m.d.sync += self.aw.valid.eq(0)
+        with m.If(go):
+            m.d.sync += [self.aw.valid.eq(1), *address_channel(self.aw.p, burst, self._bits // 8)]
+
+    def _data(self, m: Module, queue: SyncFIFOBuffered, lengths: SyncFIFO, sent: Signal) -> None:
+        place = Signal(range(BURST_BEATS))
+        last = place + 1 == lengths.r_data
+        m.d.comb += [
+            self.w.p.data.eq(queue.r_data), self.w.p.strb.eq(-1), self.w.p.last.eq(last),
+            self.w.valid.eq(queue.r_rdy & lengths.r_rdy), sent.eq(self.w.valid & self.w.ready),
+            queue.r_en.eq(sent), lengths.r_en.eq(sent & last),
+        ]
+        with m.If(sent):
+            m.d.sync += place.eq(Mux(last, 0, place + 1))

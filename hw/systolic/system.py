@@ -1,0 +1,195 @@
+"""A systolic array with everything around it: registers, sequencer, tiles from and to main memory; and its Verilog."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from amaranth.back import verilog
+from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_flat
+from hw.dma.register_file import RegisterFile
+from hw.systolic.array import SystolicArray
+from hw.systolic.convert import FromMemory, ToMemory
+from hw.systolic.loader import Loader, StreamPlan
+from hw.systolic.registers import RunError, systolic_registers
+from hw.systolic.sequencer import Sequencer
+from hw.systolic.spec import ArraySpec
+from hw.systolic.storer import Storer
+
+__all__ = ["SYSTEM_MODULE", "SystolicSystem", "emit_system"]
+
+SYSTEM_MODULE = "systolic_system"
+
+
+class _State(Enum):
+    IDLE = 0
+    FLUSH = 1
+    SETTLE = 2
+    BEGIN = 3
+    RUN = 4
+    STOP = 5
+
+
+class SystolicSystem(wiring.Component):
+    """Ports: `m_axi` (AXI4 manager, `spec.bus_bits` data bits, 32-bit addresses), `s_axil` (AXI4-Lite subordinate,
+    registers of `hw.systolic.registers`), `irq` (high while a run has ended and the host has not cleared that).
+
+    A run goes through all tiles and stores their results. A memory error ends it with a code in STATUS, and so does
+    ``clear``, without one; the next start begins from a clean state.
+    """
+
+    def __init__(self, spec: ArraySpec):
+        self.spec = spec
+        self._map = systolic_registers(spec)
+        self.array = SystolicArray(spec)
+        super().__init__({
+            "m_axi": Out(Axi4Signature(address_width=32, data_width=spec.bus_bits)),
+            "s_axil": In(Axi4LiteSignature(address_width=self._map.address_width)),
+            "irq": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        spec = self.spec
+        flush, load = Signal(), Signal()
+        self._registers = RegisterFile(self._map)
+        self._sequencer = Sequencer(spec)
+        plan = StreamPlan(spec.result_bytes // spec.bus_bytes, len(spec.result_loops), tuple(range(len(
+            spec.result_loops))))
+        self._storer = Storer(plan, spec.bus_bits)
+        m.submodules.registers = self._registers
+        m.submodules.array = self.array
+        m.submodules.sequencer = ResetInserter(flush)(self._sequencer)
+        m.submodules.storer = ResetInserter(flush)(self._storer)
+        connect(m, flipped(self.s_axil), self._registers.bus)
+        m.d.comb += [self.array.clear.eq(flush), self._sequencer.load.eq(load), self._storer.load.eq(load)]
+        self._memory(m)
+        self._load(m, flush, load)
+        self._steps(m)
+        self._store(m, flush)
+        self._control(m, flush, load)
+        return m
+
+    def _memory(self, m: Module) -> None:
+        for channel in ("aw", "w"):
+            connect(m, getattr(self._storer, channel), flipped(getattr(self.m_axi, channel)))
+        connect(m, flipped(self.m_axi.b), self._storer.b)
+
+    def _load(self, m: Module, flush: Signal, load: Signal) -> None:
+        """Every operand's tiles go to its daisy chain."""
+        spec, registers = self.spec, self._registers
+        self._stop, self._loading, self._read_error = Signal(), Signal(), Signal()
+        if not spec.operands:
+            return
+        plans = [StreamPlan(spec.operand_bytes(operand) // spec.bus_bytes, spec.innermost(operand) + 1,
+                            tuple(sorted(set(operand.tile_loops)))) for operand in spec.operands]
+        m.submodules.loader = loader = ResetInserter(flush)(Loader(plans, spec.bus_bits))
+        connect(m, loader.ar, flipped(self.m_axi.ar))
+        connect(m, flipped(self.m_axi.r), loader.r)
+        m.d.comb += [loader.load.eq(load), loader.stop.eq(self._stop), self._loading.eq(loader.busy),
+                     self._read_error.eq(loader.error)]
+        for k, (operand, plan) in enumerate(zip(spec.operands, plans, strict=True)):
+            m.submodules[f"from_memory_{k}"] = part = ResetInserter(flush)(FromMemory(spec, operand))
+            connect(m, getattr(loader, f"o_{k}"), part.i)
+            connect(m, part.o, getattr(self.array, f"fill_{k}"))
+            m.d.comb += getattr(loader, f"base_{k}").eq(getattr(registers, f"operand{k}_base"))
+            extents, strides = getattr(loader, f"extents_{k}"), getattr(loader, f"strides_{k}")
+            m.d.comb += [extents[n].eq(getattr(registers, f"extent{n}")) for n in range(plan.loops)]
+            m.d.comb += [strides[place].eq(getattr(registers, f"operand{k}_stride{n}"))
+                         for place, n in enumerate(plan.strided)]
+
+    def _steps(self, m: Module) -> None:
+        registers, sequencer = self._registers, self._sequencer
+        connect(m, sequencer.west, self.array.west)
+        if hasattr(sequencer, "north"):
+            connect(m, sequencer.north, self.array.north)
+        m.d.comb += [sequencer.extents[n].eq(getattr(registers, f"extent{n}"))
+                     for n in range(len(self.spec.tile_loops))]
+        m.d.comb += [sequencer.bounds[n].eq(getattr(registers, f"bound{n}")) for n in range(len(self.spec.guards))]
+
+    def _store(self, m: Module, flush: Signal) -> None:
+        registers, storer = self._registers, self._storer
+        m.submodules.to_memory = part = ResetInserter(flush)(ToMemory(self.spec))
+        connect(m, self.array.results, part.i)
+        connect(m, part.o, storer.i)
+        m.d.comb += [storer.stop.eq(self._stop), storer.base.eq(registers.result_base)]
+        for n in self.spec.result_loops:
+            m.d.comb += [storer.extents[n].eq(getattr(registers, f"extent{n}")),
+                         storer.strides[n].eq(getattr(registers, f"result_stride{n}"))]
+
+    def _control(self, m: Module, flush: Signal, load: Signal) -> None:
+        registers, storer = self._registers, self._storer
+        state, done, error, ignored = Signal(_State), Signal(), Signal(RunError), Signal()
+        aborted = Signal()
+        busy = Value.cast(state) != _State.IDLE.value
+        m.d.comb += [
+            load.eq(state == _State.BEGIN), self._stop.eq(state == _State.STOP), self.irq.eq(done),
+            registers.status.busy.eq(busy), registers.status.done.eq(done), registers.status.error.eq(error),
+            registers.status.start_ignored.eq(ignored), registers.status.loading.eq(self._loading),
+            registers.status.storing.eq(storer.left | storer.busy),
+        ]
+        m.d.sync += flush.eq(state == _State.FLUSH)
+        self._count(m, busy, load)
+        with m.If(registers.control.clear):
+            m.d.sync += [done.eq(0), error.eq(RunError.NONE), ignored.eq(0)]
+        with m.Elif(registers.control.start & busy):
+            m.d.sync += ignored.eq(1)
+        with m.Switch(state):
+            with m.Case(_State.IDLE), m.If(registers.control.start & ~registers.control.clear):
+                m.d.sync += [state.eq(_State.FLUSH), done.eq(0), error.eq(RunError.NONE), aborted.eq(0)]
+            with m.Case(_State.FLUSH):
+                m.d.sync += state.eq(_State.SETTLE)
+            with m.Case(_State.SETTLE):
+                m.d.sync += state.eq(_State.BEGIN)
+            with m.Case(_State.BEGIN):
+                m.d.sync += state.eq(_State.RUN)
+            with m.Case(_State.RUN):
+                with m.If(registers.control.clear):
+                    m.d.sync += [state.eq(_State.STOP), aborted.eq(1)]
+                with m.Elif(self._read_error | storer.error):
+                    m.d.sync += [state.eq(_State.STOP), error.eq(Cat(~storer.error, storer.error))]
+                with m.Elif(~storer.left & ~storer.busy):
+                    m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
+            with m.Case(_State.STOP), m.If(~self._loading & ~storer.busy):
+                m.d.sync += [state.eq(_State.IDLE), done.eq(~aborted)]
+
+    def _count(self, m: Module, busy: Value, load: Signal) -> None:
+        registers, array = self._registers, self.array
+        wall, entered, since = Signal(32), Signal(), Signal(32)
+        now = (since + 1)[:32]
+        with m.If(busy):
+            m.d.sync += wall.eq(wall + 1)
+        with m.If(entered | array.entered):
+            m.d.sync += [since.eq(now), entered.eq(1)]
+        with m.If(array.entered & ~entered):
+            m.d.sync += registers.entry_cycle.eq(wall)
+        with m.If(array.completed):
+            m.d.sync += registers.compute_cycles.eq(now)
+        with m.If(array.results.valid & array.results.ready):
+            m.d.sync += registers.array_cycles.eq(now)
+        with m.If(self._sequencer.step):
+            m.d.sync += registers.steps.eq(registers.steps + 1)
+        with m.If(load):
+            m.d.sync += [since.eq(0), entered.eq(0), registers.steps.eq(0)]
+        m.d.comb += registers.wall_cycles.eq(wall)
+        with m.If(~busy & registers.control.start):
+            m.d.sync += wall.eq(0)
+
+
+def emit_system(spec: ArraySpec) -> dict[str, str]:
+    """Verilog files, by name, of a system whose top module is `systolic_system`, with the usual flat port names:
+    ``clk``, ``rst`` (synchronous, active high), ``irq``, ``m_axi_awaddr`` and so on (AXI4), ``s_axil_awaddr`` and so on
+    (AXI4-Lite). PEs and edges are modules of their own, each once. Raises `SystolicError`.
+    """
+    m = Module()
+    m.submodules.system = system = SystolicSystem(spec)
+    ports = [
+        *connect_flat(m, system.m_axi, "m_axi", manager=True),
+        *connect_flat(m, system.s_axil, "s_axil", manager=False),
+        system.irq,
+    ]
+    top = verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)
+    return {f"{SYSTEM_MODULE}.v": top, **system.array.emit_parts()}
