@@ -13,46 +13,60 @@ from rich.table import Table
 from rich.text import Text
 
 from compiler.bind.design import InputError, Run
-from compiler.bind.vector.apps import load
+from compiler.bind.registry import compile_program
 from compiler.bind.vector.design import VectorDesign
-from compiler.bind.vector.target import Options, compile_arrays
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.input_files import load_array
+from hw.files import write_atomic
+from hw.sim.simulate import StallProfile
 
 __all__ = ["run_vector"]
 
-_OTHERS = ("memory", "array", "fusion_level", "tile_depth", "half_words", "seed", "output", "report", "stall_seed",
-           "option", "random")
-"""Options that mean nothing for this target."""
+_OTHERS = ("memory", "array", "fusion_level", "tile_depth", "half_words", "seed", "output")
+"""Options that mean nothing for programs of parallel arrays."""
 
 
-def run_vector(options: argparse.Namespace, parameters: Mapping[str, Any], console: Console) -> int:
+def run_vector(options: argparse.Namespace, program: ArrayProgram, target_options: Mapping[str, Any],
+               console: Console) -> int:
     """Compile an application of parallel arrays, run it and print what came of it. Returns the exit status."""
     for name in _OTHERS:
         if getattr(options, name) not in (None, []):
             raise InputError(f"--{name.replace('_', '-')} is no option of target vector")
-    program = load(options.app, **parameters)
-    inputs = read_arrays(program, options.input)
-    lanes = {} if options.lanes is None else {"lanes": options.lanes}
+    inputs = read_arrays(program, options.input, options.random or 0)
     with console.status(f"compiling {program.name}"):
-        design = compile_arrays(program, Options(**lanes))
+        design = compile_program(program, "vector", **target_options)
+    assert isinstance(design, VectorDesign)
     run = None
     if options.simulator != "none":
         with console.status(f"simulating {program.name} ({options.simulator}; the first run builds)"):
-            run = design.simulate(inputs, options.simulator)
-    if options.directory:
-        design.emit(options.directory)
+            run = design.simulate(inputs, options.simulator, **_settings(options))
     equal = run is None or _equal(program, inputs, run)
+    if options.directory:
+        design.emit(options.directory, inputs)
+    if options.report:
+        write_atomic(options.report / "report.html", design.report(run, None if run is None else equal))
     console.print(_table(design, run, equal))
     if options.directory:
-        console.print(f"C program and vector program: {options.directory}", soft_wrap=True)
+        console.print(f"C program, vector program and Verilog: {options.directory}", soft_wrap=True)
+    if options.report:
+        console.print(f"report: {options.report / 'report.html'}", soft_wrap=True)
+    if run and run.waveform:
+        console.print(f"waveform: {run.waveform}", soft_wrap=True)
     return 0 if equal else 1
 
 
-def read_arrays(program: ArrayProgram, given: Sequence[str]) -> dict[str, np.ndarray]:
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What the command line says about the simulation."""
+    settings: dict[str, Any] = {"waves": options.waves}
+    if options.stall_seed is not None:
+        settings |= {"seed": options.stall_seed, "stall": StallProfile.uniform(0.2)}
+    return settings
+
+
+def read_arrays(program: ArrayProgram, given: Sequence[str], seed: int = 0) -> dict[str, np.ndarray]:
     """Inputs from texts ``NAME=FILE`` (.npy). For others the data that the program brings, or random numbers in the
     input's range. Raises `InputError`."""
-    found = program.random_inputs(np.random.default_rng(0))
+    found = program.random_inputs(np.random.default_rng(seed))
     for text in given:
         name, equals, path = text.partition("=")
         if not equals or name not in program.inputs:
@@ -68,14 +82,13 @@ def _equal(program: ArrayProgram, inputs: Mapping[str, np.ndarray], run: Run) ->
 
 
 def _table(design: VectorDesign, run: Run | None, equal: bool) -> Table:
-    table = Table(title=Text(f"{design.program.name} on {design.spec.lanes} vector lanes"), show_header=False)
+    table = Table(title=Text(f"{design.code.name} on {design.spec.lanes} vector lanes"), show_header=False)
     cycles = run.cycles if run else design.predicted_cycles
     rows = [(f"cycles simulated ({run.simulator})", str(run.cycles))] if run else []
     rows += [
         ("cycles by the cost model", str(design.predicted_cycles)), ("lower bound", str(design.lower_bound)),
         ("ratio to the bound", f"{cycles / design.lower_bound:.4f}"),
-        ("operations", f"{design.figures.operations:.0f}"), ("vector instructions", str(design.figures.instructions)),
-        ("bytes moved", str(design.figures.memory_bytes)), ("vector registers", str(design.registers)),
+        *((name, str(value)) for name, value in design.resources.items()),
         ("compile time", f"{design.compile_seconds:.2f} s"),
     ]
     if run:

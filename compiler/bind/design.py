@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,7 +64,11 @@ class Run:
 class Design(ABC):
     """A program compiled for one target. Every answer but `simulate`'s is known without simulating."""
 
-    program: Program
+    predicts_exactly: ClassVar[bool] = True
+    """Whether `predicted_cycles` is what a run takes, to the cycle."""
+
+    program: Any
+    """What was compiled: a `Program`, or of another kind that the target takes."""
 
     @property
     @abstractmethod

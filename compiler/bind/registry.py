@@ -13,7 +13,8 @@ from hw.errors import SluiceError
 
 __all__ = ["TARGETS", "TargetError", "compile_program", "target"]
 
-TARGETS = {"cgra": "compiler.bind.cgra.target", "dataflow": "compiler.bind.dataflow.target"}
+TARGETS = {"cgra": "compiler.bind.cgra.target", "dataflow": "compiler.bind.dataflow.target",
+           "vector": "compiler.bind.vector.target"}
 
 
 class TargetError(SluiceError):
@@ -30,9 +31,12 @@ def target(name: str) -> Any:
     return import_module(TARGETS[name])
 
 
-def compile_program(program: Program, target_name: str, **options: Any) -> Design:
-    """Compile `program` for a target. Raises `TargetError` for unknown options, and what the target raises."""
+def compile_program(program: Any, target_name: str, **options: Any) -> Design:
+    """Compile `program` for a target. Raises `TargetError` for unknown options and for programs of a kind that the
+    target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests), and what it raises."""
     module = target(target_name)
+    if not isinstance(program, getattr(module, "PROGRAMS", (Program,))):
+        raise TargetError(f"target {target_name} does not take programs of type {type(program).__name__}")
     known = get_type_hints(module.Options)
     for option, value in options.items():
         if option not in known:

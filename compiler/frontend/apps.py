@@ -41,8 +41,8 @@ def load(path_or_name: str | Path, /, **parameters: Any) -> Program:
     return load_c(path, **parameters) if path.suffix == ".c" else built(path, parameters, Program)
 
 
-def built(path: Path, parameters: dict[str, Any], kind: type[_Built]) -> _Built:
-    """What the function ``build`` of an application file returns, a `kind`. Raises `ProgramError`, in one line."""
+def built(path: Path, parameters: dict[str, Any], kind: type[_Built] | tuple[type[_Built], ...]) -> _Built:
+    """What the function ``build`` of an application file returns, of a `kind`. Raises `ProgramError`, in one line."""
     build = _import(path)
     _check_parameters(path.stem, build, parameters)
     try:
@@ -52,7 +52,8 @@ def built(path: Path, parameters: dict[str, Any], kind: type[_Built]) -> _Built:
     except Exception as error:
         raise ProgramError(f"application {path}: build failed: {type(error).__name__}: {error}") from error
     if not isinstance(program, kind):
-        raise ProgramError(f"application {path}: build returned {type(program).__name__}, not a {kind.__name__}")
+        kinds = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+        raise ProgramError(f"application {path}: build returned {type(program).__name__}, not a {kinds}")
     return program
 
 

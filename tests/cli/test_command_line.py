@@ -15,6 +15,7 @@ from compiler import images
 from compiler.__main__ import main
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.design import InputError, Run
+from compiler.bind.registry import TARGETS
 from compiler.frontend.apps import applications
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Array
@@ -52,7 +53,7 @@ def png(path: Path, size: tuple[int, int] = (64, 64), mode: str = "L", value: in
 @pytest.mark.parametrize(("arguments", "message"), [
     (("nothing",), f"there is no application 'nothing'; there are: {', '.join(applications())}"),
     (("apps/nothing.py",), "there is no application file apps/nothing.py"),
-    (("gaussian", "--target", "tpu"), "there is no target 'tpu'; there are: cgra, dataflow"),
+    (("gaussian", "--target", "tpu"), f"there is no target 'tpu'; there are: {', '.join(TARGETS)}"),
     (("gaussian", "--array", "8by8"), "'8by8' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32"),
     (("gaussian", "--array", "0x4"), "'0x4' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32"),
     (("gaussian", "--array", "200x4"), "an array has 1x1 to 128x256 tiles, not 200x4"),

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import compiler
+from compiler.bind.vector.errors import VectorTargetError
 from compiler.frontend import parallel_array as pa
 
 DATA = np.random.default_rng(3).integers(-100, 100, (6, 7)).astype(np.int16)
@@ -161,5 +163,5 @@ def test_programs_are_checked() -> None:
         pa.program("p", y=3)
     with pytest.raises(pa.ArrayError, match="there is another input or output of the name 'x'"):
         pa.program("p", y=x + pa.input("x", (6, 7), "int8")).reference({})
-    with pytest.raises(pa.ArrayError, match="there is no target 'gpu'; there are: numpy, machine, vector"):
-        pa.evaluate(x, {"x": DATA}, target="gpu")
+    with pytest.raises(VectorTargetError, match="there is no target 'gpu' to evaluate on; there are: numpy, machine"):
+        compiler.evaluate(x, {"x": DATA}, target="gpu")

@@ -24,11 +24,12 @@ ALIGNMENT = 32
 
 @dataclass
 class Allocation:
-    """`placement` of everything; `registers`: the most virtual registers in use at once; `bytes`: the highest address
-    used."""
+    """`placement` of everything; `registers`: the most virtual registers in use at once, and `live` the most bytes in
+    them at once; `bytes`: the highest address used."""
 
     placement: Placement
     registers: int
+    live: int
     bytes: int
 
 
@@ -80,6 +81,7 @@ class _Allocator:
         self.scratch_addresses: dict[Node, int] = {}
         self.live: dict[Node, int] = {}
         self.most = 0
+        self.most_bytes = 0
         self.fixed: set[Node] = set()
         self.last = self._last_uses()
         for leaf, copies in leaves.items():
@@ -106,8 +108,11 @@ class _Allocator:
         if forever:
             self.fixed.add(owner)
 
-    def _count(self, extra: int = 0) -> None:
-        self.most = max(self.most, sum(self.live.values()) + extra)
+    def _count(self, scratch: int = 0) -> None:
+        """Takes note of what is in use now, beside `scratch` bytes of a reduction."""
+        self.most = max(self.most, sum(self.live.values()) + (scratch > 0))
+        held = sum(self.layout.buffers[owner].bytes * copies for owner, copies in self.live.items())
+        self.most_bytes = max(self.most_bytes, held + scratch)
 
     def run(self) -> Allocation:
         for position, node in enumerate(self.order.nodes):
@@ -117,11 +122,11 @@ class _Allocator:
             if node in self.scratch:
                 place = self.memory.take(self.scratch[node])
                 self.scratch_addresses[node] = place
-                self._count(1)
+                self._count(self.scratch[node])
                 self.memory.free(place)
             self._release(position)
         placement = Placement(self.addresses, self.scratch_addresses)
-        return Allocation(placement, self.most, self.memory.top)
+        return Allocation(placement, self.most, self.most_bytes, self.memory.top)
 
     def _take(self, node: Node, owner: Node, position: int) -> None:
         size = self.layout.buffers[owner].bytes

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.frontend.apps import applications as loop_nest_applications
 from compiler.frontend.apps import built
+from compiler.frontend.apps import load as load_program
 from compiler.frontend.parallel_array.program import ArrayProgram
+from compiler.ir.program import Program
 
-__all__ = ["applications", "load"]
+__all__ = ["applications", "load", "load_any"]
 
 _FOLDER = Path(__file__).resolve().parents[3] / "apps" / "vector"
 
@@ -22,8 +25,21 @@ def applications() -> tuple[str, ...]:
 def load(name: str, /, **parameters: Any) -> ArrayProgram:
     """The program of an application by its name, or of a file by its path. Raises `VectorTargetError` if there is none,
     `ProgramError` if there is no such parameter or the file fails."""
+    program = load_any(name, **parameters)
+    if not isinstance(program, ArrayProgram):
+        raise VectorTargetError(f"application '{name}' is a program of loop nests, not of parallel arrays; those are: "
+                                f"{', '.join(applications())}")
+    return program
+
+
+def load_any(name: str, /, **parameters: Any) -> ArrayProgram | Program:
+    """An application for the vector target: of parallel arrays or, if there is none of that name, of loop nests."""
     path = Path(name) if name.endswith(".py") else _FOLDER / f"{name}.py"
-    if not path.is_file():
+    if path.is_file():
+        return built(path, parameters, (ArrayProgram, Program))
+    if not name.endswith((".py", ".c")) and name not in loop_nest_applications():
         known = ", ".join(applications())
-        raise VectorTargetError(f"there is no application '{name}' of parallel arrays; there are: {known}")
-    return built(path, parameters, ArrayProgram)
+        others = ", ".join(sorted(set(loop_nest_applications()) - set(applications())))
+        raise VectorTargetError(f"there is no application '{name}'; of parallel arrays there are: {known}; of loop "
+                                f"nests: {others}")
+    return load_program(name, **parameters)

@@ -16,7 +16,7 @@ from pathlib import Path
 from compiler.bind.vector.ir import Instruction, Setting, Statement, Transfer
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["CONSTANTS_FILE", "Constants", "Timeline", "constants"]
+__all__ = ["CONSTANTS_FILE", "Constants", "Interval", "Timeline", "constants"]
 
 CONSTANTS_FILE = Path(__file__).with_name("cost_model.json")
 
@@ -51,6 +51,15 @@ def constants() -> Constants:
     return Constants(**json.loads(CONSTANTS_FILE.read_text()))
 
 
+@dataclass(frozen=True)
+class Interval:
+    """When a part of the machine ("lanes", "load", "store") is busy with one statement."""
+
+    part: str
+    start: float
+    end: float
+
+
 @dataclass
 class _Write:
     """A destination of recent work: bytes, when its first and its last element can be read."""
@@ -72,7 +81,8 @@ class _Job:
 
 
 class Timeline:
-    """Feeds on statements; `now` is when everything so far is finished."""
+    """Feeds on statements; `now` is when everything so far is finished. A `log`, if there is a list, takes note of
+    all work."""
 
     WINDOW = 12
 
@@ -90,6 +100,7 @@ class Timeline:
         self._jobs: list[_Job] = []
         self._settings: dict[str, tuple[int, ...]] = {}
         self._issued: list[float] = []
+        self.log: list[Interval] | None = None
 
     @property
     def now(self) -> float:
@@ -107,6 +118,10 @@ class Timeline:
                     self._instruction(statement)
                 case Transfer():
                     self._transfer(statement)
+
+    def _record(self, part: str, start: float, end: float) -> None:
+        if self.log is not None:
+            self.log.append(Interval(part, start, end))
 
     def _issue(self, cost: float) -> float:
         """The core issues; it waits while the queue is full."""
@@ -133,6 +148,7 @@ class Timeline:
         target = self._span(statement.d, (1 if mode.accumulate else length) << mode.out_size, steps, 1)
         start = self._after(start, waves, sources, target)
         self.lanes = start + waves
+        self._record("lanes", start, self.lanes)
         self.wavefronts += waves
         self._issued[-1] = start
         delay = self.model.accumulate if mode.accumulate else self.model.dependence
@@ -179,6 +195,7 @@ class Timeline:
         else:
             beats = -(-statement.bytes * statement.rows // width)
         self.dma = start + beats + self.model.transfer
+        self._record("store" if statement.to_host else "load", start, self.dma)
         self.bytes += statement.bytes * statement.rows
         end = self.dma + self.model.latency
         self._issued[-1] = issue

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from compiler.bind.design import Run
+from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.vector.c_code import c_program
 from compiler.bind.vector.cost import Timeline
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import Instruction, Setting, Transfer, VectorProgram, entries, unrolled
 from compiler.bind.vector.options import Options
 from compiler.frontend.parallel_array.program import ArrayProgram
+from compiler.ir.program import Program
 from hw.files import write_atomic
 from hw.vector_lanes.isa import Entry, Status
 from hw.vector_lanes.machine import VectorMachine
@@ -47,16 +49,23 @@ class Figures:
 
 
 @dataclass
-class VectorDesign:
-    """`code` is the vector program; `phases` the plans chosen; `constants` are arrays that belong to the program."""
+class VectorDesign(Design):
+    """See `Design`. `program` is one of loop nests or of parallel arrays; `arrays` is the same as parallel arrays.
 
-    program: ArrayProgram
+    `code` is the vector program; `phases` the plans chosen; `constants` are arrays that belong to the program;
+    `seconds` is the compile time.
+    """
+
+    predicts_exactly: ClassVar[bool] = False
+
+    program: Program | ArrayProgram
+    arrays: ArrayProgram
     options: Options
     spec: VectorSpec
     code: VectorProgram
     phases: tuple[Choice, ...]
     constants: dict[str, np.ndarray]
-    compile_seconds: float
+    seconds: float
 
     # Answers before any run.
 
@@ -76,6 +85,29 @@ class VectorDesign:
     def lower_bound(self) -> int:
         """Cycles by the operations really used and by the bytes really moved, whichever takes longer."""
         return int(-(-self.figures.bound // 1))
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """The machine, and what the program does on it."""
+        figures = self.figures
+        return {"lanes": self.spec.lanes, "bytes of scratchpad": max(c.plan.allocation.bytes for c in self.phases),
+                "vector registers": self.registers, "vector instructions": figures.instructions,
+                "operations": round(figures.operations), "bytes moved": figures.memory_bytes}
+
+    @property
+    def storage(self) -> list[BufferStorage]:
+        """The scratchpad, phase by phase, in words of 32 bits."""
+        found = []
+        for number, choice in enumerate(self.phases):
+            allocation = choice.plan.allocation
+            found.append(BufferStorage(f"scratchpad, phase {number}", ("scratchpad",), -(-allocation.live // 4),
+                                       -(-allocation.bytes // 4)))
+        return found
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time that compiling took."""
+        return self.seconds
 
     @cached_property
     def figures(self) -> Figures:
@@ -116,6 +148,20 @@ class VectorDesign:
 
     # Running.
 
+    def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        if isinstance(self.program, Program):
+            checked = check_inputs(self.program, inputs)
+            return self.arrays.check_inputs({name: checked[name] for name in self.arrays.inputs})
+        return self.arrays.check_inputs(inputs)
+
+    def _outputs(self, found: Callable[[str, np.dtype], np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs from the words of an array by name and type; bits of loop-nest programs as small integers."""
+        outputs = {name: found(name, node.dtype).reshape(node.shape).copy()
+                   for name, node in self.arrays.outputs.items()}
+        if not isinstance(self.program, Program):
+            return outputs
+        return {name: data.view(np.uint8) if data.dtype == np.bool_ else data for name, data in outputs.items()}
+
     def layout(self) -> tuple[dict[str, int], int]:
         """Addresses of the arrays in a memory of their own, and its size."""
         addresses, top = {}, 0
@@ -130,7 +176,7 @@ class VectorDesign:
 
     def execute(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The outputs, by the instruction-level reference machine."""
-        data = self.program.check_inputs(inputs) | self.constants
+        data = self._checked(inputs) | self.constants
         addresses, size = self.layout()
         memory = np.zeros(max(size, 1), np.uint8)
         for name, values in data.items():
@@ -139,33 +185,52 @@ class VectorDesign:
         machine = VectorMachine(self.spec, memory)
         machine.execute(self.entries(addresses))
         if machine.status != Status(0):
-            raise VectorTargetError(f"program {self.program.name}: the machine reports {machine.status!r}")
+            raise VectorTargetError(f"program {self.code.name}: the machine reports {machine.status!r}")
         found = memory if machine.memory is None else np.asarray(machine.memory, np.uint8)
-        return {name: found[addresses[name]:addresses[name] + self.code.array(name).bytes].view(node.dtype)
-                .reshape(node.shape).copy() for name, node in self.program.outputs.items()}
+        return self._outputs(lambda name, kind: found[
+            addresses[name]:addresses[name] + self.code.array(name).bytes].view(kind))
 
     def simulate(self, inputs: Mapping[str, Any], simulator: str = "verilator", **settings: Any) -> Run:
         """Compile the C program and run it on the processor in RTL simulation; `settings` go to
-        `hw.soc.run.run_program`."""
+        `hw.soc.run.run_program`. Raises `InputError` or `ArrayError` for inputs that do not fit, and what that raises.
+        """
         from hw.soc.run import run_program
 
-        data = self.program.check_inputs(inputs)
+        data = self._checked(inputs)
         memory = max(1 << 21, 1 << (self.layout()[1] + (1 << 17)).bit_length())
         result = run_program({f"{self.code.name}.c": self.c_code}, self.spec, loads=data,
-                             dumps=list(self.program.outputs), simulator=simulator,
+                             dumps=list(self.arrays.outputs), simulator=simulator,
                              **{"memory_bytes": memory, **settings})
-        outputs = {name: result.array(name, node.dtype, node.shape).copy()
-                   for name, node in self.program.outputs.items()}
+        outputs = self._outputs(result.array)
         counters = {k: int(v) for k, v in vars(result.counters).items()}
         job = result.job
         return Run(outputs, result.kernel_cycles, result.kernel_cycles - counters["busy"], result.cycles, simulator,
                    job.total_cycles, job.wall_seconds - job.build_seconds, job.build_seconds, job.waves, counters)
 
-    def emit(self, directory: str | Path) -> Path:
-        """Write the C program and the text of the vector program. Returns the directory."""
+    def report(self, run: Run | None = None, equal: bool | None = None) -> str:
+        """A self-contained HTML page: predictions, when lanes and transfers are busy, both programs, and one run."""
+        from compiler.bind.vector.report import html_report
+
+        return html_report(self, run, equal)
+
+    def emit(self, directory: str | Path, inputs: Mapping[str, Any] | None = None) -> Path:
+        """Write the C program, the text of the vector program, the processor's Verilog below ``rtl`` and
+        ``manifest.json``; with `inputs` also one ``.bin`` per input, as it lies in memory. Returns the directory."""
         from compiler.bind.vector.text import print_program
+        from hw.soc.run import system_sources
 
         directory = Path(directory)
         write_atomic(directory / f"{self.code.name}.c", self.c_code)
         write_atomic(directory / f"{self.code.name}.vector", print_program(self.code))
+        for name, text in system_sources(self.spec).items():
+            write_atomic(directory / "rtl" / name, text)
+        write_atomic(directory / "manifest.json", json.dumps(self._manifest(), indent=1) + "\n")
+        for name, data in self._checked(inputs).items() if inputs is not None else ():
+            write_atomic(directory / f"{name}.bin", data.tobytes())
         return directory
+
+    def _manifest(self) -> dict[str, Any]:
+        arrays = [{"name": a.name, "role": a.role, "type": a.dtype, "shape": a.shape} for a in self.code.arrays]
+        return {"name": self.code.name, "target": "vector", "choices": self.choices, "arrays": arrays,
+                "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
+                "resources": self.resources}

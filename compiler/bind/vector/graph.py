@@ -45,7 +45,8 @@ Value = Access | int
 
 @dataclass(frozen=True)
 class Part:
-    """Which elements of an array in memory a leaf or a result is: every `steps`-th from `first` on, of an array of `shape`."""
+    """Which elements of an array in memory a leaf or a result is: every `steps`-th from `first` on, of an array of
+    `shape`."""
 
     shape: tuple[int, ...]
     first: tuple[int, ...]

@@ -96,7 +96,7 @@ class ReductionPass(Rewriter):
             part = self._accumulate_inner(node, source)
             rest = Reduce(0, node.rank, node.dtype, node.low, node.high, node.location, "add", part, node.extents[:-1])
             return self._lower(rest, part)
-        block = max(1, self.room // 4)
+        block = max(2, self.room // 4)
         if inner > block and len(node.extents) == 1:
             return self._blocks(node, source, block)
         return self.builder.reduction("add", source, node.extents, node.dtype, node.location)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from compiler.bind.vector.choose import Choice
 from compiler.bind.vector.combine import CombinePass, CopyPass, NarrowPass
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.from_program import from_program
 from compiler.bind.vector.ir import MemoryArray, VectorProgram
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase, split
@@ -21,9 +23,27 @@ from compiler.bind.vector.spill import plan_phase
 from compiler.bind.vector.translate import Graph, translate
 from compiler.bind.vector.verify import verify_program
 from compiler.frontend.parallel_array.program import ArrayProgram
+from compiler.ir.program import Program
+from compiler.ir.verify import verify
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["Options", "compile_arrays"]
+__all__ = ["PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]
+
+PLACE = "the vector processor"
+"""What results call the target."""
+
+PROGRAMS = (Program, ArrayProgram)
+"""Kinds of programs that the target takes."""
+
+
+def compile_program(program: Program | ArrayProgram, options: Options) -> VectorDesign:
+    """Compile a program of either kind. Raises `ProgramError`, `ArrayError` and `VectorTargetError`."""
+    if isinstance(program, ArrayProgram):
+        return compile_arrays(program, options)
+    start = time.perf_counter()
+    verify(program)
+    design = compile_arrays(from_program(program), options)
+    return replace(design, program=program, seconds=time.perf_counter() - start)
 
 
 def compile_arrays(program: ArrayProgram, options: Options | None = None) -> VectorDesign:
@@ -43,7 +63,7 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
     phases, choices = [phase for phase, _ in planned], [choice for _, choice in planned]
     code = VectorProgram(program.name, spec.capacity, _arrays(program, whole, phases), roll(_groups(choices)))
     verify_program(code)
-    return VectorDesign(program, options, spec, code, tuple(choices), dict(whole.constants),
+    return VectorDesign(program, program, options, spec, code, tuple(choices), dict(whole.constants),
                         time.perf_counter() - start)
 
 

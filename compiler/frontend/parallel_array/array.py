@@ -36,7 +36,7 @@ from compiler.frontend.parallel_array.views import (
     sliced,
 )
 
-__all__ = ["Array", "ArrayLike", "apply", "array", "as_array", "input", "reduce"]
+__all__ = ["Array", "ArrayLike", "apply", "array", "array_constant", "as_array", "input", "reduce"]
 
 ArrayLike = Union["Array", np.ndarray, np.generic, int, bool]
 
@@ -310,8 +310,13 @@ def as_array(value: ArrayLike, location: Location | None = None) -> Array:
         return Array(Literal((), kind, place, np.array(value, kind), not isinstance(value, bool)))
     if not isinstance(value, np.ndarray | np.generic):
         raise place.error(f"unsupported operand of type {type(value).__name__}: arrays and integers are possible")
-    data = np.asarray(value)
-    return Array(Literal(data.shape, element_type(data.dtype, place), place, data))
+    return array_constant(np.asarray(value))
+
+
+def array_constant(data: np.ndarray) -> Array:
+    """Numbers that are part of the program, of exactly the type that `data` has."""
+    location = here()
+    return Array(Literal(data.shape, element_type(data.dtype, location), location, data))
 
 
 def apply(operation: str, *operands: ArrayLike, select: bool = False) -> Array:

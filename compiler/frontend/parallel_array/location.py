@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import linecache
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
 from hw.errors import SluiceError
 
-__all__ = ["ArrayError", "Location", "here"]
+__all__ = ["ArrayError", "Location", "here", "written_at"]
 
 _PACKAGE = str(Path(__file__).resolve().parent)
 
@@ -35,8 +38,25 @@ class Location:
         return ArrayError(f"{self}: {message}")
 
 
+_WRITTEN: ContextVar[Location | None] = ContextVar("written", default=None)
+
+
+@contextmanager
+def written_at(file: str, line: int) -> Iterator[None]:
+    """Expressions that are built inside belong to this line of a source file, whatever is being executed."""
+    text = linecache.getline(file, line).strip()
+    token = _WRITTEN.set(Location(file, line, text))
+    try:
+        yield
+    finally:
+        _WRITTEN.reset(token)
+
+
 def here() -> Location:
-    """The innermost line that is being executed outside this package."""
+    """The innermost line that is being executed outside this package, or the one that `written_at` names."""
+    written = _WRITTEN.get()
+    if written is not None:
+        return written
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back

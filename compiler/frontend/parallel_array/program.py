@@ -14,7 +14,7 @@ from compiler.frontend.parallel_array.expression import Expression, Input, posto
 from compiler.frontend.parallel_array.location import ArrayError, Location, here
 from compiler.frontend.parallel_array.reference import evaluate_reference
 
-__all__ = ["ArrayProgram", "evaluate", "program"]
+__all__ = ["ArrayProgram", "evaluate", "program", "program_of"]
 
 
 @dataclass(frozen=True)
@@ -82,27 +82,16 @@ def program(name: str, **outputs: ArrayLike) -> ArrayProgram:
     return ArrayProgram(name, expressions, location)
 
 
-def evaluate(outputs: Array | Mapping[str, Array], inputs: Mapping[str, Any] | None = None, target: str = "numpy",
-             **options: Any) -> Any:
-    """Values of `outputs`: an array for one expression, a dictionary for several.
+def evaluate(outputs: Array | Mapping[str, Array], inputs: Mapping[str, Any] | None = None) -> Any:
+    """Values of `outputs` by numpy, the reference: an array for one expression, a dictionary for several.
 
-    target: "numpy" is the reference; "machine" compiles for the soft vector processor and executes the program on its
-    instruction-level reference machine; "vector" runs the compiled C program on the processor in RTL simulation.
-    `options` are fields of `compiler.bind.vector.target.Options`. Raises `ArrayError` and what the compiler raises.
+    `compiler.evaluate` runs the same on the vector processor. Raises `ArrayError`.
     """
-    named = {"result": outputs} if isinstance(outputs, Array) else dict(outputs)
-    whole = program("program", **named)
-    found = _evaluate(whole, inputs or {}, target, options)
+    whole = program_of(outputs)
+    found = whole.reference(inputs or {})
     return found["result"] if isinstance(outputs, Array) else found
 
 
-def _evaluate(whole: ArrayProgram, inputs: Mapping[str, Any], target: str,
-              options: dict[str, Any]) -> dict[str, np.ndarray]:
-    if target == "numpy":
-        return whole.reference(inputs)
-    if target not in ("machine", "vector"):
-        raise ArrayError(f"there is no target '{target}'; there are: numpy, machine, vector")
-    from compiler.bind.vector.target import Options, compile_arrays
-
-    design = compile_arrays(whole, Options(**options))
-    return design.execute(inputs) if target == "machine" else design.simulate(inputs).outputs
+def program_of(outputs: Array | Mapping[str, Array]) -> ArrayProgram:
+    """A program of one expression, whose output is called "result", or of several by their names."""
+    return program("program", **({"result": outputs} if isinstance(outputs, Array) else dict(outputs)))

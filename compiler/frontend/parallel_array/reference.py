@@ -96,5 +96,5 @@ def _view(node: View, source: np.ndarray) -> np.ndarray:
             value = np.where(out & inside, boundary.value, 0 if value is None else value)
             inside &= ~out
         indices.append(np.clip(index, 0, size - 1))
-    picked = source[tuple(indices)]
+    picked = np.broadcast_to(source[tuple(indices)], node.shape)
     return picked if value is None else np.where(inside, picked, value).astype(node.dtype)

@@ -11,7 +11,8 @@ from compiler.frontend.parallel_array.element_types import fit_scalar
 from compiler.frontend.parallel_array.expression import WRAP, Boundary, Expression, Matrix, View
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["broadcast", "broadcast_shape", "index_range", "permuted", "section_of", "shifted", "sliced", "windows"]
+__all__ = ["broadcast", "broadcast_shape", "index_range", "permuted", "section_of", "shifted", "sliced", "viewed",
+           "windows"]
 
 
 def index_range(row: tuple[int, ...], offset: int, shape: tuple[int, ...]) -> tuple[int, int]:
@@ -153,6 +154,12 @@ def shifted(source: Expression, amounts: Any, boundary: Any, location: Location)
     limits = _per_axis(boundary, n, "boundary", location)
     offsets = [o % size if limit == WRAP else o for o, limit, size in zip(offsets, limits, source.shape, strict=True)]
     return section_of(source, offsets, source.shape, 1, limits, location)
+
+
+def viewed(source: Expression, shape: tuple[int, ...], matrix: Matrix, offset: Sequence[int],
+           boundary: Boundary | None, location: Location) -> Expression:
+    """Element i is the source's element ``matrix @ i + offset``; `boundary` is for those that do not exist."""
+    return _view(source, shape, matrix, offset, (boundary,) * len(source.shape), location)
 
 
 def windows(source: Expression, shape: tuple[int, ...], axes: tuple[int, ...], location: Location) -> Expression:

@@ -1,0 +1,133 @@
+"""Values of expressions of loop-nest programs as parallel arrays: the operations of `hw.ops`, exact at any width.
+
+An integer of n bits lies in the next larger element type; what is computed there is cut back to n bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from compiler.frontend.parallel_array.array import Array, array_constant
+from compiler.frontend.parallel_array.functions import abs_difference, maximum, minimum, where
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold
+from compiler.ir.types import BIT, Int, Type
+from hw.errors import SluiceError
+
+__all__ = ["UnsupportedValue", "container", "cut", "value_of"]
+
+
+class UnsupportedValue(SluiceError):
+    """An operation or a type that the vector target does not have."""
+
+
+_PLAIN: dict[str, Callable[[Array, Array], Array]] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b, "min": minimum, "max": maximum, "absd": abs_difference,
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "ge": lambda a, b: a >= b,
+    "gt": lambda a, b: a > b, "le": lambda a, b: a <= b,
+}
+
+
+def container(type: Int) -> np.dtype:
+    """The element type that holds the values of an integer type."""
+    return np.dtype(np.bool_) if type == BIT else type.dtype
+
+
+def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], Array]) -> Array:
+    """`value` as an array, where `read` gives the words of reads and `index` the values of iterators.
+
+    Raises `UnsupportedValue` naming an operation or a type that is not there.
+    """
+
+    def step(node: Expr, arguments: list[Array]) -> Array:
+        kind = _integer(node.type)
+        match node:
+            case Const(number, _):
+                return array_constant(np.array(kind.wrap(number), container(kind)))
+            case Read(number, _):
+                return read(number)
+            case Iterator(name, _):
+                return cut(index(name), kind)
+            case Cast():
+                return cut(arguments[0], kind)
+            case Lookup(table, _, _):
+                raise UnsupportedValue(f"the vector target has no look-up in tables ('{table}')")
+            case Apply(op, args, _):
+                return _applied(op, kind, [_integer(a.type) for a in args], args, arguments)
+
+    return fold(value, step)
+
+
+def _integer(type: Type) -> Int:
+    if not isinstance(type, Int) or type.width > 32:
+        raise UnsupportedValue(f"values of type {type} are unsupported; the vector target has integers of up to 32 "
+                               "bits")
+    return type
+
+
+def cut(value: Array, kind: Int) -> Array:
+    """`value` modulo 2**width, as a value of the type."""
+    if kind == BIT:
+        return value if value.dtype == np.bool_ else (value & 1) != 0
+    found = value.astype(container(kind))
+    spare = 8 * container(kind).itemsize - kind.width
+    if not spare:
+        return found
+    return (found << spare) >> spare if kind.signed else found & kind.maximum
+
+
+def _applied(op: str, kind: Int, types: list[Int], args: tuple[Expr, ...], values: list[Array]) -> Array:
+    if op in _PLAIN:
+        found = _PLAIN[op](values[0], values[1])
+        return found if kind == BIT else cut(found, kind)
+    if op == "lut3":
+        table = args[0]
+        assert isinstance(table, Const)
+        return _looked_up(table.value, values[1:])
+    width = max(t.width for t in types)
+    match op:
+        case "pass":
+            return values[0]
+        case "mul_mid" | "mul_high":
+            return cut(_wide_product(op, kind, values) >> (width // 2 if op == "mul_mid" else width), kind)
+        case "mad":
+            return cut(values[0] * values[1] + values[2], kind)
+        case "shl" | "shr":
+            return _shifted(op, kind, *values)
+        case "abs":
+            return cut(abs(values[0]), kind)
+        case "select":
+            return where(values[0], values[1], values[2])
+    raise UnsupportedValue(f"operation '{op}' is unsupported by the vector target")
+
+
+def _wide_product(op: str, kind: Int, values: list[Array]) -> Array:
+    if 2 * kind.width > 32:
+        raise UnsupportedValue(f"operation '{op}' on {kind} is unsupported by the vector target: products have 32 "
+                               "bits")
+    wide = np.dtype(np.int32 if kind.signed else np.uint32)
+    return values[0].astype(wide) * values[1].astype(wide)
+
+
+def _shifted(op: str, kind: Int, value: Array, by: Array) -> Array:
+    """An amount is read without sign; amounts from the width on shift everything out."""
+    amount = by.astype(f"uint{8 * container(kind).itemsize}")
+    if kind.width < 8 * container(kind).itemsize:
+        amount = amount & ((1 << kind.width) - 1)
+    last = minimum(amount, kind.width - 1).astype(value.dtype)
+    if op == "shr" and kind.signed:
+        return value >> last
+    moved = value << last if op == "shl" else value >> last
+    return cut(where(amount < kind.width, moved, 0), kind)
+
+
+def _looked_up(table: int, bits: list[Array]) -> Array:
+    """A function of three bits: the sum of the products for which the table holds 1."""
+    found: Array = array_constant(np.array(False))
+    p, q, r = bits
+    for number in (n for n in range(8) if table >> n & 1):
+        one = (p if number & 1 else ~p) & (q if number & 2 else ~q) & (r if number & 4 else ~r)
+        found = found | one
+    return found

@@ -1,0 +1,381 @@
+"""Loop-nest programs as parallel arrays: every statement becomes an expression of whole arrays.
+
+A statement is taken if its reads and its write are affine (or whole groups, ``i // 2``), and every element is written
+once or accumulated by ``+``, ``min`` or ``max``. Statements are put in an order in which each
+can run as a whole; loops that carry values from turn to turn are unrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from math import prod
+
+import islpy as isl
+import networkx as nx
+import numpy as np
+
+from compiler.bind.vector.element_values import UnsupportedValue, container, cut, value_of
+from compiler.bind.vector.errors import VectorTargetError
+from compiler.frontend.parallel_array.array import Array, array_constant, input
+from compiler.frontend.parallel_array.element_types import bounds
+from compiler.frontend.parallel_array.expression import CLAMP, default
+from compiler.frontend.parallel_array.functions import broadcast_to, maximum, minimum, stretch, where
+from compiler.frontend.parallel_array.location import ArrayError, written_at
+from compiler.frontend.parallel_array.program import ArrayProgram
+from compiler.frontend.parallel_array.program import program as array_program
+from compiler.frontend.parallel_array.views import viewed
+from compiler.ir.expr import Apply, Cast, Expr, Read
+from compiler.ir.points import contains
+from compiler.ir.program import Access, Program, Statement
+from compiler.ir.types import Int, Type
+
+__all__ = ["from_program"]
+
+MOST_STEPS = 128
+"""Turns of a loop that are unrolled."""
+
+Rows = list[tuple[tuple[int, ...], int, int]]
+"""Per dimension of an array: coefficients of the iterators, constant, and what the sum is divided by."""
+
+
+def from_program(program: Program) -> ArrayProgram:
+    """`program` as parallel arrays with the same inputs and outputs. Raises `VectorTargetError` naming the statement
+    that cannot be translated, and why."""
+    return _Translation(program).run()
+
+
+class _Translation:
+    """`contents`: what arrays hold so far; missing ones hold zeros."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.contents: dict[str, Array] = {}
+
+    def run(self) -> ArrayProgram:
+        for array in self.program.inputs:
+            kind = _integer(array.type, f"input {array.name}")
+            self.contents[array.name] = input(array.name, array.shape, container(kind), kind.minimum, kind.maximum)
+        for statement in _ordered(self.program, self.program.statements):
+            self._translated(statement)
+        outputs = {}
+        for array in self.program.outputs:
+            found = self.contents.get(array.name)
+            kind = _integer(array.type, f"output {array.name}")
+            outputs[array.name] = _zeros(kind, array.shape) if found is None else found
+        return array_program(self.program.name, **outputs)
+
+    def _translated(self, statement: Statement) -> None:
+        place = statement.location
+        try:
+            if place is None:
+                self._run(statement)
+                return
+            with written_at(place.file, place.line):
+                self._run(statement)
+        except ArrayError as error:
+            raise VectorTargetError(f"{statement}: {error}") from None
+
+    def _run(self, statement: Statement) -> None:
+        space = _Space(statement)
+        target = self.program.array(statement.write.array)
+        kind = _integer(target.type, f"array {target.name}")
+        written = _Written(space, statement, target.shape)
+        accumulated = _accumulation(statement)
+        if accumulated is None:
+            value = space.spread(self._value(statement, statement.value, space))
+            if space.mask is not None:
+                value = where(array_constant(space.mask), value, self._words(statement, statement.write, space, None))
+        else:
+            value = self._accumulated(statement, accumulated, space, written, kind)
+        old = self.contents.get(target.name)
+        self.contents[target.name] = written.placed(value.astype(container(kind)), old)
+
+    def _accumulated(self, statement: Statement, found: _Accumulation, space: _Space, written: _Written,
+                     kind: Int) -> Array:
+        before = self._words(statement, statement.reads[found.read], space, written)
+        terms = space.spread(self._value(statement, found.term, space))
+        if space.mask is not None:
+            terms = where(array_constant(space.mask), terms, _neutral(found.op, terms.dtype))
+        axes = written.reduced
+        if found.op == "add":
+            total = terms.sum(axes, container(kind)) if axes else terms
+            return cut(before + total.astype(container(kind)), kind)
+        less = terms.min(axes) if found.op == "min" else terms.max(axes)
+        return (minimum if found.op == "min" else maximum)(before, less.astype(container(kind)))
+
+    def _value(self, statement: Statement, value: Expr, space: _Space) -> Array:
+        def read(number: int) -> Array:
+            return self._words(statement, statement.reads[number], space, None)
+
+        try:
+            return value_of(value, read, space.index)
+        except UnsupportedValue as error:
+            raise VectorTargetError(f"{statement}: {error}") from None
+
+    def _words(self, statement: Statement, access: Access, space: _Space, written: _Written | None) -> Array:
+        """The words of an access for all iterations, or for those that `written` keeps."""
+        declared = self.program.array(access.array)
+        source = self.contents.get(access.array)
+        if source is None:
+            source = _zeros(_integer(declared.type, f"array {declared.name}"), declared.shape)
+        rows = space.rows(statement, access)
+        factors = tuple(divisor for *_, divisor in rows)
+        if any(f > 1 for f in factors):
+            source = stretch(source, factors)
+        kept = list(range(len(space.sizes))) if written is None else written.kept
+        matrix = tuple(tuple(row[k] for k in kept) for row, *_ in rows)
+        expression = source.expression
+        boundary = None if space.mask is None else CLAMP
+        return Array(viewed(expression, tuple(space.sizes[k] for k in kept), matrix, [o for _, o, _ in rows], boundary,
+                            expression.location))
+
+
+def _integer(type: Type, what: str) -> Int:
+    if not isinstance(type, Int) or type.width > 32:
+        raise VectorTargetError(f"{what} has elements of type {type}; the vector target has integers of 1 to 32 bits")
+    return type
+
+
+def _zeros(kind: Int, shape: tuple[int, ...]) -> Array:
+    return array_constant(np.zeros(shape, container(kind)))
+
+
+def _neutral(op: str, kind: np.dtype) -> int:
+    """What accumulating leaves as it is."""
+    low, high = bounds(kind)
+    return {"add": 0, "min": high, "max": low}[op]
+
+
+# Order.
+
+
+def _ordered(program: Program, statements: Sequence[Statement]) -> Iterator[Statement]:
+    """Statements so that each can run as a whole. What a loop carries from turn to turn is done turn by turn."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(statements)))
+    graph.add_edges_from((i, j) for i, j in permutations(range(len(statements)), 2)
+                         if _precedes(program, statements[i], statements[j]))
+    groups = nx.condensation(graph)
+    for group in nx.lexicographical_topological_sort(groups, key=lambda g: min(groups.nodes[g]["members"])):
+        members = [statements[i] for i in sorted(groups.nodes[group]["members"])]
+        (first, *others) = members
+        if others or not _runs_whole(program, first):
+            yield from _stepped(program, members)
+        else:
+            yield first
+
+
+def _outermost(times: Sequence[isl.Set]) -> tuple[int, int, int]:
+    """The first dimension of time in which instances differ, and its first and last value."""
+    ranges = [(min(t.dim_min_val(d).to_python() for t in times), max(t.dim_max_val(d).to_python() for t in times))
+              for d in range(times[0].dim(isl.dim_type.set))]
+    return next((d, low, high) for d, (low, high) in enumerate(ranges) if low < high)
+
+
+def _runs_whole(program: Program, statement: Statement) -> bool:
+    """Whether no iteration needs another's result, but for accumulating it, and the write moves along the array's
+    dimensions one loop each."""
+    if _accumulation(statement) is None and _precedes(program, statement, statement):
+        return False
+    return not _Space(statement).folds(statement.write)
+
+
+def _stepped(program: Program, statements: Sequence[Statement]) -> Iterator[Statement]:
+    """The statements at the first value of the outermost loop that they run in, at the second value, and so on."""
+    times = [program.order_of(s.name).intersect_domain(s.domain) for s in statements]
+    dimension, low, high = _outermost([t.range() for t in times])
+    if high - low >= MOST_STEPS:
+        raise VectorTargetError(f"{statements[0]}: a loop of {high - low + 1} turns carries values from turn to turn; "
+                                f"the vector target computes whole arrays, and unrolls at most {MOST_STEPS} turns")
+    for value in range(low, high + 1):
+        now = [replace(s, domain=t.fix_val(isl.dim_type.out, dimension, isl.Val(value)).domain())
+               for s, t in zip(statements, times, strict=True)]
+        yield from _ordered(program, [s for s in now if not s.domain.is_empty()])
+
+
+def _precedes(program: Program, a: Statement, b: Statement) -> bool:
+    """Whether some iteration of `a` has to come before one of `b`: they touch an element, and one of them writes it."""
+    before = program.order_of(a.name).lex_lt_map(program.order_of(b.name))
+    pairs = [(a.write, b.write), *((a.write, r) for r in b.reads), *((r, b.write) for r in a.reads)]
+    return any(not _touching(a, x, b, y).intersect(before).is_empty() for x, y in pairs if x.array == y.array)
+
+
+def _touching(a: Statement, x: Access, b: Statement, y: Access) -> isl.Map:
+    first, second = x.map.intersect_domain(a.domain), y.map.intersect_domain(b.domain)
+    return first.apply_range(second.reverse())
+
+
+# Accumulation.
+
+
+@dataclass(frozen=True)
+class _Accumulation:
+    """``element = element op term``; `read` is the number of the read that fetches the element."""
+
+    op: str
+    read: int
+    term: Expr
+
+
+def _accumulation(statement: Statement) -> _Accumulation | None:
+    """What a statement accumulates: the element that it writes is read once, as an operand of the last operation."""
+    own = [i for i, r in enumerate(statement.reads) if r.array == statement.write.array]
+    value, casts = statement.value, 0
+    while isinstance(value, Cast):
+        value, casts = value.arg, casts + 1
+    if len(own) != 1 or not isinstance(value, Apply) or not statement.reads[own[0]].map.is_equal(statement.write.map):
+        return None
+    parts = _parts(value)
+    if parts is None or (casts and parts[0] != "add"):
+        return None
+    op, operands = parts
+    element = [i for i, o in enumerate(operands) if _is_read(o, own[0], op)]
+    if len(element) != 1:
+        return None
+    return _Accumulation(op, own[0], operands[1 - element[0]])
+
+
+def _parts(value: Apply) -> tuple[str, tuple[Expr, Expr]] | None:
+    if value.op == "mad":
+        a, b, c = value.args
+        return "add", (c, Apply("mul", (a, b), value.type))
+    if value.op in ("add", "min", "max"):
+        return value.op, (value.args[0], value.args[1])
+    return None
+
+
+def _is_read(value: Expr, number: int, op: str) -> bool:
+    """Whether an operand is the element, at its own type; converted to another only where sums wrap anyway."""
+    while op == "add" and isinstance(value, Cast):
+        value = value.arg
+    return isinstance(value, Read) and value.index == number
+
+
+# Index spaces.
+
+
+class _Space:
+    """The iterations of a statement as an index space from 0. Where they are no box, the space is the least box around
+    them, and `mask` says which of its points they are."""
+
+    def __init__(self, statement: Statement) -> None:
+        self.statement = statement
+        domain = statement.domain
+        dimensions = range(len(statement.iterators))
+        self.low = [domain.dim_min_val(k).to_python() for k in dimensions]
+        self.sizes = [domain.dim_max_val(k).to_python() - low + 1 for k, low in zip(dimensions, self.low, strict=True)]
+        self.mask = None if statement.box() is not None else self._inside(domain)
+
+    def _inside(self, domain: isl.Set) -> np.ndarray:
+        grid = np.indices(self.sizes, dtype=np.int64)
+        columns = [axis.ravel() + low for axis, low in zip(grid, self.low, strict=True)]
+        return contains(domain, columns, prod(self.sizes)).reshape(self.sizes)
+
+    def rows(self, statement: Statement, access: Access) -> Rows:
+        """The affine functions of an access, counted from the first iteration."""
+        pieces: list[isl.MultiAff] = []
+        whole = isl.PwMultiAff.from_map(access.map.intersect_domain(statement.domain)).gist(statement.domain)
+        whole.foreach_piece(lambda _, value: pieces.append(value))
+        if len(pieces) != 1:
+            raise VectorTargetError(f"{statement.label(access)}: the access to {access.array} changes from iteration "
+                                    "to iteration")
+        count = pieces[0].dim(isl.dim_type.out)
+        return [self._row(statement, access, pieces[0].get_aff(i)) for i in range(count)]
+
+    def folds(self, access: Access) -> bool:
+        """Whether several loops move along one dimension of the array, as in loops over tiles."""
+        return any(sum(c != 0 and n > 1 for c, n in zip(row, self.sizes, strict=True)) > 1
+                   for row, *_ in self.rows(self.statement, access))
+
+    def _row(self, statement: Statement, access: Access, aff: isl.Aff) -> tuple[tuple[int, ...], int, int]:
+        divisor = 1
+        if aff.dim(isl.dim_type.div) == 1 and self._is_group(aff):
+            aff = aff.get_div(0)
+            divisor = aff.get_denominator_val().to_python()
+            aff = aff.scale_val(isl.Val(divisor))
+        if _divides(aff) or aff.get_denominator_val().to_python() != 1:
+            raise VectorTargetError(f"{statement.label(access)}: the index {aff} of {access.array} is neither affine "
+                                    "nor an affine expression divided by a number")
+        row = tuple(aff.get_coefficient_val(isl.dim_type.in_, k).to_python() for k in range(len(self.sizes)))
+        offset = aff.get_constant_val().to_python() + sum(c * low for c, low in zip(row, self.low, strict=True))
+        return row, offset, divisor
+
+    def _is_group(self, aff: isl.Aff) -> bool:
+        """Whether an index is ``floor(e / f)`` and nothing else."""
+        rest = [aff.get_coefficient_val(isl.dim_type.in_, k).to_python() for k in range(len(self.sizes))]
+        one = aff.get_coefficient_val(isl.dim_type.div, 0).to_python()
+        return one == 1 and not any(rest) and aff.get_constant_val().to_python() == 0
+
+    def index(self, name: str) -> Array:
+        """The values of an iterator."""
+        place = self.statement.iterators.index(name)
+        values = np.arange(self.low[place], self.low[place] + self.sizes[place], dtype=np.int32)
+        shape = [1] * len(self.sizes)
+        shape[place] = self.sizes[place]
+        return array_constant(values.reshape(shape))
+
+    def spread(self, value: Array) -> Array:
+        """A value for every iteration."""
+        return broadcast_to(value, self.sizes)
+
+
+def _divides(aff: isl.Aff) -> bool:
+    """Whether an expression has a part that is rounded."""
+    return any(aff.get_coefficient_val(isl.dim_type.div, k).to_python() for k in range(aff.dim(isl.dim_type.div)))
+
+
+class _Written:
+    """Where a statement writes: per dimension of the array an iterator with a step, or a fixed index."""
+
+    def __init__(self, space: _Space, statement: Statement, shape: tuple[int, ...]) -> None:
+        self.space = space
+        self.statement = statement
+        self.shape = shape
+        rows = space.rows(statement, statement.write)
+        self.offsets = [o for _, o, _ in rows]
+        self.axes: list[int | None] = []
+        self.steps: list[int] = []
+        for row, _, divisor in rows:
+            used = [k for k, c in enumerate(row) if c and space.sizes[k] > 1]
+            if divisor > 1 or len(used) > 1 or (used and used[0] in self.axes):
+                raise VectorTargetError(f"{statement}: it writes {statement.write.array} neither row by row nor in "
+                                        "steps")
+            self.axes.append(used[0] if used else None)
+            self.steps.append(row[used[0]] if used else 1)
+        self.kept = [k for k in range(len(space.sizes)) if k in self.axes]
+        self.reduced = tuple(k for k in range(len(space.sizes)) if k not in self.axes)
+
+    def placed(self, value: Array, old: Array | None) -> Array:
+        """The array after `value`, of all iterations or of those that are kept, has been written to it."""
+        if value.ndim > len(self.kept):
+            value = value[tuple(slice(None) if k in self.kept else 0 for k in range(value.ndim))]
+        order = [self.kept.index(a) for a in self.axes if a is not None]
+        value = value.transpose(*order) if order else value
+        value = value[tuple(None if a is None else slice(None, None, -1 if s < 0 else 1)
+                            for a, s in zip(self.axes, self.steps, strict=True))]
+        starts = [o + s * (n - 1) if s < 0 else o
+                  for o, s, n in zip(self.offsets, self.steps, value.shape, strict=True)]
+        steps = tuple(abs(s) for s in self.steps)
+        if value.shape == self.shape and not any(starts):
+            return value
+        spread = stretch(value, steps) if any(s > 1 for s in steps) else value
+        moved = spread.section([-s for s in starts], self.shape, 1, default(0))
+        if old is None and all(s == 1 for s in steps):
+            return moved
+        return where(self._mask(starts, steps, value.shape), moved, _zeros_like(moved) if old is None else old)
+
+    def _mask(self, starts: list[int], steps: tuple[int, ...], sizes: tuple[int, ...]) -> Array:
+        """Which elements are written."""
+        found: Array | None = None
+        for axis, (extent, start, step, size) in enumerate(zip(self.shape, starts, steps, sizes, strict=True)):
+            inside = np.isin(np.arange(extent), start + step * np.arange(size))
+            if not inside.all():
+                part = array_constant(inside.reshape([-1 if d == axis else 1 for d in range(len(self.shape))]))
+                found = part if found is None else found & part
+        return array_constant(np.ones((1,) * len(self.shape), np.bool_)) if found is None else found
+
+
+def _zeros_like(value: Array) -> Array:
+    return array_constant(np.zeros(value.shape, value.dtype))

@@ -1,0 +1,98 @@
+"""The report: one self-contained HTML page about a program on the vector processor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from compiler.bind.design import Run
+from compiler.bind.vector.cost import Interval, Timeline
+from compiler.bind.vector.ir import unrolled
+from compiler.bind.vector.text import print_program
+
+if TYPE_CHECKING:
+    from compiler.bind.vector.design import VectorDesign
+
+__all__ = ["html_report"]
+
+_STYLE = """
+body { font: 15px/1.5 sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222; }
+table { border-collapse: collapse; margin: 1em 0; } td, th { padding: .25em .9em; border-bottom: 1px solid #ddd; }
+th { text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
+pre { background: #f6f6f6; padding: 1em; overflow: auto; max-height: 40em; font-size: 13px; }
+.lanes { fill: #3c78b4; } .load { fill: #7bb27b; } .store { fill: #d59a52; }
+"""
+
+WIDTH, LABEL, HEIGHT = 1000, 70, 26
+"""Pixels: width of the chart, of the names beside it, and height of a row."""
+
+
+def html_report(design: VectorDesign, run: Run | None, equal: bool | None) -> str:
+    """The page as text. `equal`: whether the simulated outputs equal the reference, None if nothing was simulated."""
+    title = f"{design.code.name} on {design.spec.lanes} vector lanes"
+    sections = [
+        ("Result", _table(_results(design, run, equal))),
+        ("Choices", _table(list(design.choices.items()))),
+        ("Busy (model)", _chart(design)),
+        ("Scratchpad", _table([(s.name, f"{s.live_words} words live, {s.allocated_words} allocated")
+                               for s in design.storage])),
+        ("Vector program", f"<pre>{escape(print_program(design.code))}</pre>"),
+        ("C program", f"<pre>{escape(design.c_code)}</pre>"),
+    ]
+    body = "\n".join(f"<h2>{name}</h2>\n{content}" for name, content in sections)
+    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+            f"<style>{_STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n")
+
+
+def _results(design: VectorDesign, run: Run | None, equal: bool | None) -> list[tuple[str, str]]:
+    rows = [("cycles by the cost model", f"{design.predicted_cycles:,}"), ("lower bound", f"{design.lower_bound:,}")]
+    if run:
+        rows += [(f"cycles simulated ({run.simulator})", f"{run.cycles:,}"),
+                 ("cycles in which the lanes did not compute", f"{run.stall_cycles:,}"),
+                 ("equal to the reference", "yes" if equal else "NO")]
+    cycles = run.cycles if run else design.predicted_cycles
+    rows.append(("ratio to the bound", f"{cycles / max(design.lower_bound, 1):.4f}"))
+    resources = [(k, f"{v:,}") for k, v in design.resources.items()]
+    return [*rows, *resources, ("compile time", f"{design.compile_seconds:.2f} s")]
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    cells = "".join(f'<tr><th>{escape(k)}</th><td class="number">{escape(v)}</td></tr>' for k, v in rows)
+    return f"<table>{cells}</table>"
+
+
+def _chart(design: VectorDesign) -> str:
+    """When lanes and transfers are busy, by the cost model: a bar per pixel column and part, as high as its share."""
+    timeline = Timeline(design.spec)
+    log: list[Interval] = []
+    timeline.log = log
+    timeline.feed(unrolled(design.code.body))
+    total = max(timeline.now, 1.0)
+    parts = ("lanes", "load", "store")
+    rows = []
+    for number, part in enumerate(parts):
+        base = (number + 1) * HEIGHT
+        rows.append(f'<text x="0" y="{base - 6}">{part}</text>')
+        for column, share in enumerate(_shares([i for i in log if i.part == part], total)):
+            if share > 0:
+                height = max(1, round(share * (HEIGHT - 6)))
+                rows.append(f'<rect class="{part}" x="{LABEL + column}" y="{base - height}" width="1" '
+                            f'height="{height}"/>')
+    size = len(parts) * HEIGHT + 20
+    rows.append(f'<text x="{LABEL}" y="{size - 4}">0</text><text x="{LABEL + WIDTH}" y="{size - 4}" '
+                f'text-anchor="end">{total:.0f} cycles</text>')
+    return (f'<svg viewBox="0 0 {LABEL + WIDTH} {size}" width="{LABEL + WIDTH}" role="img" aria-label="busy parts" '
+            f'font-family="sans-serif" font-size="12">{"".join(rows)}</svg>')
+
+
+def _shares(intervals: Sequence[Interval], total: float) -> list[float]:
+    """For every pixel column the share of its time in which the part is busy."""
+    step = total / WIDTH
+    shares = [0.0] * WIDTH
+    for interval in intervals:
+        first, last = int(interval.start / step), min(int(interval.end / step), WIDTH - 1)
+        for column in range(first, last + 1):
+            overlap = min(interval.end, (column + 1) * step) - max(interval.start, column * step)
+            shares[column] += max(overlap, 0.0) / step
+    return shares

@@ -1,0 +1,216 @@
+"""Loop-nest and C programs on the vector target: translated to parallel arrays, equal to the interpreter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import compiler
+from compiler.bind.registry import TargetError
+from compiler.bind.vector.apps import load_any
+from compiler.bind.vector.design import VectorDesign
+from compiler.bind.vector.element_values import UnsupportedValue, container, value_of
+from compiler.bind.vector.errors import VectorTargetError
+from compiler.frontend import parallel_array as pa
+from compiler.frontend.apps import load
+from compiler.frontend.c_scop import load_c
+from compiler.input_files import random_inputs
+from compiler.ir.evaluate import evaluate
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, apply
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from compiler.ir.types import BIT, Int
+
+C = Path(__file__).resolve().parents[2] / "apps" / "dataflow"
+
+
+def compare(program: Program, lanes: int = 4) -> VectorDesign:
+    """Compile, execute, and compare with the interpreter."""
+    design = compiler.compile(program, target="vector", lanes=lanes)
+    assert isinstance(design, VectorDesign) and design.program is program
+    inputs = random_inputs(program, 1)
+    found = design.execute(inputs)
+    for name, wanted in interpret(program, inputs).items():
+        np.testing.assert_array_equal(found[name], wanted)
+        assert found[name].dtype == wanted.dtype
+    return design
+
+
+@pytest.mark.parametrize("name", ["cascade", "gaussian", "gaussian_pyramid", "gaussian_tiled", "harris", "sobel",
+                                  "upsample"])
+def test_applications_equal_the_interpreter(name: str) -> None:
+    design = compare(load(name))
+    assert 0 < design.lower_bound <= design.predicted_cycles
+    assert design.resources["vector instructions"] > 0
+    for item in design.storage:
+        assert 0 < item.live_words <= item.allocated_words <= design.spec.capacity // 4
+
+
+@pytest.mark.parametrize("name", ["fir", "inner_product", "jacobi_1d", "jacobi_2d", "matmul", "moving_average",
+                                  "row_sum", "stencil_3", "triangular_solve"])
+def test_c_programs_equal_the_interpreter(name: str) -> None:
+    """Time loops and triangular solves carry values from turn to turn: they are unrolled."""
+    compare(load_c(C / f"{name}.c"))
+
+
+SOURCE = """
+void kernel(short unused[3], short a[12][9], short b[9], short out[12][9], short most[12], unsigned char flags[9][12],
+            short corner[9][9], short lengths[9])
+{
+    #pragma scop
+    for (int i = 0; i < 12; i++)
+        most[i] = -100;
+    for (int i = 0; i < 12; i++)
+        for (int j = 0; j < 9; j++)
+            most[i] = most[i] > a[i][j] ? most[i] : a[i][j];
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 9; j++)
+            out[2 * i + 1][8 - j] = a[i][j] * 3 - b[j];
+    for (int i = 0; i < 6; i++)
+        for (int j = 1; j < 8; j++)
+            out[2 * i][j] = out[2 * i + 1][j + 1] + i;
+    for (int i = 0; i < 12; i++)
+        for (int j = 0; j < 9; j++)
+            flags[j][i] = a[i][j] > b[j];
+    for (int i = 0; i < 9; i++)
+        for (int j = i; j < 9; j++)
+            corner[i][j] = a[i][j] - corner[i][j];
+    for (int i = 0; i < 9; i++)
+        for (int j = 0; j <= i; j++)
+            lengths[i] += a[j][i] * 2;
+    #pragma endscop
+}
+"""
+
+
+def test_writes_in_steps_backwards_transposed_and_in_triangles(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.c"
+    path.write_text(SOURCE)
+    compare(load_c(path), lanes=1)
+
+
+# Operations at every width.
+
+_BINARY = ("add", "sub", "mul", "and", "or", "xor", "min", "max", "absd", "shl", "shr", "eq", "ne", "lt", "ge", "gt",
+           "le", "mul_mid", "mul_high")
+
+
+def expression(op: str, kind: Int, number: int) -> Expr:
+    """Operation `op` on words, with a conversion, a constant and a counter around it."""
+    a, b = Read(0, kind), Read(1, kind)
+    if op == "mad":
+        return apply("mad", a, b, Const(kind.wrap(number), kind))
+    if op == "abs":
+        return apply("abs", apply("add", a, Iterator("i", kind)))
+    if op == "select":
+        return apply("select", apply("lt", a, b), a, Const(kind.wrap(number), kind))
+    if op == "lut3":
+        bits = [apply("lt", a, b), apply("eq", a, b), Cast(a, BIT)]
+        return Cast(Apply("lut3", (Const(number % 256, Int(8, signed=False)), *bits), BIT), kind)
+    return Cast(apply(op, a, b), kind) if op in ("eq", "ne", "lt", "ge", "gt", "le") else apply(op, a, b)
+
+
+@pytest.mark.parametrize("op", [*_BINARY, "mad", "abs", "select", "lut3"])
+@settings(max_examples=12, derandomize=True, deadline=None)
+@given(width=st.sampled_from([3, 8, 11, 16, 20, 32]), signed=st.booleans(), seed=st.integers(0, 2**16))
+def test_operations_equal_the_table(op: str, width: int, signed: bool, seed: int) -> None:
+    kind = Int(width, signed)
+    rng = np.random.default_rng(seed)
+    words = [rng.integers(kind.minimum, kind.maximum, 25, endpoint=True) for _ in range(2)]
+    words[1][:10] = kind.wrap(np.arange(-2, 8))
+    value = expression(op, kind, seed)
+    reads = [pa.input(name, 25, container(kind), kind.minimum, kind.maximum) for name in ("a", "b")]
+    counter = pa.as_array(np.arange(25, dtype=np.int32))
+    try:
+        program = pa.program("one", out=pa.broadcast_to(value_of(value, reads.__getitem__, lambda _: counter), (25,)))
+    except UnsupportedValue as error:
+        assert width > 16 and "products have 32 bits" in str(error)
+        return
+    inputs = {name: data for name, data in zip("ab", words, strict=True) if name in program.inputs}
+    wanted = evaluate(value, [w.astype(np.int64 if width < 32 else object) for w in words].__getitem__,
+                      {"i": np.arange(25)}, {})
+    assert (program.reference(inputs)["out"] == wanted.astype(np.int64)).all()
+    design = compiler.compile(program, target="vector", lanes=1)
+    assert isinstance(design, VectorDesign)
+    assert (design.execute(inputs)["out"] == wanted.astype(np.int64)).all()
+
+
+# The interface that all targets share.
+
+
+def test_a_design_reports_and_emits(tmp_path: Path) -> None:
+    program = load_c(C / "matmul.c", N=4)
+    design = compare(program)
+    page = design.report()
+    assert page.startswith("<!doctype html>") and "matmul on 4 vector lanes" in page and "vector_set_vl" in page
+    assert '<rect class="lanes"' in page and '<rect class="load"' in page
+    design.emit(tmp_path, random_inputs(program, 2))
+    written = {p.name for p in tmp_path.iterdir()}
+    assert written == {"A.bin", "B.bin", "manifest.json", "matmul.c", "matmul.vector", "rtl"}
+    assert any("module" in p.read_text() for p in (tmp_path / "rtl").iterdir())
+
+
+def test_programs_of_another_kind_are_refused() -> None:
+    x = pa.input("x", 8, "int16")
+    with pytest.raises(TargetError, match=r"^target cgra does not take programs of type ArrayProgram$"):
+        compiler.compile(pa.program("p", out=x + 1), target="cgra")
+    with pytest.raises(TargetError, match=r"^target vector has no option 'array'; there are: lanes, scratchpad, "):
+        compiler.compile(pa.program("p", out=x + 1), target="vector", array="4x4")
+
+
+# Errors.
+
+
+def broken(what: str, folder: Path) -> Program:
+    """Programs that the target refuses."""
+    if what == "table":
+        return load("unsharp")
+    if what == "index":
+        return load("laplacian_pyramid")
+    bodies = {
+        "again": "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) y[i][0] = x[i][j];",
+        "turns": "for (int i = 1; i < 200; i++) z[i] = z[i - 1] * 3;",
+    }
+    path = folder / "broken.c"
+    path.write_text("void kernel(short x[8][8], short y[8][8], short z[200])\n{\n#pragma scop\n" + bodies[what]
+                    + "\n#pragma endscop\n}\n")
+    return load_c(path)
+
+
+@pytest.mark.parametrize(("what", "message"), [
+    ("table", "statement 'ratio' ("), ("table", "the vector target has no look-up in tables ('reciprocal')"),
+    ("index", "is neither affine nor an affine expression divided by a number"),
+    ("turns", "a loop of 199 turns carries values from turn to turn; the vector target computes whole arrays, and "
+              "unrolls at most 128 turns"),
+])
+def test_refused_programs_name_the_statement(what: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(VectorTargetError) as caught:
+        compiler.compile(broken(what, tmp_path), target="vector")
+    assert message in str(caught.value) and str(caught.value).startswith("statement '")
+
+
+def test_a_statement_that_writes_again_and_again(tmp_path: Path) -> None:
+    """The last write counts, as in the program."""
+    compare(broken("again", tmp_path))
+
+
+def test_errors_of_later_passes_name_the_line_of_the_program() -> None:
+    with pytest.raises(VectorTargetError, match=r"matmul\.c:\d+"):
+        compiler.compile(load_c(C / "matmul.c", N=8), target="vector", lanes=1, scratchpad=8)
+
+
+def test_unknown_values() -> None:
+    with pytest.raises(UnsupportedValue, match="values of type int40 are unsupported"):
+        value_of(Const(1, Int(40)), lambda _: pa.as_array(1), lambda _: pa.as_array(1))
+    with pytest.raises(UnsupportedValue, match=r"no look-up in tables \('t'\)"):
+        value_of(Lookup("t", Const(0, Int(8)), Int(8)), lambda _: pa.as_array(1), lambda _: pa.as_array(1))
+
+
+@pytest.mark.parametrize(("name", "parameters", "kind"), [("fir", {"n": 9}, "ArrayProgram"), ("harris", {}, "Program")])
+def test_applications_are_found(name: str, parameters: dict[str, Any], kind: str) -> None:
+    assert type(load_any(name, **parameters)).__name__ == kind
