@@ -52,20 +52,20 @@ def check_run(network: ProcessNetwork, seed: int = 0) -> None:
     assert scheduled.high_water == tuple(edge.size for edge in network.edges)
 
 
-def test_f1_nodes_of_the_matrix_product() -> None:
+def test_f01_nodes_of_the_matrix_product() -> None:
     network = derive(matmul(100))
     assert [node.name for node in network.nodes] == ["ReadA", "ReadB", "InitC", "Comp", "WriteC"]
     assert [node.firings for node in network.nodes] == [10_000, 10_000, 10_000, 1_000_000, 10_000]
 
 
-def test_f1_subscript_that_is_not_affine() -> None:
+def test_f01_subscript_that_is_not_affine() -> None:
     text = "void f(const int A[64], int B[8]) {\n#pragma scop\nfor (int i = 0; i < 8; i++) B[i] = A[i * i];\n" \
            "#pragma endscop\n}"
     with pytest.raises(ScopError, match=r"bad\.c:\d+:\d+: "):
         program("bad", text)
 
 
-def test_f2_access_relations() -> None:
+def test_f02_access_relations() -> None:
     summed = program("row_sum", ROW_SUM, N=5, M=7)
     statement = summed.statement("S3")
     assert [str(read.map.range().get_tuple_name()) for read in statement.reads] == ["y", "scale", "A"]
@@ -75,7 +75,7 @@ def test_f2_access_relations() -> None:
     assert statement.write.map.intersect_domain(statement.domain).is_equal(isl.Map(f"{{ S3[i, j] -> y[i] : {box} }}"))
 
 
-def test_f3_memory_based_dependences() -> None:
+def test_f03_memory_based_dependences() -> None:
     found = memory_dependences(program("dot", INNER_PRODUCT, N=9))
     later = "T[i] -> T[j] : 0 <= i < j < 9"
     first = "S[] -> T[i] : 0 <= i < 9"
@@ -98,7 +98,7 @@ FLOWS = {
 
 
 @pytest.mark.parametrize("name", FLOWS)
-def test_f4_value_based_flow(name: str) -> None:
+def test_f04_value_based_flow(name: str) -> None:
     build, expected = FLOWS[name]
     total = isl.UnionMap("{ }")
     for dependence in flow(build()):
@@ -113,7 +113,7 @@ EQUATION_5 = {
 }
 
 
-def test_f5_the_schedule_of_the_seed_is_computed_and_accepted() -> None:
+def test_f05_the_schedule_of_the_seed_is_computed_and_accepted() -> None:
     computed = derive(matmul(5))
     schedule = {name: isl.Map(text) for name, text in EQUATION_5.items()}
     for node in computed.nodes:
@@ -145,7 +145,7 @@ void f(const uint8_t x[40], uint8_t y[40]) {
 
 
 @pytest.mark.parametrize(("text", "most"), [(PREFIX, 34), (MEDIAN, 41)])
-def test_f5_statements_run_together(text: str, most: int) -> None:
+def test_f05_statements_run_together(text: str, most: int) -> None:
     """Private scalars, borders and first steps do not make loops run one after another."""
     network = derive(program("stages", text), movable=lambda _: True)
     fired = isl.UnionSet("{ }")
@@ -155,7 +155,7 @@ def test_f5_statements_run_together(text: str, most: int) -> None:
     check_run(network)
 
 
-def test_f5_a_schedule_that_breaks_a_dependence() -> None:
+def test_f05_a_schedule_that_breaks_a_dependence() -> None:
     schedule = {name: isl.Map(text) for name, text in EQUATION_5.items()}
     schedule["Comp"] = isl.Map("{ Comp[i, j, k] -> [i, j, 4 - k] }")
     with pytest.raises(NetworkError, match=r"statement 'Comp' \(matmul.c:\d+\): the schedule reads 'C' of "
@@ -163,7 +163,7 @@ def test_f5_a_schedule_that_breaks_a_dependence() -> None:
         derive(matmul(5), schedule)
 
 
-def test_f5_a_schedule_that_fires_twice_at_one_time_or_misses_a_node() -> None:
+def test_f05_a_schedule_that_fires_twice_at_one_time_or_misses_a_node() -> None:
     schedule = {name: isl.Map(text) for name, text in EQUATION_5.items()}
     with pytest.raises(NetworkError, match=r"statement 'Comp'.* fires two instances at one time"):
         derive(matmul(5), {**schedule, "Comp": isl.Map("{ Comp[i, j, k] -> [i, j, 0] }")})
@@ -172,7 +172,7 @@ def test_f5_a_schedule_that_fires_twice_at_one_time_or_misses_a_node() -> None:
         derive(matmul(5), schedule)
 
 
-def test_f6_reuse_becomes_edges_of_the_node_to_itself() -> None:
+def test_f06_reuse_becomes_edges_of_the_node_to_itself() -> None:
     network = derive(matmul(5))
     assert len(network.edges) == 7
     reuse = {edge.array: edge for edge in network.edges if edge.origin == "reuse"}
@@ -183,27 +183,27 @@ def test_f6_reuse_becomes_edges_of_the_node_to_itself() -> None:
 
 
 @pytest.mark.parametrize("size", [5, 100])
-def test_f7_f8_kinds_and_sizes(size: int) -> None:
+def test_f07_f08_kinds_and_sizes(size: int) -> None:
     found = edges(derive(matmul(size)))
     assert found.pop("Comp->Comp.1'") == ("shift register", size)
     assert found.pop("Comp->Comp.2'") == ("shift register", size * size)
     assert set(found.values()) == {("register", 1)} and len(found) == 5
 
 
-def test_f7_f8_untransposed_operand_is_reordered() -> None:
+def test_f07_f08_untransposed_operand_is_reordered() -> None:
     network = derive(matmul(6, transposed=False))
     assert edges(network)["ReadB->Comp.2"] == ("reordering buffer", 36)
     check_run(network)
 
 
-def test_f8_a_movable_reader_needs_no_reordering() -> None:
+def test_f08_a_movable_reader_needs_no_reordering() -> None:
     network = derive(matmul(6, transposed=False), movable=lambda _: True)
     assert edges(network)["ReadB->Comp.2"] == ("register", 1)
     check_run(network)
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_f8_f33_sizes_are_reached_and_one_word_less_is_too_small(name: str) -> None:
+def test_f08_f33_sizes_are_reached_and_one_word_less_is_too_small(name: str) -> None:
     network = derive(kernel(name))
     check_run(network)
     inputs = random_data(network.program)
@@ -221,7 +221,7 @@ def test_f33_a_channel_that_is_too_small_deadlocks() -> None:
 
 
 @pytest.mark.parametrize("name", ["triangular", "elimination", "strided"])
-def test_f9_text_form(name: str) -> None:
+def test_f09_text_form(name: str) -> None:
     network = derive(kernel(name))
     assert parse_network(print_network(network)) == network
 
@@ -235,7 +235,7 @@ def test_f9_text_form(name: str) -> None:
     ('"relation": "{', '"relation": "', "a node or an edge is incomplete"),
     ('"edges"', "edges", r"line \d+, column 2"),
 ])
-def test_f9_text_that_is_no_network(old: str, new: str, message: str) -> None:
+def test_f09_text_that_is_no_network(old: str, new: str, message: str) -> None:
     text = print_network(derive(matmul(4)))
     assert old in text
     with pytest.raises(NetworkError, match=message):
@@ -391,7 +391,7 @@ def test_unbounded_domain() -> None:
         derive(replace(tested, statements=statements))
 
 
-def test_f9_sizes_as_functions_of_the_parameter() -> None:
+def test_f09_sizes_as_functions_of_the_parameter() -> None:
     found = size_polynomials(lambda n: derive(matmul(n)), [2, 3, 4, 5, 7, 9])
     assert {name: str(function) for name, function in found.items() if str(function) != "1"} == {
         "Comp->Comp.1'": "n", "Comp->Comp.2'": "n^2",
@@ -400,7 +400,7 @@ def test_f9_sizes_as_functions_of_the_parameter() -> None:
     assert {e.name: e.size for e in derive(matmul(20)).edges} == {name: f(20) for name, f in found.items()}
 
 
-def test_f9_sizes_that_are_no_function() -> None:
+def test_f09_sizes_that_are_no_function() -> None:
     with pytest.raises(NetworkError, match=r"at least 3 different sizes, not \[4, 5\]"):
         size_polynomials(lambda n: derive(matmul(n)), [4, 5])
     with pytest.raises(NetworkError, match=r"edge Comp->Comp.2': its size is no polynomial of degree below 2: at 5 "

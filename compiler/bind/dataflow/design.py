@@ -96,7 +96,7 @@ class DataflowDesign(Design):
         """Options that were set and choices that were made."""
         options = self.options
         given = {"lanes": options.lanes, "interleave": options.interleave, "latency": options.latency,
-                 "reorder": options.reorder}
+                 "reorder": options.reorder, "transform": options.transform or None}
         return {k: str(v) for k, v in given.items() if v is not None} | self.plan.choices
 
     @property

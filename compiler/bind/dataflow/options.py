@@ -22,6 +22,8 @@ class Options:
     * `interleave`: how many independent recurrences share a pipelined operator in turns (C-slow); None finds a number
       that keeps the operators busy, 1 switches it off: then the data path waits for the recurrence.
     * `latency`: ticks of operations, e.g. ``{"add": 12}``; others take 1, multiplications 2, logic on constants none.
+    * `transform`: schedule directives that the program goes through first, e.g. ``"tile(i=4, j=4)"``
+      (`compiler.sched.transform.script`).
     * `reorder`: who brings words into the order in which they are used: the ``host`` when it packs the streams, or the
       ``chip``, which then takes and gives every array in row-major order.
 
@@ -32,19 +34,24 @@ class Options:
     interleave: int | None = None
     latency: Mapping[str, int] | None = None
     reorder: str = "host"
+    transform: str = ""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.lanes <= 64:
+        if not isinstance(self.lanes, int) or not 1 <= self.lanes <= 64:
             raise DataflowError(f"lanes is {self.lanes}, not in 1..64")
-        if self.interleave is not None and self.interleave < 1:
+        if self.interleave is not None and (not isinstance(self.interleave, int) or self.interleave < 1):
             raise DataflowError(f"interleave is {self.interleave}; it is at least 1")
         if self.reorder not in _REORDERINGS:
             raise DataflowError(f"reorder is '{self.reorder}', neither 'host' nor 'chip'")
+        if not isinstance(self.transform, str):
+            raise DataflowError(f"transform is {self.transform}, not a text like 'tile(i=4, j=4)'")
+        if not isinstance(self.latency or {}, Mapping):
+            raise DataflowError(f"latency is {self.latency}, not a table like {{'add': 12}}")
         for op, ticks in (self.latency or {}).items():
             if op not in EVERY_OPERATION:
                 known = ", ".join(EVERY_OPERATION)
                 raise DataflowError(f"latency of '{op}': there is no such operation; there are: {known}")
-            if not 0 <= ticks <= 64:
+            if not isinstance(ticks, int) or not 0 <= ticks <= 64:
                 raise DataflowError(f"latency of '{op}' is {ticks} ticks, not in 0..64")
 
     def ticks(self, op: str) -> int:

@@ -19,6 +19,7 @@ from compiler.ir.verify import verify
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.process_network.family import Ranges, SizePoint, family, size_points
 from compiler.sched.process_network.transfers import stage_transfers
+from compiler.sched.transform import apply_script
 
 __all__ = ["SizedDesign", "compile_sizes"]
 
@@ -55,7 +56,8 @@ def compile_sizes(build: Callable[..., Program], ranges: Ranges, options: Option
     programs = {point: build(**dict(zip(ranges, point, strict=True))) for point in size_points(ranges)}
     for program in programs.values():
         verify(program)
-    common = family(ranges, lambda point: stage_transfers(remove_dead_statements(programs[point])))
     options = options or Options()
+    common = family(ranges, lambda point: stage_transfers(
+        remove_dead_statements(apply_script(programs[point], options.transform))))
     plan = make_plan(common, options, len(ranges))
     return SizedDesign(ranges, programs, options, plan, time.perf_counter() - start)

@@ -9,6 +9,7 @@ from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
+from compiler.sched.transform import apply_script
 
 __all__ = ["PLACE", "Options", "compile_program"]
 
@@ -17,8 +18,9 @@ PLACE = "the dataflow engine"
 
 
 def compile_program(program: Program, options: Options) -> DataflowDesign:
-    """Compile `program`. Raises `ProgramError`, `DependenceError`, `NetworkError`, `DataflowError`."""
+    """Compile `program`. Raises `ProgramError`, `DependenceError`, `NetworkError`, `TransformError`,
+    `DataflowError`."""
     start = time.perf_counter()
     verify(program)
-    plan = make_plan(program, options)
+    plan = make_plan(apply_script(program, options.transform), options)
     return DataflowDesign(program, options, plan, time.perf_counter() - start)

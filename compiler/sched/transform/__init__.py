@@ -15,9 +15,11 @@ from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.loops import reorder, reverse, shift
 from compiler.sched.transform.nests import distribute, fuse
 from compiler.sched.transform.parallel import parallelize
+from compiler.sched.transform.script import apply_script
 from compiler.sched.transform.split import split, tile
 from compiler.sched.transform.unroll import unroll
 
 __all__ = [
-    "TransformError", "distribute", "fuse", "parallelize", "reorder", "reverse", "shift", "split", "tile", "unroll",
+    "TransformError", "apply_script", "distribute", "fuse", "parallelize", "reorder", "reverse", "shift", "split",
+    "tile", "unroll",
 ]
