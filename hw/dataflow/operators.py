@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from amaranth.hdl import Array, Cat, Const, Module, Signal, Value, signed
 
@@ -10,21 +10,30 @@ from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Word
 from hw.ops import Datapath, Kind, operation
 
-__all__ = ["applied", "build_operators"]
+__all__ = ["Unit", "applied", "build_operators"]
+
+Unit = Callable[[Operator, Sequence[Value], Sequence[Word]], Value]
+"""Builds the result of an operator, in the tick when it is done, from its operands in the tick of its `start`."""
 
 
 def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operator], reads: Sequence[Value],
-                    indices: Sequence[Value], tables: Sequence[tuple[int, ...]]) -> Value:
+                    indices: Sequence[Value], tables: Sequence[tuple[int, ...]],
+                    units: Mapping[str, Unit] | None = None) -> Value:
     """The result of the last operator, `Operator.done` ticks after the firing. Operators of more than one tick have a
     register before them too, so that memories do not feed multipliers directly.
 
     `reads`: operands, each in the tick of its ``read`` operator's `start`; `indices`: values of the firing's tick.
+    `units`: operations that are built otherwise.
     """
     results: list[Value] = []
     for number, operator in enumerate(operators):
         early = int(operator.latency > 1)
         operands = [_at(taps, operators[k], results[k], operator.start + early) for k in operator.operands]
         words = [operators[k].word for k in operator.operands]
+        if units is not None and operator.op in units:
+            arrived = [_at(taps, operators[k], results[k], operator.start) for k in operator.operands]
+            results.append(units[operator.op](operator, arrived, words))
+            continue
         match operator.op:
             case "read":
                 value = reads[operator.value]

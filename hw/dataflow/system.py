@@ -20,7 +20,7 @@ from hw.dataflow.transfers import StreamReader, StreamWriter
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_flat
 from hw.dma.register_file import RegisterFile
 
-__all__ = ["SYSTEM_MODULE", "DataflowSystem", "emit_system"]
+__all__ = ["SYSTEM_MODULE", "DataflowSystem", "emit_system", "top_module"]
 
 SYSTEM_MODULE = "dataflow_system"
 
@@ -146,11 +146,9 @@ class DataflowSystem(wiring.Component):
                 m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
 
 
-def emit_system(spec: KernelSpec, core: wiring.Component | None = None) -> dict[str, str]:
-    """Verilog files, by name, of a system whose top module is `dataflow_system`, with the usual flat port names:
-    ``clk``, ``rst`` (synchronous, active high), ``irq``, ``m_axi_awaddr`` and so on (AXI4), ``s_axil_awaddr`` and so on
-    (AXI4-Lite).
-    """
+def top_module(spec: KernelSpec, core: wiring.Component | None = None) -> tuple[Module, list[Signal]]:
+    """A module with the system inside, and its ports with the usual flat names: ``irq``, ``m_axi_awaddr`` and so on
+    (AXI4), ``s_axil_awaddr`` and so on (AXI4-Lite)."""
     m = Module()
     m.submodules.system = system = DataflowSystem(spec, core)
     ports = [
@@ -158,4 +156,11 @@ def emit_system(spec: KernelSpec, core: wiring.Component | None = None) -> dict[
         *connect_flat(m, system.s_axil, "s_axil", manager=False),
         system.irq,
     ]
+    return m, ports
+
+
+def emit_system(spec: KernelSpec, core: wiring.Component | None = None) -> dict[str, str]:
+    """Verilog files, by name, of a system whose top module is `dataflow_system`, with the ports of `top_module`,
+    ``clk`` and ``rst`` (synchronous, active high)."""
+    m, ports = top_module(spec, core)
     return {f"{SYSTEM_MODULE}.v": verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)}

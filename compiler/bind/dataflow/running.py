@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -18,11 +19,12 @@ from compiler.ir.evaluate import integer
 from compiler.ir.program import Array, Program
 from compiler.sched.process_network import Node, NodeKind
 from hw.dataflow.registers import RunError, dataflow_registers, element_bytes
+from hw.dataflow.spec import KernelPorts
 from hw.dataflow.system import SYSTEM_MODULE, emit_system
 from hw.dma.registers import RegisterMap
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 
-__all__ = ["Executable", "StreamPlace"]
+__all__ = ["Executable", "StreamExecutable", "StreamPlace", "in_memory"]
 
 _ALIGNMENT = 64
 _MEMORY_BYTES = 1 << 16
@@ -52,43 +54,37 @@ class StreamPlace:
         return len(self.elements) * self.dtype.itemsize
 
 
-@dataclass(frozen=True)
-class Executable:
-    """What a run needs of a design. `sizes`: the values of the kernel's run-time sizes, for which `program` is."""
+class StreamExecutable(ABC):
+    """What a run needs of a design whose hardware is streams behind the manager of `hw.dataflow.system`. `sizes`: the
+    values of run-time sizes, for which `program` is."""
 
     program: Program
-    plan: Plan
     sizes: tuple[int, ...] = ()
+
+    @property
+    @abstractmethod
+    def ports(self) -> KernelPorts:
+        """Sizes and streams of the hardware."""
+
+    @property
+    @abstractmethod
+    def sources(self) -> dict[str, str]:
+        """The Verilog of the system."""
+
+    @property
+    @abstractmethod
+    def places(self) -> tuple[tuple[StreamPlace, ...], tuple[StreamPlace, ...]]:
+        """Input and output streams, in the order of the hardware's, at different addresses."""
+
+    @property
+    @abstractmethod
+    def cycles(self) -> int:
+        """About how long a run takes, to know when one hangs."""
 
     @cached_property
     def registers(self) -> RegisterMap:
         """The register map of the system."""
-        return dataflow_registers(self.plan.kernel.ports)
-
-    @cached_property
-    def sources(self) -> dict[str, str]:
-        """The Verilog of the system."""
-        return emit_system(self.plan.kernel)
-
-    @cached_property
-    def places(self) -> tuple[tuple[StreamPlace, ...], tuple[StreamPlace, ...]]:
-        """Input and output streams, in the kernel's order, one after the other in memory."""
-        address = 0
-        sides: list[tuple[StreamPlace, ...]] = []
-        for kind in (NodeKind.INPUT, NodeKind.OUTPUT):
-            side = []
-            for node in self.plan.network.nodes:
-                if node.kind is kind:
-                    side.append(self._place(node, address))
-                    address = -(-(address + side[-1].bytes) // _ALIGNMENT) * _ALIGNMENT
-            sides.append(tuple(side))
-        return sides[0], sides[1]
-
-    def _place(self, node: Node, address: int) -> StreamPlace:
-        network = self.plan.network
-        name = memory_array(network, node)
-        array = next(a for a in self.program.arrays if a.name == name)
-        return StreamPlace(node.name, array, address, stream_elements(network, node, self.sizes, array.shape))
+        return dataflow_registers(self.ports)
 
     @property
     def memory_bytes(self) -> int:
@@ -124,7 +120,7 @@ class Executable:
         if state["busy"] or not state["done"]:
             raise DataflowError("the run has not ended")
         if state["error"] == RunError.SIZE:
-            sizes = ", ".join(f"{s.name}={v}" for s, v in zip(self.plan.kernel.sizes, self.sizes, strict=True))
+            sizes = ", ".join(f"{s.name}={v}" for s, v in zip(self.ports.sizes, self.sizes, strict=True))
             raise DataflowError(f"the kernel is not made for {sizes}")
         if state["error"] != RunError.NONE:
             kind = "reading" if state["error"] == RunError.READ else "writing"
@@ -135,7 +131,7 @@ class Executable:
         """One run on the emitted Verilog."""
         address = self.registers.address
         reads = [address(name) for name in ("STATUS", *_COUNTERS)]
-        limit = _PATIENCE * (self.plan.kernel.total_ticks + self.memory_bytes) + 20_000
+        limit = _PATIENCE * (self.cycles + self.memory_bytes) + 20_000
         result = run_job(Job(
             sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
             loads=self.loads(inputs), writes=self.writes(), reads=reads,
@@ -161,3 +157,53 @@ class Executable:
             seconds=result.cycles / result.cycles_per_second, build_seconds=result.build_seconds, waveform=result.waves,
             counters={"memory read beats": result.read_beats, "memory write beats": result.write_beats},
         )
+
+
+@dataclass(frozen=True)
+class Executable(StreamExecutable):
+    """A kernel, as a run needs it."""
+
+    program: Program
+    plan: Plan
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def ports(self) -> KernelPorts:
+        """Those of the kernel."""
+        return self.plan.kernel.ports
+
+    @property
+    def cycles(self) -> int:
+        """Ticks."""
+        return self.plan.kernel.total_ticks
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The Verilog of the system."""
+        return emit_system(self.plan.kernel)
+
+    @cached_property
+    def places(self) -> tuple[tuple[StreamPlace, ...], tuple[StreamPlace, ...]]:
+        """Input and output streams, in the kernel's order, one after the other in memory."""
+        sides = [[node for node in self.plan.network.nodes if node.kind is kind]
+                 for kind in (NodeKind.INPUT, NodeKind.OUTPUT)]
+        return in_memory([[self._place(node) for node in side] for side in sides])
+
+    def _place(self, node: Node) -> StreamPlace:
+        network = self.plan.network
+        name = memory_array(network, node)
+        array = next(a for a in self.program.arrays if a.name == name)
+        return StreamPlace(node.name, array, 0, stream_elements(network, node, self.sizes, array.shape))
+
+
+def in_memory(sides: Sequence[Sequence[StreamPlace]]) -> tuple[tuple[StreamPlace, ...], tuple[StreamPlace, ...]]:
+    """Input and output streams at addresses one after the other."""
+    address = 0
+    placed: list[tuple[StreamPlace, ...]] = []
+    for side in sides:
+        found = []
+        for place in side:
+            found.append(replace(place, address=address))
+            address = -(-(address + place.bytes) // _ALIGNMENT) * _ALIGNMENT
+        placed.append(tuple(found))
+    return placed[0], placed[1]
