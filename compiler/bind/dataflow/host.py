@@ -6,63 +6,30 @@ of the hardware, whatever it is (seed 003, section 7.1: reordering on the host).
 
 from __future__ import annotations
 
-import re
-
 import islpy as isl
 
+from compiler.bind.c_host import c_type, run_lines, run_prototype
 from compiler.bind.dataflow.running import Executable, StreamPlace
-from compiler.ir.evaluate import integer
-from compiler.ir.program import Array
 
-__all__ = ["host_header", "host_source"]
+__all__ = ["host_header", "host_source", "identifier"]
 
 
 def host_header(executable: Executable) -> str:
     """The registers, and the prototype of the function."""
     registers = executable.registers.c_header()
-    return f"{registers}\n#include <stdint.h>\n\n{_prototype(executable)};\n"
-
-
-def _prototype(executable: Executable) -> str:
-    """``memory``: the kernel's main memory, at its address 0; ``registers``: its control registers. Returns 0 or the
-    code of the error."""
-    arrays = [f"const {_declared(a)}" for a in executable.program.inputs]
-    arrays += [_declared(a) for a in executable.program.outputs]
-    name = identifier(executable.program.name)
-    return f"int {name}_run(volatile uint8_t *memory, volatile uint32_t *registers, {', '.join(arrays)})"
-
-
-def identifier(text: str) -> str:
-    """`text` with underscores for everything that a C identifier cannot have."""
-    name = re.sub(r"[^A-Za-z0-9_]", "_", text)
-    return name if name[:1].isalpha() or name[:1] == "_" else f"_{name}"
-
-
-def _declared(array: Array) -> str:
-    extents = "".join(f"[{extent}]" for extent in array.shape)
-    return f"{_c_type(array)} {array.name}{extents}"
-
-
-def _c_type(array: Array) -> str:
-    type = integer(array.type)
-    return f"{'' if type.signed else 'u'}int{8 * type.dtype.itemsize}_t"
+    return f"{registers}\n#include <stdint.h>\n\n{run_prototype(executable.program)};\n"
 
 
 def host_source(executable: Executable) -> str:
     """The function."""
     ins, outs = executable.places
-    address = executable.registers.address
     lines = ['#include "dataflow.h"', "", "#define min(a, b) ((a) < (b) ? (a) : (b))",
              "#define max(a, b) ((a) > (b) ? (a) : (b))",
              "#define floord(n, d) (((n) < 0) ? -((-(n) + (d) - 1) / (d)) : (n) / (d))", "",
-             _prototype(executable), "{"]
+             run_prototype(executable.program), "{"]
     for place in ins:
         lines += _copy(executable, place, pack=True)
-    lines += [f"  registers[0x{register:x} / 4] = 0x{value:x};" for register, value in executable.writes()]
-    lines += [f"  while (!(registers[0x{address('STATUS'):x} / 4] & DATAFLOW_STATUS_DONE_MASK))", "    ;",
-              f"  uint32_t status = registers[0x{address('STATUS'):x} / 4];",
-              "  if (status & DATAFLOW_STATUS_ERROR_MASK)",
-              "    return (status & DATAFLOW_STATUS_ERROR_MASK) >> DATAFLOW_STATUS_ERROR_SHIFT;"]
+    lines += run_lines(executable.registers, executable.writes())
     for place in outs:
         lines += _copy(executable, place, pack=False)
     return "\n".join([*lines, "  return 0;", "}", ""])
@@ -84,5 +51,5 @@ def _copy(executable: Executable, place: StreamPlace, *, pack: bool) -> list[str
     user = f"{place.array.name}{subscripts}"
     move = f"*word++ = {user}" if pack else f"{user} = *word++"
     return [f"#define {place.node}_WORD({names}) {move}", "  {",
-            f"    volatile {_c_type(place.array)} *word = (volatile void *)(memory + {place.address});",
+            f"    volatile {c_type(place.array)} *word = (volatile void *)(memory + {place.address});",
             *(f"    {line}" for line in text.splitlines()), "  }"]
