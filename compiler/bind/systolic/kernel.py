@@ -6,7 +6,7 @@ may start from a constant, from an array, or from what the output held. A kernel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import islpy as isl
@@ -50,6 +50,7 @@ class Kernel:
 
     `combine`: None for an assignment. `initial`: what accumulators start from (None: nothing to be added).
     `program`: what was compiled; `analysis`: its dependences without temporaries, `update` the statement in it.
+    `rest`: what gives elements of the output that are not computed here, copies and constants (None: there are none).
     """
 
     program: Program
@@ -64,6 +65,7 @@ class Kernel:
     type: Int
     target: tuple[Subscript, ...]
     initial: Reference | None
+    rest: Program | None = None
 
     @property
     def reduction_loops(self) -> tuple[str, ...]:
@@ -98,14 +100,42 @@ def recognise(program: Program) -> Kernel:
     lows = tuple(low for low, _ in box.values())
     reduction = analysis.reductions.get(update.name)
     flows = [d for d in flow(simple) if d.sink != d.source]
-    out, target, kind = _destination(simple, update, flows, reduction)
+    out, written, kind = _destination(simple, update, flows, reduction)
+    target = subscripts(update, Access(out.name, written))
     body, reads = _body(simple, update, reduction, kind, lows)
     kernel = Kernel(
         program, analysis, update.name, update.iterators, tuple(high - low + 1 for low, high in box.values()), reads,
         body, reduction and reduction.op, out.name, kind, _from_zero(target, lows),
-        None if reduction is None else _initial(simple, update, reduction, flows, kind, lows))
+        None if reduction is None else _initial(simple, update, reduction, flows, kind, lows),
+        _rest(analysis, update, out, written))
     _check_target(kernel, update)
     return kernel
+
+
+def _rest(analysis: Analysis, update: Statement, out: Array, target: isl.Map) -> Program | None:
+    """What leaves values in elements of the output that the update does not reach."""
+    program = analysis.program
+    others = [a.name for a in program.outputs if a.name != out.name]
+    if others:
+        raise KernelError(f"program '{program.name}' has several outputs ('{out.name}', '{others[0]}'); a reduction "
+                          "kernel has one")
+    for dependence in analysis.dependences:
+        if dependence.kind == "output" and dependence.source == update.name != dependence.sink:
+            raise KernelError(f"{program.statement(dependence.sink)} overwrites results of {update}; a reduction "
+                              "kernel writes every element last")
+    reached = target.intersect_domain(update.domain).range()
+    left = [s for s in program.statements if s.name != update.name and s.write.array == out.name
+            and not s.write.map.intersect_domain(s.domain).range().is_subset(reached)]
+    for statement in left:
+        if any(program.array(access.array).role != "input" for access in statement.reads):
+            raise KernelError(f"{statement} computes elements of '{out.name}' that {update} does not; besides the "
+                              "update a reduction kernel has copies of inputs and constants")
+    if not left:
+        return None
+    order = isl.UnionMap.empty(program.order.get_space().params())
+    for statement in left:
+        order = order.union(isl.UnionMap.from_map(program.order_of(statement.name)))
+    return replace(program, statements=tuple(left), order=order)
 
 
 def _update(program: Program, analysis: Analysis) -> Statement:
@@ -173,15 +203,15 @@ def _from_zero(found: tuple[Subscript, ...], lows: tuple[int, ...]) -> tuple[Sub
 
 
 def _destination(program: Program, update: Statement, flows: list[Dependence], reduction: Reduction | None
-                 ) -> tuple[Array, tuple[Subscript, ...], Int]:
-    """The output, the subscripts of the update's result in it, and the type of accumulators."""
+                 ) -> tuple[Array, isl.Map, Int]:
+    """The output, where the update's result goes in it, and the type of accumulators."""
     array = program.array(update.write.array)
     users = [d for d in flows if d.source == update.name]
     if array.role == "output":
         if users:
             raise KernelError(f"{program.statement(users[0].sink)} reads results of {update}; a reduction kernel only "
                               "copies them out")
-        return array, subscripts(update, update.write), _integer(array)
+        return array, update.write.map, _integer(array)
     if len(users) != 1:
         raise KernelError(f"results of {update} go to {len(users)} places; a reduction kernel has one output")
     copy = program.statement(users[0].sink)
@@ -192,7 +222,7 @@ def _destination(program: Program, update: Statement, flows: list[Dependence], r
     target = elements.apply_range(reading.reverse()).apply_range(copy.write.map)
     if out.role != "output" or not target.is_single_valued() or not update.domain.is_subset(target.domain()):
         raise KernelError(f"{copy} does not copy every result of {update} to one place of an output")
-    return out, subscripts(update, Access(out.name, target)), kind
+    return out, target, kind
 
 
 def _copied(program: Program, copy: Statement, use: Dependence, reduction: Reduction | None) -> Int:

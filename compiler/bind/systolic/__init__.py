@@ -1,0 +1,1 @@
+"""The systolic target: see `compiler.bind.systolic.target`."""

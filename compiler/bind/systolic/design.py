@@ -1,0 +1,170 @@
+"""A program compiled for a systolic array: predictions, simulation and emission."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.bind.systolic.groups import io_groups
+from compiler.bind.systolic.host import host_header, host_source
+from compiler.bind.systolic.kernel import Kernel, recognise
+from compiler.bind.systolic.options import Options
+from compiler.bind.systolic.page import report_page
+from compiler.bind.systolic.plan import Plan
+from compiler.bind.systolic.running import Executable
+from compiler.bind.systolic.text import print_plan
+from compiler.ir.program import Program
+from compiler.sched.space_time import enumerate_arrays
+from hw.files import write_atomic
+from hw.sim.simulate import StallProfile
+from hw.systolic.spec import INTERIOR
+from hw.systolic.system import SYSTEM_MODULE
+
+__all__ = ["SystolicDesign"]
+
+_MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
+
+
+@dataclass
+class SystolicDesign(Design):
+    """See `Design`. Cycles are clock cycles from start to done, loading and storing included; `seconds`: the compile
+    time."""
+
+    predicts_exactly: ClassVar[bool] = False
+
+    program: Program
+    options: Options
+    plan: Plan
+    seconds: float
+
+    @cached_property
+    def executable(self) -> Executable:
+        """How it runs."""
+        return Executable(self.plan)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The program in its form ``O[f(l)] op= body``."""
+        return self.plan.kernel
+
+    @property
+    def predicted_cycles(self) -> int:
+        """Cycles by the latency model (`compiler.bind.systolic.latency`)."""
+        return self.executable.predicted_cycles
+
+    @property
+    def lower_bound(self) -> int:
+        """Evaluations of the body divided by those that the array can do per cycle."""
+        return -(-self.kernel.instances // self.plan.spec.macs)
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """Processing elements, lanes, multipliers, feeders, bits of memory by use."""
+        spec = self.plan.spec
+        multipliers = sum(operator.op in _MULTIPLICATIONS for operator in spec.body)
+        feeders = {True: 0, False: 0}
+        bits = 0
+        for operand in spec.operands:
+            count = spec.feeders(operand)
+            feeders[operand.direction == INTERIOR] += count
+            bits += count * operand.words * spec.word_bits(operand) * (1 + operand.double_buffered)
+        accumulators = spec.result.words * spec.word_bits(spec.result)
+        return {
+            "rows": spec.rows, "columns": spec.columns, "lanes": spec.lanes,
+            "multipliers": multipliers * spec.macs, "feeders at the edges": feeders[False],
+            "feeders of single elements": feeders[True], "feeder bits": bits,
+            "accumulator bits": accumulators * spec.rows * spec.columns,
+        }
+
+    @property
+    def storage(self) -> list[BufferStorage]:
+        """Words of every operand's feeders and of the accumulators: those that a tile needs, and those there are."""
+        spec = self.plan.spec
+        found = []
+        for operand in spec.operands:
+            need = operand.words * spec.feeders(operand)
+            found.append(BufferStorage(operand.name, ("feeder",), need, need * (1 + operand.double_buffered)))
+        need = spec.result.words * spec.rows * spec.columns
+        return [*found, BufferStorage(self.kernel.output, ("accumulators",), need, need)]
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """Space loops, and how every loop is split."""
+        choice = self.plan.choice
+        spec = self.plan.spec
+        found = {"space": ", ".join(choice.space), "array": f"{spec.rows}x{spec.columns}",
+                 "loops": "; ".join(map(str, self.plan.splits)), "order": ", ".join(choice.order),
+                 "tiles": ", ".join(f"{loop.name}: {count}" for loop, count in
+                                    zip(spec.tile_loops, self.plan.tiles, strict=True))}
+        for group in io_groups(self.plan):
+            found[f"I/O of {group.name}"] = str(group)
+        return found
+
+    @property
+    def arrays(self) -> tuple[tuple[str, ...], ...]:
+        """All legal choices of space loops."""
+        return enumerate_arrays(self.kernel.analysis)
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time that compiling took."""
+        return self.seconds
+
+    def for_sizes(self, program: Program) -> SystolicDesign:
+        """The same hardware for `program`, which differs from this one in its sizes only: loop bounds are registers.
+
+        Raises `MappingError` if it differs in more."""
+        return SystolicDesign(program, self.options, self.plan.resized(recognise(program)), self.seconds)
+
+    def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int = 0,
+                 stall: StallProfile | None = None, waves: bool = False, fast: bool = False) -> Run:
+        """Run the emitted Verilog: one blocking call for the whole job. `seed` and `stall` randomise the memory's gaps,
+        `fast` builds longer and simulates faster.
+
+        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout`, and `MappingError` for an error that the hardware
+        reports.
+        """
+        return self.executable.run(check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves,
+                                   fast=fast)
+
+    def report(self, run: Run | None = None, equal: bool | None = None) -> str:
+        """A self-contained HTML page: the array, its I/O groups, predictions and, if given, one run."""
+        rows: dict[str, object] = {"predicted cycles (model)": self.predicted_cycles, "lower bound": self.lower_bound,
+                                   **self.resources, **self.choices}
+        if run is not None:
+            rows |= {"measured cycles": run.cycles, **run.counters,
+                     "share of the array's peak": f"{self.lower_bound / run.cycles:.3f}"}
+        if equal is not None:
+            rows["equal to the reference"] = "yes" if equal else "NO"
+        return report_page(self.plan, rows)
+
+    def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
+        """Write ``rtl/*.v``, the plan (``plan.json``), a C header and host function, and ``manifest.json``; with
+        `inputs` also ``memory.bin``, main memory before a run. Returns the directory."""
+        directory = Path(directory)
+        for name, text in self.executable.sources.items():
+            write_atomic(directory / "rtl" / name, text)
+        write_atomic(directory / "plan.json", print_plan(self.plan))
+        write_atomic(directory / "host" / "systolic.h", host_header(self.executable))
+        write_atomic(directory / "host" / "systolic.c", host_source(self.executable))
+        write_atomic(directory / "manifest.json", json.dumps(self._manifest(), indent=1) + "\n")
+        if inputs is not None:
+            memory = bytearray(self.executable.memory_bytes)
+            for address, content in self.executable.loads(check_inputs(self.program, inputs)):
+                memory[address : address + len(content)] = content
+            write_atomic(directory / "memory.bin", bytes(memory))
+        return directory
+
+    def _manifest(self) -> dict[str, Any]:
+        places = [{"name": p.name, "address": p.address, "bytes": p.bytes, "strides": p.strides}
+                  for p in self.executable.places]
+        return {"name": self.program.name, "target": "systolic", "system": SYSTEM_MODULE, "choices": self.choices,
+                "places": places, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
+                "resources": self.resources, "writes": self.executable.writes()}

@@ -1,0 +1,184 @@
+"""The host's side in C: one blocking function that lays the arrays out in tiles, runs the array and takes the results.
+
+The loops are those of `compiler.bind.systolic.layout`: tiles, feeders, words, lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from compiler.bind.c_host import run_lines, run_prototype
+from compiler.bind.systolic.plan import Plan, Source
+from compiler.bind.systolic.running import Executable, Place
+from compiler.sched.space_time import Subscript
+from hw.dataflow.registers import element_bytes
+from hw.dataflow.spec import Word
+from hw.systolic.spec import EAST, INTERIOR, OperandSpec
+
+__all__ = ["host_header", "host_source"]
+
+
+def host_header(executable: Executable) -> str:
+    """The registers, and the prototype of the function."""
+    prototype = run_prototype(executable.plan.kernel.program)
+    return f"{executable.registers.c_header()}\n#include <stdint.h>\n\n{prototype};\n"
+
+
+def host_source(executable: Executable) -> str:
+    """The function. Elements of the output that the array does not compute are not touched."""
+    plan = executable.plan
+    lines = ['#include "systolic.h"', "", run_prototype(plan.kernel.program), "{"]
+    for number, place in enumerate(executable.places[:-1]):
+        lines += _pack(plan, number, place)
+    lines += run_lines(executable.registers, executable.writes())
+    lines += _unpack(plan, executable.places[-1])
+    return "\n".join([*lines, "  return 0;", "}", ""])
+
+
+def _c_word(word: Word) -> str:
+    return f"{'' if word.signed else 'u'}int{8 * element_bytes(word.width)}_t"
+
+
+def _nest(loops: Sequence[tuple[str, int]], body: Sequence[str]) -> list[str]:
+    """C loops around `body`, which is indented below them."""
+    lines = [f"{'  ' * (depth + 2)}for (int {name} = 0; {name} < {extent}; {name}++)"
+             for depth, (name, extent) in enumerate(loops)]
+    indent = "  " * (len(loops) + 2)
+    return [*lines, f"{indent}{{", *(f"{indent}  {line}" for line in body), f"{indent}}}"]
+
+
+def _sum(terms: Sequence[tuple[int, str]], constant: int) -> str:
+    """``constant + sum(coefficient * name)``."""
+    parts = [name if c == 1 else f"{c} * {name}" for c, name in terms if c]
+    return " + ".join([*parts, *([str(constant)] if constant or not parts else [])])
+
+
+# Operands.
+
+
+def _pack(plan: Plan, number: int, place: Place) -> list[str]:
+    spec, operand, source = plan.spec, plan.spec.operands[number], plan.sources[number]
+    word = spec.word_bytes(operand) // element_bytes(operand.word.width)
+    feeder = spec.feeder_beats(operand) * operand.pack * word
+    tile = spec.operand_bytes(operand) // element_bytes(operand.word.width)
+    tiles = [(f"t{k}", plan.tiles[k]) for k in operand.tile_loops]
+    words = [(f"x{k}", axis.extent) for k, axis in enumerate(source.words.axes)]
+    loops = [*tiles, *_images(plan, operand), *words, ("lane", spec.word_elements(operand))]
+    strides = [(tile * prod(extent for _, extent in tiles[k + 1:]), name) for k, (name, _) in enumerate(tiles)]
+    strides.append((feeder, _image(plan, operand)))
+    strides += [(word * prod(extent for _, extent in words[k + 1:]), name) for k, (name, _) in enumerate(words)]
+    element = _element(plan, operand, source)
+    kind = _c_word(operand.word)
+    return [f"  {{ /* {operand.name} */", f"    volatile {kind} *words = (volatile void *)(memory + {place.address});",
+            *_nest(loops, [*element, f"words[{_sum([*strides, (1, 'lane')], 0)}] = value;"]), "  }"]
+
+
+def _images(plan: Plan, operand: OperandSpec) -> list[tuple[str, int]]:
+    """Loops over feeders."""
+    if operand.copied:
+        return []
+    rows, columns = ("row", plan.spec.rows), ("column", plan.spec.columns)
+    if operand.direction == INTERIOR:
+        return [columns, rows]
+    return [rows] if operand.direction == EAST else [columns]
+
+
+def _image(plan: Plan, operand: OperandSpec) -> str:
+    if operand.copied:
+        return "0"
+    if operand.direction == INTERIOR:
+        return f"(column * {plan.spec.rows} + row)"
+    return "row" if operand.direction == EAST else "column"
+
+
+def _element(plan: Plan, operand: OperandSpec, source: Source) -> list[str]:
+    """Lines that set `value`."""
+    kind, reference = _c_word(operand.word), source.reference
+    if reference.array is None:
+        value = str(reference.constant)
+        lines: list[str] = []
+    else:
+        array = plan.kernel.program.array(reference.array)
+        lines = [f"const int s{d} = {_subscript(plan, operand, source, d)};"
+                 for d in range(len(reference.subscripts))]
+        inside = [text for d, subscript in enumerate(reference.subscripts)
+                  for text in _inside(plan, f"s{d}", subscript, array.shape[d])]
+        subscripts = "".join(f"[s{d}]" for d in range(len(reference.subscripts)))
+        value = f"{' && '.join(inside)} ? {reference.array}{subscripts} : 0"
+    if operand.initial and plan.spec.result.space == "both":
+        value = f"row ? {plan.kernel.neutral} : {value}"
+    return [*lines, f"const {kind} value = {value};"]
+
+
+def _subscript(plan: Plan, operand: OperandSpec, source: Source, dimension: int) -> str:
+    subscript, words = source.reference.subscripts[dimension], source.words
+    terms = [(axis.steps[dimension], f"x{k}") for k, axis in enumerate(words.axes)]
+    names = {loop.name: f"t{k}" for k, loop in enumerate(plan.spec.tile_loops)}
+    for coefficient, split in zip(subscript.coefficients, plan.splits, strict=True):
+        terms.append((coefficient * split.tile, names[split.loop]))
+        if split.axis is not None:
+            terms.append((coefficient * split.position, ("row", "column")[split.axis]))
+        if split.lanes > 1:
+            terms.append((coefficient, "lane"))
+    return _sum(terms, subscript.constant + words.origin[dimension])
+
+
+def _inside(plan: Plan, name: str, subscript: Subscript, extent: int) -> list[str]:
+    """Conditions: inside the array, and before the bound of a loop that the subscript belongs to alone."""
+    found = [f"{name} >= 0", f"{name} < {extent}"]
+    only = [(k, c) for k, c in enumerate(subscript.coefficients) if c]
+    if len(only) == 1:
+        (position, coefficient), = only
+        last = subscript.constant + coefficient * (plan.kernel.extents[position] - 1)
+        found.append(f"{name} {'<=' if coefficient > 0 else '>='} {last}")
+    return found
+
+
+# Results.
+
+
+def _unpack(plan: Plan, place: Place) -> list[str]:
+    spec, kernel = plan.spec, plan.kernel
+    result = spec.result
+    word = spec.word_bytes(result) // element_bytes(result.word.width)
+    row = spec.exit_beats * result.pack * word
+    tile = spec.result_bytes // element_bytes(result.word.width)
+    tiles = [(f"t{k}", plan.tiles[k]) for k in spec.result_loops]
+    free = [loop for loop in spec.time_loops if not loop.reduction]
+    times = [(f"x{k}", loop.extent) for k, loop in enumerate(free)]
+    columns = [("column", spec.columns)] if result.space == "none" else []
+    loops = [*tiles, ("row", spec.exits), *columns, *times, ("lane", spec.word_elements(result))]
+    strides = [(tile * prod(extent for _, extent in tiles[k + 1:]), name) for k, (name, _) in enumerate(tiles)]
+    strides += [(row, "row"), *((word * result.words, name) for name, _ in columns)]
+    strides += [(word * prod(extent for _, extent in times[k + 1:]), name) for k, (name, _) in enumerate(times)]
+    counters = {loop.name: name for loop, (name, _) in zip(free, times, strict=True)}
+    body = [*_iterations(plan, counters), _store(plan, _sum([*strides, (1, "lane")], 0))]
+    return [f"  {{ /* {kernel.output} */",
+            f"    const volatile {_c_word(result.word)} *words = (volatile void *)(memory + {place.address});",
+            *_nest(loops, body), "  }"]
+
+
+def _iterations(plan: Plan, counters: dict[str, str]) -> list[str]:
+    """The iteration, from 0, of every loop that results depend on."""
+    names = {loop.name: f"t{k}" for k, loop in enumerate(plan.spec.tile_loops)}
+    lines = []
+    for split in plan.splits:
+        if split.loop in counters:
+            terms = [(split.tile, names[split.loop]), (split.lanes, counters[split.loop])]
+            if split.axis is not None:
+                terms.append((split.position, ("row", "column")[split.axis]))
+            if split.lanes > 1:
+                terms.append((1, "lane"))
+            lines.append(f"const int at_{split.loop} = {_sum(terms, 0)};")
+    return lines
+
+
+def _store(plan: Plan, index: str) -> str:
+    kernel = plan.kernel
+    free = [(k, name) for k, name in enumerate(kernel.loops) if name not in kernel.reduction_loops]
+    inside = [f"at_{name} < {kernel.extents[k]}" for k, name in free]
+    subscripts = "".join(f"[{_sum([(s.coefficients[k], f'at_{name}') for k, name in free], s.constant)}]"
+                         for s in kernel.target)
+    store = f"{kernel.output}{subscripts} = words[{index}];"
+    return f"if ({' && '.join(inside)}) {store}" if inside else store

@@ -1,0 +1,172 @@
+"""Running an array: tiles packed into memory, one job on the emitted Verilog, results unpacked."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from compiler.bind.design import Run
+from compiler.bind.systolic.errors import MappingError
+from compiler.bind.systolic.latency import predict
+from compiler.bind.systolic.layout import operand_images, pack_operand, unpack_result
+from compiler.bind.systolic.plan import Plan
+from compiler.ir.evaluate import integer
+from compiler.ir.interpret import interpret
+from hw.dma.registers import RegisterMap
+from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
+from hw.systolic.registers import RunError, RunSettings, run_writes, systolic_registers
+from hw.systolic.system import SYSTEM_MODULE, emit_system
+
+__all__ = ["Executable", "Place"]
+
+_ALIGNMENT = 64
+_MEMORY_BYTES = 1 << 16
+_PATIENCE = 50
+_COUNTERS = ("STEPS", "WALL_CYCLES", "COMPUTE_CYCLES", "ARRAY_CYCLES", "ENTRY_CYCLE")
+
+
+@dataclass(frozen=True)
+class Place:
+    """All tiles of an operand or of the results in main memory: `address` and length in `bytes`, and `strides` in bytes
+    per tile loop of the array (0 where there is none)."""
+
+    name: str
+    address: int
+    bytes: int
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Executable:
+    """What a run needs of a plan."""
+
+    plan: Plan
+
+    @cached_property
+    def registers(self) -> RegisterMap:
+        """The register map of the system."""
+        return systolic_registers(self.plan.spec)
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The Verilog of the system."""
+        return emit_system(self.plan.spec)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Operands in their order, then results, one after the other in memory."""
+        spec, found, address = self.plan.spec, [], 0
+        for number, operand in enumerate(spec.operands):
+            found.append(self._place(operand.name, address, spec.operand_bytes(operand), operand.tile_loops,
+                                     operand_images(self.plan, number)))
+            address = _aligned(address + found[-1].bytes)
+        extents = tuple(self.plan.tiles[k] for k in spec.result_loops)
+        found.append(self._place(self.plan.kernel.output, address, spec.result_bytes, spec.result_loops, extents))
+        return tuple(found)
+
+    def _place(self, name: str, address: int, size: int, loops: tuple[int, ...], extents: tuple[int, ...]) -> Place:
+        strides = [0] * len(self.plan.tiles)
+        for position, loop in enumerate(loops):
+            strides[loop] = size * prod(extents[position + 1:])
+        return Place(name, address, size * prod(extents), tuple(strides))
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of main memory that operands and results take."""
+        return self.places[-1].address + self.places[-1].bytes
+
+    @property
+    def settings(self) -> RunSettings:
+        """What the registers hold in a run."""
+        plan = self.plan
+        *operands, result = [(place.address, place.strides) for place in self.places]
+        bounds = tuple(plan.kernel.extent(plan.spec.tile_loops[guard.tile_loop].name) for guard in plan.spec.guards)
+        return RunSettings(plan.tiles, tuple(operands), result, bounds)
+
+    def writes(self) -> list[tuple[int, int]]:
+        """Register writes of a run; the last one starts it."""
+        return run_writes(self.plan.spec, self.settings)
+
+    def loads(self, inputs: Mapping[str, np.ndarray]) -> list[tuple[int, bytes]]:
+        """(address, bytes) of every operand: the layout transformation."""
+        arrays = [source.reference.array for source in self.plan.sources]
+        return [(place.address, pack_operand(self.plan, number, None if array is None else inputs[array]))
+                for number, (array, place) in enumerate(zip(arrays, self.places, strict=False))]
+
+    def outputs(self, content: bytes, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Output arrays from the bytes of the results; elements that the kernel does not compute are what the rest of
+        the program says."""
+        program = self.plan.kernel.program
+        array = program.array(self.plan.kernel.output)
+        out = self._rest(inputs)
+        unpack_result(self.plan, content, out)
+        kind = integer(array.type)
+        return {array.name: kind.wrap(out).astype(kind.dtype)}
+
+    def _rest(self, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The output as statements that only copy inputs or store constants leave it."""
+        kernel = self.plan.kernel
+        array = kernel.program.array(kernel.output)
+        if kernel.rest is None:
+            return np.zeros(array.shape, np.int64)
+        return interpret(kernel.rest, inputs)[array.name].astype(np.int64)
+
+    def check(self, status: int) -> None:
+        """Raise `MappingError` if register STATUS says that the run failed or has not ended."""
+        state = self.registers.decode("STATUS", status)
+        if state["busy"] or not state["done"]:
+            raise MappingError("the run has not ended")
+        if state["error"] != RunError.NONE:
+            kind = "reading operands" if state["error"] == RunError.READ else "writing results"
+            raise MappingError(f"the run ended with a memory error while {kind}")
+
+    def run(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
+            waves: bool, errors: tuple[int, int] | None = None, fast: bool = False) -> Run:
+        """One run on the emitted Verilog."""
+        address = self.registers.address
+        reads = [address(name) for name in ("STATUS", *_COUNTERS)]
+        result = self.places[-1]
+        limit = _PATIENCE * (self.plan.steps + self.memory_bytes) + 20_000
+        job = run_job(Job(
+            sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
+            loads=self.loads(inputs), writes=self.writes(), reads=reads, dumps=[(result.address, result.bytes)],
+            seed=seed, stall=stall or NO_STALLS, cycle_limit=limit, simulator=simulator, waves=waves, errors=errors,
+            fast=fast, folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
+            status={"STATUS": address("STATUS"), "STEPS": address("STEPS")}, explain=self._explain,
+        ))
+        self.check(job.registers[reads[0]])
+        return self._result(job, dict(zip(_COUNTERS, (job.registers[r] for r in reads[1:]), strict=True)), simulator,
+                            inputs)
+
+    def _explain(self, values: Mapping[str, int]) -> str:
+        state = self.registers.decode("STATUS", values["STATUS"])
+        waits = [text for name, text in (("loading", "memory owes answers to reads"),
+                                         ("storing", "results are still to be stored")) if state[name]]
+        return f"{values['STEPS']} of {self.plan.steps} steps were given; {' and '.join(waits) or 'memory is idle'}"
+
+    def _result(self, job: JobResult, counters: dict[str, int], simulator: str, inputs: Mapping[str, np.ndarray]
+                ) -> Run:
+        wall = counters["WALL_CYCLES"]
+        return Run(
+            outputs=self.outputs(job.dumps[0], inputs), cycles=wall, stall_cycles=0, wall_cycles=wall,
+            simulator=simulator, clock_cycles=job.cycles, seconds=job.cycles / job.cycles_per_second,
+            build_seconds=job.build_seconds, waveform=job.waves,
+            counters={"steps": counters["STEPS"], "compute cycles": counters["COMPUTE_CYCLES"],
+                      "array cycles": counters["ARRAY_CYCLES"], "entry cycle": counters["ENTRY_CYCLE"],
+                      "memory read beats": job.read_beats, "memory write beats": job.write_beats},
+        )
+
+    @property
+    def predicted_cycles(self) -> int:
+        """Cycles of a run by the latency model."""
+        return predict(self.plan.spec, self.plan.tiles).total
+
+
+def _aligned(address: int) -> int:
+    return -(-address // _ALIGNMENT) * _ALIGNMENT
