@@ -1,0 +1,7 @@
+"""Uniform recurrences on untiled arrays: the systolic target's second class (seed 002)."""
+
+from compiler.bind.systolic.recurrence.design import RecurrenceDesign
+from compiler.bind.systolic.recurrence.settings import Settings
+from compiler.bind.systolic.recurrence.target import compile_recurrence
+
+__all__ = ["RecurrenceDesign", "Settings", "compile_recurrence"]

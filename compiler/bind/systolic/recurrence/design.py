@@ -1,0 +1,159 @@
+"""A recurrence compiled for an array of cells: predictions, simulation and emission."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+import islpy as isl
+import numpy as np
+
+from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.bind.systolic.recurrence.depths import SizedArray
+from compiler.bind.systolic.recurrence.mapping import space_choices
+from compiler.bind.systolic.recurrence.picture import draw_cells
+from compiler.bind.systolic.recurrence.running import RecurrenceExecutable
+from compiler.ir.program import Program
+from hw.dataflow.system import SYSTEM_MODULE
+from hw.files import write_atomic
+from hw.ops import DIVISIONS
+from hw.sim.simulate import StallProfile
+
+__all__ = ["RecurrenceDesign"]
+
+_MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
+
+
+@dataclass
+class RecurrenceDesign(Design):
+    """See `Design`. Cycles are from the first word that enters the array to the last one that leaves it; those of the
+    prediction are a model in which memory is never late. `seconds`: the compile time."""
+
+    predicts_exactly: ClassVar[bool] = False
+
+    program: Program
+    array: SizedArray
+    seconds: float
+
+    @cached_property
+    def executable(self) -> RecurrenceExecutable:
+        """How it runs."""
+        return RecurrenceExecutable(self.program, self.array)
+
+    @property
+    def predicted_cycles(self) -> int:
+        """Cycles by the model of communicating processes."""
+        return self.array.network.cycles
+
+    @cached_property
+    def lower_bound(self) -> int:
+        """The longest chain of operations that wait for each other, or the words of the longest stream."""
+        spec = self.array.mapping.spec
+        latency = {node.name: node.latency for kind in spec.kinds for node in kind.nodes}
+        done: dict[object, int] = {}
+        for name, step, operands in self.array.network.fired:
+            done["node", name, step] = max((done.get(token, 0) for token in operands), default=0) + latency[name]
+        return max(*done.values(), *(stream.words for stream in (*spec.inputs, *spec.outputs)))
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """Cells, their kinds, multipliers, dividers and other operators, words of queues, wires between cells."""
+        spec = self.array.mapping.spec
+        operators = [o.op for cell in spec.cells for node in spec.kinds[cell.kind].nodes for o in node.operators]
+        passive = ("read", "const", "index", "cast", "table", "pass")
+        multipliers = sum(op in _MULTIPLICATIONS for op in operators)
+        dividers = sum(op in DIVISIONS for op in operators)
+        words = sum(queue.depth for cell in spec.cells for queue in spec.kinds[cell.kind].queues)
+        return {
+            "cells": len(spec.cells), "kinds of cells": len(spec.kinds), "multipliers": multipliers,
+            "dividers": dividers, "other operators": sum(op not in passive for op in operators) - multipliers - dividers,
+            "words of queues": words, "wires": len(spec.wires), "input streams": len(spec.inputs),
+            "output streams": len(spec.outputs),
+        }
+
+    @property
+    def storage(self) -> list[BufferStorage]:
+        """Queues by name, all cells together: the words that they hold at most in the model's run, and their depths."""
+        live: dict[str, int] = {}
+        there: dict[str, int] = {}
+        for channel in self.array.network.channels:
+            if channel.owner is not None:
+                name = channel.owner[1]
+                live[name] = live.get(name, 0) + channel.peak()
+                there[name] = there.get(name, 0) + channel.depth
+        return [BufferStorage(name, ("queue",), live[name], there[name]) for name in live]
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """Space loops and places of statements."""
+        recurrence = self.array.mapping.recurrence
+        found = {"space": ", ".join(self.array.mapping.space)}
+        for name, place in recurrence.places.items():
+            found[f"place of {name}"] = str(isl.PwMultiAff.from_map(place).gist(place.domain()))
+        for group in recurrence.groups:
+            uses = ", ".join(f"{statement}.{read}" for statement, read in group.uses)
+            links = "; ".join(f"{'passed on' if link.passes else 'from its statement'} {link.distance}"
+                              for link in group.links)
+            entry = "" if group.entries.is_empty() else "; enters the array"
+            found[f"'{group.array}' of {group.maker or 'memory'} to {uses}"] = f"{links}{entry}".removeprefix("; ")
+        return found
+
+    @property
+    def arrays(self) -> tuple[tuple[str, ...], ...]:
+        """All legal choices of space loops."""
+        return tuple(space_choices(self.array.mapping.recurrence))
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time that compiling took."""
+        return self.seconds
+
+    def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int = 0,
+                 stall: StallProfile | None = None, waves: bool = False) -> Run:
+        """Run the emitted Verilog: one blocking call for the whole job. `seed` and `stall` randomise the memory's gaps.
+
+        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout`, and `DataflowError` for an error that the hardware
+        reports.
+        """
+        return self.executable.run(check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves)
+
+    def report(self, run: Run | None = None, equal: bool | None = None) -> str:
+        """A self-contained HTML page: the array's picture, predictions and, if given, one run."""
+        rows: dict[str, object] = {"predicted cycles (model)": self.predicted_cycles, "lower bound": self.lower_bound,
+                                   **self.resources, **self.choices}
+        if run is not None:
+            rows |= {"measured cycles": run.cycles, "wall cycles": run.wall_cycles}
+        if equal is not None:
+            rows["equal to the reference"] = "yes" if equal else "NO"
+        lines = "".join(f"<tr><td>{escape(str(k))}</td><td>{escape(str(v))}</td></tr>\n" for k, v in rows.items())
+        title = escape(self.program.name)
+        return (f"<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head><body>"
+                f"<h1>{title} as a systolic array</h1>{draw_cells(self.array.mapping)}<table>{lines}</table>"
+                "</body></html>\n")
+
+    def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
+        """Write ``rtl/*.v``, ``array.svg`` and ``manifest.json``; with `inputs` also ``memory.bin``, the input streams
+        as they lie in memory. Returns the directory."""
+        directory = Path(directory)
+        for name, text in self.executable.sources.items():
+            write_atomic(directory / "rtl" / name, text)
+        write_atomic(directory / "array.svg", draw_cells(self.array.mapping))
+        write_atomic(directory / "manifest.json", json.dumps(self._manifest(), indent=1) + "\n")
+        if inputs is not None:
+            memory = bytearray(self.executable.memory_bytes)
+            for address, content in self.executable.loads(check_inputs(self.program, inputs)):
+                memory[address : address + len(content)] = content
+            write_atomic(directory / "memory.bin", bytes(memory))
+        return directory
+
+    def _manifest(self) -> dict[str, Any]:
+        streams = [{"name": p.node, "array": p.array.name, "address": p.address, "bytes": p.bytes,
+                    "elements": p.elements.tolist()} for side in self.executable.places for p in side]
+        return {"name": self.program.name, "target": "systolic", "system": SYSTEM_MODULE, "choices": self.choices,
+                "streams": streams, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
+                "resources": self.resources, "writes": self.executable.writes()}

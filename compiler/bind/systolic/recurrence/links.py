@@ -1,0 +1,128 @@
+"""How values travel in the common space of loops: from the instance that makes them to those that use them.
+
+Uses of one value are a *group*. A value with several uses goes to the first one and from use to use in steps of one
+constant direction each (seed 002, section 3.2: a read dependence), so that a broadcast becomes propagation between
+neighbours. Everything is by value; what is overwritten later does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import islpy as isl
+
+__all__ = ["Distance", "Link", "NotUniform", "chains", "distances", "link_up", "shift"]
+
+Distance = tuple[int, ...]
+"""Point of the user minus point of the maker, loop by loop, outermost first."""
+
+_MOST_DISTANCES = 4
+"""Distances that the uses of one read may have; more of them count as varying."""
+
+
+class NotUniform(Exception):
+    """Uses of a value at distances that vary: two users with their sources."""
+
+    def __init__(self, witnesses: Sequence[tuple[Distance, Distance]]) -> None:
+        super().__init__()
+        self.witnesses = witnesses
+
+
+@dataclass(frozen=True)
+class Link:
+    """At the points `users` (a set of the common space) the value comes from `distance` before: from the use there if
+    `passes`, else from the statement that makes it."""
+
+    distance: Distance
+    users: isl.Set
+    passes: bool
+
+    def __hash__(self) -> int:
+        return hash((self.distance, self.passes))
+
+    @property
+    def givers(self) -> isl.Set:
+        """The points that send."""
+        return self.users.apply(shift(self.distance))
+
+
+def shift(distance: Distance) -> isl.Map:
+    """{point -> the point `distance` before it}."""
+    names = [f"x{k}" for k in range(len(distance))]
+    before = ", ".join(f"{n} - ({d})" for n, d in zip(names, distance, strict=True))
+    return isl.Map(f"{{ [{', '.join(names)}] -> [{before}] }}")
+
+
+def _directions(count: int) -> Iterator[Distance]:
+    """Lexicographically positive steps between neighbours, along few loops first, inner loops first."""
+    every = (d for d in product((0, 1, -1), repeat=count) if next((v for v in d if v), -1) > 0)
+    yield from sorted(every, key=lambda d: (sum(map(abs, d)), d))
+
+
+def chains(sources: isl.Map) -> tuple[list[Link], isl.Map]:
+    """Links from use to use for the single-valued {user -> source}, and {user -> source} of those that are left: the
+    first ones."""
+    found: list[Link] = []
+    left = sources
+    if sources.is_injective():
+        return found, left
+    offers = [(d, shift(d).apply_range(sources).intersect(sources).domain())
+              for d in _directions(sources.dim(isl.dim_type.in_))]
+    offers = [(d, users) for d, users in offers if not users.is_empty()]
+    while not left.is_injective():
+        gains = [users.intersect(left.domain()) for _, users in offers]
+        counts = [0 if users.is_empty() else users.count_val().to_python() for users in gains]
+        if not any(counts):
+            break
+        best = counts.index(max(counts))
+        found.append(Link(offers[best][0], gains[best].coalesce(), True))
+        left = left.subtract_domain(gains[best]).coalesce()
+    return found, left
+
+
+def distances(relation: isl.Map) -> list[Distance]:
+    """The distances of {user -> maker}. Raises `NotUniform` if they vary."""
+    deltas = relation.reverse().deltas().coalesce()
+    if deltas.is_empty():
+        return []
+    if deltas.count_val().to_python() > _MOST_DISTANCES or not _pieces_are_uniform(relation):
+        raise NotUniform([_witness(relation, end) for end in (deltas.lexmin(), deltas.lexmax())])
+    points: list[Distance] = []
+    deltas.foreach_point(lambda point: points.append(_coordinates(point)))
+    return sorted(points)
+
+
+def _pieces_are_uniform(relation: isl.Map) -> bool:
+    """Whether few pieces with one distance each make the relation: small extents do not make distances constant."""
+    pieces: list[isl.BasicMap] = []
+    relation.coalesce().foreach_basic_map(pieces.append)
+    return all(isl.Map.from_basic_map(piece).deltas().is_singleton() for piece in pieces)
+
+
+def _witness(relation: isl.Map, distance: isl.Set) -> tuple[Distance, Distance]:
+    pair = relation.intersect(shift(_coordinates(distance.sample_point()))).lexmin().sample()
+    pair = pair.wrap().flatten().sample_point()
+    numbers = _coordinates(pair)
+    half = len(numbers) // 2
+    return numbers[:half], numbers[half:]
+
+
+def link_up(sources: isl.Map) -> list[Link]:
+    """Links for the uses of values: {user -> maker}, both points of the common space. Raises `NotUniform`."""
+    found, left = chains(sources)
+    if not left.is_injective():
+        again = left.apply_range(left.reverse()).subtract(isl.Map.identity(left.domain().get_space().map_from_set()))
+        pair = _coordinates(again.sample().wrap().flatten().sample_point())
+        half = len(pair) // 2
+        raise NotUniform([(pair[:half], pair[half:])])
+    for distance in distances(left):
+        users = left.intersect(shift(distance)).domain().coalesce()
+        found.append(Link(distance, users, False))
+    return found
+
+
+def _coordinates(point: isl.Point) -> tuple[int, ...]:
+    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python()
+                 for k in range(point.get_space().dim(isl.dim_type.set)))

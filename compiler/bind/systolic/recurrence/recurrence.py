@@ -1,0 +1,314 @@
+"""A program as recurrence equations in one space of loops: places of statements, links of values, inputs and results.
+
+Seed 002, sections 3.2 and 4.1, by value: arrays that are overwritten in place become single assignments by themselves,
+and statements inside fewer loops get a place in the others that makes their dependences uniform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import product
+from math import prod
+
+import islpy as isl
+
+from compiler.bind.systolic.recurrence.links import Distance, Link, NotUniform, chains, link_up
+from compiler.bind.systolic.recurrence.merge import merge_equal
+from compiler.ir.program import Program, Statement
+from compiler.sched.dependences import Dependence, flow
+from compiler.sched.liveness import remove_dead_statements
+from compiler.sched.space_time.errors import SpaceTimeError
+from compiler.sched.space_time.nests import candidates, common_loops, identity
+
+__all__ = ["Group", "Recurrence", "Result", "analyse_recurrence"]
+
+Use = tuple[str, int]
+"""Statement, and the number of its read."""
+
+_SHIFTS = (0, 1, -1, 2, -2)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Uses of the values of statement `maker`, or of the elements of input `array` if that is None, that travel
+    together, with their points. `sources`: {point of the use -> point of the maker, or element}. `entries`: points at which words of the
+    input come in."""
+
+    maker: str | None
+    array: str
+    uses: Mapping[Use, isl.Set]
+    sources: isl.Map
+    links: tuple[Link, ...]
+    entries: isl.Set
+
+    def __hash__(self) -> int:
+        return hash((self.maker, self.array, tuple(self.uses)))
+
+
+@dataclass(frozen=True)
+class Result:
+    """Elements of an output that `statement` writes last: {point -> element}."""
+
+    statement: str
+    array: str
+    elements: isl.Map
+
+    def __hash__(self) -> int:
+        return hash((self.statement, self.array))
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """`program`: equal statements are one. `places`: statement -> {instance -> point of the `loops`}. `order`: statements
+    in the order in which they run at one point."""
+
+    program: Program
+    loops: tuple[str, ...]
+    places: Mapping[str, isl.Map]
+    order: tuple[str, ...]
+    groups: tuple[Group, ...]
+    results: tuple[Result, ...]
+
+    def __hash__(self) -> int:
+        return hash((self.program, self.loops))
+
+    def points(self, statement: str) -> isl.Set:
+        """Where the instances of `statement` are."""
+        return self.places[statement].range()
+
+    def of_use(self, statement: str, read: int) -> list[Group]:
+        """The groups that deliver a read."""
+        return [g for g in self.groups if (statement, read) in g.uses]
+
+
+def analyse_recurrence(program: Program) -> Recurrence:
+    """The recurrence of `program`. Raises `SpaceTimeError` for dependences that are not uniform, with two instances and
+    the source line, and `DependenceError` for values that are read before they are written."""
+    program = merge_equal(remove_dead_statements(program))
+    flows = flow(program)
+    loops = common_loops(program)
+    places = _places(program, loops, flows)
+    groups = _groups(program, places, flows)
+    return Recurrence(program, loops, places, _order(program, groups), groups, tuple(_results(program, places)))
+
+
+# Places.
+
+
+def _places(program: Program, loops: tuple[str, ...], flows: Sequence[Dependence]) -> dict[str, isl.Map]:
+    """A place for every statement, starting with the one of most instances that is inside all loops."""
+    full = [s for s in program.statements if len(s.iterators) == len(loops)]
+    anchor = max(full, key=lambda s: s.domain.count_val().to_python())
+    start = identity(anchor, loops)
+    assert start is not None
+    places = {anchor.name: start}
+    while len(places) < len(program.statements):
+        statement = _next(program, places, flows)
+        places[statement.name] = _place(program, loops, places, statement, flows)
+    return places
+
+
+def _next(program: Program, places: Mapping[str, isl.Map], flows: Sequence[Dependence]) -> Statement:
+    """The statement of most loops among those that share values with placed ones."""
+    waiting = [s for s in program.statements if s.name not in places]
+    near = [s for s in waiting if _between(s.name, places, flows)]
+    return max(near or waiting, key=lambda s: len(s.iterators))
+
+
+def _between(name: str, places: Mapping[str, isl.Map], flows: Sequence[Dependence]) -> list[Dependence]:
+    """Flows of statement `name` whose other end is placed, or itself."""
+    known = {*places, name}
+    return [d for d in flows if name in (d.sink, d.source) and d.sink in known and d.source in known]
+
+
+def _place(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Map], statement: Statement,
+           flows: Sequence[Dependence]) -> isl.Map:
+    near = _between(statement.name, places, flows)
+    offers = sorted(((_size(places, offer), number, offer)
+                     for number, offer in enumerate(_offers(program, loops, places, statement))), key=lambda o: o[:2])
+    failure: SpaceTimeError | None = None
+    best: tuple[tuple[int, int], int, isl.Map] | None = None
+    for size, _, offer in offers:
+        if best is not None and size > best[0]:
+            break
+        try:
+            effort = sum(_effort(program, {**places, statement.name: offer}, loops, d) for d in near)
+        except SpaceTimeError as error:
+            failure = failure or error
+            continue
+        if best is None or effort < best[1]:
+            best = size, effort, offer
+    if best is not None:
+        return best[2]
+    raise failure or SpaceTimeError(f"{statement}: it has no place among loops {', '.join(loops)}")
+
+
+def _offers(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Map], statement: Statement
+            ) -> Iterator[isl.Map]:
+    whole = identity(statement, loops)
+    if whole is not None:
+        for offsets in product(_SHIFTS, repeat=len(loops)):
+            yield whole.apply_range(_moved(offsets))
+        return
+    total = _union(places)
+    bounds = {name: (total.dim_min_val(k).to_python(), total.dim_max_val(k).to_python())
+              for k, name in enumerate(loops)}
+    for offer in candidates(statement, loops, bounds):
+        if offer.is_injective():
+            yield offer
+
+
+def _moved(offsets: Sequence[int]) -> isl.Map:
+    names = [f"x{k}" for k in range(len(offsets))]
+    after = ", ".join(f"{n} + ({d})" for n, d in zip(names, offsets, strict=True))
+    return isl.Map(f"{{ [{', '.join(names)}] -> [{after}] }}")
+
+
+def _union(places: Mapping[str, isl.Map]) -> isl.Set:
+    total, *others = (place.range() for place in places.values())
+    for other in others:
+        total = total.union(other)
+    return total.coalesce()
+
+
+def _size(places: Mapping[str, isl.Map], offer: isl.Map) -> tuple[int, int]:
+    """Points in the box around everything, and points that are used."""
+    total = _union({**places, "": offer})
+    sides = [total.dim_max_val(k).to_python() - total.dim_min_val(k).to_python() + 1
+             for k in range(total.dim(isl.dim_type.set))]
+    return prod(sides), total.count_val().to_python()
+
+
+def _effort(program: Program, places: Mapping[str, isl.Map], loops: tuple[str, ...], dependence: Dependence) -> int:
+    """Sum of the distances that the values of a dependence travel. Raises `SpaceTimeError` if they cannot."""
+    links = _linked(program, loops, [dependence], _placed(places, dependence))
+    return sum(sum(map(abs, link.distance)) for link in links)
+
+
+def _placed(places: Mapping[str, isl.Map], dependence: Dependence) -> isl.Map:
+    """{point of the user -> point of the maker}."""
+    return dependence.relation.apply_domain(places[dependence.sink]).apply_range(places[dependence.source])
+
+
+def _linked(program: Program, loops: tuple[str, ...], dependences: Sequence[Dependence], sources: isl.Map
+            ) -> list[Link]:
+    """Links of one group. Raises `SpaceTimeError`."""
+    try:
+        links = link_up(sources)
+    except NotUniform as error:
+        raise _varying(program, loops, dependences[0], error) from None
+    for link in links:
+        if next((v for v in link.distance if v), 0) < 0:
+            raise _backwards(program, loops, dependences[0], link.distance)
+    return links
+
+
+def _label(program: Program, dependence: Dependence) -> str:
+    sink = program.statement(dependence.sink)
+    return f"{sink.label(sink.reads[dependence.read])}: "
+
+
+def _varying(program: Program, loops: tuple[str, ...], dependence: Dependence, error: NotUniform) -> SpaceTimeError:
+    pairs = " and ".join(f"{user} of {maker}" for user, maker in error.witnesses)
+    return SpaceTimeError(f"{_label(program, dependence)}its values of '{dependence.array}' from statement "
+                          f"'{dependence.source}' come from distances that vary (not uniform): in loops "
+                          f"{', '.join(loops)}, {pairs}; legal are constant distances, and values used again and again "
+                          "in a constant direction")
+
+
+def _backwards(program: Program, loops: tuple[str, ...], dependence: Dependence, distance: Distance) -> SpaceTimeError:
+    return SpaceTimeError(f"{_label(program, dependence)}it would use '{dependence.array}' of statement "
+                          f"'{dependence.source}' at distance {distance} in loops {', '.join(loops)}, before it is made; "
+                          "legal are nests whose statements follow each other in the innermost loops")
+
+
+# Groups.
+
+
+def _groups(program: Program, places: Mapping[str, isl.Map], flows: Sequence[Dependence]) -> tuple[Group, ...]:
+    loops = common_loops(program)
+    found: list[tuple[list[Dependence], isl.Map, list[Link]]] = []
+    for dependence in flows:
+        sources = _placed(places, dependence).coalesce()
+        links = _linked(program, loops, [dependence], sources)
+        for number, (members, others, _) in enumerate(found):
+            if members[0].source == dependence.source:
+                joined = others.union(sources).coalesce()
+                together = _joined(program, loops, [*members, dependence], joined)
+                if together is not None:
+                    found[number] = [*members, dependence], joined, together
+                    break
+        else:
+            found.append(([dependence], sources, links))
+    groups = [Group(members[0].source, members[0].array,
+                    {(d.sink, d.read): _placed(places, d).domain().coalesce() for d in members}, sources, tuple(links),
+                    isl.Set.empty(sources.domain().get_space())) for members, sources, links in found]
+    return (*groups, *_inputs(program, places))
+
+
+def _joined(program: Program, loops: tuple[str, ...], members: Sequence[Dependence], sources: isl.Map
+            ) -> list[Link] | None:
+    """Links of uses that travel together, None if they cannot."""
+    if not sources.is_single_valued():
+        return None
+    try:
+        return _linked(program, loops, members, sources)
+    except SpaceTimeError:
+        return None
+
+
+def _inputs(program: Program, places: Mapping[str, isl.Map]) -> Iterator[Group]:
+    for array in program.inputs:
+        found: list[tuple[dict[Use, isl.Set], isl.Map]] = []
+        for statement in program.statements:
+            for number, access in enumerate(statement.reads):
+                if access.array != array.name:
+                    continue
+                sources = access.map.intersect_domain(statement.domain).apply_domain(places[statement.name]).coalesce()
+                for place, (uses, others) in enumerate(found):
+                    joined = others.union(sources).coalesce()
+                    if joined.is_single_valued():
+                        found[place] = uses | {(statement.name, number): sources.domain()}, joined
+                        break
+                else:
+                    found.append(({(statement.name, number): sources.domain()}, sources))
+        for uses, sources in found:
+            links, left = chains(sources)
+            yield Group(None, array.name, uses, sources, tuple(links), left.domain().coalesce())
+
+
+def _order(program: Program, groups: Sequence[Group]) -> tuple[str, ...]:
+    """Statements such that values used at the point where they are made are made first."""
+    graph: dict[str, set[str]] = {s.name: set() for s in program.statements}
+    for group in groups:
+        if group.maker is not None and any(not any(link.distance) for link in group.links):
+            for statement, _ in group.uses:
+                graph[statement].add(group.maker)
+    try:
+        return tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        names = ", ".join(dict.fromkeys(error.args[1]))
+        raise SpaceTimeError(f"{program.statement(error.args[1][0])}: statements {names} wait for each other at one "
+                             "point of the loops") from None
+
+
+# Results.
+
+
+def _results(program: Program, places: Mapping[str, isl.Map]) -> Iterator[Result]:
+    for array in program.outputs:
+        writers = [s for s in program.statements if s.write.array == array.name]
+        written = {s.name: s.write.map.intersect_domain(s.domain).reverse() for s in writers}
+        times = {s.name: written[s.name].apply_range(program.order_of(s.name)) for s in writers}
+        last, *others = times.values()
+        for other in others:
+            last = last.union(other)
+        last = last.lexmax()
+        for statement in writers:
+            back = last.apply_range(program.order_of(statement.name).reverse()).intersect(written[statement.name])
+            if not back.is_empty():
+                yield Result(statement.name, array.name, back.reverse().apply_domain(places[statement.name]).coalesce())
+
+
