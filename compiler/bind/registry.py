@@ -14,6 +14,7 @@ from hw.errors import SluiceError
 __all__ = ["TARGETS", "TargetError", "compile_program", "target"]
 
 TARGETS = {"cgra": "compiler.bind.cgra.target", "dataflow": "compiler.bind.dataflow.target",
+           "fpga": "compiler.bind.fpga.target",
            "systolic": "compiler.bind.systolic.target",
            "vector": "compiler.bind.vector.target"}
 

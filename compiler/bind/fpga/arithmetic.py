@@ -1,0 +1,134 @@
+"""Whether the operators of a pipeline compute a statement's expression: compared on corner and random operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.bind.fpga.leaves import Leaf, resolved
+from compiler.ir.evaluate import evaluate, integer, storage
+from compiler.ir.expr import Cast, Expr, Lookup, fold, with_children
+from compiler.ir.program import Program, Statement, Table
+from compiler.ir.types import Int
+from compiler.sched.verify import ValidationError, operand_vectors
+from hw.ops import operation
+from hw.pipeline.spec import ConstantCell, OperatorCell, OutputCell, PipelineSpec, Tap, Word
+
+__all__ = ["check_arithmetic"]
+
+
+def check_arithmetic(program: Program, statement: Statement, spec: PipelineSpec, root: int,
+                     operands: Mapping[Leaf, int | str], same: Sequence[int]) -> None:
+    """Raise `ValidationError` if cell `root` is not the value of `statement`.
+
+    `operands`: which read (a number) or iterator (a name) each leaf is. ``same[k]``: the first read that always sees
+    the same value as read k.
+    """
+    if not isinstance(spec.cells[root], OperatorCell):
+        return
+    reads, iterators = _operands(program, statement, same)
+    values = {leaf: iterators[what] if isinstance(what, str) else reads[what] for leaf, what in operands.items()}
+    value, tables = _total(statement.value, program.tables)
+    meant = evaluate(value, lambda k: reads[k], iterators, tables)
+    actual = _Machine(spec, values, {leaf.cell: "" for leaf in values}).value(Leaf(root, 0))
+    wrong = np.flatnonzero(np.asarray(meant != actual))
+    if len(wrong):
+        given = ", ".join(str(column[wrong[0] % len(column)]) for column in reads)
+        raise ValidationError(f"{statement}: the operators compute another value from ({given}) than the expression")
+
+
+def _operands(program: Program, statement: Statement,
+              same: Sequence[int]) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+    """Columns of values for the reads, and for the iterators within their bounds."""
+    types = [integer(program.array(read.array).type) for read in statement.reads]
+    box = statement.box() or {}
+    ranges = [Int(max(first.bit_length(), last.bit_length()) + 1) for first, last in box.values()]
+    columns = operand_vectors([*types, *ranges])
+    reads = [columns[same[k]].astype(storage(types[k])) for k in range(len(types))]
+    bounds = zip(box.items(), columns[len(types) :], strict=True)
+    return reads, {name: np.clip(column, low, high) for (name, (low, high)), column in bounds}
+
+
+def _total(value: Expr, tables: Sequence[Table]) -> tuple[Expr, dict[str, Table]]:
+    """`value` with every index of a table taken modulo the next power of two, and tables that long: operands that are
+    tried need not be those of a run. The pipeline gets the same (`_Machine`)."""
+    long = {table.name: replace(table, values=_repeated(table.values)) for table in tables}
+
+    def step(node: Expr, parts: list[Expr]) -> Expr:
+        if isinstance(node, Lookup):
+            bits = len(long[node.table].values).bit_length() - 1
+            return Lookup(node.table, Cast(parts[0], Int(max(1, bits), signed=False)), node.type)
+        return with_children(node, parts)
+
+    return fold(value, step), long
+
+
+def _repeated(values: tuple[int, ...]) -> tuple[int, ...]:
+    size = max(2, 1 << (len(values) - 1).bit_length())
+    return (values * size)[:size]
+
+
+class _Machine:
+    """Values of cells by what `hw.pipeline.spec` says about them. `values` are those of the leaves, whose cells are the
+    keys of `carries`."""
+
+    def __init__(self, spec: PipelineSpec, values: Mapping[Leaf, np.ndarray], carries: Mapping[int, str]):
+        self.spec, self.carries = spec, carries
+        self._known: dict[Leaf, np.ndarray] = dict(values)
+
+    def value(self, place: Leaf) -> np.ndarray:
+        """The value of a cell, some cycles before the result."""
+        pending = [place]
+        while pending:
+            top = pending[-1]
+            missing = [leaf for leaf in self._operands(top) if leaf not in self._known]
+            if top in self._known or not missing:
+                self._known[top] = self._known[top] if top in self._known else self._new(top)
+                pending.pop()
+            else:
+                pending += missing
+        return self._known[place]
+
+    def _operands(self, place: Leaf) -> list[Leaf]:
+        cell = self.spec.cells[place.cell]
+        if not isinstance(cell, OperatorCell):
+            return []
+        taps = [resolved(self.spec, tap, self.carries) for tap in cell.operands]
+        return [Leaf(tap.cell, place.cycles + tap.cycles + cell.latency) for tap in taps]
+
+    def _new(self, place: Leaf) -> np.ndarray:
+        cell = self.spec.cells[place.cell]
+        if isinstance(cell, ConstantCell):
+            return np.array([cell.value], object)
+        assert isinstance(cell, OperatorCell)
+        arguments = [self._known[leaf] for leaf in self._operands(place)]
+        return np.asarray(_type(cell.word).wrap(self._result(cell, arguments)))
+
+    def _result(self, cell: OperatorCell, arguments: list[np.ndarray]) -> np.ndarray:
+        if cell.op == "cast":
+            return arguments[0]
+        if cell.op == "table":
+            table = np.array(_repeated(self.spec.tables[cell.value]), object)
+            return table[(arguments[0] & (len(table) - 1)).astype(np.int64)]
+        self._check_width(cell)
+        width = 1 if cell.op == "lut3" else max(word.width for word in cell.words)
+        return operation(cell.op).evaluate(width, *(a.astype(object) for a in arguments))
+
+    def _check_width(self, cell: OperatorCell) -> None:
+        """An operand's declared type holds all values of what it is taken from."""
+        for tap, word in zip(cell.operands, cell.words, strict=True):
+            have, declared = _type(_word(self.spec, tap)), _type(word)
+            if have.minimum < declared.minimum or have.maximum > declared.maximum:
+                raise ValidationError(f"operator '{cell.op}' takes {have} as {declared}")
+
+
+def _type(word: Word) -> Int:
+    return Int(word.width, word.signed)
+
+
+def _word(spec: PipelineSpec, tap: Tap) -> Word:
+    cell = spec.cells[tap.cell]
+    assert not isinstance(cell, OutputCell)
+    return cell.word

@@ -1,0 +1,235 @@
+"""From a schedule to the pipeline: operators, times, delays and buffers, streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compiler.bind.buffers.unified import UnifiedBuffer, extract_buffers
+from compiler.bind.fpga.chains import Chains, Need, Placed
+from compiler.bind.fpga.events import Events
+from compiler.bind.fpga.expressions import Operators, word_of
+from compiler.bind.fpga.fit import fit_levels, walk_of
+from compiler.bind.fpga.net import Net, Node, Use
+from compiler.bind.fpga.options import Options
+from compiler.bind.fpga.retime import retime, wait
+from compiler.sched.cycle_accurate import Schedule
+from compiler.sched.dependences import topological_order
+from hw.pipeline.spec import (
+    BUFFER_LATENCY,
+    Cell,
+    ConstantCell,
+    CounterCell,
+    InputCell,
+    OperatorCell,
+    OutputCell,
+    PipelineSpec,
+    Tap,
+    Walk,
+    Word,
+)
+
+__all__ = ["BuiltPipeline", "Claim", "Storage", "build_pipeline"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Cell number `cell` has the value of an instance of a statement `shift` cycles after its logical cycle."""
+
+    cell: int
+    shift: int
+
+
+@dataclass(frozen=True)
+class Storage:
+    """What holds the values of a statement: memories, and words in chains of registers."""
+
+    memories: tuple[Placed, ...]
+    registers: int
+
+    @property
+    def words(self) -> int:
+        """All words."""
+        return self.registers + sum(memory.words for memory in self.memories)
+
+
+@dataclass
+class BuiltPipeline:
+    """The pipeline and what is claimed about it, for the proof: where the values of statements are.
+
+    `storage`: by statement.
+    """
+
+    schedule: Schedule
+    events: Events
+    spec: PipelineSpec
+    buffers: list[UnifiedBuffer]
+    results: dict[str, Claim]
+    storage: dict[str, Storage]
+
+
+def build_pipeline(schedule: Schedule, options: Options) -> BuiltPipeline:
+    """Raises `FpgaError` or `DependenceError` naming what does not fit."""
+    staged, program = schedule.staged, schedule.staged.program
+    for array in program.arrays:
+        word_of(array.type, f"array {array.name}")
+    buffers = extract_buffers(schedule)
+    net = _net(schedule, buffers, options)
+    events = Events(schedule)
+    names = [s.name for s in program.statements]
+    first = {name: schedule.statements[name].offset for name in names}
+    times = retime(net, first, {name: events.last(name) for name in names})
+    return _Assembly(schedule, options, net, times, events, buffers).build(staged.program.name)
+
+
+def _net(schedule: Schedule, buffers: list[UnifiedBuffer], options: Options) -> Net:
+    staged, program, net = schedule.staged, schedule.staged.program, Net()
+    loads, outputs = {f.statement: f.array for f in staged.inputs}, {f.statement: f.array for f in staged.outputs}
+    tables = [table.name for table in program.tables]
+    produced = {buffer.writer.statement: buffer for buffer in buffers}
+    for name in topological_order(program, schedule.dependences):
+        statement = program.statement(name)
+        if name in loads:
+            word = word_of(program.array(loads[name]).type, f"array {loads[name]}")
+            net.results[name] = net.add(Node("input", word, name, name=loads[name]))
+        else:
+            reads = [net.reads[name, k] for k in range(len(statement.reads))]
+            net.results[name] = Operators(net, statement, reads, tables, options).result()
+        if name in produced:
+            _serve(net, schedule, produced[name])
+        if name in outputs:
+            word = net.nodes[net.results[name]].word
+            net.add(Node("output", word, name, (Use(net.results[name]),), name=outputs[name]))
+    return net
+
+
+def _serve(net: Net, schedule: Schedule, buffer: UnifiedBuffer) -> None:
+    """Uses for all reads of a buffer: the result itself, some cycles ago, or a port."""
+    result = net.results[buffer.writer.statement]
+    for reader in buffer.readers:
+        if reader.distance is not None:
+            net.reads[reader.statement, reader.read] = Use(result, reader.distance)
+            continue
+        least = schedule.distance(reader.dependence)[0]
+        port = Node("port", net.nodes[result].word, reader.statement, (Use(result, least),), read=reader.read,
+                    latency=BUFFER_LATENCY + 1)
+        net.reads[reader.statement, reader.read] = Use(net.add(port))
+
+
+@dataclass
+class _Assembly:
+    """Cells in the order of the net's nodes; memories follow the node that they delay."""
+
+    schedule: Schedule
+    options: Options
+    net: Net
+    times: list[int]
+    events: Events
+    buffers: list[UnifiedBuffer]
+    cells: list[Cell] = field(default_factory=list)
+    place: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.chains = Chains(self.cells, self.options.register_gap)
+        self.users: dict[int, list[tuple[int, int]]] = {}
+        for user, operand, use in self.net.edges():
+            self.users.setdefault(use.node, []).append((user, operand))
+        self.read_words = {(d.sink, d.read): self.events.words(d) for d in self.schedule.dependences}
+
+    def build(self, name: str) -> BuiltPipeline:
+        """All cells."""
+        producers = {node: statement for statement, node in self.net.results.items()}
+        storage: dict[str, Storage] = {}
+        for number, node in enumerate(self.net.nodes):
+            if node.kind != "port":
+                self.cells.append(self._cell(number, node))
+                self.place[number] = len(self.cells) - 1
+                found = self._serve(number, producers.get(number))
+                if number in producers:
+                    storage[producers[number]] = found
+        tables = tuple(table.values for table in self.schedule.staged.program.tables)
+        spec = PipelineSpec(name, tuple(self.cells), tables)
+        results = {s: Claim(self.place[node], self.times[node]) for s, node in self.net.results.items()}
+        return BuiltPipeline(self.schedule, self.events, spec, self.buffers, results, storage)
+
+    # Cells.
+
+    def _cell(self, number: int, node: Node) -> Cell:
+        taps = tuple(Tap(self.place[use.node]) if self.net.is_constant(use) else self.chains.taps[number, place]
+                     for place, use in enumerate(node.uses))
+        match node.kind:
+            case "input":
+                return InputCell(node.name, node.word, self._walk(number, node))
+            case "constant":
+                return ConstantCell(node.value, node.word)
+            case "counter":
+                return CounterCell(node.word, self._walk(number, node))
+            case "output":
+                return OutputCell(node.name, taps[0], node.word, self._walk(number, node))
+        return OperatorCell(node.op, taps, node.words, node.word, node.latency, node.value)
+
+    def _walk(self, number: int, node: Node) -> Walk:
+        """The cycles of a node's statement; addresses are the values of the iterator of a counter."""
+        cycles = self.events.times(node.statement) + self.times[number]
+        values, size = np.zeros(len(cycles), np.int64), 1
+        if node.kind == "counter":
+            values, size = self.events.iterator(node.statement, node.name), 1 << node.word.width
+        levels = fit_levels(cycles, values)
+        if levels is None:
+            raise AssertionError("the instances of a statement are loops")
+        return walk_of(levels, int(cycles[0]), size, int(values[0]))
+
+    # Delays.
+
+    def _serve(self, number: int, statement: str | None) -> Storage:
+        """Taps for all users of a node, and for those of the ports that read it; the words that this takes."""
+        before = len(self.chains.placed)
+        word, cell = self.net.nodes[number].word, self.place[number]
+        users = self.users.get(number, [])
+        ports = [user for user, _ in users if self.net.nodes[user].kind == "port"]
+        cycles = None if statement is None else self.events.times(statement) + self.times[number]
+        needs = [self._need(number, *user) for user in users if user[0] not in ports]
+        streams = self.chains.constant(cell, word, needs, cycles)
+        if ports:
+            self.chains.varying(streams, word, [self._port_need(port) for port in ports])
+            self._serve_ports(ports, word)
+        placed = self.chains.placed[before:]
+        cells = [cell, *(item.cell for item in placed)]
+        return Storage(tuple(placed), sum(self.chains.registers.get(cell, 0) for cell in cells))
+
+    def _need(self, number: int, user: int, operand: int) -> Need:
+        """A use at a constant delay; the words are those that the user's statement reads."""
+        delay = wait(self.net, self.times, user, operand)
+        node, distance = self.net.nodes[user], self.net.nodes[user].uses[operand].distance
+        words = np.zeros(0, np.int64)
+        if number in self.net.results.values():
+            words = self._words_read(number, node.statement, distance)
+        return Need((user, operand), words, words, delay, "")
+
+    def _words_read(self, number: int, reader: str, distance: int) -> np.ndarray:
+        """Numbers of the words that statement `reader` takes from a statement's result, `distance` cycles old."""
+        wanted = Use(number, distance)
+        for (statement, read), use in self.net.reads.items():
+            if statement == reader and use == wanted:
+                return self.read_words[statement, read]
+        return np.arange(len(self.events.times(reader)))
+
+    def _port_need(self, port: int) -> Need:
+        node = self.net.nodes[port]
+        statement = self.schedule.staged.program.statement(node.statement)
+        name = f"{statement.label(statement.reads[node.read])}: read {node.read}"
+        return Need((port, 0), self.events.times(node.statement) + self.times[port],
+                    self.read_words[node.statement, node.read], None, name)
+
+    def _serve_ports(self, ports: list[int], word: Word) -> None:
+        """The users of ports: taps of the chains behind the ports' memories."""
+        needs: dict[int, list[Need]] = {}
+        empty = np.zeros(0, np.int64)
+        for port in ports:
+            tap = self.chains.taps[port, 0]
+            for user, operand in self.users.get(port, []):
+                delay = tap.cycles + wait(self.net, self.times, user, operand)
+                needs.setdefault(tap.cell, []).append(Need((user, operand), empty, empty, delay, ""))
+        for cell, behind in needs.items():
+            self.chains.constant(cell, word, behind, None)

@@ -1,0 +1,182 @@
+"""A program compiled for an FPGA without an array: predictions, simulation and emission."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.bind.fpga.build import BuiltPipeline
+from compiler.bind.fpga.memory import array_bytes, bytes_of
+from compiler.bind.fpga.options import Options
+from compiler.bind.fpga.running import Executable
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from compiler.sched.cycle_accurate import Schedule
+from compiler.sched.partition import Partition
+from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
+from hw.designs.pipeline import pipeline_documents, pipeline_parameters
+from hw.pipeline.spec import BufferCell, LineCell, OperatorCell
+from hw.pipeline.system import SystemSpec, emit_pipeline
+from hw.sim.simulate import StallProfile
+
+__all__ = ["FpgaDesign"]
+
+_PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
+
+
+@dataclass
+class FpgaDesign(Design):
+    """See `Design`. `parts` holds the program that was mapped, `built` its pipeline, `system` what is emitted."""
+
+    program: Program
+    parts: Partition
+    options: Options
+    built: BuiltPipeline
+    system: SystemSpec
+    seconds: float
+
+    @property
+    def schedule(self) -> Schedule:
+        """The cycle-accurate schedule, in logical cycles."""
+        return self.built.schedule
+
+    @cached_property
+    def executable(self) -> Executable:
+        """How it runs."""
+        return Executable(self.parts.program, self.system)
+
+    @property
+    def predicted_cycles(self) -> int:
+        """Unstalled cycles until the last word has left the pipeline."""
+        return self.system.pipeline.cycles
+
+    @property
+    def lower_bound(self) -> int:
+        """The most instances of one statement that are needed: nothing with one unit per statement is faster."""
+        return self.schedule.lower_bound
+
+    @property
+    def pixels_per_cycle(self) -> float:
+        """Words that leave the pipeline per cycle, over the whole run."""
+        words = sum(cell.walk.count for cell in self.system.pipeline.outputs)
+        return words / self.predicted_cycles
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time that compiling took, with the proof."""
+        return self.seconds
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """Operators with registers, delay lines and buffers in memory and their size, streams."""
+        cells = self.system.pipeline.cells
+        operators = [cell.op for cell in cells if isinstance(cell, OperatorCell) and cell.latency]
+        multipliers = sum(op in _PRODUCTS for op in operators)
+        lines = [cell for cell in cells if isinstance(cell, LineCell)]
+        buffers = [cell for cell in cells if isinstance(cell, BufferCell)]
+        bits = sum(cell.depth * cell.word.width for cell in (*lines, *buffers))
+        return {
+            "multipliers": multipliers, "other operators": len(operators) - multipliers, "delay lines": len(lines),
+            "buffers": len(buffers), "memory bits": bits, "input streams": len(self.system.inputs),
+            "output streams": len(self.system.outputs),
+        }
+
+    @cached_property
+    def storage(self) -> list[BufferStorage]:
+        """Every buffer that takes memory; the registers of its chains count as allocated."""
+        found = []
+        for buffer in self.built.buffers:
+            held = self.built.storage[buffer.writer.statement]
+            if held.memories:
+                kinds = tuple(f"{memory.kind} {memory.cell}" for memory in held.memories)
+                live = self.built.events.live_words(buffer.writer.statement)
+                found.append(BufferStorage(buffer.name, kinds, live, held.words))
+        return found
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """Options that were set and choices that were made."""
+        staged = self.schedule.staged
+        taken = {"tile loops": f"{staged.tile_depth} ({staged.tiles} tiles)",
+                 "period": f"{self.schedule.period} cycles",
+                 "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
+        return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
+
+    # Running.
+
+    def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int | None = None,
+                 stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None) -> Run:
+        """Run the emitted Verilog. `seed` and `stall` randomise the memory's gaps and back-pressure.
+
+        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout` naming the streams that wait, and `FpgaError` for
+        an error that the hardware reports.
+        """
+        given = check_inputs(self.program, inputs)
+        run = self.executable.run(self.parts.split(given), simulator, seed=seed or 0, stall=stall, waves=waves,
+                                  cycle_limit=cycle_limit)
+        return replace(run, outputs=self.parts.join(run.outputs, given))
+
+    def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
+        """Write ``rtl/*.v`` (the system, and the pipeline alone for systems of your own), the register map and the
+        design directory that `hw.build` takes. Returns the directory."""
+        directory = Path(directory)
+        documents = pipeline_documents(self.executable.sources, self.executable.registers)
+        pipeline = {f"rtl/{name}": text for name, text in emit_pipeline(self.system.pipeline).items()}
+        write_design(directory, self.design_image(inputs), documents | pipeline)
+        return directory
+
+    def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
+        """The design as plain data; with `inputs`, their memory contents and the expected outputs' checksums."""
+        mapped, layout = self.parts.program, self.executable.layout
+        blocks: list[tuple[int, bytes]] = []
+        sums: dict[str, int] = {}
+        if inputs is not None:
+            data = self.parts.split(check_inputs(self.program, inputs))
+            blocks = self.executable.loads(data)
+            results = interpret(mapped, data)
+            sums = {array.name: crc32(bytes_of(array, results[array.name])) for array in mapped.outputs}
+        regions = tuple(OutputRegion(a.name, layout.addresses[a.name], array_bytes(a), sums.get(a.name))
+                        for a in mapped.outputs)
+        return DesignImage(
+            name=_identifier(self.program.name), array="1x1", configuration=(), plan=tuple(self.executable.writes()),
+            memory=tuple(blocks), outputs=regions, memory_bytes=layout.end,
+            parameters=pipeline_parameters(self.system), metadata=self._metadata(),
+        )
+
+    def _metadata(self) -> dict[str, Any]:
+        return {
+            "choices": self.choices, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
+            "resources": self.resources,
+            "shapes": {a.name: list(a.shape) for a in (*self.parts.program.inputs, *self.parts.program.outputs)},
+            "parts": {p.name: {"of": p.parent, "first": list(p.low)} for p in self.parts.parts},
+        }
+
+    def report(self, run: Run | None = None, equal: bool | None = None) -> str:
+        """A self-contained HTML page about this design and, if given, one run of it."""
+        rows: dict[str, object] = {"cycles predicted": self.predicted_cycles, "lower bound": self.lower_bound,
+                                   **self.resources, **self.choices}
+        if run is not None:
+            rows |= {"cycles simulated": run.cycles, "stalled cycles": run.stall_cycles, "wall cycles": run.wall_cycles}
+        if equal is not None:
+            rows["equal to the reference"] = "yes" if equal else "NO"
+        rows |= {f"words of {s.name}": f"{s.live_words} live, {s.allocated_words} allocated" for s in self.storage}
+        lines = "".join(f"<tr><th>{escape(k)}</th><td>{escape(str(v))}</td></tr>\n" for k, v in rows.items())
+        title = escape(self.program.name)
+        cells = "\n".join(f"{number}: {cell}" for number, cell in enumerate(self.system.pipeline.cells))
+        return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
+                f"<h1>{title} as a pipeline</h1><table>{lines}</table><h2>Schedule</h2>"
+                f"<pre>{escape(str(self.schedule))}</pre><h2>Cells</h2><pre>{escape(cells)}</pre></body></html>\n")
+
+
+def _identifier(name: str) -> str:
+    """`name` with underscores for everything that an identifier cannot have."""
+    text = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return text if text[:1].isalpha() or text[:1] == "_" else f"_{text}"

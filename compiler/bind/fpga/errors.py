@@ -1,0 +1,11 @@
+"""What the fpga target refuses."""
+
+from __future__ import annotations
+
+from hw.errors import SluiceError
+
+__all__ = ["FpgaError"]
+
+
+class FpgaError(SluiceError):
+    """A program, or an option, that this target cannot build a pipeline for; the message says where and why."""

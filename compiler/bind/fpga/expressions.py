@@ -1,0 +1,173 @@
+"""A statement's expression as operators: sums balanced by the arrival of their terms, equal factors taken out."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compiler.bind.fpga.errors import FpgaError
+from compiler.bind.fpga.net import Net, Node, Use
+from compiler.bind.fpga.options import Options
+from compiler.bind.interning import interned
+from compiler.bind.sums import flatten_sum
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
+from compiler.ir.program import Statement
+from compiler.ir.types import BIT, Int, Type
+from hw.dataflow.spec import Word
+
+__all__ = ["TABLE_LATENCY", "Operators", "word_of"]
+
+WIDEST = 32
+TABLE_LATENCY = 2
+_LINEAR = {"add", "sub", "mul", "mad"}
+_PRODUCTS = {"mul", "mul_mid", "mul_high"}
+_WIRES = {"shl", "shr", "and", "or", "xor"}
+"""Operations that cost nothing if an operand is constant."""
+
+
+def word_of(type_: Type, where: str) -> Word:
+    """`type_` as the hardware has it; `where` opens the message. Raises `FpgaError` if it has it not."""
+    if not isinstance(type_, Int) or type_.width > WIDEST:
+        raise FpgaError(f"{where} has values of type {type_}; the fpga target has integers of up to {WIDEST} bits")
+    return Word(type_.width, type_.signed)
+
+
+@dataclass
+class Operators:
+    """Builds the operators of `statement`, whose reads come from `reads`, into `net`; `tables`: names by number."""
+
+    net: Net
+    statement: Statement
+    reads: Sequence[Use]
+    tables: Sequence[str]
+    options: Options
+    _done: dict[int, Use] = field(default_factory=dict)
+    _shared: Counter[int] = field(default_factory=Counter)
+
+    def result(self) -> int:
+        """The node of the statement's value, which no other statement has. Raises `FpgaError`."""
+        value = interned(self.statement.value)
+        for node in postorder(value):
+            self._shared.update({id(child) for child in children(node)})
+        try:
+            use = self._cover(value)
+        except RecursionError:
+            raise FpgaError(f"{self.statement}: its expression is nested too deeply") from None
+        word = self._word(value.type)
+        own = self.net.nodes[use.node]
+        if use.distance or own.kind != "operator" or own.statement != self.statement.name or own.word != word:
+            return self._emit("cast", [use], [own.word], word, 0).node
+        return use.node
+
+    def _word(self, type_: Type) -> Word:
+        return word_of(type_, str(self.statement))
+
+    def _cover(self, expr: Expr) -> Use:
+        """The use that carries an interned expression; it may be narrower than the expression's type."""
+        if id(expr) not in self._done:
+            self._done[id(expr)] = self._cover_new(expr)
+        return self._done[id(expr)]
+
+    def _cover_new(self, expr: Expr) -> Use:
+        word = self._word(expr.type)
+        match expr:
+            case Const(value, _):
+                return self.net.constant(value, word)
+            case Read(index, _):
+                return self.reads[index]
+            case Iterator(name, _):
+                return Use(self.net.add(Node("counter", word, self.statement.name, name=name)))
+            case Cast(arg, _):
+                return self._cast(self._cover(arg), word)
+            case Lookup(table, index, _):
+                self._word(index.type)
+                return self._emit("table", [self._cover(index)], [self._word(index.type)], word, TABLE_LATENCY,
+                                  self.tables.index(table))
+            case Apply(op, args, _) if op in _LINEAR and self._all_words(args):
+                return self._sum(expr, word)
+        return self._apply(expr, word)
+
+    @staticmethod
+    def _all_words(args: Sequence[Expr]) -> bool:
+        return all(arg.type != BIT for arg in args)
+
+    def _cast(self, use: Use, word: Word) -> Use:
+        """A conversion that keeps all values costs nothing, and what it is used for stays narrow."""
+        have = self.net.nodes[use.node].word
+        if word.signed >= have.signed and word.width >= have.width + (word.signed - have.signed):
+            return use
+        return self._emit("cast", [use], [have], word, 0)
+
+    def _apply(self, expr: Apply, word: Word) -> Use:
+        uses = [self._cover(arg) for arg in expr.args]
+        return self._operation(expr.op, uses, [self._word(arg.type) for arg in expr.args], word)
+
+    def _operation(self, op: str, uses: Sequence[Use], words: Sequence[Word], word: Word) -> Use:
+        constant = any(self.net.is_constant(use) for use in uses)
+        if op in _PRODUCTS:
+            latency = self.options.multiplier_latency
+        else:
+            latency = 0 if (op in _WIRES and constant) or op == "pass" else self.options.operator_latency
+        return self._emit(op, uses, words, word, latency)
+
+    def _emit(self, op: str, uses: Sequence[Use], words: Sequence[Word], word: Word, latency: int,
+              value: int = 0) -> Use:
+        if all(self.net.is_constant(use) for use in uses):
+            latency = 0
+        node = Node("operator", word, self.statement.name, tuple(uses), tuple(words), op, latency, value)
+        return Use(self.net.add(node))
+
+    # Sums of products.
+
+    def _sum(self, expr: Expr, word: Word) -> Use:
+        """A sum of products modulo its width; terms with the same factor are added first."""
+        total = flatten_sum(expr, lambda e: self._shared[id(e)] > 1)
+        groups: dict[int, list[tuple[int, Use]]] = {}
+        for product in total.products:
+            sign, factor = _signed(product.coefficient, word.width)
+            uses = [self._cover(part) for part in product.factors]
+            use = uses[0] if len(uses) == 1 else self._operation("mul", uses, [word, word], word)
+            groups.setdefault(factor, []).append((sign, use))
+        terms = [self._scaled(self._added(group, word), factor, word) for factor, group in groups.items()]
+        if total.constant:
+            terms.append((1, self.net.constant(Int(word.width, word.signed).wrap(total.constant), word)))
+        if not terms:
+            return self.net.constant(0, word)
+        sign, use = self._added(terms, word)
+        return use if sign > 0 else self._plain("sub", self.net.constant(0, word), use, word)
+
+    def _plain(self, op: str, a: Use, b: Use, word: Word) -> Use:
+        return self._operation(op, [a, b], [word, word], word)
+
+    def _scaled(self, term: tuple[int, Use], factor: int, word: Word) -> tuple[int, Use]:
+        sign, use = term
+        if factor == 1:
+            return term
+        if factor & (factor - 1) == 0:
+            shift = self.net.constant(factor.bit_length() - 1, word)
+            return sign, self._emit("shl", [use, shift], [word, word], word, 0)
+        narrow = Word(factor.bit_length(), False)
+        return sign, self._operation("mul", [use, self.net.constant(factor, narrow)], [word, word], word)
+
+    def _added(self, terms: list[tuple[int, Use]], word: Word) -> tuple[int, Use]:
+        """One term, with its sign: always the two that are there first are added."""
+        heap = [(self.net.arrival(use), number, sign, use) for number, (sign, use) in enumerate(terms)]
+        heapq.heapify(heap)
+        number = len(heap)
+        while len(heap) > 1:
+            (*_, s, a), (*_, t, b) = heapq.heappop(heap), heapq.heappop(heap)
+            if s == t:
+                use, sign = self._plain("add", a, b, word), s
+            else:
+                use, sign = self._plain("sub", *((a, b) if s > 0 else (b, a)), word), 1
+            heapq.heappush(heap, (self.net.arrival(use), number, sign, use))
+            number += 1
+        return heap[0][2], heap[0][3]
+
+
+def _signed(coefficient: int, width: int) -> tuple[int, int]:
+    """Sign and size of a coefficient that is given modulo 2^width."""
+    negative = coefficient >> (width - 1) & 1
+    return (-1, (1 << width) - coefficient) if negative else (1, coefficient)

@@ -1,0 +1,43 @@
+"""What a user can choose when compiling for an FPGA without an array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.bind.fpga.errors import FpgaError
+
+__all__ = ["Options"]
+
+_LIMITS = {"operator_latency": (1, 4), "multiplier_latency": (1, 8), "register_gap": (1, 64)}
+_BUSES = (64, 128, 256, 512)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user can choose.
+
+    fusion_level: loops that producers and consumers share step by step, None for all (seed 001, section 4.4).
+    tile_depth: shared outer loops that enumerate tiles, each fetched anew; None for what takes the least storage.
+    operator_latency, multiplier_latency: cycles of an operation, and of a multiplication; from two on there is a
+    register before it. register_gap: longest delay, in cycles, that registers give between two taps; longer ones take
+    a memory. bus_bits: width of main memory, 64 to 512.
+    """
+
+    fusion_level: int | None = None
+    tile_depth: int | None = None
+    operator_latency: int = 1
+    multiplier_latency: int = 2
+    register_gap: int = 12
+    bus_bits: int = 64
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _LIMITS.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or not low <= value <= high:
+                raise FpgaError(f"option {name} is {value!r}, must be {low} to {high}")
+        for name in ("fusion_level", "tile_depth"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 0):
+                raise FpgaError(f"option {name} is {value!r}, must be a number from 0")
+        if self.bus_bits not in _BUSES:
+            raise FpgaError(f"option bus_bits is {self.bus_bits!r}, must be one of {', '.join(map(str, _BUSES))}")

@@ -1,0 +1,258 @@
+"""Translation validation of a finished pipeline, on every compile and from outside.
+
+The input is what the hardware is built from: cells and the streams' walks through memory. They are proven to compute
+the program for every instance of every statement, one by one, without sampling. Nothing is shared with scheduling,
+retiming or the planning of buffers; only the meaning of the original program (`compiler.sched.verify`) and of the cells
+(`hw.pipeline.spec`) is used. Claims of the compiler say which cell carries a statement's values, and when; by induction
+on time every claim is reduced to claims about earlier cycles and, in the end, to words that streams bring.
+
+1. From the cell of a statement's value the operators are followed back, adding up cycles, to *leaves*: cells of other
+   statements, inputs, buffers, counters. Delay lines are exact delays. At every instance each leaf must carry the value
+   that one of the statement's reads means in the original program. A buffer is run in numbers: every read finds the
+   last write to its address; a read in the cycle of a write to its address is an error. A counter must have the
+   iterator's value.
+2. The operators compute the statement's expression: compared on corner and random operands. This is the only part that
+   is checked by examples. Tables are compared entry by entry.
+3. Every element that the program writes to an output is given away by the statement that writes it last, in the order
+   in which the stream's walk stores it; nothing else is. Words of inputs come from the element that the walk fetches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from compiler.bind.fpga.arithmetic import check_arithmetic
+from compiler.bind.fpga.build import BuiltPipeline
+from compiler.bind.fpga.leaves import Leaf, leaves
+from compiler.ir.program import Program, Statement
+from compiler.sched.verify import ValidationError, bounded_effort, final_origins, read_origins
+from compiler.sched.verify.points import all_points, values_at
+from hw.pipeline.spec import BUFFER_LATENCY, BufferCell, CounterCell, InputCell, LineCell, OutputCell, Tap
+from hw.pipeline.streams import ArrayStream
+from hw.pipeline.system import SystemSpec
+
+__all__ = ["validate"]
+
+
+def validate(program: Program, built: BuiltPipeline, system: SystemSpec) -> None:
+    """Prove that the pipeline of `system` computes `program`. Raises `ValidationError` with a witness."""
+    with bounded_effort():
+        _Proof(program, built, system).run()
+
+
+class Tokens(NamedTuple):
+    """Which values: of `source` (a statement or an input array) the numbers `index`, -1 where it is none."""
+
+    source: str
+    index: np.ndarray
+
+
+@dataclass
+class _Proof:
+    program: Program
+    built: BuiltPipeline
+    system: SystemSpec
+    _points: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """All parts, for every statement that outputs need."""
+        self.spec = self.system.pipeline
+        self.carries = {claim.cell: name for name, claim in self.built.results.items()}
+        if len(self.carries) != len(self.built.results):
+            raise ValidationError("two statements are said to have their values in one cell")
+        tables = tuple(table.values for table in self.program.tables)
+        if self.spec.tables != tables:
+            raise ValidationError("the tables of the pipeline are not those of the program")
+        self._check_inputs()
+        for statement in self.program.statements:
+            if statement.name in self.built.results:
+                self._check_statement(statement)
+        self._check_outputs()
+
+    # Cycles and numbers of instances.
+
+    def _cycles(self, name: str) -> np.ndarray:
+        """Cycle in which each instance's value is in the statement's cell."""
+        return self.built.events.times(name) + self.built.results[name].shift
+
+    def _instances(self, statement: Statement) -> np.ndarray:
+        """Iterators of all instances, in order: shape [instances, iterators]."""
+        if statement.name not in self._points:
+            self._points[statement.name] = all_points(statement.domain)
+        return self._points[statement.name]
+
+    def _number(self, name: str, points: np.ndarray) -> np.ndarray:
+        """Numbers of instances of a statement, by their iterators, or of an input array's elements."""
+        if any(array.name == name for array in self.program.arrays):
+            return _row_major(points, np.zeros(points.shape[1], np.int64), self.program.array(name).shape)
+        statement = self.program.statement(name)
+        box = statement.box()
+        if box is None:
+            raise ValidationError(f"{statement}: its domain is no box")
+        low = np.array([first for first, _ in box.values()], np.int64)
+        return _row_major(points, low, tuple(last - first + 1 for first, last in box.values()))
+
+    # What cells carry.
+
+    def _tokens(self, tap: Tap, cycles: np.ndarray) -> Tokens:
+        """What a tap carries in the given cycles."""
+        cell, cycles = self.spec.cells[tap.cell], cycles - tap.cycles
+        if tap.cell in self.carries:
+            name = self.carries[tap.cell]
+            index = _place(self._cycles(name), cycles)
+            return self._fetched(name, index) if isinstance(cell, InputCell) else Tokens(name, index)
+        match cell:
+            case LineCell():
+                return self._tokens(cell.source, cycles - cell.cycles)
+            case BufferCell():
+                return self._stored(tap.cell, cell, cycles)
+        raise ValidationError(f"cell {tap.cell} carries no statement's values, but a read sees it")
+
+    def _fetched(self, name: str, index: np.ndarray) -> Tokens:
+        """Elements instead of instances of a statement that only loads."""
+        stream = self.streams[name]
+        elements = _elements(stream, self.program.array(stream.name).shape)
+        return Tokens(stream.name, np.where(index < 0, -1, elements[index]))
+
+    def _stored(self, number: int, cell: BufferCell, cycles: np.ndarray) -> Tokens:
+        """What a buffer gives: the last write to the address of the last read."""
+        reads, read_at = cell.read.events()
+        writes, write_at = cell.write.events()
+        both = np.intersect1d(reads * cell.depth + read_at, writes * cell.depth + write_at)
+        if len(both):
+            cycle = both[0] // cell.depth
+            raise ValidationError(f"buffer in cell {number} reads and writes one address in cycle {cycle}")
+        last = np.searchsorted(reads, cycles - BUFFER_LATENCY, side="right") - 1
+        cycle = np.where(last < 0, -1, reads[np.maximum(last, 0)])
+        address = np.where(last < 0, 0, read_at[np.maximum(last, 0)])
+        order = np.lexsort([writes, write_at])
+        span = int(max(writes[-1], reads[-1])) + 2
+        keys = write_at[order] * span + writes[order]
+        place = np.searchsorted(keys, address * span + cycle) - 1
+        found = (place >= 0) & (write_at[order][np.maximum(place, 0)] == address) & (last >= 0)
+        tokens = self._tokens(cell.source, writes[order][np.maximum(place, 0)])
+        return Tokens(tokens.source, np.where(found, tokens.index, -1))
+
+    # Statements.
+
+    def _check_statement(self, statement: Statement) -> None:
+        claim = self.built.results[statement.name]
+        found = leaves(self.spec, claim.cell, self.carries)
+        origins = [self._origin(statement, k) for k in range(len(statement.reads))]
+        same = [next(j for j, other in enumerate(origins) if _equal(origin, other)) for origin in origins]
+        operands: dict[Leaf, int | str] = {}
+        for leaf in found:
+            if isinstance(self.spec.cells[leaf.cell], CounterCell):
+                operands[leaf] = self._iterator(statement, leaf)
+            else:
+                operands[leaf] = self._read(statement, leaf, origins)
+        check_arithmetic(self.program, statement, self.spec, claim.cell, operands, same)
+
+    def _origin(self, statement: Statement, read: int) -> Tokens:
+        """What a read means: for every instance the value it sees."""
+        points = self._instances(statement)
+        relations = read_origins(self.program, statement, read)
+        if len(relations) != 1:
+            raise ValidationError(f"{statement}: read {read} sees values of {len(relations)} sources")
+        (source, relation), = relations.items()
+        defined, values = values_at(relation, points)
+        return Tokens(source.name, np.where(defined, self._number(source.name, values), -1))
+
+    def _read(self, statement: Statement, leaf: Leaf, origins: list[Tokens]) -> int:
+        """Which read a leaf is."""
+        cycles = self._cycles(statement.name) - leaf.cycles
+        seen = self._tokens(Tap(leaf.cell), cycles)
+        for number, origin in enumerate(origins):
+            if _equal(seen, origin):
+                return number
+        best = min(origins, key=lambda o: (o.source != seen.source, int((o.index != seen.index).sum())), default=None)
+        if best is None or best.source != seen.source:
+            raise ValidationError(f"{statement}: it takes values of {seen.source}, which it does not read")
+        wrong = int(np.flatnonzero(best.index != seen.index)[0])
+        point = tuple(int(i) for i in self._instances(statement)[wrong])
+        raise ValidationError(f"{statement} at {point}: value {seen.index[wrong]} of {seen.source} arrives in cycle "
+                              f"{cycles[wrong]}, it means {best.index[wrong]}")
+
+    def _iterator(self, statement: Statement, leaf: Leaf) -> str:
+        """Which iterator a counter counts."""
+        cell = self.spec.cells[leaf.cell]
+        assert isinstance(cell, CounterCell)
+        times, values = cell.walk.events()
+        if np.array_equal(times, self._cycles(statement.name) - leaf.cycles):
+            for place, name in enumerate(statement.iterators):
+                if np.array_equal(values, self._instances(statement)[:, place] % cell.walk.size):
+                    return name
+        raise ValidationError(f"{statement}: counter in cell {leaf.cell} counts none of its iterators")
+
+    # Streams.
+
+    def _check_inputs(self) -> None:
+        """Words come in the cycles of the walks; which elements they are says the stream."""
+        self.streams: dict[str, ArrayStream] = {}
+        for stream, cell in zip(self.system.inputs, self.spec.inputs, strict=True):
+            number = self.spec.cells.index(cell)
+            name = self.carries.get(number)
+            if name is None:
+                raise ValidationError(f"input {cell.name} is no statement's")
+            if not np.array_equal(cell.walk.events()[0], self._cycles(name)):
+                raise ValidationError(f"input {cell.name} is not taken when statement '{name}' has its values")
+            self.streams[name] = stream
+
+    def _check_outputs(self) -> None:
+        named = {array.name for array in self.program.outputs}
+        if {cell.name for cell in self.spec.outputs} != named or len(self.spec.outputs) != len(named):
+            raise ValidationError("the output streams are not the program's outputs")
+        for stream, cell in zip(self.system.outputs, self.spec.outputs, strict=True):
+            self._check_output(stream, cell)
+
+    def _check_output(self, stream: ArrayStream, cell: OutputCell) -> None:
+        array = self.program.array(cell.name)
+        if stream.name != array.name:
+            raise ValidationError(f"output {cell.name} goes to array {stream.name}")
+        given = self._tokens(cell.operand, cell.walk.events()[0])
+        elements = _elements(stream, array.shape)
+        if len(elements) != len(given.index):
+            raise ValidationError(f"output {cell.name}: {len(given.index)} words for {len(elements)} elements")
+        stored: dict[int, int] = dict(zip(elements.tolist(), given.index.tolist(), strict=True))
+        count = 0
+        for source, relation in final_origins(self.program, array.name).items():
+            points = all_points(relation.domain())
+            count += len(points)
+            _, values = values_at(relation, points)
+            meant = self._number(source.name, values)
+            places = self._number(array.name, points)
+            actual = np.array([stored.get(place, -1) for place in places.tolist()])
+            if source.name != given.source or not np.array_equal(actual, meant):
+                raise ValidationError(f"output {cell.name}: it gets values of {given.source}, "
+                                      f"where the program writes those of {source.name}")
+        if count != len(stored):
+            raise ValidationError(f"output {cell.name}: {len(stored)} elements are stored, the program writes {count}")
+
+
+def _equal(one: Tokens, other: Tokens) -> bool:
+    return one.source == other.source and np.array_equal(one.index, other.index)
+
+
+def _place(sorted_cycles: np.ndarray, cycles: np.ndarray) -> np.ndarray:
+    """Position of each cycle among `sorted_cycles`, -1 for those that are not there."""
+    place = np.minimum(np.searchsorted(sorted_cycles, cycles), len(sorted_cycles) - 1)
+    return np.where(sorted_cycles[place] == cycles, place, -1)
+
+
+def _row_major(points: np.ndarray, low: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    number = np.zeros(len(points), np.int64)
+    for k, size in enumerate(shape):
+        number = number * size + (points[:, k] - low[k])
+    return number
+
+
+def _elements(stream: ArrayStream, shape: tuple[int, ...]) -> np.ndarray:
+    """Row-major numbers of the array elements that a stream walks; -1 for what is none."""
+    first = np.array(stream.addresses, np.int64)
+    bytes_ = (first[:, None] + np.arange(stream.row) * stream.element_bytes).ravel()
+    numbers = bytes_ // stream.element_bytes
+    inside = (bytes_ % stream.element_bytes == 0) & (numbers >= 0) & (numbers < int(np.prod(shape)))
+    return np.where(inside, numbers, -1)

@@ -1,0 +1,165 @@
+"""The pipeline itself: every cell of a `PipelineSpec` in hardware, everything behind one clock enable."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.dataflow.operators import applied
+from hw.pipeline.spec import (
+    BufferCell,
+    ConstantCell,
+    CounterCell,
+    InputCell,
+    LineCell,
+    OperatorCell,
+    OutputCell,
+    PipelineSpec,
+    Tap,
+    Walk,
+)
+from hw.pipeline.walker import Walker
+
+__all__ = ["Pipeline"]
+
+_MEMORY = {"no_rw_check": "1"}
+"""No address is read and written in one cycle, so synthesis need not care what would be read."""
+
+
+class Pipeline(wiring.Component):
+    """`spec` in hardware. Nothing moves in a cycle without `en`; `start` (with `en` low) begins a run.
+
+    Per input k: `i_k` is the next word of the stream, and in cycles with ``take[k]`` (and `en`) it is used up. Per
+    output k: ``o_k`` is given away in cycles with ``give[k]`` (and `en`). `left`: something is still to be given away.
+    """
+
+    def __init__(self, spec: PipelineSpec):
+        self.spec = spec
+        super().__init__({
+            "start": In(1), "en": In(1),
+            "take": Out(max(1, len(spec.inputs))), "give": Out(len(spec.outputs)), "left": Out(1),
+            **{f"i_{k}": In(cell.word.shape) for k, cell in enumerate(spec.inputs)},
+            **{f"o_{k}": Out(cell.word.shape) for k, cell in enumerate(spec.outputs)},
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self._chains: dict[int, list[Value]] = {}
+        self._walkers: dict[Walk, Walker] = {}
+        lines = self._lines(m)
+        inputs = outputs = 0
+        for number, cell in enumerate(self.spec.cells):
+            match cell:
+                case InputCell():
+                    value: Value = getattr(self, f"i_{inputs}")
+                    m.d.comb += self.take[inputs].eq(self._walker(m, cell.walk).fire)
+                    inputs += 1
+                case ConstantCell():
+                    value = Const(cell.value, cell.word.shape)
+                case CounterCell():
+                    value = self._shaped(m, number, self._walker(m, cell.walk).address, cell.word.shape)
+                case OperatorCell():
+                    value = self._operator(m, number, cell)
+                case LineCell():
+                    value = self._shaped(m, number, lines[number], cell.word.shape)
+                case BufferCell():
+                    value = self._buffer(m, number, cell)
+                case OutputCell():
+                    m.d.comb += getattr(self, f"o_{outputs}").eq(self._tap(m, cell.operand))
+                    m.d.comb += self.give[outputs].eq(self._walker(m, cell.walk).fire)
+                    outputs += 1
+                    continue
+            self._chains[number] = [value]
+        self._feed_lines(m)
+        m.d.comb += self.left.eq(Cat(self._walker(m, cell.walk).left for cell in self.spec.outputs).any())
+        return m
+
+    def _walker(self, m: Module, walk: Walk) -> Walker:
+        """The walker of `walk`; equal walks share one."""
+        if walk not in self._walkers:
+            self._walkers[walk] = walker = Walker(walk)
+            m.submodules[f"walk{len(self._walkers)}"] = walker
+            m.d.comb += [walker.start.eq(self.start), walker.en.eq(self.en)]
+        return self._walkers[walk]
+
+    def _shaped(self, m: Module, number: int, value: Value, shape: ShapeLike) -> Signal:
+        result = Signal(shape, name=f"cell{number}")
+        m.d.comb += result.eq(value)
+        return result
+
+    def _register(self, m: Module, value: Value, name: str) -> Signal:
+        register = Signal(value.shape(), name=name, reset_less=True)
+        with m.If(self.en):
+            m.d.sync += register.eq(value)
+        return register
+
+    def _tap(self, m: Module, tap: Tap, more: int = 0) -> Value:
+        """The value of a tap, `more` cycles later; all taps of a cell share a chain of registers."""
+        if isinstance(self.spec.cells[tap.cell], ConstantCell):
+            return self._chains[tap.cell][0]
+        chain = self._chains[tap.cell]
+        while len(chain) <= tap.cycles + more:
+            chain.append(self._register(m, chain[-1], f"cell{tap.cell}_{len(chain)}"))
+        return chain[tap.cycles + more]
+
+    def _operator(self, m: Module, number: int, cell: OperatorCell) -> Value:
+        if cell.op == "table":
+            return self._table(m, number, cell)
+        early = int(cell.latency > 1)
+        values = [self._tap(m, tap, early) for tap in cell.operands]
+        result = values[0] if cell.op == "cast" else applied(cell.op, values, list(cell.words))
+        value: Value = self._shaped(m, number, result, cell.word.shape)
+        for stage in range(early, cell.latency):
+            value = self._register(m, value, f"cell{number}_result{stage}")
+        return value
+
+    def _table(self, m: Module, number: int, cell: OperatorCell) -> Value:
+        """A read-only memory with its register and one behind it."""
+        entries = self.spec.tables[cell.value]
+        mask = (1 << cell.word.width) - 1
+        memory = Memory(shape=cell.word.width, depth=max(2, len(entries)), init=[entry & mask for entry in entries])
+        m.submodules[f"table{number}"] = memory
+        port = memory.read_port()
+        m.d.comb += [port.addr.eq(self._tap(m, cell.operands[0])), port.en.eq(self.en)]
+        return self._register(m, self._shaped(m, number, port.data, cell.word.shape), f"cell{number}_result")
+
+    def _buffer(self, m: Module, number: int, cell: BufferCell) -> Value:
+        memory = Memory(shape=cell.word.width, depth=cell.depth, init=[], attrs=_MEMORY)
+        m.submodules[f"buffer{number}"] = memory
+        write, read = memory.write_port(), memory.read_port()
+        writer, reader = self._walker(m, cell.write), self._walker(m, cell.read)
+        m.d.comb += [
+            write.addr.eq(writer.address), write.data.eq(self._tap(m, cell.source)), write.en.eq(self.en & writer.fire),
+            read.addr.eq(reader.address), read.en.eq(self.en & reader.fire),
+        ]
+        return self._register(m, self._shaped(m, number, read.data, cell.word.shape), f"cell{number}_result")
+
+    def _lines(self, m: Module) -> dict[int, Value]:
+        """The results of all delay lines. Lines of one depth are one memory, side by side, with one address."""
+        self._ports: list[tuple[list[tuple[int, LineCell]], Value]] = []
+        groups: dict[int, list[tuple[int, LineCell]]] = {}
+        for number, cell in enumerate(self.spec.cells):
+            if isinstance(cell, LineCell):
+                groups.setdefault(cell.depth, []).append((number, cell))
+        results: dict[int, Value] = {}
+        for depth, group in groups.items():
+            memory = Memory(shape=sum(c.word.width for _, c in group), depth=depth, init=[], attrs=_MEMORY)
+            m.submodules[f"line{depth}"] = memory
+            write, read = memory.write_port(), memory.read_port()
+            ahead, behind = Signal(range(depth)), Signal(range(depth), init=depth - 1)
+            m.d.comb += [write.en.eq(self.en), read.en.eq(self.en), read.addr.eq(ahead), write.addr.eq(behind)]
+            with m.If(self.en):
+                m.d.sync += [behind.eq(ahead), ahead.eq(Mux(ahead == depth - 1, 0, ahead + 1))]
+            data = self._register(m, read.data, f"line{depth}_result")
+            self._ports.append((group, write.data))
+            place = 0
+            for number, cell in group:
+                results[number] = data[place : place + cell.word.width]
+                place += cell.word.width
+        return results
+
+    def _feed_lines(self, m: Module) -> None:
+        for group, data in self._ports:
+            m.d.comb += data.eq(Cat(Value.cast(self._tap(m, cell.source)).as_unsigned() for _, cell in group))

@@ -1,0 +1,62 @@
+"""The host's view of a pipeline: its AXI4-Lite registers (32-bit words, byte offsets)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from hw.dma.registers import RUN_CONTROL, RUN_STATUS, Field, Register, RegisterMap
+
+__all__ = ["IDENTITY", "RunError", "pipeline_registers"]
+
+IDENTITY = 0x534C5550
+"""ASCII "SLUP": what register ID reads."""
+
+VERSION = 0x0001_0000
+
+INPUT_BASE, OUTPUT_BASE = 0x100, 0x200
+
+
+class RunError(IntEnum):
+    """Why a run ended early."""
+
+    NONE = 0
+    READ = 1
+    """Memory answered a read with SLVERR or DECERR."""
+    WRITE = 2
+    """Memory answered a write with SLVERR or DECERR."""
+    ABORTED = 3
+    """The host wrote CONTROL.clear during a run."""
+
+
+_STATUS = (
+    *RUN_STATUS,
+    Field("pipeline", 3, 1, "the pipeline has words to give away"),
+    Field("error", 8, 8, "why the run ended early", RunError),
+)
+
+_WAITING = (
+    Field("inputs", 0, 16, "input streams (one bit each, the first 16) with words left to fetch"),
+    Field("outputs", 16, 16, "output streams with words left to store"),
+)
+
+
+def pipeline_registers(inputs: Sequence[str], outputs: Sequence[str]) -> RegisterMap:
+    """Control, counters, and the byte address of every array in memory; `inputs`, `outputs`: names of the streams."""
+    streams = [
+        *(Register(f"IN{k}_ADDRESS", INPUT_BASE + 4 * k, "write", f"byte address of array {name}")
+          for k, name in enumerate(inputs)),
+        *(Register(f"OUT{k}_ADDRESS", OUTPUT_BASE + 4 * k, "write", f"byte address of array {name}")
+          for k, name in enumerate(outputs)),
+    ]
+    fixed = (
+        Register("ID", 0x00, "constant", "identification", reset=IDENTITY),
+        Register("VERSION", 0x04, "constant", "version of this register map", reset=VERSION),
+        Register("CONTROL", 0x10, "pulse", "commands", RUN_CONTROL),
+        Register("STATUS", 0x14, "read", "state of the run", _STATUS),
+        Register("WAITING", 0x18, "read", "transfers that are not complete", _WAITING),
+        Register("CYCLES", 0x40, "read", "unstalled cycles, the last one that of the last word that is given away"),
+        Register("STALLS", 0x44, "read", "clock cycles in which the pipeline stood still for memory"),
+        Register("WALL_CYCLES", 0x48, "read", "clock cycles from start to done"),
+    )
+    return RegisterMap("pipeline", (*fixed, *streams), ())

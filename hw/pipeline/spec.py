@@ -1,0 +1,237 @@
+"""A specialised pipeline as plain data: what the compiler hands over and the hardware is built from.
+
+A pipeline is a feed-forward net of *cells*. Each cell has one value per cycle; operands are values of earlier cells, a
+constant number of cycles ago (`Tap`). Cycles are those in which the pipeline moves: a stall freezes everything. What
+happens when is fixed by *walks*, loop nests of events with a first cycle. Seed 001, sections 4.2, 5.1 and 6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from hw.dataflow.spec import Word
+from hw.errors import SluiceError
+
+__all__ = [
+    "BUFFER_LATENCY", "MINIMUM_LINE", "BufferCell", "Cell", "ConstantCell", "CounterCell", "InputCell", "Level",
+    "LineCell", "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "Tap", "Walk", "Word",
+]
+
+BUFFER_LATENCY = 2
+"""Cycles from a read event of a buffer to its word: the memory's register and one behind it."""
+
+MINIMUM_LINE = 4
+"""Shortest delay line in memory: two words, the memory's register and one behind it."""
+
+
+class PipelineError(SluiceError):
+    """A pipeline that cannot be built."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One loop of a walk: `trips` iterations. A step from iteration c to the next (inner loops start over) comes `gap`
+    cycles after the event before it and advances the address by ``deltas[c % len(deltas)]``."""
+
+    trips: int
+    gap: int
+    deltas: tuple[int, ...] = (0,)
+
+    def __post_init__(self) -> None:
+        if self.trips < 2 or self.gap < 1 or not self.deltas:
+            raise PipelineError(f"a loop of {self.trips} iterations with {self.gap} cycles from one to the next, "
+                                "which needs at least 2 iterations and 1 cycle")
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Events: the first in cycle `start`, then as `levels` (innermost first) say. Addresses begin at `origin`, modulo
+    `size`."""
+
+    start: int
+    levels: tuple[Level, ...] = ()
+    size: int = 1
+    origin: int = 0
+
+    def __post_init__(self) -> None:
+        if self.start < 0:
+            raise PipelineError(f"the first event of a walk is in cycle {self.start}, before the pipeline begins")
+        if not 0 <= self.origin < self.size or any(not 0 <= d < self.size for lv in self.levels for d in lv.deltas):
+            raise PipelineError(f"a walk has addresses outside 0..{self.size - 1}")
+
+    @property
+    def count(self) -> int:
+        """Number of events."""
+        return prod(level.trips for level in self.levels)
+
+    def events(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cycles and addresses of all events, in order: what the hardware does, in numbers."""
+        steps, advances = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        for level in self.levels:
+            deltas = np.resize(np.array(level.deltas, np.int64), level.trips - 1)
+            steps = _around(steps, np.full(level.trips - 1, level.gap, np.int64))
+            advances = _around(advances, deltas)
+        times = self.start + np.concatenate([[0], np.cumsum(steps)])
+        return times, (self.origin + np.concatenate([[0], np.cumsum(advances)])) % self.size
+
+
+def _around(inner: np.ndarray, between: np.ndarray) -> np.ndarray:
+    """The steps `inner` as many times as there are iterations, with those `between` iterations in between."""
+    rows = np.concatenate([np.broadcast_to(inner, (len(between), len(inner))), between[:, None]], axis=1)
+    return np.concatenate([rows.ravel(), inner])
+
+
+@dataclass(frozen=True)
+class Tap:
+    """The value that cell number `cell` had `cycles` cycles ago."""
+
+    cell: int
+    cycles: int = 0
+
+
+@dataclass(frozen=True)
+class InputCell:
+    """The next word of an input stream, taken in the cycles of `walk`; anything in others."""
+
+    name: str
+    word: Word
+    walk: Walk
+
+
+@dataclass(frozen=True)
+class ConstantCell:
+    """`value`, always."""
+
+    value: int
+    word: Word
+
+
+@dataclass(frozen=True)
+class CounterCell:
+    """The address of `walk` as a word, from an event until the next."""
+
+    word: Word
+    walk: Walk
+
+
+@dataclass(frozen=True)
+class OperatorCell:
+    """Operation `op` of `hw.ops`, or ``cast``, or ``table`` (`value`: number of the table).
+
+    `words` are the operands' types by the program, whose width counts for shifts and partial products; the cells
+    themselves may be narrower. The result is there `latency` cycles after the operands. With more than one cycle there
+    is a register before the operation, too.
+    """
+
+    op: str
+    operands: tuple[Tap, ...]
+    words: tuple[Word, ...]
+    word: Word
+    latency: int = 0
+    value: int = 0
+
+
+@dataclass(frozen=True)
+class LineCell:
+    """A delay line in memory: what `source` was `cycles` (at least `MINIMUM_LINE`) cycles ago."""
+
+    source: Tap
+    word: Word
+    cycles: int
+
+    def __post_init__(self) -> None:
+        if self.cycles < MINIMUM_LINE:
+            raise PipelineError(f"a delay line in memory has at least {MINIMUM_LINE} cycles, not {self.cycles}")
+
+    @property
+    def depth(self) -> int:
+        """Words of memory: one more than are alive, so that no address is read and written in one cycle."""
+        return self.cycles - BUFFER_LATENCY + 1
+
+
+@dataclass(frozen=True)
+class BufferCell:
+    """A memory of `depth` words. An event of `write` stores `source` of its cycle; the word of an event of `read` is
+    there `BUFFER_LATENCY` cycles later and stays until that of the next. No address is read in a cycle in which it is
+    written. Addresses are those of the walks, whose `size` is `depth`.
+    """
+
+    source: Tap
+    word: Word
+    depth: int
+    write: Walk
+    read: Walk
+
+    def __post_init__(self) -> None:
+        if not self.depth == self.write.size == self.read.size:
+            raise PipelineError(f"a buffer of {self.depth} words has walks over {self.write.size} and {self.read.size}")
+
+
+@dataclass(frozen=True)
+class OutputCell:
+    """The operand is given to an output stream in the cycles of `walk`."""
+
+    name: str
+    operand: Tap
+    word: Word
+    walk: Walk
+
+
+Cell = InputCell | ConstantCell | CounterCell | OperatorCell | LineCell | BufferCell | OutputCell
+
+
+def operands(cell: Cell) -> Sequence[Tap]:
+    """What a cell uses."""
+    match cell:
+        case OperatorCell():
+            return cell.operands
+        case LineCell() | BufferCell():
+            return (cell.source,)
+        case OutputCell():
+            return (cell.operand,)
+    return ()
+
+
+@dataclass(frozen=True)
+class PipelineSpec:
+    """A pipeline. Cells come after those that they use. Raises `PipelineError` if they do not, or without an output."""
+
+
+    name: str
+    cells: tuple[Cell, ...]
+    tables: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        for number, cell in enumerate(self.cells):
+            for tap in operands(cell):
+                if not 0 <= tap.cell < number or tap.cycles < 0:
+                    raise PipelineError(f"cell {number} of pipeline {self.name} uses {tap}, which is no earlier cell")
+        if not self.outputs:
+            raise PipelineError(f"pipeline {self.name} has no output")
+
+    @property
+    def inputs(self) -> tuple[InputCell, ...]:
+        """Input streams."""
+        return tuple(cell for cell in self.cells if isinstance(cell, InputCell))
+
+    @property
+    def outputs(self) -> tuple[OutputCell, ...]:
+        """Output streams."""
+        return tuple(cell for cell in self.cells if isinstance(cell, OutputCell))
+
+    @property
+    def cycles(self) -> int:
+        """Unstalled cycles of a run."""
+        return 1 + max(last_cycle(cell.walk) for cell in self.outputs)
+
+
+def last_cycle(walk: Walk) -> int:
+    """Cycle of the last event."""
+    span = 0
+    for level in walk.levels:
+        span += (level.trips - 1) * (level.gap + span)
+    return walk.start + span

@@ -1,0 +1,183 @@
+"""A pipeline with its control registers and burst engines, and its Verilog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from amaranth.back import verilog
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_flat
+from hw.dma.register_file import RegisterFile
+from hw.pipeline.pipeline import Pipeline
+from hw.pipeline.registers import RunError, pipeline_registers
+from hw.pipeline.spec import PipelineError, PipelineSpec
+from hw.pipeline.streams import ArrayReader, ArrayStream, ArrayWriter
+
+__all__ = ["SYSTEM_MODULE", "PipelineSystem", "SystemSpec", "emit_pipeline", "emit_system"]
+
+SYSTEM_MODULE = "pipeline_system"
+PIPELINE_MODULE = "pipeline"
+_BUSES = (64, 128, 256, 512)
+
+
+@dataclass(frozen=True)
+class SystemSpec:
+    """A pipeline, the arrays of its input and output streams in memory, and the width of the memory bus in bits.
+
+    Raises `PipelineError` for another bus width or where the streams are not those of the pipeline.
+    """
+
+    pipeline: PipelineSpec
+    inputs: tuple[ArrayStream, ...]
+    outputs: tuple[ArrayStream, ...]
+    bus_bits: int = 64
+
+    def __post_init__(self) -> None:
+        if self.bus_bits not in _BUSES:
+            raise PipelineError(f"the memory bus has {', '.join(map(str, _BUSES))} bits, not {self.bus_bits}")
+        sides = (self.inputs, self.pipeline.inputs), (self.outputs, self.pipeline.outputs)
+        for streams, cells in sides:
+            if [(s.name, s.word, s.row * s.rows) for s in streams] != [(c.name, c.word, c.walk.count) for c in cells]:
+                raise PipelineError(f"pipeline {self.pipeline.name} has other streams than its system")
+
+
+class _State(Enum):
+    IDLE = 0
+    FLUSH = 1
+    BEGIN = 2
+    RUN = 3
+    STOP = 4
+
+
+class PipelineSystem(wiring.Component):
+    """Ports: `m_axi` (AXI4 manager, 32-bit addresses), `s_axil` (AXI4-Lite subordinate, registers of
+    `hw.pipeline.registers`), `irq` (high while a run has ended and the host has not cleared that).
+
+    A run fetches the input arrays from their addresses, moves the pipeline whenever every stream has a word or room for
+    one, and stores the output arrays. A memory error ends it with a code in STATUS; the next start begins afresh.
+    """
+
+    def __init__(self, spec: SystemSpec):
+        self.spec = spec
+        names = [stream.name for stream in spec.inputs], [stream.name for stream in spec.outputs]
+        self._map = pipeline_registers(*names)
+        super().__init__({
+            "m_axi": Out(Axi4Signature(address_width=32, data_width=spec.bus_bits)),
+            "s_axil": In(Axi4LiteSignature(address_width=self._map.address_width)),
+            "irq": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        spec = self.spec
+        flush = Signal()
+        self._registers, self._pipeline = RegisterFile(self._map), Pipeline(spec.pipeline)
+        self._writer = ArrayWriter(spec.outputs, spec.bus_bits)
+        self._reader = ArrayReader(spec.inputs, spec.bus_bits) if spec.inputs else None
+        m.submodules.registers = self._registers
+        m.submodules.pipeline = self._pipeline
+        m.submodules.writer = ResetInserter(flush)(self._writer)
+        connect(m, flipped(self.s_axil), self._registers.bus)
+        for channel in ("aw", "w"):
+            connect(m, getattr(self._writer, channel), flipped(getattr(self.m_axi, channel)))
+        connect(m, flipped(self.m_axi.b), self._writer.b)
+        ready = self._writer.ok
+        if self._reader is not None:
+            m.submodules.reader = ResetInserter(flush)(self._reader)
+            connect(m, self._reader.ar, flipped(self.m_axi.ar))
+            connect(m, flipped(self.m_axi.r), self._reader.r)
+            ready = ready & self._reader.ok
+        go = self._streams(m)
+        self._control(m, flush, ready, go)
+        return m
+
+    def _streams(self, m: Module) -> Signal:
+        """Between streams and pipeline; the result is whether the pipeline moves, which is decided a cycle before."""
+        registers, pipeline, writer = self._registers, self._pipeline, self._writer
+        go = Signal()
+        m.d.comb += [pipeline.en.eq(go & pipeline.left), writer.give.eq(Mux(pipeline.en, pipeline.give, 0))]
+        for k in range(len(self.spec.outputs)):
+            m.d.comb += [getattr(writer, f"i_{k}").eq(getattr(pipeline, f"o_{k}")),
+                         writer.address[k].eq(getattr(registers, f"out{k}_address"))]
+        if self._reader is not None:
+            m.d.comb += self._reader.take.eq(Mux(pipeline.en, pipeline.take, 0))
+            for k in range(len(self.spec.inputs)):
+                m.d.comb += [getattr(pipeline, f"i_{k}").eq(getattr(self._reader, f"o_{k}")),
+                             self._reader.address[k].eq(getattr(registers, f"in{k}_address"))]
+        return go
+
+    def _control(self, m: Module, flush: Signal, ready: Signal, go: Signal) -> None:
+        registers, pipeline, writer, reader = self._registers, self._pipeline, self._writer, self._reader
+        state, done, ignored, error = Signal(_State), Signal(), Signal(), Signal(RunError)
+        begin, stop, faults = Signal(), Signal(), [(writer.error, RunError.WRITE)]
+        if reader is not None:
+            m.d.comb += [reader.load.eq(begin), reader.stop.eq(stop), registers.waiting.inputs.eq(reader.left)]
+            faults.append((reader.error, RunError.READ))
+        m.d.comb += [
+            flush.eq(state == _State.FLUSH), begin.eq(state == _State.BEGIN), stop.eq(state == _State.STOP),
+            pipeline.start.eq(begin), writer.load.eq(begin), writer.stop.eq(stop), self.irq.eq(done),
+            registers.status.busy.eq(state != _State.IDLE), registers.status.done.eq(done),
+            registers.status.start_ignored.eq(ignored), registers.status.pipeline.eq(pipeline.left),
+            registers.status.error.eq(error), registers.waiting.outputs.eq(writer.left),
+        ]
+        m.d.sync += go.eq((state == _State.RUN) & ready)
+        self._count(m, state)
+        with m.If(registers.control.clear):
+            m.d.sync += [done.eq(0), ignored.eq(0)]
+        with m.If(registers.control.start & (state != _State.IDLE)):
+            m.d.sync += ignored.eq(1)
+        with m.Switch(state):
+            with m.Case(_State.IDLE), m.If(registers.control.start):
+                m.d.sync += [state.eq(_State.FLUSH), done.eq(0), error.eq(RunError.NONE), ignored.eq(0)]
+            with m.Case(_State.FLUSH):
+                m.d.sync += state.eq(_State.BEGIN)
+            with m.Case(_State.BEGIN):
+                m.d.sync += state.eq(_State.RUN)
+            with m.Case(_State.RUN):
+                with m.If((writer.left == 0) & ~writer.busy & ~pipeline.left):
+                    m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
+                with m.If(registers.control.clear):
+                    m.d.sync += [state.eq(_State.STOP), error.eq(RunError.ABORTED)]
+                for fault, code in faults:
+                    with m.If(fault):
+                        m.d.sync += [state.eq(_State.STOP), error.eq(code)]
+            with m.Case(_State.STOP), m.If(~writer.busy & ~(reader.busy if reader is not None else 0)):
+                m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
+
+    def _count(self, m: Module, state: Signal) -> None:
+        """Cycles in which the pipeline moves, in which it stands still, and all of them."""
+        registers, pipeline = self._registers, self._pipeline
+        running = state == _State.RUN
+        counters = ((registers.cycles, pipeline.en), (registers.stalls, running & pipeline.left & ~pipeline.en),
+                    (registers.wall_cycles, state != _State.IDLE))
+        for register, condition in counters:
+            counter = Signal(32)
+            m.d.comb += register.eq(counter)
+            with m.If(state == _State.FLUSH):
+                m.d.sync += counter.eq(0)
+            with m.Elif(condition):
+                m.d.sync += counter.eq(counter + 1)
+
+
+def emit_system(spec: SystemSpec) -> dict[str, str]:
+    """Verilog files, by name, of a system whose top module is `pipeline_system`, with the usual flat port names:
+    ``clk``, ``rst`` (synchronous, active high), ``irq``, ``m_axi_awaddr`` and so on (AXI4), ``s_axil_awaddr`` and so on
+    (AXI4-Lite).
+    """
+    m = Module()
+    m.submodules.system = system = PipelineSystem(spec)
+    ports = [
+        *connect_flat(m, system.m_axi, "m_axi", manager=True),
+        *connect_flat(m, system.s_axil, "s_axil", manager=False),
+        system.irq,
+    ]
+    return {f"{SYSTEM_MODULE}.v": verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)}
+
+
+def emit_pipeline(spec: PipelineSpec) -> dict[str, str]:
+    """The Verilog of the pipeline alone, module `pipeline`, with the ports of `Pipeline`: for your own system."""
+    return {f"{PIPELINE_MODULE}.v": verilog.convert(Pipeline(spec), PIPELINE_MODULE, emit_src=False)}

@@ -1,0 +1,83 @@
+"""Walks in hardware: counters that say in which cycles something happens, and at which address."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.pipeline.spec import Level, Walk
+
+__all__ = ["Walker"]
+
+
+class Walker(wiring.Component):
+    """Carries out `walk` (see `hw.pipeline.spec.Walk`).
+
+    `start` begins a run: the next cycle with `en` is cycle 0. `fire`: there is an event in this cycle, at `address`;
+    between events `address` is that of the next. `last`: loops, innermost first, that are in their last iteration.
+    `left`: there are events to come. All depend on registers only.
+    """
+
+    def __init__(self, walk: Walk):
+        self.walk = walk
+        super().__init__({"start": In(1), "en": In(1), "fire": Out(1), "address": Out(range(max(2, walk.size))),
+                          "last": Out(max(1, len(walk.levels))), "left": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        walk = self.walk
+        longest = max([walk.start, *(level.gap - 1 for level in walk.levels)])
+        wait = Signal(range(-1, longest + 1))  # cycles until the next event, less 1; below zero: now
+        step = Signal()
+        counters = [Signal(range(level.trips), name=f"count{k}") for k, level in enumerate(walk.levels)]
+        m.d.comb += [self.fire.eq(self.left & wait[-1]), step.eq(self.en & self.fire)]
+        with m.If(self.en):
+            m.d.sync += wait.eq(wait - 1)
+        with m.If(step):
+            self._step(m, counters, wait)
+        with m.If(self.start):
+            m.d.sync += [self.left.eq(1), wait.eq(walk.start - 1), self.address.eq(walk.origin), self.last.eq(0)]
+            m.d.sync += [counter.eq(0) for counter in counters]
+        return m
+
+    def _step(self, m: Module, counters: list[Signal], wait: Signal) -> None:
+        """Count: the innermost loop that is not at its end steps, those inside it start over."""
+        ended: Value = Const(1)
+        turns: list[tuple[Value, Level, Signal]] = []
+        for level, counter, end in zip(self.walk.levels, counters, self.last, strict=False):
+            turn = ended & ~end
+            turns.append((turn, level, counter))
+            with m.If(turn):
+                m.d.sync += [counter.eq(counter + 1), end.eq(counter == level.trips - 2)]
+            with m.Elif(ended):
+                m.d.sync += [counter.eq(0), end.eq(0)]
+            ended = ended & end
+        self._advance(m, turns, wait)
+        with m.If(ended):
+            m.d.sync += self.left.eq(0)
+
+    def _advance(self, m: Module, turns: list[tuple[Value, Level, Signal]], wait: Signal) -> None:
+        """Gap and address step of the loop whose turn it is."""
+        size = self.walk.size
+        delta = Signal(range(max(2, size)), name="delta")
+        for turn, level, counter in turns:
+            with m.If(turn):
+                m.d.sync += wait.eq(level.gap - 2)
+                m.d.comb += delta.eq(_periodic(level, counter))
+        if size > 1:
+            total = Signal(range(2 * size), name="total")
+            m.d.comb += total.eq(self.address + delta)
+            whole = size & (size - 1) == 0
+            m.d.sync += self.address.eq(total if whole else Mux(total >= size, total - size, total))
+
+
+def _periodic(level: Level, counter: Signal) -> Value:
+    """``deltas[counter % period]``; where that is no slice of the counter, the table is as long as the loop."""
+    period = len(level.deltas)
+    if period == 1:
+        return Const(level.deltas[0])
+    bits = (period - 1).bit_length()
+    if period == 1 << bits:
+        return Array(Const(delta) for delta in level.deltas)[counter[:bits]]
+    return Array(Const(level.deltas[k % period]) for k in range(level.trips))[counter]
