@@ -35,6 +35,7 @@ from compiler.sched.process_network import parse_network
 from hw.dataflow.affine import evaluate_affine
 from hw.dataflow.counters import counter_vectors
 from hw.dataflow.spec import Affine, Constraint, Predicate
+from hw.designs.directory import read_design
 
 APPS = Path(__file__).resolve().parents[2] / "apps" / "dataflow"
 DEFAULT = Options()
@@ -322,10 +323,11 @@ def test_design_answers_before_simulation(tmp_path: Path) -> None:
     assert "<svg" in design.report()
     folder = design.emit(tmp_path / "out", random_data(matmul(5)))
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["predicted_cycles"] == design.predicted_cycles
+    assert manifest["metadata"]["predicted_cycles"] == design.predicted_cycles
     assert "module dataflow_system" in (folder / "rtl" / "dataflow_system.v").read_text()
     assert parse_network((folder / "network.json").read_text()).program.name == "matmul"
-    assert (folder / "memory.bin").stat().st_size > 0
+    assert read_design(folder) == design.design_image(random_data(matmul(5)))
+    assert all(region.crc32 is not None for region in read_design(folder).outputs)
 
 
 HOST_MAIN = """

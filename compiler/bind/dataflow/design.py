@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.bind.c_host import c_identifier
 from compiler.bind.dataflow.bounds import TickBound, tick_bound
 from compiler.bind.dataflow.host import host_header, host_source
 from compiler.bind.dataflow.options import Options
@@ -19,10 +19,12 @@ from compiler.bind.dataflow.plan import Plan
 from compiler.bind.dataflow.running import Executable
 from compiler.bind.dataflow.timing import high_water
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.process_network import derive, draw_network, print_network
-from hw.files import write_atomic
+from hw.designs.dataflow import dataflow_parameters
+from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.sim.simulate import StallProfile
 
 __all__ = ["DataflowDesign"]
@@ -128,27 +130,39 @@ class DataflowDesign(Design):
                 f"<pre>{escape(str(self.plan.network))}</pre></body></html>\n")
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
-        """Write ``rtl/dataflow_system.v``, the network (JSON and SVG), a C header and host function, and
-        ``manifest.json``; with `inputs` also ``memory.bin``, the input streams as they lie in memory. Returns the
-        directory."""
+        """Write the design directory that `hw.build` takes: ``rtl/dataflow_system.v``, control registers, the network
+        (JSON and SVG), a C header and host function; with `inputs` also main memory as it is before a run, and the
+        checksums of the results. Returns the directory."""
         directory = Path(directory)
-        for name, text in self.executable.sources.items():
-            write_atomic(directory / "rtl" / name, text)
-        write_atomic(directory / "network.json", print_network(self.plan.network))
-        write_atomic(directory / "network.svg", draw_network(self.plan.network))
-        write_atomic(directory / "host" / "dataflow.h", host_header(self.executable))
-        write_atomic(directory / "host" / "dataflow.c", host_source(self.executable))
-        write_atomic(directory / "manifest.json", json.dumps(self._manifest(), indent=1) + "\n")
-        if inputs is not None:
-            memory = bytearray(self.executable.memory_bytes)
-            for address, content in self.executable.loads(check_inputs(self.program, inputs)):
-                memory[address : address + len(content)] = content
-            write_atomic(directory / "memory.bin", bytes(memory))
+        documents = {f"rtl/{name}": text for name, text in self.executable.sources.items()}
+        documents |= {
+            "network.json": print_network(self.plan.network), "network.svg": draw_network(self.plan.network),
+            "host/dataflow.h": host_header(self.executable), "host/dataflow.c": host_source(self.executable),
+        }
+        write_design(directory, self.design_image(inputs), documents)
         return directory
 
-    def _manifest(self) -> dict[str, Any]:
+    def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
+        """The design as plain data; with `inputs`, their memory contents and the expected results' checksums."""
+        executable = self.executable
+        blocks: list[tuple[int, bytes]] = []
+        sums: dict[str, int] = {}
+        if inputs is not None:
+            data = check_inputs(self.program, inputs)
+            blocks = executable.loads(data)
+            sums = {p.node: crc32(p.packed(values)) for p in executable.places[1]
+                    for values in [interpret(self.program, data)[p.array.name]]}
+        regions = tuple(OutputRegion(p.node, p.address, p.bytes, sums.get(p.node)) for p in executable.places[1])
+        return DesignImage(
+            name=c_identifier(self.program.name), array=f"1x{self.options.lanes}", configuration=(),
+            plan=tuple(executable.writes()), memory=tuple(blocks), outputs=regions,
+            memory_bytes=executable.memory_bytes, parameters=dataflow_parameters(self.plan.kernel.ports),
+            metadata=self._metadata(),
+        )
+
+    def _metadata(self) -> dict[str, Any]:
         streams = [{"node": p.node, "array": p.array.name, "address": p.address, "bytes": p.bytes}
                    for side in self.executable.places for p in side]
-        return {"name": self.program.name, "target": "dataflow", "choices": self.choices, "streams": streams,
+        return {"target": "dataflow", "choices": self.choices, "streams": streams,
                 "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
-                "resources": self.resources, "writes": self.executable.writes()}
+                "resources": self.resources}

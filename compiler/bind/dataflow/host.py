@@ -11,7 +11,7 @@ import islpy as isl
 from compiler.bind.c_host import c_type, run_lines, run_prototype
 from compiler.bind.dataflow.running import Executable, StreamPlace
 
-__all__ = ["host_header", "host_source", "identifier"]
+__all__ = ["host_header", "host_source"]
 
 
 def host_header(executable: Executable) -> str:
@@ -41,7 +41,11 @@ def _copy(executable: Executable, place: StreamPlace, *, pack: bool) -> list[str
     node = network.node(place.node)
     statement = network.statement(node)
     access = statement.reads[0] if pack else statement.write
-    element = access.map.intersect_domain(statement.domain).set_tuple_name(isl.dim_type.out, "ELEMENT")
+    domain = statement.domain
+    for dim, value in enumerate(executable.sizes):
+        domain = domain.fix_val(isl.dim_type.set, dim, isl.Val(value))
+    element = access.map.intersect_domain(domain).project_out(isl.dim_type.out, 0, network.sizes)
+    element = element.set_tuple_name(isl.dim_type.out, "ELEMENT")
     schedule = element.reverse().apply_range(node.schedule)
     loops = isl.AstBuild.from_context(isl.Set("{ : }")).node_from_schedule_map(isl.UnionMap.from_map(schedule))
     printer = isl.Printer.to_str(isl.DEFAULT_CONTEXT).set_output_format(isl.format.C)

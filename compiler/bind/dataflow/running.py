@@ -53,6 +53,10 @@ class StreamPlace:
         """Length in memory."""
         return len(self.elements) * self.dtype.itemsize
 
+    def packed(self, values: np.ndarray) -> bytes:
+        """The stream's words when the array holds `values`."""
+        return values.ravel()[self.elements].astype(self.dtype).tobytes()
+
 
 class StreamExecutable(ABC):
     """What a run needs of a design whose hardware is streams behind the manager of `hw.dataflow.system`. `sizes`: the
@@ -93,8 +97,7 @@ class StreamExecutable(ABC):
 
     def loads(self, inputs: Mapping[str, np.ndarray]) -> list[tuple[int, bytes]]:
         """(address, bytes) of every input stream: the host's reordering (seed 003, section 7.1)."""
-        return [(p.address, inputs[p.array.name].ravel()[p.elements].astype(p.dtype).tobytes())
-                for p in self.places[0]]
+        return [(p.address, p.packed(inputs[p.array.name])) for p in self.places[0]]
 
     def outputs(self, dumps: tuple[bytes, ...]) -> dict[str, np.ndarray]:
         """Output arrays from the bytes of every output stream."""
