@@ -190,7 +190,8 @@ class _Assembly:
         ports = [user for user, _ in users if self.net.nodes[user].kind == "port"]
         cycles = None if statement is None else self.events.times(statement) + self.times[number]
         needs = [self._need(number, *user) for user in users if user[0] not in ports]
-        streams = self.chains.constant(cell, word, needs, cycles)
+        shape = () if statement is None else self.events.trips(statement)
+        streams = self.chains.constant(cell, word, needs, cycles, shape)
         if ports:
             self.chains.varying(streams, word, [self._port_need(port) for port in ports])
             self._serve_ports(ports, word)
@@ -232,4 +233,4 @@ class _Assembly:
                 delay = tap.cycles + wait(self.net, self.times, user, operand)
                 needs.setdefault(tap.cell, []).append(Need((user, operand), empty, empty, delay, ""))
         for cell, behind in needs.items():
-            self.chains.constant(cell, word, behind, None)
+            self.chains.constant(cell, word, behind)

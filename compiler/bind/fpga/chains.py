@@ -24,6 +24,9 @@ __all__ = ["Chains", "Need", "Placed"]
 _WORTH = 1.25
 """A buffer replaces a delay line that has this many times its words."""
 
+_GAIN = 4
+"""And so many more: its address generators are not free."""
+
 _SHIFTS = 512
 """Shifts that are tried when two reads are compared."""
 
@@ -74,9 +77,10 @@ class Chains:
     placed: list[Placed] = field(default_factory=list)
     registers: dict[int, int] = field(default_factory=dict)
 
-    def constant(self, cell: int, word: Word, needs: Sequence[Need], times: np.ndarray | None) -> list[_Stream]:
+    def constant(self, cell: int, word: Word, needs: Sequence[Need], times: np.ndarray | None = None,
+                 shape: tuple[int, ...] = ()) -> list[_Stream]:
         """Serve needs at constant delays from cell number `cell`, which carries word k in ``times[k]`` (None: delays
-        only). The result are the streams of the chain, newest first."""
+        only); the words are the points of a box of `shape`. The result are the streams of the chain, newest first."""
         ordered = sorted(needs, key=lambda need: need.delay or 0)
         words = np.arange(len(times)) if times is not None else np.zeros(0, np.int64)
         stream = _Stream(Tap(cell), times if times is not None else words, words)
@@ -85,7 +89,7 @@ class Chains:
         for place, need in enumerate(ordered):
             assert need.delay is not None
             if need.delay - reach > self.gap and need.delay - reach >= MINIMUM_LINE:
-                stream = self._behind(stream, reach - base, need.delay - reach, word, ordered[place:], times)
+                stream = self._behind(stream, reach - base, need.delay - reach, word, ordered[place:], times, shape)
                 streams.append(stream)
                 base = reach = need.delay
             self.taps[need.key] = Tap(stream.tap.cell, stream.tap.cycles + need.delay - base)
@@ -98,19 +102,19 @@ class Chains:
         self.registers[cell] = max(self.registers.get(cell, 0), count)
 
     def _behind(self, stream: _Stream, skip: int, cycles: int, word: Word, later: Sequence[Need],
-                times: np.ndarray | None) -> _Stream:
+                times: np.ndarray | None, shape: tuple[int, ...]) -> _Stream:
         """`stream`, `skip` and then `cycles` cycles later, out of a memory."""
         source = stream.later(skip)
         line = LineCell(source.tap, word, cycles)
         if times is None:
             return self._line(source, line)
         wanted = np.unique(np.concatenate([need.words for need in later]))
-        delay = int(later[0].delay or 0)
-        goal = _Stream(Tap(0), times[wanted] + delay, wanted)
-        buffer = self._buffer(source, goal, word)
-        if buffer is None or buffer.depth * _WORTH > line.depth or line.depth - buffer.depth < 4:
-            return self._line(source, line)
-        return self._add(buffer, goal)
+        for words in (wanted, _lattice(wanted, shape), source.words):
+            goal = _Stream(Tap(0), times[words] + int(later[0].delay or 0), words)
+            buffer = self._buffer(source, goal, word)
+            if buffer is not None and buffer.depth * _WORTH <= line.depth and line.depth - buffer.depth >= _GAIN:
+                return self._add(buffer, goal)
+        return self._line(source, line)
 
     def _line(self, source: _Stream, line: LineCell) -> _Stream:
         self.cells.append(line)
@@ -174,6 +178,17 @@ class Chains:
             if buffer is not None and (best is None or buffer.depth < best.depth):
                 best = buffer
         return best
+
+
+def _lattice(words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The words of a box of `shape` that lie whole steps apart, from the first to the last of `words` in each
+    dimension: all of `words`, and what makes them loops."""
+    lines = []
+    for column, size in zip(np.unravel_index(words, shape), shape, strict=True):
+        low, high = int(column.min()), int(column.max())
+        step = int(np.gcd.reduce(column - low)) or size
+        lines.append(np.arange(low, high + 1, step))
+    return np.ravel_multi_index(np.meshgrid(*lines, indexing="ij"), shape).ravel()
 
 
 def _near(members: list[tuple[int, Need]], gap: int) -> list[tuple[int, Need]]:

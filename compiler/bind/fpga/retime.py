@@ -14,12 +14,10 @@ from compiler.bind.fpga.net import Net, Node
 
 __all__ = ["retime", "start_time", "wait"]
 
-_INNER = 1.25
-"""Weight of bits behind an operation inside a statement or behind a port, against those of a statement's result: of two
-equal solutions the one that stores what the program calls a value, where it is produced."""
-
-_EARLY = 0.001
-"""Weight of a cycle: of what costs the same the earliest is taken."""
+_OUTER, _INNER = 1000, 1250
+"""Weight of a bit of a statement's result, and of one behind an operation inside a statement or behind a port, against
+that of a cycle of any time: of two equal solutions the one that stores what the program calls a value, where it is
+produced; and of those the earliest."""
 
 
 def start_time(net: Net, times: Sequence[int], number: int) -> int:
@@ -80,8 +78,8 @@ def _cheapest(net: Net, earliest: list[int], end: int, last: Mapping[str, int]) 
     for number, length in lengths.items():
         node = net.nodes[number]
         inner = node.kind == "port" or (node.kind == "operator" and number not in results)
-        costs.append(length * (node.word.width * (_INNER if inner else 1.0)))
-    solver.Minimize(solver.Sum([*costs, solver.Sum(times) * _EARLY]))
+        costs.append(node.word.width * (_INNER if inner else _OUTER) * solver.Sum([length]))
+    solver.Minimize(solver.Sum([*costs, *times]))
     if solver.Solve() != pywraplp.Solver.OPTIMAL:
         raise AssertionError("a system with a least solution has an optimum")
     found = [round(time.solution_value()) for time in times]
