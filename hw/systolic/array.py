@@ -64,8 +64,8 @@ class SystolicArray(wiring.Component):
     """`spec.rows` times `spec.columns` PEs with their edges.
 
     Ports: `clear` (resets everything); `west`, `north` (steps, from the sequencer); `fill_K` (chain of operand K);
-    `results` (beats of `result_beat`, the last one of a tile marked). `entered`: a step enters the grid of PEs;
-    `completed`: the last exit, the PE in the south-east corner if there are results in PEs, has completed a result.
+    `results` (beats of `result_beat`, the last one of a tile marked). `entered`: the PE in the north-west corner takes
+    a step; `completed`: the last exit (the PE in the south-east corner if results are in PEs) has completed a result.
     """
 
     def __init__(self, spec: ArraySpec):
@@ -102,8 +102,7 @@ class SystolicArray(wiring.Component):
         for k, _ in self._bundles.operands(INTERIOR):
             self._interior(m, k, grid)
         self._exits(m, self._ends(m, grid))
-        entry = grid[0][0].west
-        m.d.comb += self.entered.eq(entry.valid & entry.ready)
+        m.d.comb += self.entered.eq(grid[0][0].east.valid)
         return m
 
     def emit_parts(self) -> dict[str, str]:

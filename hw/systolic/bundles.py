@@ -16,7 +16,7 @@ from amaranth.lib import data
 
 from hw.systolic.spec import EAST, INTERIOR, SOUTH, ArraySpec, Direction, OperandSpec, ResultSpec
 
-__all__ = ["Bundles", "address_bits", "chain_beat", "field", "result_beat"]
+__all__ = ["Bundles", "address_bits", "chain_beat", "field", "hop_fields", "result_beat"]
 
 
 def address_bits(words: int) -> int:
@@ -25,8 +25,19 @@ def address_bits(words: int) -> int:
 
 
 def chain_beat(spec: ArraySpec, operand: OperandSpec) -> data.StructLayout:
-    """A beat of an operand's daisy chain: `pack` words, and whether it is the last one of a tile."""
-    return data.StructLayout({"data": operand.pack * spec.word_bits(operand), "last": 1})
+    """A beat of an operand's daisy chain: `pack` words, and how far it has to go (`hop_fields`)."""
+    hops = {name: range(count) for name, count in hop_fields(spec, operand).items() if count > 1}
+    return data.StructLayout({"data": operand.pack * spec.word_bits(operand), **hops})
+
+
+def hop_fields(spec: ArraySpec, operand: OperandSpec) -> dict[str, int]:
+    """Fields of a beat that count the places it still has to pass, and how many places there are: along the edge, or
+    along the north edge and then down a column. A beat with a copy for every feeder has none."""
+    if operand.copied:
+        return {}
+    if operand.direction == INTERIOR:
+        return {"across": spec.columns, "down": spec.rows}
+    return {"along": spec.feeders(operand)}
 
 
 def result_beat(bits: int) -> data.StructLayout:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dataflow.registers import element_bytes
-from hw.systolic.bundles import chain_beat, result_beat
+from hw.systolic.bundles import chain_beat, hop_fields, result_beat
 from hw.systolic.spec import ArraySpec, OperandSpec, ResultSpec
 
 __all__ = ["FromMemory", "Narrow", "ToMemory", "Widen"]
@@ -62,7 +62,7 @@ class Widen(wiring.Component):
 
 
 class FromMemory(wiring.Component):
-    """Tiles of an operand as they lie in memory into beats of its chain, the last one of a tile marked.
+    """Tiles of an operand as they lie in memory into beats of its chain.
 
     Ports: `i` (beats of memory), `o` (`chain_beat`).
     """
@@ -76,9 +76,7 @@ class FromMemory(wiring.Component):
         m = Module()
         spec, operand = self._spec, self._operand
         bits = 8 * operand.pack * spec.word_bytes(operand)
-        images = 1 if operand.copied else spec.feeders(operand)
-        count = images * spec.feeder_beats(operand)
-        place, last = Signal(range(count)), Signal()
+        last = Signal()
         if bits <= spec.bus_bits:
             m.submodules.narrow = part = Narrow(bits, spec.bus_bits // bits)
             m.d.comb += part.drop.eq(last)
@@ -86,12 +84,25 @@ class FromMemory(wiring.Component):
             m.submodules.widen = part = Widen(spec.bus_bits, bits // spec.bus_bits)
         connect(m, flipped(self.i), part.i)
         m.d.comb += [
-            last.eq(place == count - 1), self.o.p.last.eq(last), self.o.valid.eq(part.o.valid),
-            part.o.ready.eq(self.o.ready), self.o.p.data.eq(_from_bytes(spec, operand, part.o.payload)),
+            self.o.valid.eq(part.o.valid), part.o.ready.eq(self.o.ready),
+            self.o.p.data.eq(_from_bytes(spec, operand, part.o.payload)),
         ]
-        with m.If(self.o.valid & self.o.ready):
-            m.d.sync += place.eq(Mux(last, 0, place + 1))
+        self._count(m, last)
         return m
+
+    def _count(self, m: Module, last: Signal) -> None:
+        """Beats of a feeder, then feeders from the farthest on; `last`: a tile ends."""
+        beats = self._spec.feeder_beats(self._operand)
+        step, ends = Signal(), Signal(range(beats), name="place", init=beats - 1)
+        counters = [(count, Signal(range(count), name=name, init=count - 1))
+                    for name, count in hop_fields(self._spec, self._operand).items()]
+        m.d.comb += step.eq(self.o.valid & self.o.ready)
+        over: Value = Const(1)
+        for count, counter in reversed([*counters, (beats, ends)]):
+            with m.If(step & over):
+                m.d.sync += counter.eq(Mux(counter == 0, count - 1, counter - 1))
+            over = over & (counter == 0)
+        m.d.comb += [last.eq(over), *(self.o.p[counter.name].eq(counter) for count, counter in counters if count > 1)]
 
 
 class ToMemory(wiring.Component):

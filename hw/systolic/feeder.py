@@ -1,4 +1,8 @@
-"""Feeders: double buffers on a daisy chain, that keep what is theirs and pass on the rest (seed 002, section 6.2)."""
+"""Feeders: double buffers on a daisy chain, that keep what is theirs and pass on the rest (seed 002, section 6.2).
+
+Beats for the farthest feeder come first: then all feeders of a chain have their words at about the same time, and the
+first step of a tile is not held up on its way through the array.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,17 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.systolic.buffers import Skid
 from hw.systolic.bundles import address_bits, chain_beat
-from hw.systolic.spec import ArraySpec, OperandSpec
+from hw.systolic.spec import INTERIOR, ArraySpec, OperandSpec
 
 __all__ = ["Feeder", "Junction"]
 
 
 class _Chain(wiring.Component):
-    """One place of a daisy chain: of every tile the first `keep` beats leave at `kept`, the others at `next`; or all of
-    them at both, if `copied`. The last beat kept of a tile is marked. Ports: `i`, `kept`, `next`."""
+    """One place of a daisy chain: beats with no hop left in the field `name` leave at `kept`, the others at `next` with
+    a hop less; those of a `copied` operand leave at both. Ports: `i`, `kept`, `next`."""
 
-    def __init__(self, spec: ArraySpec, operand: OperandSpec, keep: int):
-        self._copied, self._keep = operand.copied, keep
+    def __init__(self, spec: ArraySpec, operand: OperandSpec, name: str):
+        self._copied, self._name = operand.copied, name
         self._beat = chain_beat(spec, operand)
         beats = stream.Signature(self._beat)
         super().__init__({"i": In(beats), "kept": Out(beats), "next": Out(beats)})
@@ -36,16 +40,13 @@ class _Chain(wiring.Component):
                 beat.ready.eq(kept.ready & after.ready),
             ]
             return m
-        passing, place = Signal(), Signal(range(self._keep))
-        last = place == self._keep - 1
+        further = Signal()
+        if self._name in self._beat.members:
+            m.d.comb += [further.eq(beat.p[self._name] != 0), after.p[self._name].eq(beat.p[self._name] - 1)]
         m.d.comb += [
-            kept.p.last.eq(last), kept.valid.eq(beat.valid & ~passing), after.valid.eq(beat.valid & passing),
-            beat.ready.eq(Mux(passing, after.ready, kept.ready)),
+            kept.valid.eq(beat.valid & ~further), after.valid.eq(beat.valid & further),
+            beat.ready.eq(Mux(further, after.ready, kept.ready)),
         ]
-        with m.If(kept.valid & kept.ready):
-            m.d.sync += [place.eq(Mux(last, 0, place + 1)), passing.eq(last & ~beat.p.last)]
-        with m.If(after.valid & after.ready & beat.p.last):
-            m.d.sync += passing.eq(0)
         return m
 
 
@@ -62,8 +63,7 @@ class Junction(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        keep = self._spec.rows * self._spec.feeder_beats(self._operand)
-        m.submodules.chain = chain = _Chain(self._spec, self._operand, keep)
+        m.submodules.chain = chain = _Chain(self._spec, self._operand, "across")
         connect(m, flipped(self.fill), chain.i)
         connect(m, chain.kept, flipped(self.down))
         connect(m, chain.next, flipped(self.next))
@@ -88,7 +88,8 @@ class Feeder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         beats, banks = self._spec.feeder_beats(self._operand), 1 + self._operand.double_buffered
-        m.submodules.chain = chain = _Chain(self._spec, self._operand, beats)
+        name = "down" if self._operand.direction == INTERIOR else "along"
+        m.submodules.chain = chain = _Chain(self._spec, self._operand, name)
         connect(m, flipped(self.fill), chain.i)
         connect(m, chain.next, flipped(self.next))
         size = address_bits(beats)
@@ -102,9 +103,10 @@ class Feeder(wiring.Component):
             kept.ready.eq(~_bit(filled, into)), self.full.eq(_bit(filled, out)),
             writer.addr.eq(Cat(place[:size], into)), writer.data.eq(kept.p.data), writer.en.eq(kept.valid & kept.ready),
         ]
+        last = place == beats - 1
         with m.If(writer.en):
-            m.d.sync += place.eq(Mux(kept.p.last, 0, place + 1))
-        ended, released = writer.en & kept.p.last, self.read & self.release
+            m.d.sync += place.eq(Mux(last, 0, place + 1))
+        ended, released = writer.en & last, self.read & self.release
         for bank in range(banks):
             with m.If(ended & (into == bank)):
                 m.d.sync += filled[bank].eq(1)

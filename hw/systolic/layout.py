@@ -1,9 +1,10 @@
 """Tiles of an array in main memory, as numpy arrays of elements and as bytes.
 
-Operand tile, from its first byte: feeders (rows of an `EAST` operand; columns of a `SOUTH` one; columns, and in each
-its rows, of an `INTERIOR` one; a single one if `copied`), in each of them its words, in each of them its elements. The
-words of a feeder are filled up to whole beats of the chain, a word to a power of two of bytes, a tile to whole beats of
-memory. Elements are little-endian, of 1, 2, 4 or 8 bytes.
+Operand tile, as an array: feeders (rows of an `EAST` operand; columns of a `SOUTH` one; columns, and in each its rows,
+of an `INTERIOR` one; a single one if `copied`), in each of them its words, in each of them its elements. In memory the
+last feeder comes first, because its words have the longest way. The words of a feeder are filled up to whole beats of
+the chain, a word to a power of two of bytes, a tile to whole beats of memory. Elements are little-endian, of 1, 2, 4 or
+8 bytes.
 
 Result tile: exits (rows, or one), in each of them its words: of every PE from west to east (of the row with a
 reduction in space), in the order in which a tile's results are completed, which is that of the time loops without the
@@ -44,7 +45,7 @@ def pack_tile(spec: ArraySpec, operand: OperandSpec, tile: np.ndarray) -> bytes:
         raise SystolicError(f"a tile of operand {operand.name} has shape {shape}, not {tile.shape}")
     size = spec.word_bytes(operand) // element_bytes(operand.word.width)
     image = np.zeros((shape[0], spec.feeder_beats(operand) * operand.pack, size), dtype(operand.word))
-    image[:, : shape[1], : shape[2]] = tile
+    image[:, : shape[1], : shape[2]] = tile[::-1]
     return image.tobytes().ljust(spec.operand_bytes(operand), b"\0")
 
 

@@ -10,7 +10,7 @@ from hw.dma.registers import RUN_CONTROL, RUN_STATUS, Field, Register, RegisterM
 from hw.systolic.spec import ArraySpec, SystolicError
 from hw.systolic.tiles import EXTENT_BITS
 
-__all__ = ["IDENTITY", "RunError", "RunSettings", "run_writes", "systolic_registers"]
+__all__ = ["FIXED_REGISTERS", "IDENTITY", "RunError", "RunSettings", "run_writes", "systolic_registers"]
 
 IDENTITY = 0x534C5553
 """ASCII "SLUS": what register ID reads."""
@@ -30,7 +30,7 @@ class RunError(IntEnum):
     WRITE = 2
 
 
-_FIXED = (
+FIXED_REGISTERS = (
     Register("ID", 0x00, "constant", "identification", reset=IDENTITY),
     Register("VERSION", 0x04, "constant", "version of this register map", reset=VERSION),
     Register("CONTROL", 0x10, "pulse", "commands", RUN_CONTROL),
@@ -43,10 +43,12 @@ _FIXED = (
     Register("STEPS", 0x40, "read", "steps that have been given to the array"),
     Register("WALL_CYCLES", 0x44, "read", "clock cycles from start to done"),
     Register("COMPUTE_CYCLES", 0x48, "read",
-             "clock cycles from the first step that enters the PEs to the last result completed at the far corner"),
+             "clock cycles from the one in which the first PE takes its first words to the one in which the PE (or "
+             "accumulator) in the far corner has completed the last result, both counted"),
     Register("ARRAY_CYCLES", 0x4C, "read",
-             "clock cycles from the first step that enters the PEs to the last beat of results that leaves the array"),
-    Register("ENTRY_CYCLE", 0x50, "read", "clock cycles from start to the first step that enters the PEs"),
+             "the same to the one in which the last beat of results leaves the array"),
+    Register("ENTRY_CYCLE", 0x50, "read",
+             "clock cycles from start to the one in which the first PE takes its first words"),
 )
 
 
@@ -64,7 +66,7 @@ def systolic_registers(spec: ArraySpec) -> RegisterMap:
     for k, operand in enumerate(spec.operands):
         registers += _places(f"OPERAND{k}", OPERAND_BASE + k * OPERAND_SIZE, f"operand {operand.name}",
                              operand.tile_loops, names)
-    return RegisterMap("systolic", (*_FIXED, *registers))
+    return RegisterMap("systolic", (*FIXED_REGISTERS, *registers))
 
 
 def _places(prefix: str, offset: int, what: str, loops: Sequence[int], names: Sequence[str]) -> list[Register]:
