@@ -12,6 +12,7 @@ from hw.designs.directory import DesignError, read_design
 from hw.designs.loopback import loopback_image
 from hw.designs.pipeline import is_pipeline, pipeline_design
 from hw.designs.system import SystemDesign
+from hw.designs.systolic import is_systolic, systolic_design
 from hw.designs.vector import vector_design
 from hw.fabric.spec import FabricSpec
 
@@ -76,6 +77,8 @@ def load_design(name: str, array: str | None, bank_words: int | None, lanes: int
         raise DesignError(f"design {image.name} has its own bank size; leave --bank-words out")
     if lanes is not None:
         raise DesignError(f"design {image.name} has no lanes; leave --lanes out")
+    if is_systolic(image):
+        return systolic_design(image, Path(name))
     return dataflow_design(image, Path(name)) if is_dataflow(image) else cgra_design(image)
 
 

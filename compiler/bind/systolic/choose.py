@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations, product
 from math import prod
 
 from compiler.bind.systolic.errors import MappingError
@@ -89,29 +90,44 @@ def _order(kernel: Kernel) -> tuple[str, ...]:
 
 
 def _grown(kernel: Kernel, choice: Choice, free: list[str]) -> Plan:
-    """Tiles grow as long as the model says that the run becomes shorter."""
+    """Tiles grow, along one loop or two at once, as long as the model says that the run becomes shorter."""
     best = make_plan(kernel, choice)
     while True:
-        offers = [make_plan(kernel, replace(choice, time=time)) for time in _larger(best, free)]
-        offers = [plan for plan in offers if _fits(plan)]
-        candidate = min(offers, key=_cost, default=best)
-        if _cost(candidate) >= _cost(best):
+        for together in (1, 2):
+            offers = [make_plan(kernel, replace(choice, time=time)) for time in _larger(best, free, together)]
+            candidate = min((plan for plan in offers if _fits(plan)), key=_cost, default=best)
+            if _cost(candidate) < _cost(best):
+                break
+        else:
             return best
         best = candidate
 
 
-def _cost(plan: Plan) -> tuple[int, int]:
-    return predict(plan.spec, plan.tiles).total, sum(_storage(plan))
+def _cost(plan: Plan) -> tuple[int, int, int]:
+    """Cycles by the model, bytes that come from memory, words on the chip."""
+    return predict(plan.spec, plan.tiles).total, _traffic(plan), sum(_storage(plan))
 
 
-def _larger(plan: Plan, free: list[str]) -> Iterator[dict[str, int]]:
-    """Steps per tile, one loop with more: twice as many, or all there are."""
-    for name in free:
-        split = plan.split(name)
-        whole = -(-plan.kernel.extent(name) // (split.count * split.lanes))
-        for steps in dict.fromkeys((min(2 * split.time, whole), whole)):
-            if steps > split.time:
-                yield dict(plan.choice.time) | {name: steps}
+def _traffic(plan: Plan) -> int:
+    """Bytes of the tiles that are fetched: loops inside the innermost one that matters and steps fetch nothing."""
+    total = 0
+    for operand in plan.spec.operands:
+        inner = max((k for k in operand.tile_loops if plan.tiles[k] > 1), default=-1)
+        total += prod(plan.tiles[: inner + 1]) * plan.spec.operand_bytes(operand)
+    return total
+
+
+def _larger(plan: Plan, free: list[str], together: int) -> Iterator[dict[str, int]]:
+    """Steps per tile with more along `together` loops: twice as many each, or all there are."""
+    for names in combinations(free, together):
+        for offers in product(*(_more(plan, name) for name in names)):
+            yield dict(plan.choice.time) | dict(zip(names, offers, strict=True))
+
+
+def _more(plan: Plan, name: str) -> list[int]:
+    split = plan.split(name)
+    whole = -(-plan.kernel.extent(name) // (split.count * split.lanes))
+    return [steps for steps in dict.fromkeys((min(2 * split.time, whole), whole)) if steps > split.time]
 
 
 def _storage(plan: Plan) -> list[int]:

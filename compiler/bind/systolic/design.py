@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from compiler.bind.c_host import c_identifier
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.systolic.groups import io_groups
 from compiler.bind.systolic.host import host_header, host_source
 from compiler.bind.systolic.kernel import Kernel, recognise
+from compiler.bind.systolic.layout import pack_result
 from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.page import report_page
 from compiler.bind.systolic.plan import Plan
 from compiler.bind.systolic.running import Executable
 from compiler.bind.systolic.text import print_plan
+from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.space_time import enumerate_arrays
-from hw.files import write_atomic
+from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
+from hw.designs.systolic import systolic_documents, systolic_parameters
 from hw.sim.simulate import StallProfile
 from hw.systolic.spec import INTERIOR
-from hw.systolic.system import SYSTEM_MODULE
 
 __all__ = ["SystolicDesign"]
 
@@ -146,25 +148,33 @@ class SystolicDesign(Design):
         return report_page(self.plan, rows)
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
-        """Write ``rtl/*.v``, the plan (``plan.json``), a C header and host function, and ``manifest.json``; with
-        `inputs` also ``memory.bin``, main memory before a run. Returns the directory."""
+        """Write the design directory that `hw.build` takes: ``rtl/*.v``, control registers, the plan
+        (``plan.json``), a C header and host function; with `inputs` also main memory before a run, and the checksum of
+        the results if they fill their tiles. Returns the directory."""
         directory = Path(directory)
-        for name, text in self.executable.sources.items():
-            write_atomic(directory / "rtl" / name, text)
-        write_atomic(directory / "plan.json", print_plan(self.plan))
-        write_atomic(directory / "host" / "systolic.h", host_header(self.executable))
-        write_atomic(directory / "host" / "systolic.c", host_source(self.executable))
-        write_atomic(directory / "manifest.json", json.dumps(self._manifest(), indent=1) + "\n")
-        if inputs is not None:
-            memory = bytearray(self.executable.memory_bytes)
-            for address, content in self.executable.loads(check_inputs(self.program, inputs)):
-                memory[address : address + len(content)] = content
-            write_atomic(directory / "memory.bin", bytes(memory))
+        documents = systolic_documents(self.executable.sources, self.executable.registers) | {
+            "plan.json": print_plan(self.plan), "host/systolic.h": host_header(self.executable),
+            "host/systolic.c": host_source(self.executable)}
+        write_design(directory, self.design_image(inputs), documents)
         return directory
 
-    def _manifest(self) -> dict[str, Any]:
-        places = [{"name": p.name, "address": p.address, "bytes": p.bytes, "strides": p.strides}
-                  for p in self.executable.places]
-        return {"name": self.program.name, "target": "systolic", "system": SYSTEM_MODULE, "choices": self.choices,
-                "places": places, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
-                "resources": self.resources, "writes": self.executable.writes()}
+    def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
+        """The design as plain data; with `inputs`, their memory contents and the expected checksum."""
+        executable, spec = self.executable, self.plan.spec
+        blocks: list[tuple[int, bytes]] = []
+        checksum = None
+        if inputs is not None:
+            data = check_inputs(self.program, inputs)
+            blocks = executable.loads(data)
+            expected = pack_result(self.plan, interpret(self.program, data)[self.kernel.output])
+            checksum = None if expected is None else crc32(expected)
+        result = executable.places[-1]
+        return DesignImage(
+            name=c_identifier(self.program.name), array=f"{spec.rows}x{spec.columns}", configuration=(),
+            plan=tuple(executable.writes()), memory=tuple(blocks),
+            outputs=(OutputRegion(result.name, result.address, result.bytes, checksum),),
+            memory_bytes=executable.memory_bytes,
+            parameters=systolic_parameters(executable.registers, spec.bus_bits, executable.sources),
+            metadata={"target": "systolic", "choices": self.choices, "predicted_cycles": self.predicted_cycles,
+                      "lower_bound": self.lower_bound, "resources": self.resources},
+        )

@@ -7,10 +7,10 @@ from math import prod
 import numpy as np
 
 from compiler.bind.systolic.plan import Plan
-from hw.systolic.layout import operand_shape, pack_tile, result_shape, unpack_tile
+from hw.systolic.layout import dtype, operand_shape, pack_tile, result_shape, unpack_tile
 from hw.systolic.spec import EAST, INTERIOR, OperandSpec
 
-__all__ = ["from_tiles", "operand_images", "pack_operand", "result_places", "to_tiles", "unpack_result"]
+__all__ = ["from_tiles", "operand_images", "pack_operand", "pack_result", "result_places", "to_tiles", "unpack_result"]
 
 
 def pack_operand(plan: Plan, number: int, array: np.ndarray | None) -> bytes:
@@ -25,6 +25,17 @@ def unpack_result(plan: Plan, content: bytes, out: np.ndarray) -> None:
     size = plan.spec.result_bytes
     tiles = np.stack([unpack_tile(plan.spec, content[start : start + size]) for start in range(0, len(content), size)])
     from_tiles(plan, tiles, out)
+
+
+def pack_result(plan: Plan, out: np.ndarray) -> bytes | None:
+    """The tiles in which the results `out` come, None if the hardware writes words there that are none of them."""
+    spec = plan.spec
+    where, inside = result_places(plan, out.shape)
+    word = spec.result.word
+    tiles = out.ravel()[where] if inside.all() else np.zeros(1)
+    plain = spec.word_bytes(spec.result) == spec.word_elements(spec.result) * dtype(word).itemsize
+    content = tiles.astype(dtype(word)).tobytes()
+    return content if inside.all() and plain and len(content) == len(tiles) * spec.result_bytes else None
 
 
 def operand_images(plan: Plan, number: int) -> tuple[int, ...]:

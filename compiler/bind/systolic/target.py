@@ -7,11 +7,14 @@ import time
 from compiler.bind.design import Design
 from compiler.bind.systolic.choose import choose
 from compiler.bind.systolic.design import SystolicDesign
+from compiler.bind.systolic.errors import KernelError
 from compiler.bind.systolic.kernel import recognise
 from compiler.bind.systolic.options import Options
+from compiler.bind.systolic.recurrence import compile_recurrence
 from compiler.bind.systolic.validate import validate_plan
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
+from compiler.sched.space_time import SpaceTimeError
 
 __all__ = ["PLACE", "Options", "compile_program"]
 
@@ -20,11 +23,22 @@ PLACE = "the systolic array"
 
 
 def compile_program(program: Program, options: Options) -> Design:
-    """Compile `program`. Raises `ProgramError`, `DependenceError`, `SpaceTimeError`, `KernelError`, `MappingError`,
-    `SystolicError`."""
+    """Compile `program`: as a reduction kernel, in tiles, or else as a recurrence, on an array of its own size. Raises
+    `ProgramError`, `DependenceError`, `SpaceTimeError`, `MappingError`, `SystolicError`."""
     start = time.perf_counter()
     verify(program)
-    plan = choose(recognise(program), options)
+    try:
+        kernel = recognise(program)
+    except KernelError as problem:
+        return _recurrence(program, options, problem)
+    plan = choose(kernel, options)
     if options.check:
         validate_plan(plan)
     return SystolicDesign(program, options, plan, time.perf_counter() - start)
+
+
+def _recurrence(program: Program, options: Options, problem: KernelError) -> Design:
+    try:
+        return compile_recurrence(program, options.space)
+    except SpaceTimeError as error:
+        raise SpaceTimeError(f"{error}; and it is no reduction kernel: {problem}") from None

@@ -1,0 +1,66 @@
+"""A systolic array with its I/O network as a design for boards: its Verilog comes from the design directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hw.designs.directory import DesignError, DesignImage
+from hw.designs.system import SystemDesign
+from hw.dma.registers import Register, RegisterMap
+from hw.systolic.registers import FIXED_REGISTERS
+from hw.systolic.system import SYSTEM_MODULE
+
+__all__ = ["is_systolic", "systolic_design", "systolic_documents", "systolic_parameters"]
+
+_SYSTEM = "systolic"
+_BUSES = (32, 64, 128, 256, 512)
+
+
+def systolic_parameters(registers: RegisterMap, bus_bits: int, sources: Mapping[str, str]) -> dict[str, Any]:
+    """What `DesignImage.parameters` says about an array: that it is one, the registers that it does not share with
+    others, the width of its bus, its files."""
+    fixed = {register.name for register in FIXED_REGISTERS}
+    own = [[register.name, register.offset] for register in registers.registers if register.name not in fixed]
+    return {"system": _SYSTEM, "registers": own, "bus_bits": bus_bits, "sources": sorted(sources)}
+
+
+def systolic_documents(sources: Mapping[str, str], registers: RegisterMap) -> dict[str, str]:
+    """Verilog and control registers, by paths in the design directory."""
+    title = "# Control registers of the systolic array\n\nByte offsets; 32 bits each.\n\n"
+    documents = {"rtl/registers.h": registers.c_header(), "rtl/registers.md": title + registers.markdown()}
+    return {f"rtl/{name}": text for name, text in sources.items()} | documents
+
+
+def is_systolic(image: DesignImage) -> bool:
+    """Whether a design is a systolic array."""
+    return image.parameters.get("system") == _SYSTEM
+
+
+def systolic_design(image: DesignImage, directory: Path) -> SystemDesign:
+    """The system that `image`, which was read from `directory`, is for. Raises `DesignError`."""
+    width, names = image.parameters.get("bus_bits"), image.parameters.get("sources")
+    if width not in _BUSES:
+        raise DesignError(f"parameters: bus_bits is {width!r}, must be one of {', '.join(map(str, _BUSES))}")
+    if not isinstance(names, list) or not all(isinstance(n, str) and "/" not in n for n in names):
+        raise DesignError("parameters: sources must be a list of file names")
+    sources = {name: _text(directory / "rtl" / name) for name in names}
+    return SystemDesign(image, _registers(image), SYSTEM_MODULE, sources, data_width=width)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise DesignError(f"{path}: {error.strerror}") from error
+
+
+def _registers(image: DesignImage) -> RegisterMap:
+    own = image.parameters.get("registers")
+    good = isinstance(own, list) and all(
+        isinstance(entry, list) and [type(item) for item in entry] == [str, int] for entry in own)
+    if not good or own is None:
+        raise DesignError("parameters: registers must be a list of [name, offset]")
+    return RegisterMap("systolic", (*FIXED_REGISTERS, *(Register(name, offset, "write", "of this array")
+                                                       for name, offset in own)))
