@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol
 
 from amaranth.hdl import Shape
 
 from hw.errors import SluiceError
 
 __all__ = ["Affine", "ChannelSpec", "Constraint", "Counter", "Floor", "KernelError", "KernelPorts", "KernelSpec",
-           "NodeSpec", "Operator", "Piece", "Predicate", "ReadSpec", "SizeSpec", "Source", "StreamSpec", "Word"]
+           "NodeSpec", "Operator", "Piece", "Predicate", "ReadSpec", "SizeSpec", "Source", "StreamPorts", "StreamSpec",
+           "Word"]
 
 
 class KernelError(SluiceError):
@@ -201,6 +202,30 @@ class KernelPorts:
     sizes: tuple[SizeSpec, ...]
     inputs: tuple[StreamSpec, ...]
     outputs: tuple[StreamSpec, ...]
+
+
+class StreamPorts(Protocol):
+    """Hardware with streams, which the manager runs: `KernelSpec` is one kind."""
+
+    @property
+    def sizes(self) -> tuple[SizeSpec, ...]:
+        """Run-time sizes."""
+        ...
+
+    @property
+    def inputs(self) -> tuple[StreamSpec, ...]:
+        """Streams of words it takes."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[StreamSpec, ...]:
+        """Streams of words it gives."""
+        ...
+
+    @property
+    def ports(self) -> KernelPorts:
+        """All of these."""
+        ...
 
 
 @dataclass(frozen=True)

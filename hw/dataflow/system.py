@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dataflow.kernel import Kernel
 from hw.dataflow.registers import RunError, dataflow_registers
-from hw.dataflow.spec import KernelSpec, StreamSpec
+from hw.dataflow.spec import KernelSpec, StreamPorts, StreamSpec
 from hw.dataflow.transfers import StreamReader, StreamWriter
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_flat
 from hw.dma.register_file import RegisterFile
@@ -42,7 +42,7 @@ class DataflowSystem(wiring.Component):
     `core`: what runs between the streams of `spec` instead of a `Kernel`, with the same ports.
     """
 
-    def __init__(self, spec: KernelSpec, core: wiring.Component | None = None):
+    def __init__(self, spec: StreamPorts, core: wiring.Component | None = None):
         self.spec = spec
         self._core = core
         self._map = dataflow_registers(spec.ports)
@@ -57,7 +57,10 @@ class DataflowSystem(wiring.Component):
         spec = self.spec
         flush = Signal()
         self._registers = RegisterFile(self._map)
-        self._kernel: Any = self._core or Kernel(spec)
+        self._kernel: Any = self._core
+        if self._core is None:
+            assert isinstance(spec, KernelSpec)
+            self._kernel = Kernel(spec)
         self._writer = StreamWriter(spec.outputs)
         self._reader = StreamReader(spec.inputs) if spec.inputs else None
         m.submodules.registers = self._registers
@@ -146,7 +149,7 @@ class DataflowSystem(wiring.Component):
                 m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
 
 
-def top_module(spec: KernelSpec, core: wiring.Component | None = None) -> tuple[Module, list[Signal]]:
+def top_module(spec: StreamPorts, core: wiring.Component | None = None) -> tuple[Module, list[Signal]]:
     """A module with the system inside, and its ports with the usual flat names: ``irq``, ``m_axi_awaddr`` and so on
     (AXI4), ``s_axil_awaddr`` and so on (AXI4-Lite)."""
     m = Module()
@@ -159,7 +162,7 @@ def top_module(spec: KernelSpec, core: wiring.Component | None = None) -> tuple[
     return m, ports
 
 
-def emit_system(spec: KernelSpec, core: wiring.Component | None = None) -> dict[str, str]:
+def emit_system(spec: StreamPorts, core: wiring.Component | None = None) -> dict[str, str]:
     """Verilog files, by name, of a system whose top module is `dataflow_system`, with the ports of `top_module`,
     ``clk`` and ``rst`` (synchronous, active high)."""
     m, ports = top_module(spec, core)
