@@ -43,9 +43,9 @@ class _Modules:
 
 
 class RecurrenceArray(wiring.Component):
-    """Ports as `hw.dataflow.kernel.Kernel`: `start` resets everything and begins a run; ``i_NAME`` and ``o_NAME`` are the
-    streams of `spec`. `busy` until the last result has left; `ticks`: cycles of the run from the first word that comes
-    in; `stalls`: those cycles of it in which no word came in or went out.
+    """Ports as `hw.dataflow.kernel.Kernel`: `start` resets everything and begins a run; ``i_NAME`` and ``o_NAME`` are
+    the streams of `spec`. `busy` until the last result has left; `ticks`: cycles of the run from the first word that
+    comes in; `stalls`: those cycles of it in which no word came in or went out.
 
     Cells and stages are separate modules: `emit_recurrence`.
     """

@@ -21,8 +21,8 @@ __all__ = ["Cell"]
 
 
 class Cell(wiring.Component):
-    """Ports: `coordinate0` ...: its place, constant. `i_NAME`: a stream for each port, `o_NAME`: one for each queue that
-    ends outside. `running`: steps are left; after reset the cell begins by itself.
+    """Ports: `coordinate0` ...: its place, constant. `i_NAME`: a stream for each port, `o_NAME`: one for each queue
+    that ends outside. After reset the cell begins by itself.
 
     A step takes at least one cycle. A word leaves its queue one cycle after it is computed at the earliest.
     """
@@ -33,7 +33,6 @@ class Cell(wiring.Component):
             **{f"coordinate{k}": In(spec.counters[k].shape) for k in range(spec.space)},
             **{f"i_{name}": In(stream.Signature(word.width)) for name, word in spec.ports},
             **{f"o_{q.name}": Out(stream.Signature(q.word.width)) for q in spec.queues if q.outside},
-            "running": Out(1, init=1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -53,15 +52,15 @@ class Cell(wiring.Component):
 
     def _control(self, m: Module, ready: Value) -> None:
         """The first cycle after reset takes the coordinates, then steps fire until the last one has."""
-        loaded = Signal()
+        loaded, running = Signal(), Signal(init=1)
         m.d.comb += [
-            self._fire.eq(loaded & self.running & ready), self._steps.en.eq(self._fire), self._steps.load.eq(~loaded),
+            self._fire.eq(loaded & running & ready), self._steps.en.eq(self._fire), self._steps.load.eq(~loaded),
         ]
         for k in range(self.spec.space):
             m.d.comb += getattr(self._steps, f"size{k}").eq(getattr(self, f"coordinate{k}"))
         m.d.sync += loaded.eq(1)
         with m.If(self._fire & self._steps.last):
-            m.d.sync += self.running.eq(0)
+            m.d.sync += running.eq(0)
 
     def _when(self, m: Module, predicate: Predicate) -> Signal:
         """Whether `predicate` holds in this step."""

@@ -1,8 +1,8 @@
 """How words come to the cells and results leave them: daisy chains with wires between neighbours only (seed 002, 6.2).
 
-Words come in at the near end of a chain with the coordinates of their cell, which the head counts out; every stage keeps
-its own and passes on the others. Results leave in the order of the stream: the head sends empty slots with coordinates,
-and the stage of that cell fills the slot. Both run at a word per cycle, and wait for as long as they must.
+Words come in at the near end of a chain with the coordinates of their cell, which the head counts out; every stage
+keeps its own and passes on the others. Results leave in the order of the stream: the head sends empty slots with
+coordinates, and the stage of that cell fills the slot. Both run at a word per cycle, and wait for as long as they must.
 """
 
 from __future__ import annotations

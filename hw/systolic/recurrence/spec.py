@@ -50,7 +50,8 @@ class OperandSpec:
 class NodeSpec:
     """A statement. It computes in steps in which `fires` holds, `delay` cycles after the step; its result is there
     `latency` cycles later. `reads`: for each read, the (operand, predicate) pairs that it may come from; of the last
-    one the predicate is not looked at. `interval`: cycles from one firing to the next, more than 1 for serial dividers."""
+    one the predicate is not looked at. `interval`: cycles from one firing to the next, more than 1 for serial
+    dividers."""
 
     name: str
     fires: Predicate

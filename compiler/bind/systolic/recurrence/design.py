@@ -71,7 +71,8 @@ class RecurrenceDesign(Design):
         words = sum(queue.depth for cell in spec.cells for queue in spec.kinds[cell.kind].queues)
         return {
             "cells": len(spec.cells), "kinds of cells": len(spec.kinds), "multipliers": multipliers,
-            "dividers": dividers, "other operators": sum(op not in passive for op in operators) - multipliers - dividers,
+            "dividers": dividers,
+            "other operators": sum(op not in passive for op in operators) - multipliers - dividers,
             "words of queues": words, "wires": len(spec.wires), "input streams": len(spec.inputs),
             "output streams": len(spec.outputs),
         }

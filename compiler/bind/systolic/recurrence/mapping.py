@@ -1,7 +1,8 @@
 """From a recurrence and its space loops to the array: one kind of cell for each behaviour, wires, chains.
 
 A cell runs the instances at its place in the order of the other loops, which is legal because every value is made at a
-lexicographically earlier point. Links with a step along a space loop are wires to a neighbour, others queues in the cell.
+lexicographically earlier point. Links with a step along a space loop are wires to a neighbour, others queues in the
+cell.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def _distances(recurrence: Recurrence) -> list[tuple[Group, Distance]]:
 
 
 def check_space(recurrence: Recurrence, space: Sequence[str]) -> tuple[str, ...]:
-    """`space` in the order of the loops. Raises `SpaceTimeError` for loops that cannot be space loops, with the reason."""
+    """`space` in the order of the loops. Raises `SpaceTimeError` for loops that cannot be space loops, saying why."""
     for name in space:
         if name not in recurrence.loops:
             raise SpaceTimeError(f"there is no loop '{name}'; loops: {', '.join(recurrence.loops)}")

@@ -1,10 +1,10 @@
 """The array as communicating processes with bounded queues: exact timing, and proof that it cannot get stuck.
 
 Cells and chain stages go through fixed sequences of steps; a step takes words from queues and reserves room in queues,
-all at once. Whether such a network comes to its end does not depend on timing, so one run that ends proves that every run
-does, whatever memory and host do (seed 002, section 6; the issue's FIFO depths). Every word carries the name of the value
-that it is, so the same run shows that every operand is the value that the program means. The model reads nothing but the
-finished `RecurrenceSpec`: predicates, counters, wires, depths.
+all at once. Whether such a network comes to its end does not depend on timing, so one run that ends proves that every
+run does, whatever memory and host do. Every word carries the name of the value that it is, so the same run shows that
+every operand is the value that the program means. The model reads nothing but the finished `RecurrenceSpec`:
+predicates, counters, wires, depths.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Firing:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: channels it takes words from, (channel, cycles later, number of the word) that it gives, nodes that fire.
+    """One step: channels it takes words from, (channel, cycles later, number of the word) that it gives, nodes that
+    fire.
 
     Words are numbered: first those taken, then the results of the nodes in order.
     """
@@ -194,7 +195,7 @@ class Network:
     @property
     def cycles(self) -> int:
         """From the first word in to the last word out."""
-        return max(self.channels[c].ready[-1] for c in self.ends["out"]) - self.first + 1
+        return max(self.channels[c].reserved[-1] for c in self.ends["out"]) - self.first + 1
 
 
 def build_network(spec: RecurrenceSpec) -> Network:
@@ -264,10 +265,9 @@ class _Builder:
                 operands = tuple(word[o] if o in word else results[late[o]] for o in read)
                 firings.append(Firing(node.name, k, operands, node.interval))
         word |= {k: results[node] for k, node in late.items()}
-        gives = tuple(
-            (self.outputs[number, k], queue.delay, results[queue.number] if queue.kind == "node" else word[queue.number])
-            for k, queue in enumerate(kind.spec.queues) if kind.pushes[k][row]
-        )
+        words = {"node": results, "operand": word}
+        gives = tuple((self.outputs[number, k], queue.delay, words[queue.kind][queue.number])
+                      for k, queue in enumerate(kind.spec.queues) if kind.pushes[k][row])
         return Step(tuple(takes), gives, tuple(firings), kind.vector(row))
 
     # Chains.

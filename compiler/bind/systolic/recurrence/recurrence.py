@@ -33,8 +33,8 @@ _SHIFTS = (0, 1, -1, 2, -2)
 @dataclass(frozen=True)
 class Group:
     """Uses of the values of statement `maker`, or of the elements of input `array` if that is None, that travel
-    together, with their points. `sources`: {point of the use -> point of the maker, or element}. `entries`: points at which words of the
-    input come in."""
+    together, with their points. `sources`: {point of the use -> point of the maker, or element}. `entries`: points at
+    which words of the input come in."""
 
     maker: str | None
     array: str
@@ -61,8 +61,8 @@ class Result:
 
 @dataclass(frozen=True)
 class Recurrence:
-    """`program`: equal statements are one. `places`: statement -> {instance -> point of the `loops`}. `order`: statements
-    in the order in which they run at one point."""
+    """`program`: equal statements are one. `places`: statement -> {instance -> point of the `loops`}. `order`:
+    statements in the order in which they run at one point."""
 
     program: Program
     loops: tuple[str, ...]
@@ -220,8 +220,8 @@ def _varying(program: Program, loops: tuple[str, ...], dependence: Dependence, e
 
 def _backwards(program: Program, loops: tuple[str, ...], dependence: Dependence, distance: Distance) -> SpaceTimeError:
     return SpaceTimeError(f"{_label(program, dependence)}it would use '{dependence.array}' of statement "
-                          f"'{dependence.source}' at distance {distance} in loops {', '.join(loops)}, before it is made; "
-                          "legal are nests whose statements follow each other in the innermost loops")
+                          f"'{dependence.source}' at distance {distance} in loops {', '.join(loops)}, before it is "
+                          "made; legal are nests whose statements follow each other in the innermost loops")
 
 
 # Groups.

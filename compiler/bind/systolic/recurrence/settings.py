@@ -39,8 +39,8 @@ class Settings:
         """Latency of every operation of `statement`."""
         plain = {node.op for node in postorder(statement.value) if isinstance(node, Apply)}
         cycles = {op: self.operator for op in plain if op != "pass"}
-        cycles |= {op: self.multiplier for op in plain & {"mul", "mul_mid", "mul_high", "mad"}}
-        return Latencies(latency=cycles | {op: self.interval(statement) for op in plain & set(DIVISIONS)})
+        cycles |= dict.fromkeys(plain & {"mul", "mul_mid", "mul_high", "mad"}, self.multiplier)
+        return Latencies(latency=cycles | dict.fromkeys(plain & set(DIVISIONS), self.interval(statement)))
 
 
 def _width(node: Apply) -> int:

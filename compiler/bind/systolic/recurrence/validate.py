@@ -1,13 +1,14 @@
 """Translation validation of a finished array: every word is the value that the program means, and nothing gets stuck.
 
-The array is run as a network of processes (`model`), whose words carry the names of values. What each statement instance
-must see comes from value-based flow and the access maps of the program, the last writer of each element of a result from
-going through all instances in the program's order.
+The array is run as a network of processes (`model`), whose words carry the names of values. What each statement
+instance must see comes from value-based flow and the access maps of the program, the last writer of each element of a
+result from going through all instances in the program's order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NoReturn
 
 import islpy as isl
 import numpy as np
@@ -62,7 +63,7 @@ class _Check:
                 self._fail(f"statement '{name}' fires {len(instances)} times, not {len(self.instances[name])}")
         self._results()
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, reason: str) -> NoReturn:
         raise SpaceTimeError(f"array {self.mapping.spec.name}: {reason}")
 
     def _by_step(self, statement: Statement) -> dict[tuple[int, ...], tuple[int, ...]]:
