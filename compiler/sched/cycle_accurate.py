@@ -23,7 +23,14 @@ import networkx as nx
 
 from compiler.ir.program import Statement
 from compiler.sched.affine import extremes, linear_function, pieces, slopes
-from compiler.sched.dependences import Dependence, constant_bounds, flow, topological_order
+from compiler.sched.dependences import (
+    Dependence,
+    DependenceError,
+    constant_bounds,
+    flow,
+    recurrences,
+    topological_order,
+)
 from compiler.sched.streams import StagedProgram
 from hw.errors import SluiceError
 
@@ -101,14 +108,17 @@ class Schedule:
 
 
 def _live_instances(staged: StagedProgram, dependences: tuple[Dependence, ...], order: list[str]) -> dict[str, isl.Set]:
-    """Of every statement, producers first in `order`, the instances whose values reach an output."""
+    """Of every statement, producers first in `order`, the instances whose values reach an output; all of a statement
+    that goes on from its own values."""
+    carried = recurrences(staged.program, dependences)
     statements = {name: staged.program.statement(name) for name in order}
     outputs = {footprint.statement for footprint in staged.outputs}
     live = {n: s.domain if n in outputs else isl.Set.empty(s.domain.get_space()) for n, s in statements.items()}
     for name in reversed(order):
         for dependence in dependences:
-            if dependence.sink == name:
-                reached = live[name].apply(dependence.relation)
+            if dependence.sink == name and not live[name].is_empty():
+                back = dependence.key in carried
+                reached = statements[dependence.source].domain if back else live[name].apply(dependence.relation)
                 live[dependence.source] = live[dependence.source].union(reached).coalesce()
     return live
 
@@ -144,6 +154,23 @@ class _Levels:
             for iterator in iterators:
                 self.level[statement, iterator] = len(self.level)
                 self.rate[statement, iterator] = Fraction(1)
+
+    def snapshot(self) -> tuple[dict[Loop, int], dict[Loop, Fraction]]:
+        """What `restore` takes back."""
+        return dict(self.level), dict(self.rate)
+
+    def restore(self, before: tuple[dict[Loop, int], dict[Loop, Fraction]]) -> None:
+        """Undo all joins since a snapshot."""
+        self.level, self.rate = dict(before[0]), dict(before[1])
+
+    def longest(self, trips: Mapping[Loop, int]) -> int:
+        """Cycles that the slowest nest takes if the loops stay joined as they are."""
+        trial = _Levels(self.nests)
+        trial.restore(self.snapshot())
+        trial.make_rates_whole()
+        weights = trial.weights(trips, 1, 1)
+        return max((1 + sum(int(trial.rate[s, n]) * weights[trial.level[s, n]] * (trips[s, n] - 1) for n in nest)
+                    for s, nest in self.nests.items()), default=1)
 
     def members(self, level: int) -> list[Loop]:
         return [loop for loop, have in self.level.items() if have == level]
@@ -216,8 +243,8 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     deepest = max(len(nest) for name, nest in nests.items() if name not in loads)
     if fusion_level is not None and not 0 <= fusion_level <= deepest:
         raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
-    levels = _align(staged, nests, order, dependences)
-    trips = {(s, n): _trips(statements[s])[n] for s, nest in nests.items() for n in nest}
+    trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
+    levels = _align(staged, nests, order, dependences, trips)
     weights = levels.weights(trips, alignment, interval)
     entries = _strides(levels, weights, statements, nests)
     entries = _offsets(staged, entries, order, dependences, fusion_level)
@@ -235,14 +262,35 @@ def _period(levels: _Levels, weights: Mapping[int, int], trips: Mapping[Loop, in
 
 
 def _align(staged: StagedProgram, nests: Mapping[str, tuple[str, ...]], order: list[str],
-           dependences: tuple[Dependence, ...]) -> _Levels:
+           dependences: tuple[Dependence, ...], trips: Mapping[Loop, int]) -> _Levels:
+    """Join the loops of producers and consumers, but not where a consumer that walks the same values again and again
+    (it has a loop of its own around theirs) would then wait for a longer loop of the producer each time."""
     levels = _Levels(nests)
     position = {name: k for k, name in enumerate(order)}
     for dependence in sorted(dependences, key=lambda d: position[d.sink]):
-        for producer, consumer, slope in _matches(staged, dependence):
+        matches = _matches(staged, dependence)
+        before = levels.snapshot()
+        for producer, consumer, slope in matches:
             levels.join(producer, consumer, slope)
+        if levels.level != before[0] and _walks_again(nests, matches):
+            after = levels.longest(trips)
+            joined = levels.snapshot()
+            levels.restore(before)
+            if after <= levels.longest(trips):
+                levels.restore(joined)
     levels.make_rates_whole()
     return levels
+
+
+def _walks_again(nests: Mapping[str, tuple[str, ...]], matches: list[tuple[Loop, Loop, Fraction]]) -> bool:
+    """Whether a statement has a loop of its own around the loops that it shares, on either side of a dependence."""
+    for side in (0, 1):
+        loops = [(producer, consumer)[side] for producer, consumer, _ in matches]
+        shared = [name for _, name in loops]
+        nest = nests[loops[0][0]]
+        if any(name not in shared for name in nest[: max(map(nest.index, shared))]):
+            return True
+    return False
 
 
 def _matches(staged: StagedProgram, dependence: Dependence) -> list[tuple[Loop, Loop, Fraction]]:
@@ -286,18 +334,40 @@ def _strides(levels: _Levels, weights: Mapping[int, int], statements: Mapping[st
 
 def _offsets(staged: StagedProgram, entries: dict[str, StatementSchedule], order: list[str],
              dependences: tuple[Dependence, ...], fusion_level: int | None) -> dict[str, StatementSchedule]:
-    """Start every statement as early as its producers allow, rounded up to the fusion level."""
+    """Start every statement as early as its producers allow, rounded up to the fusion level.
+
+    A recurrence may send its first statements back to wait for its last ones; a round per statement is enough.
+    """
     schedule = Schedule(staged, dependences, dict(entries), 0)
-    for name in order:
-        starts = [_earliest_start(schedule, d, fusion_level) for d in dependences if d.sink == name]
-        schedule.statements[name] = replace(schedule.statements[name], offset=max(starts, default=0))
-    return schedule.statements
+    carried = recurrences(staged.program, dependences)
+    back = [d for d in dependences if d.key in carried]
+    for _ in range(len(order) + 1):
+        for name in order:
+            starts = [_earliest_start(schedule, d, fusion_level) for d in dependences
+                      if d.sink == name and d.key not in carried]
+            entry = schedule.statements[name]
+            schedule.statements[name] = replace(entry, offset=max([entry.offset, *starts]))
+        late = {d.sink: 1 - schedule.distance(d)[0] for d in back if schedule.distance(d)[0] < 1}
+        if not late:
+            return schedule.statements
+        for name, cycles in late.items():
+            entry = schedule.statements[name]
+            schedule.statements[name] = replace(entry, offset=entry.offset + cycles)
+    raise _never_in_time(schedule, next(d for d in back if schedule.distance(d)[0] < 1))
+
+
+def _never_in_time(schedule: Schedule, dependence: Dependence) -> DependenceError:
+    statement = schedule.staged.program.statement(dependence.sink)
+    return DependenceError(
+        f"{statement.label(statement.reads[dependence.read])}: its value depends on itself through "
+        f"'{dependence.array}' of {dependence.source}, which always comes too late; put both into the same loops")
 
 
 def _earliest_start(schedule: Schedule, dependence: Dependence, fusion_level: int | None) -> int:
-    """Offset of the reader (now scheduled at 0) that this dependence allows at the fusion level."""
+    """Offset of the reader that this dependence allows at the fusion level, wherever it is now."""
     source = schedule.statements[dependence.source]
-    lag = -schedule.distance(dependence)[0] - source.offset
+    reader = schedule.statements[dependence.sink].offset
+    lag = reader - schedule.distance(dependence)[0] - source.offset
     loads = {footprint.statement for footprint in schedule.staged.inputs}
     quantum = None if source.statement in loads else _quantum(source, fusion_level)
     if quantum is not None:

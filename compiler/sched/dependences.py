@@ -5,16 +5,25 @@ Seed 001, section 4.2.3, but by value instead of by memory: a read depends on th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
+from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
 
 import islpy as isl
+import networkx as nx
 
 from compiler.ir.program import Program, Statement
 from compiler.sched.affine import maps
 from hw.errors import SluiceError
 
-__all__ = ["Dependence", "DependenceError", "constant_bounds", "flow", "topological_order"]
+__all__ = [
+    "Dependence",
+    "DependenceError",
+    "constant_bounds",
+    "final_writers",
+    "flow",
+    "recurrences",
+    "topological_order",
+]
 
 
 class DependenceError(SluiceError):
@@ -33,6 +42,11 @@ class Dependence:
     source: str
     array: str
     relation: isl.Map
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """Sink, number of its read, and source: what tells dependences of one program apart."""
+        return self.sink, self.read, self.source
 
     def __str__(self) -> str:
         return f"{self.sink} reads {self.array} of {self.source}: {self.relation}"
@@ -77,6 +91,25 @@ def _last_writers(program: Program, sink: isl.Map, writers: list[Statement]) -> 
     return {m.get_tuple_name(isl.dim_type.out): m.coalesce() for m in maps(result)}
 
 
+def final_writers(program: Program, array: str) -> dict[str, isl.Map]:
+    """By statement: {element of `array` -> the instance that writes it last}, for all elements that are written."""
+    writers = [s for s in program.statements if s.write.array == array]
+    elements = writers[0].write.map.intersect_domain(writers[0].domain).range()
+    for writer in writers[1:]:
+        elements = elements.union(writer.write.map.intersect_domain(writer.domain).range())
+    end = isl.Map.identity(elements.get_space().map_from_set()).intersect_domain(elements)
+    relations = maps(program.order)
+    order = isl.UnionMap.empty(program.order.get_space().params())
+    for relation in relations:
+        names = [f"o{k}" for k in range(relation.dim(isl.dim_type.out))]
+        earlier = isl.Map(f"{{ [{', '.join(names)}] -> [0, {', '.join(names)}] }}")
+        order = order.union(isl.UnionMap.from_map(relation.apply_range(earlier)))
+    width = max(relation.dim(isl.dim_type.out) for relation in relations)
+    last = isl.Set(f"{{ [{', '.join(['1', *['0'] * width])}] }}")
+    order = order.union(isl.UnionMap.from_map(isl.Map.from_domain_and_range(elements, last)))
+    return _last_writers(replace(program, order=order), end, writers)
+
+
 def constant_bounds(statement: Statement) -> dict[str, tuple[int, int]]:
     """First and last value of every iterator. Raises `DependenceError` if the domain is no box of constant bounds."""
     box = statement.box()
@@ -87,17 +120,32 @@ def constant_bounds(statement: Statement) -> dict[str, tuple[int, int]]:
 
 
 def topological_order(program: Program, dependences: tuple[Dependence, ...]) -> list[str]:
-    """Statement names, producers before consumers. Raises `DependenceError` for a recurrence."""
+    """Statement names, producers before consumers; of a recurrence, in the order of one iteration."""
     graph: dict[str, list[str]] = {s.name: [] for s in program.statements}
+    carried = recurrences(program, dependences)
     for dependence in dependences:
-        graph[dependence.sink].append(dependence.source)
-    try:
-        return list(TopologicalSorter(graph).static_order())
-    except CycleError as error:
-        cycle = list(dict.fromkeys(error.args[1]))
-        statement = program.statement(cycle[0])
-        names = ", ".join(cycle)
-        raise DependenceError(
-            f"{statement}: its value depends on itself (through {names}); "
-            "this target's class has no recurrences between statements"
-        ) from None
+        if dependence.key not in carried:
+            graph[dependence.sink].append(dependence.source)
+    return list(TopologicalSorter(graph).static_order())
+
+
+def recurrences(program: Program, dependences: tuple[Dependence, ...]) -> frozenset[tuple[str, int, str]]:
+    """Keys of the dependences that lead back: a statement, maybe by way of others, sees values of its own.
+
+    Of such a cycle these are the dependences whose source comes later in the program text than (or is) their sink:
+    the values of an earlier iteration, as of an accumulator (seed 001, section 4.3).
+    """
+    graph = nx.DiGraph((d.source, d.sink) for d in dependences)
+    found: set[tuple[str, int, str]] = set()
+    for component in nx.strongly_connected_components(graph):
+        inside = [d for d in dependences if d.source in component and d.sink in component]
+        rank = {name: _first_time(program, name) for name in component} if inside else {}
+        found |= {d.key for d in inside if rank[d.source] >= rank[d.sink]}
+    return frozenset(found)
+
+
+def _first_time(program: Program, name: str) -> tuple[int, ...]:
+    """Time vector of a statement's first instance."""
+    first = program.order_of(name).intersect_domain(program.statement(name).domain).range().lexmin()
+    point = first.sample_point()
+    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(first.dim(isl.dim_type.set)))

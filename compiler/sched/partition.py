@@ -4,7 +4,8 @@ A stream moves one word per cycle. After `transform.unroll` the copies of a stat
 different strips of an image, so each strip needs a stream; so does each plane of a colour image. `partition` is a
 program transform: an output that several statements write in disjoint boxes, and an input of which distant boxes are
 read, become one array per box; input boxes may overlap (halos). The host splits inputs and joins outputs
-(`Partition.split`, `Partition.join`); a strip of whole rows is a contiguous part of the image.
+(`Partition.split`, `Partition.join`); a strip of whole rows is a contiguous part of the image. Elements of an output
+that the program leaves as they were are the host's too (`compiler.sched.untouched`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import prod
+from math import gcd, prod
+from typing import NamedTuple
 
 import islpy as isl
 import numpy as np
 
 from compiler.ir.program import Access, Array, Program, Statement
+from compiler.sched.untouched import Untouched, remove_untouched
 
 __all__ = ["Part", "Partition", "partition"]
 
@@ -25,88 +28,126 @@ _SLACK = 1.25
 """One stream serves several readers if the box it moves is at most this many times what one of them needs, or what
 the busiest statement takes: the halo of a stencil does not ask for a second stream."""
 
+_SHARES = (1 / 8, 1 / 4, 1 / 2, 1, float("inf"))
+"""Of the busiest statement's instances: how many words one stream may move before accumulations wait for them."""
+
 
 @dataclass(frozen=True)
 class Part:
-    """Array `name` is the box of `parent` whose first element is `low`; `shape` in numpy order."""
+    """Array `name` is a part of `parent`: of each dimension `shape` elements (numpy order), every `step`-th from `low`
+    on."""
 
     name: str
     parent: str
     low: tuple[int, ...]
     shape: tuple[int, ...]
+    step: tuple[int, ...]
 
     @property
     def box(self) -> tuple[slice, ...]:
         """The part as an index of its parent."""
-        return tuple(slice(first, first + size) for first, size in zip(self.low, self.shape, strict=True))
+        return tuple(slice(first, first + step * (size - 1) + 1, step)
+                     for first, size, step in zip(self.low, self.shape, self.step, strict=True))
 
     def holds(self, elements: isl.Set) -> bool:
         """Whether all `elements` of the parent lie in the part."""
-        return elements.is_subset(_box_set(self.parent, self.low, self.shape))
+        return elements.is_subset(_box_set(self.parent, _Box(self.low, self.shape, self.step)))
 
     def local(self) -> isl.Map:
         """{parent element -> element of the part}."""
-        names = [f"a{k}" for k in range(len(self.low))]
-        inside = ", ".join(f"{name} - {first}" for name, first in zip(names, self.low, strict=True))
-        return isl.Map(f"{{ {self.parent}[{', '.join(names)}] -> {self.name}[{inside}] }}")
+        outer = [f"a{k}" for k in range(len(self.low))]
+        inner = [f"b{k}" for k in range(len(self.low))]
+        equal = [f"{a} = {first} + {step}*{b}"
+                 for a, b, first, step in zip(outer, inner, self.low, self.step, strict=True)]
+        return isl.Map(f"{{ {self.parent}[{', '.join(outer)}] -> {self.name}[{', '.join(inner)}] : "
+                       f"{' and '.join(equal or ['true'])} }}")
 
 
 @dataclass(frozen=True)
 class Partition:
-    """`program` is `original` with the parents of `parts` replaced by their parts."""
+    """`program` is `original` with the parents of `parts` replaced by their parts, and without the statements that
+    keep what is `untouched`."""
 
     original: Program
     program: Program
     parts: tuple[Part, ...]
+    untouched: tuple[Untouched, ...] = ()
 
     def split(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Inputs of `program` from those of `original`."""
-        cut = {part.parent for part in self.parts}
-        whole = {name: data for name, data in inputs.items() if name not in cut}
+        streamed = {array.name for array in self.program.inputs}
+        whole = {name: data for name, data in inputs.items() if name in streamed}
         return whole | {p.name: np.asarray(inputs[p.parent])[p.box] for p in self.parts if p.parent in inputs}
 
-    def join(self, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Outputs of `original` from those of `program`."""
+    def join(self, outputs: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Outputs of `original` from those of `program`, and from the `inputs` of `original` what is untouched."""
         found: dict[str, np.ndarray] = {}
         for array in self.original.outputs:
             parts = [part for part in self.parts if part.parent == array.name]
-            found[array.name] = self._joined(array, parts, outputs) if parts else outputs[array.name]
+            found[array.name] = self._joined(array, parts, outputs, inputs) if parts else outputs[array.name]
         return found
 
-    @staticmethod
-    def _joined(array: Array, parts: Sequence[Part], outputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _joined(self, array: Array, parts: Sequence[Part], outputs: Mapping[str, np.ndarray],
+                inputs: Mapping[str, np.ndarray]) -> np.ndarray:
         whole = np.zeros(array.shape, outputs[parts[0].name].dtype)
+        for kept in self.untouched:
+            if kept.output == array.name:
+                index = _index(kept.elements)
+                whole[index] = np.asarray(inputs[kept.input])[index]
         for part in parts:
             whole[part.box] = outputs[part.name]
         return whole
 
 
-def partition(program: Program) -> Partition:
-    """`program` with the arrays that parallel statements use apart in parts; itself if there is nothing to split."""
+def partition(program: Program, streams: int | None = None) -> Partition:
+    """`program` with the arrays that parallel statements use apart in parts; itself if there is nothing to split.
+
+    With more parts than `streams`, operands of accumulations are moved in fewer of them, which takes longer.
+    """
+    result = _partition(program, _SHARES[0])
+    for share in _SHARES[1:]:
+        if streams is None or _streams(result.program) <= streams:
+            break
+        result = _partition(program, share)
+    return result
+
+
+def _streams(program: Program) -> int:
+    return len(program.inputs) + len(program.outputs)
+
+
+def _partition(program: Program, share: float) -> Partition:
     parts: list[Part] = []
-    result = program
-    for array in (*program.inputs, *program.outputs):
-        boxes = _output_boxes(program, array) if array.role == "output" else _input_boxes(program, array)
+    touched, untouched = remove_untouched(program)
+    result = touched
+    for array in (*touched.inputs, *touched.outputs):
+        boxes = _output_boxes(touched, array) if array.role == "output" else _input_boxes(touched, array, share)
         found = _parts(result, array, boxes)
         redirected = _redirected(result, array, found)
         if redirected is not None:
             parts += found
             result = redirected
-    return Partition(program, result, tuple(parts))
+    whole = {array.name for array in result.outputs}
+    if any(kept.output in whole for kept in untouched):
+        return Partition(program, program, ())
+    return Partition(program, result, tuple(parts), untouched)
 
 
-_Box = tuple[tuple[int, ...], tuple[int, ...]]
+class _Box(NamedTuple):
+    low: tuple[int, ...]
+    shape: tuple[int, ...]
+    step: tuple[int, ...]
 
 
 def _parts(program: Program, array: Array, boxes: Sequence[_Box]) -> list[Part]:
     taken = {item.name for item in (*program.arrays, *program.tables)}
     found: list[Part] = []
-    for number, (low, shape) in enumerate(boxes):
+    for number, box in enumerate(boxes):
         name = f"{array.name}_{number}"
         while name in taken:
             name += "_"
         taken.add(name)
-        found.append(Part(name, array.name, low, shape))
+        found.append(Part(name, array.name, *box))
     return found
 
 
@@ -114,38 +155,63 @@ def _touched(statement: Statement, access: Access) -> isl.Set:
     return access.map.intersect_domain(statement.domain).range()
 
 
+def _index(elements: isl.Set) -> tuple[np.ndarray, ...]:
+    """A numpy index of all elements of a set."""
+    points: list[list[int]] = []
+    dims = range(elements.dim(isl.dim_type.set))
+    elements.foreach_point(
+        lambda point: points.append([point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in dims]))
+    return tuple(np.array(points, dtype=np.int64).reshape(-1, len(dims)).T)
+
+
 def _hull(elements: isl.Set) -> _Box:
     dims = range(elements.dim(isl.dim_type.set))
     low = tuple(elements.dim_min_val(k).to_python() for k in dims)
-    return low, tuple(elements.dim_max_val(k).to_python() - low[k] + 1 for k in dims)
+    span = [elements.dim_max_val(k).to_python() - low[k] for k in dims]
+    step = tuple(elements.get_stride(k).to_python() if span[k] else 1 for k in dims)
+    return _Box(low, tuple(s // t + 1 for s, t in zip(span, step, strict=True)), step)
 
 
-def _box_set(array: str, low: Sequence[int], shape: Sequence[int]) -> isl.Set:
-    names = [f"a{k}" for k in range(len(low))]
-    bounds = [f"{first} <= {name} < {first + size}" for name, first, size in zip(names, low, shape, strict=True)]
+def _box_set(array: str, box: _Box) -> isl.Set:
+    names = [f"a{k}" for k in range(len(box.low))]
+    bounds = [f"{first} <= {name} < {first + size * step} and ({name} - {first}) mod {step} = 0"
+              for name, first, size, step in zip(names, *box, strict=True)]
     return isl.Set(f"{{ {array}[{', '.join(names)}] : {' and '.join(bounds or ['true'])} }}")
 
 
 def _output_boxes(program: Program, array: Array) -> list[_Box]:
-    """One box per writer if there are several, each fills its box, and no two boxes share an element."""
+    """One box per writer if there are several or the only one leaves something out, each fills its box, and no two
+    boxes share an element."""
     writers = [s for s in program.statements if s.write.array == array.name]
     written = [_touched(s, s.write) for s in writers]
-    if len(writers) < 2 or any(not a.is_disjoint(b) for a, b in combinations(written, 2)):
+    if any(not a.is_disjoint(b) for a, b in combinations(written, 2)):
         return []
     boxes = [_hull(elements) for elements in written]
-    full = all(_box_set(array.name, *box).is_subset(elements) for box, elements in zip(boxes, written, strict=True))
+    if any(box.shape == array.shape for box in boxes):
+        return []
+    full = all(_box_set(array.name, box).is_subset(elements) for box, elements in zip(boxes, written, strict=True))
     return boxes if full else []
 
 
-def _input_boxes(program: Program, array: Array) -> list[_Box]:
+def _input_boxes(program: Program, array: Array, share: float) -> list[_Box]:
     """Boxes that reads touch, joined where one stream is as good as two."""
     busiest = max(s.domain.count_val().to_python() for s in program.statements)
     boxes: list[_Box] = []
+    allowed: float = 0
     for statement in program.statements:
         reads = [_hull(_touched(statement, read)) for read in statement.reads if read.array == array.name]
-        boxes += _joined_while(reads, _overlap)
-    boxes = _joined_while(boxes, lambda a, b: _one_stream_will_do(a, b, busiest))
+        if _accumulates(statement):
+            boxes += reads
+            allowed = max(allowed, share * busiest)
+        elif reads:
+            boxes += _joined_while(reads, _overlap)
+            allowed = max(allowed, busiest * _SLACK)
+    boxes = _joined_while(list(dict.fromkeys(boxes)), lambda a, b: _one_stream_will_do(a, b, allowed))
     return sorted(boxes) if len(boxes) > 1 else []
+
+
+def _accumulates(statement: Statement) -> bool:
+    return any(read.array == statement.write.array for read in statement.reads)
 
 
 def _joined_while(boxes: list[_Box], together: Callable[[_Box, _Box], bool]) -> list[_Box]:
@@ -161,19 +227,26 @@ def _joined_while(boxes: list[_Box], together: Callable[[_Box, _Box], bool]) -> 
 
 
 def _overlap(a: _Box, b: _Box) -> bool:
-    return all(p < q + n and q < p + m for p, m, q, n in zip(a[0], a[1], b[0], b[1], strict=True))
+    return all(p <= high_b and q <= high_a
+               for p, q, high_a, high_b in zip(a.low, b.low, _ends(a), _ends(b), strict=True))
 
 
-def _one_stream_will_do(a: _Box, b: _Box, busiest: int) -> bool:
-    """Whether moving both boxes as one holds nobody up: hardly more words than one of them, or than the program's
-    busiest statement has instances."""
-    return prod(_around(a, b)[1]) <= _SLACK * max(prod(a[1]), prod(b[1]), busiest)
+def _ends(box: _Box) -> list[int]:
+    """The last element of a box in every dimension."""
+    return [first + step * (size - 1) for first, size, step in zip(*box, strict=True)]
+
+
+def _one_stream_will_do(a: _Box, b: _Box, allowed: float) -> bool:
+    """Whether moving both boxes as one holds nobody up: hardly more words than one of them, or than `allowed`."""
+    return prod(_around(a, b).shape) <= max(_SLACK * prod(a.shape), _SLACK * prod(b.shape), allowed)
 
 
 def _around(a: _Box, b: _Box) -> _Box:
-    low = tuple(map(min, a[0], b[0]))
-    high = [max(p + m, q + n) for p, m, q, n in zip(a[0], a[1], b[0], b[1], strict=True)]
-    return low, tuple(end - first for end, first in zip(high, low, strict=True))
+    low = tuple(map(min, a.low, b.low))
+    step = tuple(gcd(s if n > 1 else 0, t if m > 1 else 0, p - q) or 1
+                 for p, n, s, q, m, t in zip(a.low, a.shape, a.step, b.low, b.shape, b.step, strict=True))
+    high = map(max, _ends(a), _ends(b))
+    return _Box(low, tuple((end - first) // s + 1 for end, first, s in zip(high, low, step, strict=True)), step)
 
 
 def _redirected(program: Program, array: Array, parts: Sequence[Part]) -> Program | None:

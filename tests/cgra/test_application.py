@@ -16,7 +16,6 @@ from compiler.frontend.loop_nest import Prog, load, prog
 from compiler.ir.program import Program
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import Schedule, schedule_program
-from compiler.sched.dependences import DependenceError
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from hw.memtile import MemTileSpec
 from hw.ops import Kind
@@ -117,20 +116,21 @@ def test_distances_that_vary_need_an_addressed_memory() -> None:
     assert app.reads["Upsample", 0] == Signal(Pin("mem0", "out0"), Kind.WORD, 0, Signal.FLEXIBLE)
 
 
-def test_a_read_of_two_producers_is_refused() -> None:
+def test_a_read_of_two_producers_selects_by_a_table() -> None:
     prg = prog("two")
     prg.add_input("a", shape=(4, 8))
     prg.add_output("c")
     stage(prg, "Left", [("a", "x", "y")], ("b", "x", "y"), (4, 4), lambda a: a + 1)
-    stage(prg, "Right", [("a", "x", "y")], ("b", "x + 4", "y"), (4, 4), lambda a: a + 2)
+    stage(prg, "Right", [("a", "x + 4", "y")], ("b", "x + 4", "y"), (4, 4), lambda a: a + 2)
     op = prg.add_loop("y", 0, 4).add_loop("x", 0, 8).add_op("Both")
-    op.add_load("b", "x", "y")  # two producers
+    op.add_load("b", "x", "y")
     op.add_store("c", "x", "y")
-    with pytest.raises(DependenceError) as error:
-        build(prg.build())
-    assert str(error.value) in [
-        f"statement 'Both' ({HERE}:{line_of('two producers')}): one read of 'b' sees values of {first} and {second}; "
-        "the array target needs one producer per read" for first, second in (("Left", "Right"), ("Right", "Left"))]
+    app = build(prg.build())
+    (table,) = app.controls.values()
+    assert table.contents in ((1, 1, 1, 1, 0, 0, 0, 0), (0, 0, 0, 0, 1, 1, 1, 1))
+    assert table.strides == (1, 0)
+    merge = app.netlist.nodes["Both.merge0_0"]
+    assert isinstance(merge, PeNode) and merge.config.op == "select"
 
 
 @pytest.mark.parametrize("type_", [Int(24, True), Int(32, False)], ids=str)

@@ -11,12 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import programs, random_inputs
 
+from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import load, prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
+from compiler.ir.types import INT16
 from compiler.ir.verify import verify
 from compiler.sched.partition import Partition, partition
-from compiler.sched.transform import TransformError, parallelize, unroll
+from compiler.sched.transform import TransformError, parallelize, split, unroll
 from compiler.sched.verify import ValidationError, check_parts
 
 
@@ -26,7 +28,7 @@ def same_result(original: Program, found: Partition) -> None:
     expected = interpret(original, inputs)
     verify(found.program)
     check_parts(found)
-    outputs = found.join(interpret(found.program, found.split(inputs)))
+    outputs = found.join(interpret(found.program, found.split(inputs)), inputs)
     assert outputs.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_array_equal(outputs[name], value)
@@ -50,11 +52,28 @@ def test_strips_become_parts_that_overlap_in_their_halo() -> None:
     same_result(program, found)
 
 
-def test_interleaved_writes_are_no_boxes() -> None:
-    """Lanes that take turns write every other column; that stays one output of two writers."""
+def test_interleaved_writes_are_parts_a_step_apart() -> None:
+    """Lanes that take turns write every other column."""
     program = unroll(load("gaussian", width=12, height=8), "x", 2)
     found = partition(program)
-    assert all(part.parent == "input" for part in found.parts)
+    assert [(p.name, p.low, p.shape, p.step) for p in found.parts if p.parent == "output"] == [
+        ("output_0", (0, 0), (6, 5), (1, 2)), ("output_1", (0, 1), (6, 5), (1, 2))]
+    same_result(program, found)
+
+
+def test_operands_of_parallel_accumulations_are_parts_a_step_apart() -> None:
+    """Four products at a time read every fourth column of one factor and every fourth row of the other."""
+    program = unroll(split(matrix_product(8), "r", 4), "r_i")
+    found = partition(program)
+    boxes = {(p.parent, p.low, p.shape, p.step) for p in found.parts}
+    assert boxes == {*(("a", (0, k), (8, 2), (1, 4)) for k in range(4)),
+                     *(("b", (k, 0), (2, 8), (4, 1)) for k in range(4))}
+    same_result(program, found)
+
+
+def test_operands_share_streams_if_there_are_few() -> None:
+    program = unroll(split(matrix_product(8), "r", 4), "r_i")
+    assert not partition(program, 3).parts
 
 
 def test_small_halos_share_a_stream() -> None:
@@ -62,6 +81,24 @@ def test_small_halos_share_a_stream() -> None:
     program = parallelize(load("gaussian", width=6, height=40), "x", 2)
     assert [part.parent for part in partition(program).parts].count("input") in (0, 2)
     same_result(program, partition(program))
+
+
+def matrix_product(size: int) -> Program:
+    """c[y][x] += a[y][r] * b[r][x], the sum outermost but for the unrolled part."""
+    prg = prog("product", INT16)
+    prg.add_input("a", (size, size))
+    prg.add_input("b", (size, size))
+    prg.add_output("c", (size, size))
+    start = prg.add_loop("y", 0, size).add_loop("x", 0, size).add_op("Start")
+    start.add_function(lambda: 0)
+    start.add_store("c", "x", "y")
+    op = prg.add_loop("y", 0, size).add_loop("x", 0, size).add_loop("r", 0, size).add_op("Add")
+    op.add_function(lambda c, a, b: c + a * b)
+    op.add_load("c", "x", "y")
+    op.add_load("a", "r", "y")
+    op.add_load("b", "x", "r")
+    op.add_store("c", "x", "y")
+    return prg.build()
 
 
 def test_names_do_not_clash() -> None:
@@ -115,6 +152,37 @@ def test_wrong_parts_are_caught(what: str, message: str) -> None:
     found = partition(load("gaussian", width=12, height=18, lanes=2))
     with pytest.raises(ValidationError, match=f"^{message}$"):
         check_parts(broken(found, what))
+
+
+BORDER = """
+#define N 9
+short image[N][N], work[N][N], result[N][N];
+void smooth(void) {
+#pragma scop
+  for (int i = 0; i < N; i++)
+    for (int j = 1; j < N - 1; j++)
+      work[i][j] = (image[i][j - 1] + 2 * image[i][j] + image[i][j + 1]) / 4;
+  for (int i = 1; i < N - 1; i++)
+    for (int j = 1; j < N - 1; j++)
+      result[i][j] = (work[i - 1][j] + 2 * work[i][j] + work[i + 1][j]) / 4;
+#pragma endscop
+}
+"""
+
+
+def test_a_border_that_nobody_writes_stays_with_the_host() -> None:
+    program = parse_scop(BORDER)
+    found = partition(program)
+    assert {(part.name, part.low, part.shape) for part in found.parts if part.parent == "result"} == {
+        ("result_0", (1, 1), (7, 7))}
+    assert [(kept.output, kept.input) for kept in found.untouched if kept.output == "result"] == [
+        ("result", "result_in")]
+    assert "result_in" not in {array.name for array in found.program.arrays}
+    same_result(program, found)
+    kept = found.untouched[0]
+    wrong = replace(kept, elements=kept.elements.union(isl.Set(f"{{ {kept.output}[4, 4] }}")))
+    with pytest.raises(ValidationError, match="does not leave elements of output"):
+        check_parts(replace(found, untouched=(wrong, *found.untouched[1:])))
 
 
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -15,12 +15,12 @@ import islpy as isl
 import numpy as np
 
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer
-from compiler.ir.points import evaluate_map
+from compiler.ir.points import contains, evaluate_map
 from compiler.sched.affine import pieces
 from compiler.sched.cycle_accurate import Schedule, StatementSchedule
 from compiler.sched.dependences import constant_bounds
 
-__all__ = ["BufferTraffic", "ReadTraffic", "WriteTraffic", "array_traffic", "delay_traffic"]
+__all__ = ["BufferTraffic", "Lattice", "ReadTraffic", "TrafficGroup", "WriteTraffic", "array_traffic", "delay_traffic"]
 
 
 @dataclass(frozen=True)
@@ -108,23 +108,88 @@ def delay_traffic(name: str, start: int, length: int, distances: Mapping[str, in
     return BufferTraffic(name, write, reads, 0, 1, 0, packing, homogeneous=True)
 
 
+@dataclass(frozen=True)
+class TrafficGroup:
+    """Reads that one memory serves. `served[k]`: the readers, by number, that take the stream of read k of `traffic`,
+    with the cycles by which they are later."""
+
+    traffic: BufferTraffic
+    served: tuple[dict[int, int], ...]
+
+
 def array_traffic(schedule: Schedule, buffer: UnifiedBuffer, readers: Sequence[ReadPort],
-                  packing: int) -> BufferTraffic:
-    """The traffic of `readers` of `buffer`, whatever their order, with rows padded to whole wide words."""
+                  packing: int) -> list[TrafficGroup]:
+    """The traffic of `readers` of `buffer`, whatever their order, with rows padded to whole wide words.
+
+    Readers of the same words at a constant distance share one read. A memory stores only the words that are read from
+    it: those of the writer's iterations that lie a step apart between a first and a last one.
+    """
     entry = buffer.writer.schedule
-    trips = list(entry.trips.values())[::-1] or [1]
-    times = list(entry.strides.values())[::-1] or [1]
-    address, size = [], 1
-    for level, count in enumerate(trips):
-        address.append(size)
-        size *= count if level else -(-count // packing) * packing
-    write = WriteTraffic(tuple(trips), tuple(times), entry.offset, tuple(address))
-    reads = tuple(_read_traffic(schedule, entry, write, reader) for reader in readers)
-    return BufferTraffic(buffer.name, write, reads, schedule.period, schedule.staged.tiles, size, packing)
+    groups: dict[Lattice, list[tuple[ReadTraffic, dict[int, int]]]] = {}
+    for number, reader in enumerate(readers):
+        lattice, read = _read_traffic(schedule, entry, reader, packing)
+        same = groups.setdefault(lattice, [])
+        for other, served in same:
+            delay = _delay(other, read)
+            if delay is not None:
+                served[number] = delay
+                break
+        else:
+            same.append((read, {number: 0}))
+    found = []
+    for lattice, reads in groups.items():
+        write, size = lattice.write(entry, packing)
+        traffic = BufferTraffic(buffer.name, write, tuple(read for read, _ in reads), schedule.period,
+                                schedule.staged.tiles, size, packing)
+        found.append(TrafficGroup(traffic, tuple(served for _, served in reads)))
+    return found
 
 
-def _read_traffic(schedule: Schedule, producer: StatementSchedule, write: WriteTraffic,
-                  reader: ReadPort) -> ReadTraffic:
+def _delay(first: ReadTraffic, second: ReadTraffic) -> int | None:
+    """Cycles by which `second` reads the same words later, None if it does anything else."""
+    if len(first.time) != len(second.time) or not np.array_equal(first.address, second.address):
+        return None
+    gap = second.time - first.time
+    same = gap[0] >= 0 and (gap == gap[0]).all() and np.array_equal(first.real, second.real)
+    return int(gap[0]) if same else None
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Iterations of a writer's loops, outermost first: in each loop `trips` of them, `steps` apart, from `firsts` on
+    (counted from the loop's own first)."""
+
+    firsts: tuple[int, ...]
+    steps: tuple[int, ...]
+    trips: tuple[int, ...]
+
+    @staticmethod
+    def around(numbers: Sequence[np.ndarray]) -> Lattice:
+        """The smallest lattice with these iterations, given per loop."""
+        firsts = tuple(int(n.min()) for n in numbers)
+        steps = tuple(int(np.gcd.reduce(n - first)) or 1 for n, first in zip(numbers, firsts, strict=True))
+        return Lattice(firsts, steps, tuple((int(n.max()) - first) // step + 1
+                                            for n, first, step in zip(numbers, firsts, steps, strict=True)))
+
+    def words(self, packing: int) -> tuple[tuple[int, ...], int]:
+        """Words from one iteration of each loop to the next, rows padded to whole wide words, and of all together."""
+        strides, size = [], 1
+        for level, count in enumerate(reversed(self.trips or (1,))):
+            strides.append(size)
+            size *= count if level else -(-count // packing) * packing
+        return tuple(reversed(strides)), size
+
+    def write(self, entry: StatementSchedule, packing: int) -> tuple[WriteTraffic, int]:
+        """The writes of these iterations, and the words that they take."""
+        strides = tuple(entry.strides.values())
+        address, size = self.words(packing)
+        start = entry.offset + sum(first * s for first, s in zip(self.firsts, strides, strict=True))
+        time = tuple(step * s for step, s in zip(self.steps, strides, strict=True)) or (1,)
+        return WriteTraffic((self.trips or (1,))[::-1], time[::-1], start, address[::-1]), size
+
+
+def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadPort,
+                  packing: int) -> tuple[Lattice, ReadTraffic]:
     statement = schedule.staged.program.statement(reader.statement)
     depth = schedule.staged.tile_depth
     box = constant_bounds(statement)
@@ -134,15 +199,31 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, write: WriteT
     count = grid.shape[1]
     columns = [*(np.full(count, box[n][0]) for n in statement.iterators[:depth]),
                *(g + box[n][0] for g, n in zip(grid, inner, strict=True))]
-    source = evaluate_map(reader.dependence.relation, statement.domain, columns, count)[depth:]
+    relation = reader.dependence.relation
+    served = relation.domain()
+    source = evaluate_map(_everywhere(relation), statement.domain, columns, count)[depth:]
     entry = reader.schedule
-    address, time, real = np.zeros(count, np.int64), np.full(count, entry.offset), np.ones(count, dtype=bool)
-    for index, low, stride in zip(source, producer.low.values(), write.address[::-1], strict=False):
-        address += (index - low) * stride
+    time, real = np.full(count, entry.offset), np.ones(count, dtype=bool)
     for g, n in zip(grid, inner, strict=True):
         time += g * entry.strides[n]
         real &= g < entry.trips[n]
-    return ReadTraffic(f"{reader.statement}.{reader.read}", time, address, real)
+    if not statement.domain.is_subset(served):
+        real &= contains(served, columns, count)
+    numbers = [index - low for index, low in zip(source, producer.low.values(), strict=True)]
+    lattice = Lattice.around([n[real] for n in numbers])
+    address = np.zeros(count, np.int64)
+    for number, first, step, words in zip(numbers, lattice.firsts, lattice.steps, lattice.words(packing)[0],
+                                          strict=False):
+        address += (number - first) // step * words
+    return lattice, ReadTraffic(f"{reader.statement}.{reader.read}", time, address, real)
+
+
+def _everywhere(relation: isl.Map) -> isl.Map:
+    """A function that agrees with `relation` on its domain and goes on evenly beyond it, if it has one piece."""
+    parts = pieces(relation)
+    if len(parts) > 1:
+        return relation
+    return isl.Map.from_multi_aff(parts[0][1])
 
 
 def _padded_trips(schedule: Schedule, reader: ReadPort) -> dict[str, int]:

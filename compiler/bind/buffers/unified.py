@@ -8,7 +8,7 @@ import islpy as isl
 
 from compiler.ir.program import Access
 from compiler.sched.cycle_accurate import Schedule, StatementSchedule
-from compiler.sched.dependences import Dependence, DependenceError
+from compiler.sched.dependences import Dependence
 
 __all__ = ["Port", "ReadPort", "UnifiedBuffer", "extract_buffers"]
 
@@ -61,10 +61,8 @@ class UnifiedBuffer:
 def extract_buffers(schedule: Schedule) -> list[UnifiedBuffer]:
     """One unified buffer per statement whose values are read, in program order.
 
-    Raises `DependenceError` if one read sees values of several statements: that needs banking or merging, which the
-    mapping to memory tiles does not do.
+    A read that sees values of several statements is a reader of each of their buffers.
     """
-    _require_single_sources(schedule)
     program = schedule.staged.program
     buffers = []
     for statement in program.statements:
@@ -73,19 +71,6 @@ def extract_buffers(schedule: Schedule) -> list[UnifiedBuffer]:
             writer = Port(statement.name, statement.domain, statement.write, schedule.statements[statement.name])
             buffers.append(UnifiedBuffer(statement.write.array, writer, tuple(_read_port(schedule, d) for d in mine)))
     return buffers
-
-
-def _require_single_sources(schedule: Schedule) -> None:
-    seen: dict[tuple[str, int], str] = {}
-    for dependence in schedule.dependences:
-        key = dependence.sink, dependence.read
-        if key in seen:
-            statement = schedule.staged.program.statement(dependence.sink)
-            raise DependenceError(
-                f"{statement.label(statement.reads[dependence.read])}: one read of '{dependence.array}' sees values of "
-                f"{seen[key]} and {dependence.source}; the array target needs one producer per read"
-            )
-        seen[key] = dependence.source
 
 
 def _read_port(schedule: Schedule, dependence: Dependence) -> ReadPort:

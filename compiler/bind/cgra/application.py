@@ -8,17 +8,20 @@ from dataclasses import dataclass, field
 from compiler.bind.buffers.sequences import array_traffic
 from compiler.bind.buffers.taps import TapGroup, group_taps
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer, extract_buffers
+from compiler.bind.cgra.controls import ControlTable, control_table
 from compiler.bind.cgra.cover import Coverer
 from compiler.bind.cgra.memories import MemoryAllocator, MemoryTile
-from compiler.bind.cgra.netlist import Edge, Netlist, Node, Pin, StreamIn, StreamOut
-from compiler.bind.cgra.signals import Signal
+from compiler.bind.cgra.netlist import Edge, MemNode, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
+from compiler.bind.cgra.signals import Operand, Signal
+from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import Schedule
-from compiler.sched.dependences import topological_order
+from compiler.sched.dependences import Dependence, recurrences, topological_order
 from hw.errors import SluiceError
 from hw.memtile import MemTileSpec
 from hw.ops import Kind
+from hw.pe.config import PeConfig
 
 __all__ = ["Application", "ApplicationError", "build_application"]
 
@@ -32,7 +35,8 @@ class Application:
     """The netlist of a scheduled program and where its parts came from.
 
     `results`: stream of each statement's values. `reads`: stream that each read (statement, number) sees.
-    `streams_in` and `streams_out`: stream unit of each main-memory array. `roms`: table of each ROM tile.
+    `streams_in` and `streams_out`: stream unit of each main-memory array. `roms`: table of each ROM tile. `controls`:
+    what each control tile plays.
     `registers`: words of shift registers that the taps need.
     """
 
@@ -46,11 +50,17 @@ class Application:
     streams_in: dict[str, str]
     streams_out: dict[str, str]
     roms: dict[str, str]
+    controls: dict[str, ControlTable]
 
     @property
     def registers(self) -> int:
         """Words of shift registers between taps (seed 001, table 7.8)."""
         return sum(group.registers for groups in self.taps.values() for group in groups)
+
+
+_MASK = (1 << 16) - 1
+_NEAR = 16
+"""Cycles by which a control stream may be later than one that is there already."""
 
 
 @dataclass
@@ -66,6 +76,15 @@ class _Builder:
     streams_in: dict[str, str] = field(default_factory=dict)
     streams_out: dict[str, str] = field(default_factory=dict)
     roms: dict[str, str] = field(default_factory=dict)
+    controls: dict[str, ControlTable] = field(default_factory=dict)
+    _found: dict[tuple[str, int, str], Signal] = field(default_factory=dict)
+    _waiting: dict[tuple[str, int, str], Pin] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.carried = recurrences(self.schedule.staged.program, self.schedule.dependences)
+        self.sources: dict[tuple[str, int], list[Dependence]] = {}
+        for dependence in self.schedule.dependences:
+            self.sources.setdefault((dependence.sink, dependence.read), []).append(dependence)
 
     def add_load(self, array: str, statement: str) -> None:
         name = f"in_{array}"
@@ -81,6 +100,8 @@ class _Builder:
         return {name: node for name, node in self.nodes.items() if name not in silent}
 
     def add_statement(self, statement: Statement) -> None:
+        for k in range(len(statement.reads)):
+            self._merge(statement, k)
         operands = [self.reads[statement.name, k] for k in range(len(statement.reads))]
         coverer = Coverer(statement, operands, self.mem)
         self.results[statement.name] = coverer.result()
@@ -97,34 +118,100 @@ class _Builder:
         self.streams_out[array] = name
         self.edges.append(Edge(signal.pin, Pin(name, "in"), "word", signal.distance))
 
+    # Reads of values from several statements.
+
+    def _merge(self, statement: Statement, read: int) -> None:
+        """Select, for every instance of a read, the stream of the statement whose value it sees."""
+        mine = self.sources[statement.name, read]
+        if len(mine) == 1:
+            return
+        mine = sorted(mine, key=lambda d: (not self._is_constant(d), d.key in self.carried))
+        rest: Operand | Dependence = mine[-1]
+        for number, dependence in reversed(list(enumerate(mine[:-1]))):
+            bit = self._control(statement, dependence)
+            rest = self._select(f"{statement.name}.merge{read}_{number}", bit, dependence, rest)
+        assert isinstance(rest, Signal)
+        self.reads[statement.name, read] = rest
+
+    def _is_constant(self, dependence: Dependence) -> bool:
+        return isinstance(self.schedule.staged.program.statement(dependence.source).value, Const)
+
+    def _select(self, name: str, bit: Signal, chosen: Dependence, other: Operand | Dependence) -> Signal:
+        self.edges.append(Edge(bit.pin, Pin(name, "bit0"), "bit", bit.distance))
+        constants = [self._connect(source, Pin(name, f"word{k}")) for k, source in enumerate((chosen, other))]
+        config = PeConfig("select", False, (constants[0], constants[1], None), (None, None, None), 0)
+        self.nodes[name] = PeNode(name, config)
+        return Signal(Pin(name, config.output), Kind.WORD)
+
+    def _connect(self, source: Operand | Dependence, pin: Pin) -> int | None:
+        """Bring an operand to a pin, now or when its stream is there; or return the constant that it is."""
+        if isinstance(source, Dependence):
+            value = self.schedule.staged.program.statement(source.source).value
+            if isinstance(value, Const):
+                return value.value & _MASK
+            if source.key not in self._found:
+                self._waiting[source.key] = pin
+                return None
+            source = self._found[source.key]
+        assert isinstance(source, Signal)
+        self.edges.append(Edge(source.pin, pin, "word", source.distance))
+        return None
+
+    def _control(self, statement: Statement, dependence: Dependence) -> Signal:
+        """The bit that is 1 where a read sees the value of this dependence."""
+        table = control_table(self.schedule, statement, dependence.relation.domain(), self.mem)
+        for name, have in self.controls.items():
+            delay = table.delay_from(have)
+            if delay is not None and 0 <= delay < _NEAR:
+                return Signal(Pin(f"{name}.bit", "bit0"), Kind.BIT, delay)
+        name = f"control{len(self.controls)}"
+        self.controls[name] = table
+        self.nodes[name] = MemNode(name)
+        bit = PeConfig("ne", False, (None, 0, None), (None, None, None), 0)
+        self.nodes[f"{name}.bit"] = PeNode(f"{name}.bit", bit)
+        self.edges.append(Edge(Pin(name, "out0"), Pin(f"{name}.bit", "word0"), "word"))
+        return Signal(Pin(f"{name}.bit", bit.output), Kind.BIT)
+
+    def _deliver(self, reader: ReadPort, signal: Signal) -> None:
+        """The stream in which a reader finds the values of one statement."""
+        key = reader.dependence.key
+        self._found[key] = signal
+        if key in self._waiting:
+            self.edges.append(Edge(signal.pin, self._waiting.pop(key), "word", signal.distance))
+        elif len(self.sources[reader.statement, reader.read]) == 1:
+            self.reads[reader.statement, reader.read] = signal
+
+    # Buffers.
+
     def serve_readers(self, buffer: UnifiedBuffer) -> None:
         """Give every read of `buffer` its stream: a tap of a delay line where its distance is constant."""
         source = self.results[buffer.writer.statement]
+        back = any(reader.dependence.key in self.carried for reader in buffer.readers)
         constant = [r for r in buffer.readers if r.distance is not None]
         groups = group_taps(constant) if constant else []
         self.taps[buffer.name] = groups
         heads = [g.head for g in groups if g.head]
         entry, staged = buffer.writer.schedule, self.schedule.staged
         length = (staged.tiles - 1) * self.schedule.period + entry.span
-        delayed = dict(zip(heads, self.allocator.delays(buffer.name, source, entry.offset, length, heads),
+        delayed = dict(zip(heads, self.allocator.delays(buffer.name, source, entry.offset, length, heads, back),
                            strict=True))
         for group in groups:
             stream = delayed.get(group.head, source)
             for tap in group.taps:
                 assert tap.distance is not None
-                self.reads[tap.statement, tap.read] = stream.delayed(tap.distance - group.head)
-        self._serve_varying(buffer, source, [r for r in buffer.readers if r.distance is None])
+                self._deliver(tap, stream.delayed(tap.distance - group.head))
+        self._serve_varying(buffer, source, [r for r in buffer.readers if r.distance is None], back)
 
-    def _serve_varying(self, buffer: UnifiedBuffer, source: Signal, readers: list[ReadPort]) -> None:
-        if not readers:
-            return
-        traffic = array_traffic(self.schedule, buffer, readers, self.allocator.packing)
-        for reader, signal in zip(readers, self.allocator.reads(traffic, source), strict=True):
-            self.reads[reader.statement, reader.read] = signal
+    def _serve_varying(self, buffer: UnifiedBuffer, source: Signal, readers: list[ReadPort], back: bool) -> None:
+        for group in array_traffic(self.schedule, buffer, readers, self.allocator.packing):
+            signals = self.allocator.reads(group.traffic, source, back)
+            for signal, served in zip(signals, group.served, strict=True):
+                for number, delay in served.items():
+                    self._deliver(readers[number], signal.delayed(delay))
 
 
-def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False) -> Application:
-    """Map all statements and buffers of `schedule` to units; `sparse` as in `MemoryAllocator`.
+def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False) -> Application:
+    """Map all statements and buffers of `schedule` to units; `sparse` and `shared` as in `MemoryAllocator`.
 
     Raises `CoverError`, `CapacityError`, `VectorizationError`, `DependenceError` or `ApplicationError`, each naming
     what does not fit.
@@ -133,10 +220,12 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
     _check_arrays(program)
     _check_tables(program, mem)
     buffers = {b.writer.statement: b for b in extract_buffers(schedule)}
-    builder = _Builder(schedule, mem, MemoryAllocator(mem, sparse))
+    builder = _Builder(schedule, mem, MemoryAllocator(mem, sparse, shared))
     loads = {f.statement: f.array for f in staged.inputs}
     outputs = {f.statement: f.array for f in staged.outputs}
     for name in topological_order(program, schedule.dependences):
+        if isinstance(program.statement(name).value, Const) and name not in outputs:
+            continue
         if name in loads:
             builder.add_load(loads[name], name)
         else:
@@ -150,7 +239,8 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
     netlist = Netlist(nodes, edges, tuple(builder.allocator.separations))
     netlist.verify()
     return Application(schedule, netlist, builder.allocator.tiles, list(buffers.values()), builder.taps,
-                       builder.results, builder.reads, builder.streams_in, builder.streams_out, builder.roms)
+                       builder.results, builder.reads, builder.streams_in, builder.streams_out, builder.roms,
+                       builder.controls)
 
 
 def _check_arrays(program: Program) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from compiler.bind.cgra.application import Application
+from compiler.bind.cgra.controls import plan_control
 from compiler.bind.cgra.memories import configure_memory
 from compiler.bind.cgra.netlist import PeNode, Pin, StreamOut
 from compiler.bind.cgra.physical import Physical
@@ -60,7 +61,11 @@ def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Ma
     cores: dict[str, Core] = {n: node.config for n, node in physical.netlist.nodes.items() if isinstance(node, PeNode)}
     for tile in application.memories:
         cores[tile.name] = configure_memory(tile, physical.retiming.times, spec.mem)
-    program = application.schedule.staged.program
+    schedule = application.schedule
+    for name, table in application.controls.items():
+        shift = physical.retiming.times[Pin(name, "out0")] - 1
+        cores[name] = plan_control(table, shift, schedule.staged.tiles, schedule.period, spec.mem)
+    program = schedule.staged.program
     for name, table in application.roms.items():
         cores[name] = _rom(program.table(table), spec)
     return cores

@@ -170,9 +170,10 @@ class CgraDesign(Design):
         """
         mapped = self.parts.program
         executable = Executable(mapped, self.spec, self.image, self.layout, self.plan, self.predicted_cycles)
-        data = self.parts.split(check_inputs(self.program, inputs))
+        given = check_inputs(self.program, inputs)
+        data = self.parts.split(given)
         run = simulate(executable, data, simulator, seed=seed, stall=stall, waves=waves, cycle_limit=cycle_limit)
-        return replace(run, outputs=self.parts.join(run.outputs))
+        return replace(run, outputs=self.parts.join(run.outputs, given))
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write ``rtl/*.v``, the register map and the design directory that `hw.build` takes. Returns the directory."""
@@ -211,7 +212,7 @@ class CgraDesign(Design):
             "choices": self.choices, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
             "path_latency": self.path_latency, "resources": self.resources,
             "shapes": {a.name: list(a.shape) for a in (*self.parts.program.inputs, *self.parts.program.outputs)},
-            "parts": {p.name: {"of": p.parent, "first": list(p.low)} for p in self.parts.parts},
+            "parts": {p.name: {"of": p.parent, "first": list(p.low), "step": list(p.step)} for p in self.parts.parts},
         }
 
     def check(self, registers: Mapping[str, int]) -> None:

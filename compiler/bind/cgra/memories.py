@@ -61,9 +61,11 @@ class MemoryTile:
 class MemoryAllocator:
     """Puts buffers into memory tiles and collects the units, connections and separations that this takes."""
 
-    def __init__(self, spec: MemTileSpec, sparse: bool = False) -> None:
-        """`sparse`: reads that are no delay lines get a wide word for every word, so that any order will do."""
+    def __init__(self, spec: MemTileSpec, sparse: bool = False, shared: bool = False) -> None:
+        """`sparse`: reads that are no delay lines get a wide word for every word, so that any order will do. `shared`:
+        two of them may share a tile."""
         self.spec = spec
+        self.shared = shared
         self.fetch = spec.fetch_width if spec.kind == "pub" else 1
         self.packing = 1 if sparse else self.fetch
         self.outputs = spec.outputs if spec.kind == "pub" else 1
@@ -76,20 +78,22 @@ class MemoryAllocator:
         """Blocks (of `fetch` words) in one tile."""
         return self.spec.capacity_words // self.fetch
 
-    def delays(self, name: str, source: Signal, start: int, length: int, distances: Sequence[int]) -> list[Signal]:
-        """Streams that repeat `source` each of the ascending `distances` cycles later."""
+    def delays(self, name: str, source: Signal, start: int, length: int, distances: Sequence[int],
+               back: bool = False) -> list[Signal]:
+        """Streams that repeat `source` each of the ascending `distances` cycles later. `back`: `source` depends on
+        them, so that they must come as early as the memory can."""
         found: list[Signal] = []
         base, tap = 0, source
         pending = list(distances)
         while pending:
             step = pending[0] - base
             if step > self._longest_delay():
-                tap = self._delay_tile(name, tap, start + base, length, [self._longest_delay()])[0]
+                tap = self._delay_tile(name, tap, start + base, length, [self._longest_delay()], back)[0]
                 base += self._longest_delay()
                 continue
             group = [d for d in pending[: self.outputs] if d - base <= self._longest_delay()]
             heads = [d - base for d in group]
-            signals = self._delay_tile(name, tap, start + base, length, heads)
+            signals = self._delay_tile(name, tap, start + base, length, heads, back)
             found += signals
             pending = pending[len(group):]
             base, tap = group[-1], signals[-1]
@@ -98,26 +102,27 @@ class MemoryAllocator:
     def _longest_delay(self) -> int:
         return self.spec.capacity_words - 2 * SLACK
 
-    def _delay_tile(self, name: str, source: Signal, start: int, length: int, heads: Sequence[int]) -> list[Signal]:
+    def _delay_tile(self, name: str, source: Signal, start: int, length: int, heads: Sequence[int],
+                    back: bool) -> list[Signal]:
         traffic = delay_traffic(name, start, length, {f"{name}+{d}": d for d in heads}, self.fetch)
-        return self._place(traffic, source, share=True)
+        return self._place(traffic, source, share=True, back=back)
 
-    def reads(self, traffic: BufferTraffic, source: Signal) -> list[Signal]:
-        """Streams that deliver the reads of `traffic`, whatever their order."""
+    def reads(self, traffic: BufferTraffic, source: Signal, back: bool = False) -> list[Signal]:
+        """Streams that deliver the reads of `traffic`, whatever their order; `back` as in `delays`."""
         found: list[Signal] = []
         for first in range(0, len(traffic.reads), self.outputs):
             part = replace(traffic, reads=traffic.reads[first: first + self.outputs])
-            found += self._place(part, source, share=False)
+            found += self._place(part, source, share=self.shared and len(part.reads) == 1, back=back)
         return found
 
-    def _place(self, traffic: BufferTraffic, source: Signal, share: bool) -> list[Signal]:
+    def _place(self, traffic: BufferTraffic, source: Signal, share: bool, back: bool) -> list[Signal]:
         lifetimes = [block_lifetimes(traffic, read) for read in traffic.reads]
         region = max(self._region(life, traffic) for life in lifetimes)
         if region > self.capacity:
-            return self._chain(traffic, source, lifetimes, region // self.capacity)
+            return self._chain(traffic, source, lifetimes, region // self.capacity, back)
         half = share and self._is_half(traffic, region)
         tile = self._shared_tile(traffic) if half else self._new_tile(None)
-        return self._attach(tile, traffic, source, lifetimes, self.capacity // 2 if half else self.capacity)
+        return self._attach(tile, traffic, source, lifetimes, self.capacity // 2 if half else self.capacity, back)
 
     def _is_half(self, traffic: BufferTraffic, region: int) -> bool:
         """Whether a delay line leaves room for another one in its tile."""
@@ -147,7 +152,7 @@ class MemoryAllocator:
         return self._new_tile(None)
 
     def _can_share(self, tile: MemoryTile) -> bool:
-        return tile.chain is None and all(b.traffic.homogeneous and b.limit < self.capacity for b in tile.buffers)
+        return tile.chain is None and all(b.limit < self.capacity for b in tile.buffers)
 
     def _new_tile(self, chain: tuple[int, int] | None) -> MemoryTile:
         tile = MemoryTile(f"mem{len(self.tiles)}", chain=chain)
@@ -155,11 +160,12 @@ class MemoryAllocator:
         return tile
 
     def _attach(self, tile: MemoryTile, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes],
-                limit: int) -> list[Signal]:
+                limit: int, back: bool) -> list[Signal]:
         """Connect a buffer to the next ports of `tile`.
 
         Its reads lag its writes as far as regions of `limit` blocks and the memory's latency allow. They never come
-        earlier after what the writer produces than they are scheduled, or retiming would undo the schedule.
+        earlier after what the writer produces than they are scheduled, or retiming would undo the schedule; unless
+        the writer itself waits for them (`back`).
         """
         port, first = len(tile.buffers), tile.used_outputs
         outputs = tuple(range(first, first + len(traffic.reads)))
@@ -172,17 +178,18 @@ class MemoryAllocator:
             out = Pin(tile.name, f"out{output}")
             self.separations.append(Separation(out, pin, life.minimum_shift() + self._latency,
                                                life.maximum_shift(chained)))
-            self.separations.append(Separation(out, source.pin, 0, UNLIMITED))
+            if not back:
+                self.separations.append(Separation(out, source.pin, 0, UNLIMITED))
             signals.append(Signal(out, Kind.WORD, 0, Signal.FLEXIBLE))
         return signals
 
-    def _chain(self, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes],
-               count: int) -> list[Signal]:
+    def _chain(self, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes], count: int,
+               back: bool) -> list[Signal]:
         """Several tiles that each hold a part of the address range; words pass from tile to tile to the last."""
         signals: list[Signal] = []
         for place in range(count):
             tile = self._new_tile((place, count))
-            previous, signals = signals, self._attach(tile, traffic, source, lifetimes, self.capacity)
+            previous, signals = signals, self._attach(tile, traffic, source, lifetimes, self.capacity, back)
             for output, signal in enumerate(previous):
                 pin = Pin(tile.name, f"chain{output}")
                 self.edges.append(Edge(signal.pin, pin, "word"))

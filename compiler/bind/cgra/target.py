@@ -13,8 +13,10 @@ from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.physical import implement
+from compiler.bind.cgra.timing import TimingLoop
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
+from compiler.sched.accumulators import drain_accumulators, propagate_constants
 from compiler.sched.cycle_accurate import schedule_program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.partition import Partition, partition
@@ -30,15 +32,17 @@ PLACE = "the array"
 
 class _Looseness(NamedTuple):
     """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation interval of the
-    busiest loop, and whether reads that are no delay lines get a wide word for every word (wide fetch only)."""
+    busiest loop, whether reads that are no delay lines get a wide word for every word (wide fetch only), and whether
+    two of them may share a memory tile."""
 
-    alignment: int
-    interval: int
-    sparse: bool
+    alignment: int = 1
+    interval: int = 1
+    sparse: bool = False
+    shared: bool = False
 
 
-_LOOSER = (_Looseness(1, 1, False), _Looseness(4, 1, False),
-           *(_Looseness(4, interval, sparse) for interval in (2, 4, 8) for sparse in (False, True)))
+_LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(4, shared=True), _Looseness(4),
+           *(_Looseness(4, interval, sparse) for interval in (2, 4, 8, 16, 32) for sparse in (False, True)))
 """What is tried, fastest first."""
 
 
@@ -59,20 +63,25 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
     """Compile `program`; every stage checks its own input, and the finished mapping is validated from outside.
 
     Where memory tiles cannot follow the tightest schedule, it is loosened step by step: loop lengths are rounded up
-    to the fetch width, then the initiation interval grows. `CgraDesign.choices` says what was needed.
+    to the fetch width, then the initiation interval grows, as it does where a recurrence takes longer than its
+    distance. `CgraDesign.choices` says what was needed.
     """
     spec = options.fabric()
     stage = _Stopwatch()
     with stage("verify"):
         verify(program)
-        parts = partition(program)
+        program = drain_accumulators(propagate_constants(program))
+        parts = partition(program, len(spec.bank_columns))
         live = remove_dead_statements(parts.program)
     failure: SluiceError | None = None
+    too_fast = 0
     for looseness in _LOOSER:
-        if looseness.sparse and options.memory != "pub":
+        if looseness.interval <= too_fast or (looseness.sparse and options.memory != "pub"):
             continue
         try:
             return _compile_at(parts, live, options, spec, stage, looseness)
+        except TimingLoop as error:
+            failure, too_fast = failure or error, looseness.interval
         except (VectorizationError, ConfigurationError) as error:
             failure = failure or error
     assert failure is not None
@@ -89,7 +98,7 @@ def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricS
         schedule = schedule_program(stage_streams(live, depth), options.fusion_level, looseness.alignment,
                                     looseness.interval)
     with stage("map"):
-        application = build_application(schedule, spec.mem, looseness.sparse)
+        application = build_application(schedule, spec.mem, looseness.sparse, looseness.shared)
     with stage("place and route"):
         physical = implement(application.netlist, spec, options.seed)
     with stage("configure"):

@@ -21,8 +21,9 @@ INPUT_STAGE = 1
 """Cycles from a track wire to the core behind an input stage without extra delay; also the IO connection box."""
 PE_LATENCY = 2
 """Cycles from a track wire to the output of a PE: input stage and result register."""
-_MEMORY_START = 1
-"""A memory output that nothing else bounds fires in cycle 0 at the earliest and is visible one cycle later."""
+_MEMORY_START = 4
+"""A memory output that nothing else bounds, as of a table, has its first fetch in cycle 0 at the earliest and is
+visible so many cycles later."""
 
 
 class TimingLoop(SluiceError):

@@ -5,9 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 
 import islpy as isl
+import numpy as np
 
+from compiler.ir.evaluate import evaluate, integer
+from compiler.ir.expr import Cast, Expr, Read, postorder
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.partition import Part, Partition
+from compiler.sched.untouched import Untouched
 from compiler.sched.verify.errors import ValidationError
 
 __all__ = ["check_parts"]
@@ -20,14 +24,60 @@ def check_parts(partition: Partition) -> None:
     """
     before, after = partition.original, partition.program
     parents = {part.name: part for part in partition.parts}
-    if [s.name for s in before.statements] != [s.name for s in after.statements] or before.order != after.order:
+    moved = _without_untouched(partition)
+    orders = [program.order.intersect_domain(_instances(moved)) for program in (before, after)]
+    if [s.name for s in moved] != [s.name for s in after.statements] or not orders[0].is_equal(orders[1]):
         raise ValidationError(f"the parts of program '{before.name}' have other statements or another order")
-    for old, new in zip(before.statements, after.statements, strict=True):
+    for old, new in zip(moved, after.statements, strict=True):
         if old.value != new.value or not old.domain.is_equal(new.domain):
             raise ValidationError(f"{new} computes something else on arrays in parts")
         for was, now in zip((*old.reads, old.write), (*new.reads, new.write), strict=True):
             _check_access(old, was, now, parents)
     _check_disjoint(before, partition.parts)
+
+
+def _without_untouched(partition: Partition) -> list[Statement]:
+    """The statements of the original that hardware must execute: all but exact copies of what is untouched."""
+    kept = {item.statement: item for item in partition.untouched}
+    found = []
+    for statement in partition.original.statements:
+        if statement.name in kept:
+            _check_untouched(partition, kept[statement.name], statement)
+        else:
+            found.append(statement)
+    return found
+
+
+def _check_untouched(partition: Partition, item: Untouched, statement: Statement) -> None:
+    """The statement copies `item.elements` one by one from the input, and no part of the output has any of them."""
+    read = statement.reads[0] if len(statement.reads) == 1 else None
+    write = statement.write.map.intersect_domain(statement.domain)
+    copies = read is not None and read.array == item.input and _keeps(statement.value)
+    if read is not None and copies:
+        moved = write.reverse().apply_range(read.map).set_tuple_name(isl.dim_type.out, item.output)
+        copies = moved.is_subset(isl.Map.identity(moved.get_space())) and write.range().is_equal(item.elements)
+    parts = [part for part in partition.parts if part.parent == item.output]
+    written = any(not _elements(p).apply(_embedding(p)).is_disjoint(item.elements) for p in parts)
+    if not copies or written or not parts:
+        raise ValidationError(f"{statement} does not leave elements of output '{item.output}' as they are in "
+                              f"'{item.input}'")
+
+
+def _keeps(value: Expr) -> bool:
+    """Whether an expression of casts around one read passes on its smallest and its largest value unchanged."""
+    nodes = list(postorder(value))
+    read = nodes[0]
+    if not isinstance(read, Read) or not all(isinstance(node, Cast) for node in nodes[1:]):
+        return False
+    ends = np.array([integer(read.type).minimum, integer(read.type).maximum])
+    return bool((evaluate(value, lambda _: ends, {}, {}) == ends).all())
+
+
+def _instances(statements: list[Statement]) -> isl.UnionSet:
+    total = isl.UnionSet("{}")
+    for statement in statements:
+        total = total.union(isl.UnionSet.from_set(statement.domain))
+    return total
 
 
 def _check_access(statement: Statement, was: Access, now: Access, parents: dict[str, Part]) -> None:
@@ -41,7 +91,7 @@ def _check_access(statement: Statement, was: Access, now: Access, parents: dict[
 
 def _embedding(part: Part) -> isl.Map:
     names = [f"p{k}" for k in range(len(part.low))]
-    outer = ", ".join(f"{first} + {name}" for name, first in zip(names, part.low, strict=True))
+    outer = ", ".join(f"{first} + {step}*{name}" for name, first, step in zip(names, part.low, part.step, strict=True))
     return isl.Map(f"{{ {part.name}[{', '.join(names)}] -> {part.parent}[{outer}] }}")
 
 
@@ -54,6 +104,8 @@ def _elements(part: Part) -> isl.Set:
 def _check_disjoint(program: Program, parts: tuple[Part, ...]) -> None:
     outputs = {array.name for array in program.outputs}
     for first, second in combinations((part for part in parts if part.parent in outputs), 2):
+        if first.parent != second.parent:
+            continue
         shared = _elements(first).apply(_embedding(first)).intersect(_elements(second).apply(_embedding(second)))
-        if first.parent == second.parent and not shared.is_empty():
+        if not shared.is_empty():
             raise ValidationError(f"parts '{first.name}' and '{second.name}' of output '{first.parent}' overlap")

@@ -11,13 +11,16 @@ import numpy as np
 
 from compiler.bind.cgra.validate.banks import BankProof
 from compiler.bind.cgra.validate.claims import Claims
+from compiler.bind.cgra.validate.datapath import PE_LATENCY
 from compiler.bind.cgra.validate.fabric import Fabric, Origin
 from compiler.bind.cgra.validate.memory import MemoryProof
 from compiler.bind.cgra.validate.memory_numbers import MemoryNumbers
+from compiler.ir.expr import Const
 from compiler.sched.verify import Source
 from compiler.sched.verify.points import all_points, count_points, values_at
 from hw.fabric.routing import CoreOutput, StreamSource
 from hw.fabric.spec import GLB_INPUT_LATENCY
+from hw.pe.config import PeConfig
 
 __all__ = ["Enumeration"]
 
@@ -70,7 +73,12 @@ class Enumeration:
         return memory.even and all(self._even(o, source, seen | {origin}) for o in before)
 
     def _is_result(self, origin: Origin, source: Source) -> bool:
-        return source.computed and self.claims.result(source.name) == origin
+        return source.computed and not self._unmapped(source.name) and self.claims.result(source.name) == origin
+
+    def _unmapped(self, statement: str) -> bool:
+        """Whether no unit computes a statement, for its value is a constant of the units that take it."""
+        constant = isinstance(self.claims.program.statement(statement).value, Const)
+        return constant and statement not in self.claims.application.results
 
     def first_wrong(self, origin: Origin, source: Source, cycles: isl.Map, wanted: isl.Map) -> tuple[int, ...] | None:
         """The first point that does not see at `origin`, in its cycle, the value of `source` that it wants."""
@@ -90,16 +98,72 @@ class Enumeration:
             if bank is None or source != Source(bank.array.name, computed=False) or bank.bank.direction != "input":
                 return np.zeros(len(cycles), dtype=bool)
             return _sends(bank, cycles - GLB_INPUT_LATENCY, values)
+        core = self.fabric.tile(origin.row, origin.column).core
+        if isinstance(core, PeConfig):
+            return self._selected(origin, core, source, cycles, values)
         return self._shown(origin, source, cycles, values)
+
+    # Merges of several sources.
+
+    def is_merge(self, origin: Origin) -> bool:
+        """Whether a word comes from a unit that selects one of two words by a bit."""
+        if not isinstance(origin, CoreOutput):
+            return False
+        core = self.fabric.tile(origin.row, origin.column).core
+        return isinstance(core, PeConfig) and core.op == "select" and origin.port == core.output
+
+    def _selected(self, origin: CoreOutput, core: PeConfig, source: Source, cycles: np.ndarray,
+                  values: np.ndarray) -> np.ndarray:
+        """The value is on the way that the bit of that cycle selects."""
+        right = np.zeros(len(cycles), dtype=bool)
+        if not self.is_merge(origin):
+            return right
+        operands = cycles - PE_LATENCY
+        bit = self._bits(origin, operands)
+        for port, here in ((0, bit == 1), (1, bit == 0)):
+            constant = core.constants[port]
+            if constant is not None:
+                right[here] = source.computed and self._is_constant(source.name, constant)
+            elif here.any():
+                arrival = self.fabric.arrival(origin.row, origin.column, f"word{port}")
+                right[here] = self._right(arrival.origin, source, operands[here] - arrival.lag, values[here])
+        return right
+
+    def _is_constant(self, statement: str, pattern: int) -> bool:
+        value = self.claims.program.statement(statement).value
+        return isinstance(value, Const) and value.value & ((1 << self.fabric.spec.width) - 1) == pattern
+
+    def _bits(self, unit: CoreOutput, cycles: np.ndarray) -> np.ndarray:
+        """The bit that a merge takes in these cycles: whether a table's word differs from a constant; -1 if unknown."""
+        unknown = np.full(len(cycles), -1)
+        arrival = self.fabric.arrival(unit.row, unit.column, "bit0")
+        test = arrival.origin
+        if not isinstance(test, CoreOutput):
+            return unknown
+        core = self.fabric.tile(test.row, test.column).core
+        tested = core.constants[1] if isinstance(core, PeConfig) and core.op == "ne" else None
+        if not isinstance(core, PeConfig) or tested is None or core.constants[0] is not None:
+            return unknown
+        word = self.fabric.arrival(test.row, test.column, "word0")
+        table = word.origin
+        if not isinstance(table, CoreOutput) or (table.row, table.column) not in self.memories:
+            return unknown
+        when = cycles - arrival.lag - PE_LATENCY - word.lag
+        known, words = self._memory(table).contents(int(table.port.removeprefix("out")), when)
+        return np.where(known, (words != tested).astype(np.int64), -1)
+
+    def _memory(self, origin: CoreOutput) -> MemoryNumbers:
+        place = origin.row, origin.column
+        if place not in self._numbers:
+            self._numbers[place] = MemoryNumbers(self.memories[place].config, self.fabric.spec.mem)
+        return self._numbers[place]
 
     def _shown(self, origin: CoreOutput, source: Source, cycles: np.ndarray, values: np.ndarray) -> np.ndarray:
         place = origin.row, origin.column
         right = np.zeros(len(cycles), dtype=bool)
         if place not in self.memories:
             return right
-        if place not in self._numbers:
-            self._numbers[place] = MemoryNumbers(self.memories[place].config, self.fabric.spec.mem)
-        seen = self._numbers[place].seen(int(origin.port.removeprefix("out")), cycles)
+        seen = self._memory(origin).seen(int(origin.port.removeprefix("out")), cycles)
         inputs = self.fabric.spec.mem.inputs
         for number in np.unique(seen.port[seen.found]).tolist():
             here = seen.found & (seen.port == number)

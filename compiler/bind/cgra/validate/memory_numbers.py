@@ -46,20 +46,42 @@ class MemoryNumbers:
         self.spec = spec
 
     def seen(self, output: int, visible: np.ndarray) -> Seen:
-        """What output `output` shows in the cycles `visible`, right after its read controller has fired."""
+        """What output `output` shows in the cycles `visible`: the word of the last read before, which it holds."""
         port = self.config.outputs[output] if output < len(self.config.outputs) else None
         if port is None:
             nothing = np.zeros(len(visible), dtype=np.int64)
             return Seen(nothing != 0, nothing, nothing)
-        times = port.read.times()
-        event = np.minimum(np.searchsorted(times, visible - 1), len(times) - 1)
-        fired = times[event] == visible - 1
+        fired, event = self._event(port.read, visible)
+        cycle = port.read.times()[event]
         address = self._addresses(port.read, 0, f"read{output}")[event]
-        own, seen = (self._pub if self.spec.kind == "pub" else self._dual_port)(output, address, visible - 1)
+        own, seen = (self._pub if self.spec.kind == "pub" else self._dual_port)(output, address, cycle)
         chain = np.full(len(visible), self.spec.inputs + output)
         port_number = np.where(own, seen.port, chain)
         found = fired & np.where(own, seen.found, port.chained)
-        return Seen(found, port_number, np.where(own, seen.cycle, visible - 1))
+        return Seen(found, port_number, np.where(own, seen.cycle, cycle))
+
+    def contents(self, output: int, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Words of a memory that nothing writes, as output `output` shows them in these cycles; and where it does."""
+        port = self.config.outputs[output] if output < len(self.config.outputs) else None
+        zero = np.zeros(len(visible), dtype=np.int64)
+        if port is None or any(self.config.inputs) or port.chained:
+            return zero != 0, zero
+        table = np.zeros(self.spec.capacity_words, dtype=np.int64)
+        table[: len(self.config.contents)] = self.config.contents
+        known, event = self._event(port.read, visible)
+        word = self._addresses(port.read, 0, f"read{output}")[event]
+        if not isinstance(port, PubOutput):
+            return known, table[self._places(word, port)[0]]
+        word = word % self.spec.tb_words
+        blocks = self._addresses(port.fetch, 1, f"fetch{output}")
+        fetch = last_write(word // self.spec.fetch_width, port.read.times()[event] - 2, blocks, port.fetch.times())
+        wide = _pick(self._places(self._addresses(port.fetch, 0, f"fetch{output}"), port)[0], fetch)
+        return known & (fetch >= 0), table[wide * self.spec.fetch_width + word % self.spec.fetch_width]
+
+    def _event(self, nest: AffineNest, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The read event whose word an output shows in each of these cycles: the last one before; if there is one."""
+        event = np.searchsorted(nest.times(), visible - 1, side="right") - 1
+        return event >= 0, np.maximum(event, 0)
 
     def _addresses(self, nest: AffineNest, number: int, controller: str) -> np.ndarray:
         width = self.spec.controllers[controller].address_widths[number]

@@ -219,7 +219,7 @@ class Proof:
 
     def _prove_all(self, origin: Origin, source: Source, demand: Demand) -> None:
         """One instance after the other while they are few; else by relations, which are quick through delay lines."""
-        if self._enumeration.cheap(demand.origins.domain()):
+        if self._enumeration.cheap(demand.origins.domain()) or self._enumeration.is_merge(origin):
             self._prove_each(origin, source, demand)
         elif self._enumeration.even(origin, source):
             self._prove(origin, source, demand)

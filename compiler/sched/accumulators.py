@@ -1,0 +1,157 @@
+"""Accumulators: outputs that a program builds up step by step, and values that never change.
+
+The array sends every element of an output to main memory once. A program that adds to its output in a reduction loop
+(``C[y][x] += A[y][r] * B[r][x]``) is rewritten so that the sums stay in an intermediate array, and a *drain* statement
+copies each final value (seed 001, section 4.3: initialise, update, drain). The drain has the loops that are left when
+the reduction is over, so it runs beside the last step of the reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import islpy as isl
+
+from compiler.ir.expr import Const, Expr, Read, fold, with_children
+from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.verify import verify
+from compiler.sched.dependences import DependenceError, final_writers, flow
+from compiler.sched.transform.place import Place, order_of_places, places
+
+__all__ = ["drain_accumulators", "propagate_constants"]
+
+
+def drain_accumulators(program: Program) -> Program:
+    """`program` with every output that is written more than once per element, or by several statements and read
+    again, as an intermediate array and a drain.
+
+    Raises `DependenceError` if the final values of a statement are no box of its iterations.
+    """
+    for array in program.outputs:
+        writers = [s for s in program.statements if s.write.array == array.name]
+        read = any(access.array == array.name for s in program.statements for access in s.reads)
+        if not _written_once(writers) or (read and len(writers) > 1):
+            program = _drained(program, array)
+    return program
+
+
+def _written_once(writers: list[Statement]) -> bool:
+    written = [s.write.map.intersect_domain(s.domain) for s in writers]
+    if not all(access.is_injective() for access in written):
+        return False
+    ranges = [access.range() for access in written]
+    return all(a.is_disjoint(b) for k, a in enumerate(ranges) for b in ranges[:k])
+
+
+def _drained(program: Program, array: Array) -> Program:
+    """`program` with `array` computed in an intermediate array of its own and copied at the end."""
+    sums = replace(array, name=_fresh(f"{array.name}_sums", _names(program)), role="intermediate")
+    finals = final_writers(program, array.name)
+    moved = tuple(_renamed(statement, array.name, sums.name) for statement in program.statements)
+    where = places(program)
+    drains = []
+    for source, relation in finals.items():
+        statement = next(s for s in moved if s.name == source)
+        name = _fresh(f"{statement.name}_drain", _names(program))
+        drain, depth = _drain(statement, relation.range().coalesce(), array.name, name)
+        drains.append(drain)
+        where = _placed_after(where, statement, drain, depth)
+    statements = (*moved, *drains)
+    result = replace(program, arrays=(*program.arrays, sums), statements=statements,
+                     order=order_of_places(statements, where))
+    verify(result)
+    return result
+
+
+def _names(program: Program) -> set[str]:
+    return {item.name for item in (*program.arrays, *program.tables, *program.statements)}
+
+
+def _fresh(name: str, taken: Iterable[str]) -> str:
+    used = set(taken)
+    while name in used:
+        name += "_"
+    return name
+
+
+def _renamed(statement: Statement, old: str, new: str) -> Statement:
+    def access(one: Access) -> Access:
+        if one.array != old:
+            return one
+        return replace(one, array=new, map=one.map.set_tuple_name(isl.dim_type.out, new))
+
+    return replace(statement, reads=tuple(map(access, statement.reads)), write=access(statement.write))
+
+
+def _drain(statement: Statement, finals: isl.Set, array: str, name: str) -> tuple[Statement, int]:
+    """The statement that copies what the instances `finals` write, and how many loops it shares with `statement`."""
+    if not finals.is_box():
+        raise DependenceError(f"{statement.label(statement.write)}: the iterations that write the final values of "
+                              f"'{array}' are no box, which draining them needs")
+    numbers = range(len(statement.iterators))
+    fixed = {k: finals.dim_min_val(k).to_python() for k in numbers
+             if finals.dim_min_val(k).eq(finals.dim_max_val(k)) and not _single(statement, k)}
+    kept = [k for k in numbers if k not in fixed]
+    iterators = tuple(statement.iterators[k] for k in kept)
+    values = [str(fixed[k]) if k in fixed else statement.iterators[k] for k in numbers]
+    back = isl.Map(f"{{ {name}[{', '.join(iterators)}] -> {statement.name}[{', '.join(values)}] }}")
+    domain = finals.apply(back.reverse()).coalesce()
+    for position, iterator in enumerate(iterators):
+        domain = domain.set_dim_name(isl.dim_type.set, position, iterator)
+    element = back.apply_range(statement.write.map).intersect_domain(domain)
+    read = Access(statement.write.array, element, statement.write.location)
+    write = Access(array, element.set_tuple_name(isl.dim_type.out, array), statement.write.location)
+    drain = Statement(name, iterators, domain, (read,), write, Read(0, statement.value.type), statement.location)
+    return drain, min(fixed, default=len(statement.iterators))
+
+
+def _single(statement: Statement, number: int) -> bool:
+    return statement.domain.dim_min_val(number).eq(statement.domain.dim_max_val(number))
+
+
+def _placed_after(where: dict[str, Place], statement: Statement, drain: Statement, depth: int) -> dict[str, Place]:
+    """Places with `drain` right behind what surrounds `statement` inside its outer `depth` loops."""
+    mine = where[statement.name]
+    prefix = mine.positions[:depth]
+    spread = {
+        name: place.moved(depth, 2 * place.positions[depth])
+        if place.positions[:depth] == prefix and len(place.positions) > depth else place
+        for name, place in where.items()
+    }
+    loops = tuple(_walk(drain, name) for name in drain.iterators)
+    positions = (*prefix, 2 * mine.positions[depth] + 1, *[0] * (len(loops) - depth))
+    return spread | {drain.name: Place(positions, loops)}
+
+
+def _walk(statement: Statement, iterator: str) -> isl.Aff:
+    local = isl.LocalSpace.from_space(statement.domain.get_space())
+    return isl.Aff.var_on_domain(local, isl.dim_type.set, statement.iterators.index(iterator))
+
+
+def propagate_constants(program: Program) -> Program:
+    """`program` with reads that always see one constant, which some statement stores, replaced by that constant."""
+    constants = {s.name: s.value for s in program.statements if isinstance(s.value, Const)}
+    seen: dict[tuple[str, int], set[str]] = {}
+    for dependence in flow(program) if constants else ():
+        seen.setdefault((dependence.sink, dependence.read), set()).add(dependence.source)
+    found = {key: {constants.get(name) for name in sources} for key, sources in seen.items()}
+    known = {key: value for key, values in found.items() if len(values) == 1 and (value := values.pop()) is not None}
+    if not known:
+        return program
+    statements = tuple(_with_constants(s, {k: v for (name, k), v in known.items() if name == s.name})
+                       for s in program.statements)
+    return replace(program, statements=statements)
+
+
+def _with_constants(statement: Statement, known: dict[int, Const]) -> Statement:
+    if not known:
+        return statement
+    kept = [k for k in range(len(statement.reads)) if k not in known]
+
+    def step(node: Expr, arguments: list[Expr]) -> Expr:
+        if isinstance(node, Read):
+            return known[node.index] if node.index in known else replace(node, index=kept.index(node.index))
+        return with_children(node, arguments)
+
+    return replace(statement, reads=tuple(statement.reads[k] for k in kept), value=fold(statement.value, step))
