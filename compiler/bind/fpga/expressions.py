@@ -128,7 +128,7 @@ class Operators:
         for product in total.products:
             sign, factor = _signed(product.coefficient, word.width)
             uses = [self._cover(part) for part in product.factors]
-            use = uses[0] if len(uses) == 1 else self._operation("mul", uses, [word, word], word)
+            use = uses[0] if len(uses) == 1 else self._plain("mul", *uses, word)
             groups.setdefault(factor, []).append((sign, use))
         terms = [self._scaled(self._added(group, word), factor, word) for factor, group in groups.items()]
         if total.constant:
@@ -139,7 +139,9 @@ class Operators:
         return use if sign > 0 else self._plain("sub", self.net.constant(0, word), use, word)
 
     def _plain(self, op: str, a: Use, b: Use, word: Word) -> Use:
-        return self._operation(op, [a, b], [word, word], word)
+        """An operation modulo the width of `word`, for which the operands' signs do not matter."""
+        words = [Word(word.width, self.net.nodes[use.node].word.signed) for use in (a, b)]
+        return self._operation(op, [a, b], words, word)
 
     def _scaled(self, term: tuple[int, Use], factor: int, word: Word) -> tuple[int, Use]:
         sign, use = term
@@ -147,9 +149,10 @@ class Operators:
             return term
         if factor & (factor - 1) == 0:
             shift = self.net.constant(factor.bit_length() - 1, word)
-            return sign, self._emit("shl", [use, shift], [word, word], word, 0)
+            own = Word(word.width, self.net.nodes[use.node].word.signed)
+            return sign, self._emit("shl", [use, shift], [own, word], word, 0)
         narrow = Word(factor.bit_length(), False)
-        return sign, self._operation("mul", [use, self.net.constant(factor, narrow)], [word, word], word)
+        return sign, self._plain("mul", use, self.net.constant(factor, narrow), word)
 
     def _added(self, terms: list[tuple[int, Use]], word: Word) -> tuple[int, Use]:
         """One term, with its sign: always the two that are there first are added."""

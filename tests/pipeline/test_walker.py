@@ -1,0 +1,114 @@
+"""Walks: their model in numbers against the loops they mean, and the hardware against the model."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hw.pipeline.spec import Level, PipelineError, Walk
+from hw.pipeline.walker import Walker
+
+
+@st.composite
+def walks(draw: st.DrawFn) -> Walk:
+    size = draw(st.sampled_from((1, 2, 5, 8, 13)))
+    address = st.integers(0, size - 1)
+    levels = []
+    for _ in range(draw(st.integers(0, 3))):
+        trips = draw(st.integers(2, 5))
+        deltas = draw(st.lists(address, min_size=1, max_size=4))
+        levels.append(Level(trips, draw(st.integers(1, 4)), tuple(deltas)))
+    return Walk(draw(st.integers(0, 5)), tuple(levels), size, draw(address))
+
+
+def by_loops(walk: Walk) -> list[tuple[int, int]]:
+    """Events, one step of the innermost loop that has iterations left after the other."""
+    counts, time, address = [0] * len(walk.levels), walk.start, walk.origin
+    found = [(time, address)]
+    while True:
+        for k, level in enumerate(walk.levels):
+            if counts[k] < level.trips - 1:
+                address = (address + level.deltas[counts[k] % len(level.deltas)]) % walk.size
+                time += level.gap
+                counts[k] += 1
+                found.append((time, address))
+                break
+            counts[k] = 0
+        else:
+            return found
+
+
+def by_hardware(walk: Walk, runs: int = 1) -> list[list[tuple[int, int]]]:
+    """Events of a few runs, with random stalls; the first runs are given up in the middle."""
+    dut, chance = Walker(walk), random.Random(walk.count)
+    last = by_loops(walk)[-1][0]
+    found: list[list[tuple[int, int]]] = []
+
+    async def bench(ctx):
+        for run in range(runs):
+            ctx.set(dut.start, 1)
+            await ctx.tick()
+            ctx.set(dut.start, 0)
+            events, cycle = [], 0
+            end = last + 4 if run == runs - 1 else last // 2
+            while cycle < end:
+                enabled = chance.random() < 0.7
+                ctx.set(dut.en, enabled)
+                if enabled and ctx.get(dut.fire):
+                    events.append((cycle, ctx.get(dut.address)))
+                await ctx.tick()
+                cycle += enabled
+            ctx.set(dut.en, 0)
+            found.append(events)
+        assert not ctx.get(dut.left)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(walks())
+def test_model_is_the_loops(walk):
+    times, addresses = walk.events()
+    assert list(zip(times.tolist(), addresses.tolist(), strict=True)) == by_loops(walk)
+    assert walk.count == len(times)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(walks())
+def test_hardware_is_the_model(walk):
+    aborted, complete = by_hardware(walk, runs=2)
+    assert complete == by_loops(walk)
+    assert aborted == complete[: len(aborted)]
+
+
+def test_table_that_is_no_power_of_two_long():
+    walk = Walk(1, (Level(7, 1, (1, 2, 4)), Level(3, 2, (3,))), 11)
+    assert by_hardware(walk) == [by_loops(walk)]
+
+
+def test_impossible_walks():
+    with pytest.raises(PipelineError, match="a loop of 1 iterations with 1 cycles"):
+        Level(1, 1)
+    with pytest.raises(PipelineError, match="at least 2 iterations and 1 cycle"):
+        Level(4, 0)
+    with pytest.raises(PipelineError, match="the first event of a walk is in cycle -1, before the pipeline begins"):
+        Walk(-1)
+    with pytest.raises(PipelineError, match=r"a walk has addresses outside 0\.\.3"):
+        Walk(0, (Level(2, 1, (5,)),), 4)
+
+
+def test_events_of_a_long_walk_are_quick():
+    walk = Walk(0, (Level(1920, 1, (1,)), Level(1080, 5, (1,))), 4096)
+    times, addresses = walk.events()
+    assert len(times) == 1920 * 1080
+    assert times[-1] == 1080 * 1924 - 5
+    assert np.array_equal(addresses, np.arange(1920 * 1080) % 4096)
