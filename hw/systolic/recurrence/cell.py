@@ -99,13 +99,16 @@ class Cell(wiring.Component):
             node = self.spec.nodes[source.number]
             late = operand.offset - node.delay - node.latency
             return self._taps.delayed(self._results[source.number], late), Const(1, 1)
+        if source.kind == "operand":
+            late = operand.offset - self.spec.operands[source.number].offset
+            return self._taps.delayed(self._operands[source.number], late), Const(1, 1)
         words = self._stream(source)
         payload = Signal(operand.word.shape, name=f"{source.kind}{source.number}_word")
         m.d.comb += payload.eq(words.payload)
         return self._taps.delayed(payload, operand.offset), words.valid
 
     def _take(self, m: Module, source: SourceSpec, when: Value) -> None:
-        if source.kind != "node":
+        if source.kind in ("port", "queue"):
             m.d.comb += self._stream(source).ready.eq(self._fire & when)
 
     # Statements.

@@ -27,10 +27,10 @@ class RecurrenceSpecError(SluiceError):
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """Where an operand comes from if `select` holds: port `number` of the cell, its own queue `number`, or node
-    `number` in the same step."""
+    """Where an operand comes from if `select` holds: port `number` of the cell, its own queue `number`, or, in the same
+    step, node `number` or the earlier operand `number`."""
 
-    kind: Literal["port", "queue", "node"]
+    kind: Literal["port", "queue", "node", "operand"]
     number: int
     select: Predicate
 

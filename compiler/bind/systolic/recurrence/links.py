@@ -13,7 +13,7 @@ from itertools import product
 
 import islpy as isl
 
-__all__ = ["Distance", "Link", "NotUniform", "chains", "distances", "link_up", "shift"]
+__all__ = ["Distance", "Link", "NotUniform", "chains", "distances", "link_up", "link_via", "shift"]
 
 Distance = tuple[int, ...]
 """Point of the user minus point of the maker, loop by loop, outermost first."""
@@ -33,14 +33,15 @@ class NotUniform(Exception):
 @dataclass(frozen=True)
 class Link:
     """At the points `users` (a set of the common space) the value comes from `distance` before: from the use there if
-    `passes`, else from the statement that makes it."""
+    `passes`, else from the statement that makes it. `via`: number of the group whose use it is, if not the own one."""
 
     distance: Distance
     users: isl.Set
     passes: bool
+    via: int | None = None
 
     def __hash__(self) -> int:
-        return hash((self.distance, self.passes))
+        return hash((self.distance, self.passes, self.via))
 
     @property
     def givers(self) -> isl.Set:
@@ -107,6 +108,21 @@ def _witness(relation: isl.Map, distance: isl.Set) -> tuple[Distance, Distance]:
     numbers = _coordinates(pair)
     half = len(numbers) // 2
     return numbers[:half], numbers[half:]
+
+
+def link_via(sources: isl.Map, others: Sequence[tuple[int, isl.Map]]) -> list[Link] | None:
+    """Links for uses whose first ones take the values from uses of other groups, (number, {user -> maker}), at the same
+    point or a neighbouring one; None if there are none such. A value that goes along a row and, from its end on, down a
+    column is a case of this."""
+    found, left = chains(sources)
+    near = [(0,) * sources.dim(isl.dim_type.in_), *_directions(sources.dim(isl.dim_type.in_))]
+    for distance in near:
+        for number, other in others:
+            users = shift(distance).apply_range(other).intersect(left).domain()
+            if not users.is_empty():
+                found.append(Link(distance, users.coalesce(), True, number))
+                left = left.subtract_domain(users).coalesce()
+    return found if left.is_empty() else None
 
 
 def link_up(sources: isl.Map) -> list[Link]:

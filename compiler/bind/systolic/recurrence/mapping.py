@@ -372,9 +372,14 @@ class _KindBuilder:
         return self.delays[statement] + self.mapper.pipelines[statement].latency
 
     def _offset(self, group: Group, number: int) -> int:
-        own = [link for i, link in enumerate(group.links)
-               if not any(link.distance) and f"pop {number} {i}" in self.names]
-        return self._ready(group.maker) if own and group.maker is not None else 0
+        ready = [0]
+        for index, link in enumerate(group.links):
+            if not any(link.distance) and f"pop {number} {index}" in self.names:
+                if link.via is not None:
+                    ready.append(self.offsets[link.via])
+                elif group.maker is not None:
+                    ready.append(self._ready(group.maker))
+        return max(ready)
 
     def _operand(self, number: int) -> OperandSpec:
         group = self.mapper.recurrence.groups[number]
@@ -392,6 +397,8 @@ class _KindBuilder:
         return next(k for k, (known, _) in enumerate(self.ports) if known == name)
 
     def _source(self, group: Group, name: str, link: Link, select: Predicate) -> SourceSpec:
+        if not any(link.distance) and link.via is not None:
+            return SourceSpec("operand", self.groups.index(link.via), select)
         if not any(link.distance):
             assert group.maker is not None
             return SourceSpec("node", self.nodes.index(group.maker), select)
@@ -436,7 +443,8 @@ class _KindBuilder:
             if any(link.distance):
                 group = self.mapper.recurrence.groups[g]
                 maker = None if link.passes else group.maker
-                found.append(self._queue(_link_name(g, i), f"push {g} {i}", group.array, maker, g,
+                carrier = g if link.via is None else link.via
+                found.append(self._queue(_link_name(g, i), f"push {g} {i}", group.array, maker, carrier,
                                          any(self.mapper.step(link))))
         for r, result in enumerate(self.mapper.recurrence.results):
             if f"result {r}" in self.names:

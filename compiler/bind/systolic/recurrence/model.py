@@ -253,6 +253,10 @@ class _Builder:
             if source.kind == "node":
                 late[k] = source.number
                 continue
+            if source.kind == "operand":
+                known = word if source.number in word else late
+                known[k] = known[source.number]
+                continue
             channel = (self.inputs if source.kind == "port" else self.outputs)[number, source.number]
             word[k] = len(takes)
             takes.append(channel)

@@ -14,7 +14,7 @@ from math import prod
 
 import islpy as isl
 
-from compiler.bind.systolic.recurrence.links import Distance, Link, NotUniform, chains, link_up
+from compiler.bind.systolic.recurrence.links import Distance, Link, NotUniform, chains, link_up, link_via
 from compiler.bind.systolic.recurrence.merge import merge_equal
 from compiler.ir.program import Program, Statement
 from compiler.sched.dependences import Dependence, flow
@@ -28,6 +28,8 @@ Use = tuple[str, int]
 """Statement, and the number of its read."""
 
 _SHIFTS = (0, 1, -1, 2, -2)
+_ROUNDABOUT = 1000
+"""Effort of values whose first use is at distances that vary."""
 
 
 @dataclass(frozen=True)
@@ -129,19 +131,20 @@ def _place(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Ma
     offers = sorted(((_size(places, offer), number, offer)
                      for number, offer in enumerate(_offers(program, loops, places, statement))), key=lambda o: o[:2])
     failure: SpaceTimeError | None = None
-    best: tuple[tuple[int, int], int, isl.Map] | None = None
+    best: tuple[tuple[int, tuple[int, int], int], isl.Map] | None = None
     for size, _, offer in offers:
-        if best is not None and size > best[0]:
+        if best is not None and (0, size) > best[0][:2]:
             break
         try:
             effort = sum(_effort(program, {**places, statement.name: offer}, loops, d) for d in near)
         except SpaceTimeError as error:
             failure = failure or error
             continue
-        if best is None or effort < best[1]:
-            best = size, effort, offer
+        rank = effort // _ROUNDABOUT, size, effort
+        if best is None or rank < best[0]:
+            best = rank, offer
     if best is not None:
-        return best[2]
+        return best[1]
     raise failure or SpaceTimeError(f"{statement}: it has no place among loops {', '.join(loops)}")
 
 
@@ -182,8 +185,16 @@ def _size(places: Mapping[str, isl.Map], offer: isl.Map) -> tuple[int, int]:
 
 
 def _effort(program: Program, places: Mapping[str, isl.Map], loops: tuple[str, ...], dependence: Dependence) -> int:
-    """Sum of the distances that the values of a dependence travel. Raises `SpaceTimeError` if they cannot."""
-    links = _linked(program, loops, [dependence], _placed(places, dependence))
+    """Sum of the distances that the values of a dependence travel; many if they have to go by other uses. Raises
+    `SpaceTimeError` if they would travel backwards."""
+    sources = _placed(places, dependence)
+    try:
+        links = link_up(sources)
+    except NotUniform:
+        return _ROUNDABOUT
+    for link in links:
+        if next((v for v in link.distance if v), 0) < 0:
+            raise _backwards(program, loops, dependence, link.distance)
     return sum(sum(map(abs, link.distance)) for link in links)
 
 
@@ -230,9 +241,14 @@ def _backwards(program: Program, loops: tuple[str, ...], dependence: Dependence,
 def _groups(program: Program, places: Mapping[str, isl.Map], flows: Sequence[Dependence]) -> tuple[Group, ...]:
     loops = common_loops(program)
     found: list[tuple[list[Dependence], isl.Map, list[Link]]] = []
+    late: list[tuple[Dependence, isl.Map, SpaceTimeError]] = []
     for dependence in flows:
         sources = _placed(places, dependence).coalesce()
-        links = _linked(program, loops, [dependence], sources)
+        try:
+            links = _linked(program, loops, [dependence], sources)
+        except SpaceTimeError as error:
+            late.append((dependence, sources, error))
+            continue
         for number, (members, others, _) in enumerate(found):
             if members[0].source == dependence.source:
                 joined = others.union(sources).coalesce()
@@ -242,6 +258,12 @@ def _groups(program: Program, places: Mapping[str, isl.Map], flows: Sequence[Dep
                     break
         else:
             found.append(([dependence], sources, links))
+    for dependence, sources, error in late:
+        others = [(k, known) for k, (members, known, _) in enumerate(found) if members[0].source == dependence.source]
+        roundabout = link_via(sources, others)
+        if roundabout is None:
+            raise error
+        found.append(([dependence], sources, roundabout))
     groups = [Group(members[0].source, members[0].array,
                     {(d.sink, d.read): _placed(places, d).domain().coalesce() for d in members}, sources, tuple(links),
                     isl.Set.empty(sources.domain().get_space())) for members, sources, links in found]
@@ -283,7 +305,7 @@ def _order(program: Program, groups: Sequence[Group]) -> tuple[str, ...]:
     """Statements such that values used at the point where they are made are made first."""
     graph: dict[str, set[str]] = {s.name: set() for s in program.statements}
     for group in groups:
-        if group.maker is not None and any(not any(link.distance) for link in group.links):
+        if group.maker is not None and any(not any(link.distance) and not link.passes for link in group.links):
             for statement, _ in group.uses:
                 graph[statement].add(group.maker)
     try:
