@@ -15,6 +15,8 @@ __all__ = ["run_array"]
 
 def wrapped(word: Word, value: np.ndarray) -> np.ndarray:
     """`value` modulo 2**width."""
+    if word.width > 32:
+        value = value.astype(object)
     low = value & ((1 << word.width) - 1)
     return low - ((low >> (word.width - 1)) << word.width) if word.signed else low
 

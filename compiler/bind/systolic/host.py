@@ -85,11 +85,13 @@ def _images(plan: Plan, operand: OperandSpec) -> list[tuple[str, int]]:
 
 
 def _image(plan: Plan, operand: OperandSpec) -> str:
+    """The place of a feeder's words in the tile: the farthest feeder's are first."""
     if operand.copied:
         return "0"
+    last = plan.spec.feeders(operand) - 1
     if operand.direction == INTERIOR:
-        return f"(column * {plan.spec.rows} + row)"
-    return "row" if operand.direction == EAST else "column"
+        return f"({last} - column * {plan.spec.rows} - row)"
+    return f"({last} - {'row' if operand.direction == EAST else 'column'})"
 
 
 def _element(plan: Plan, operand: OperandSpec, source: Source) -> list[str]:

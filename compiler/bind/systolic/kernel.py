@@ -22,6 +22,7 @@ from compiler.sched.space_time import (
     Reduction,
     Subscript,
     analyse,
+    composed,
     neutral,
     subscripts,
     without_temporaries,
@@ -217,9 +218,8 @@ def _destination(program: Program, update: Statement, flows: list[Dependence], r
     copy = program.statement(users[0].sink)
     out = program.array(copy.write.array)
     kind = _copied(program, copy, users[0], reduction)
-    elements = update.write.map.intersect_domain(update.domain)
-    reading = copy.reads[users[0].read].map.intersect_domain(copy.domain)
-    target = elements.apply_range(reading.reverse()).apply_range(copy.write.map)
+    reading = copy.reads[users[0].read].map
+    target = composed(update.write.map, reading.reverse(), copy.write.map, domain=update.domain)
     if out.role != "output" or not target.is_single_valued() or not update.domain.is_subset(target.domain()):
         raise KernelError(f"{copy} does not copy every result of {update} to one place of an output")
     return out, target, kind
@@ -275,9 +275,8 @@ def _initial(program: Program, update: Statement, reduction: Reduction, flows: l
     if not exact or not isinstance(node, Read):
         raise KernelError(f"{start} computes what {update} starts from; a reduction kernel starts from a constant or "
                           "from elements of an input of the accumulator's type")
-    own = update.reads[reduction.read].map.intersect_domain(update.domain)
-    mapping = own.apply_range(start.write.map.intersect_domain(start.domain).reverse()).apply_range(
-        start.reads[node.index].map)
+    mapping = composed(update.reads[reduction.read].map, start.write.map.reverse(), start.reads[node.index].map,
+                       domain=update.domain)
     if not mapping.is_single_valued() or not update.domain.is_subset(mapping.domain()):
         raise KernelError(f"{start} does not start every result of {update}")
     return _reference(program, update, Access(start.reads[node.index].array, mapping), lows)

@@ -90,7 +90,7 @@ def _operand_places(plan: Plan, number: int, shape: tuple[int, ...], extents: tu
 
 def _tile_steps(plan: Plan, loops: tuple[int, ...]) -> dict[int, np.ndarray]:
     """Per kernel loop: its first iteration in each tile, for all tiles over `loops` (numbers of tile loops)."""
-    counters = np.indices(tuple(plan.tiles[k] for k in loops), np.int64).reshape(len(loops), -1)
+    counters = np.indices(tuple(plan.tiles[k] for k in loops), np.int64).reshape(len(loops), -1) if loops else []
     found = {}
     for counter, k in zip(counters, loops, strict=True):
         position = plan.kernel.loops.index(plan.spec.tile_loops[k].name)

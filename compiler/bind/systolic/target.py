@@ -7,7 +7,7 @@ import time
 from compiler.bind.design import Design
 from compiler.bind.systolic.choose import choose
 from compiler.bind.systolic.design import SystolicDesign
-from compiler.bind.systolic.errors import KernelError
+from compiler.bind.systolic.errors import KernelError, MappingError
 from compiler.bind.systolic.kernel import recognise
 from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.recurrence import compile_recurrence
@@ -15,6 +15,7 @@ from compiler.bind.systolic.validate import validate_plan
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.space_time import SpaceTimeError
+from hw.errors import SluiceError
 
 __all__ = ["PLACE", "Options", "compile_program"]
 
@@ -29,7 +30,7 @@ def compile_program(program: Program, options: Options) -> Design:
     verify(program)
     try:
         kernel = recognise(program)
-    except KernelError as problem:
+    except (KernelError, SpaceTimeError) as problem:
         return _recurrence(program, options, problem)
     plan = choose(kernel, options)
     if options.check:
@@ -37,8 +38,18 @@ def compile_program(program: Program, options: Options) -> Design:
     return SystolicDesign(program, options, plan, time.perf_counter() - start)
 
 
-def _recurrence(program: Program, options: Options, problem: KernelError) -> Design:
+_OF_KERNELS = ("array", "time", "order", "simd", "pack")
+"""Options that recurrences do not have."""
+
+
+def _recurrence(program: Program, options: Options, problem: SluiceError) -> Design:
+    given = [name for name in _OF_KERNELS if getattr(options, name) is not None]
+    if given:
+        raise MappingError(f"option {given[0]} is for reduction kernels, and program '{program.name}' is none: "
+                           f"{problem}")
     try:
         return compile_recurrence(program, options.space)
     except SpaceTimeError as error:
+        if isinstance(problem, SpaceTimeError):
+            raise
         raise SpaceTimeError(f"{error}; and it is no reduction kernel: {problem}") from None

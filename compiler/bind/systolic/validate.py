@@ -38,6 +38,9 @@ __all__ = ["validate_plan"]
 
 _EXHAUSTIVE = 300_000
 _SAMPLE = 60_000
+_POINTS = 4096
+_NARROW = 32
+"""Up to so many bits, products do not overflow int64."""
 
 
 def validate_plan(plan: Plan) -> None:
@@ -146,19 +149,13 @@ class _Check:
         found = self.words(number, array.shape)
         iterators = [value[self.inside] + low for value, low in zip(self.loops, self.lows, strict=True)]
         count = len(iterators[0])
-        wrong = None
-        for access in self.update.reads:
-            if access.array == array.name:
-                index = evaluate_map(access.map, self.update.domain, iterators, count)
-                expected = np.ravel_multi_index([np.broadcast_to(i, count) for i in index], array.shape) + 1
-                differs = found[self.inside] != expected
-                if not differs.any():
-                    return
-                wrong = differs if wrong is None or differs.sum() < wrong.sum() else wrong
-        assert wrong is not None
-        where = np.zeros(len(self.inside), bool)
-        where[np.flatnonzero(self.inside)[wrong]] = True
-        self.fail(f"operand {operand.name} is not the element that the program reads", where)
+        index = evaluate_map(self.update.reads[self._read(number)].map, self.update.domain, iterators, count)
+        expected = np.ravel_multi_index([np.broadcast_to(i, count) for i in index], array.shape) + 1
+        differs = found[self.inside] != expected
+        if differs.any():
+            where = np.zeros(len(self.inside), bool)
+            where[np.flatnonzero(self.inside)[differs]] = True
+            self.fail(f"operand {operand.name} is not the element that the program reads", where)
 
     def words(self, number: int, shape: tuple[int, ...]) -> np.ndarray:
         """Numbers of elements, from 1, that steps get; 0 where a word is a zero."""
@@ -321,7 +318,9 @@ class _Check:
     def values(self) -> None:
         """Combining the body's operators is what the statement computes, on corners and random words."""
         types = [integer(self.program.array(access.array).type) for access in self.update.reads]
-        vectors = operand_vectors(types) if types else [np.zeros(1, np.int64)]
+        wide = any(step.word.width > _NARROW for step in operators(self.kernel))
+        columns = [v.astype(object) if wide else v for v in (operand_vectors(types) if types else [])]
+        vectors = [columns[self._same(number)] for number in range(len(types))]
         kind = self.kernel.type
         tables = {table.name: table for table in self.program.tables}
         expected = kind.wrap(evaluate(self.update.value, lambda n: vectors[n], {}, tables))
@@ -333,17 +332,27 @@ class _Check:
         if (kind.wrap(found) != expected).any():
             raise ValidationError(f"array {self.spec.name}: its operators do not compute what {self.update} does")
 
+    def _same(self, number: int) -> int:
+        """The first read of the statement that names the same element as read `number`."""
+        own = self.update.reads[number]
+        inside = own.map.intersect_domain(self.update.domain)
+        return next(k for k, access in enumerate(self.update.reads)
+                    if access.array == own.array and access.map.intersect_domain(self.update.domain).is_equal(inside))
+
     def _read(self, number: int) -> int:
-        """A read of the statement that is reference `number`: of the array, with its coefficients."""
+        """The read of the statement that is reference `number`; `values` and `operand` both rely on it."""
         reference = self.kernel.reads[number]
+        chosen = np.flatnonzero(self.inside)
+        chosen = chosen[np.linspace(0, len(chosen) - 1, min(len(chosen), _POINTS)).astype(np.int64)]
+        points = [value[chosen] for value in self.loops]
+        iterators = [point + low for point, low in zip(points, self.lows, strict=True)]
+        wanted = [s.constant + sum(c * p for c, p in zip(s.coefficients, points, strict=True))
+                  for s in reference.subscripts]
         own = self.kernel.analysis.reductions.get(self.update.name)
-        low = [0] * len(self.lows)
         for k, access in enumerate(self.update.reads):
             if access.array == reference.array and not (own and own.read == k):
-                index = evaluate_map(access.map, self.update.domain, [np.array([v]) for v in self.lows], 1)
-                start = [s.constant + sum(c * v for c, v in zip(s.coefficients, low, strict=True))
-                         for s in reference.subscripts]
-                if [int(i[0]) for i in index] == start:
+                index = evaluate_map(access.map, self.update.domain, iterators, len(points[0]))
+                if all((np.asarray(i) == w).all() for i, w in zip(index, wanted, strict=True)):
                     return k
         raise ValidationError(f"array {self.spec.name}: operand {number} is no read of the program")
 

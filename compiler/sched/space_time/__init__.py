@@ -5,7 +5,7 @@ from compiler.sched.space_time.dependences import Analysis, Kind, UniformDepende
 from compiler.sched.space_time.errors import SpaceTimeError
 from compiler.sched.space_time.nests import Nest
 from compiler.sched.space_time.reductions import MODULAR, Reduction, neutral, reduction
-from compiler.sched.space_time.reuse import Subscript, null_directions, subscripts
+from compiler.sched.space_time.reuse import Subscript, composed, null_directions, subscripts
 from compiler.sched.space_time.temporaries import without_temporaries
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "UniformDependence",
     "analyse",
     "check_space",
+    "composed",
     "enumerate_arrays",
     "neutral",
     "null_directions",

@@ -14,7 +14,7 @@ from compiler.ir.program import Access, Statement
 from compiler.sched.affine import affine_form
 from compiler.sched.space_time.errors import SpaceTimeError
 
-__all__ = ["Subscript", "null_directions", "subscripts"]
+__all__ = ["Subscript", "composed", "null_directions", "subscripts"]
 
 _WIDEST = 3
 """Loops that one basis direction may involve with factors other than one; more than any real subscript adds up."""
@@ -34,10 +34,14 @@ def subscripts(statement: Statement, access: Access) -> tuple[Subscript, ...]:
     Raises `SpaceTimeError` naming the first that is not affine (a floor, a remainder, a choice).
     """
     found = []
-    function = isl.PwMultiAff.from_map(access.map.intersect_domain(statement.domain)).gist(statement.domain)
+    inside = access.map.intersect_domain(statement.domain)
+    # Seen without the domain, a loop of one iteration keeps its coefficient.
+    plain = isl.PwMultiAff.from_map(access.map) if access.map.is_single_valued() else None
+    function = isl.PwMultiAff.from_map(inside).gist(statement.domain)
     for position in range(access.map.dim(isl.dim_type.out)):
         part = function.get_pw_aff(position)
-        form = _whole(part) or affine_form(part.intersect_domain(statement.domain))
+        form = (plain and _whole(plain.get_pw_aff(position))) or _whole(part) or affine_form(
+            part.intersect_domain(statement.domain))
         if form is None:
             raise SpaceTimeError(
                 f"{statement.label(access)}: subscript {position + 1} of '{access.array}' is not affine, {part}; legal "
@@ -45,6 +49,18 @@ def subscripts(statement: Statement, access: Access) -> tuple[Subscript, ...]:
             )
         found.append(Subscript(*form))
     return tuple(found)
+
+
+def composed(first: isl.Map, *others: isl.Map, domain: isl.Set) -> isl.Map:
+    """`first` followed by `others`. Where that is a function without any bounds, it has none, so that its coefficients
+    can be read off also along loops of one iteration; else it is bounded by `domain`."""
+    result = first
+    for other in others:
+        result = result.apply_range(other)
+    inside = result.intersect_domain(domain)
+    if result.is_single_valued() or not inside.is_single_valued():
+        return result if domain.is_subset(result.domain()) else inside
+    return inside
 
 
 def _whole(function: isl.PwAff) -> tuple[tuple[int, ...], int] | None:

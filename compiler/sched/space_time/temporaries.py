@@ -10,6 +10,7 @@ from compiler.ir.expr import Cast, Expr, Read, fold, with_children
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.affine import maps
 from compiler.sched.dependences import Dependence, flow
+from compiler.sched.space_time.reuse import composed
 
 __all__ = ["without_temporaries"]
 
@@ -46,7 +47,8 @@ def _inlined(program: Program, dependence: Dependence) -> Program:
     source, sink = program.statement(dependence.source), program.statement(dependence.sink)
     kept = [k for k in range(len(sink.reads)) if k != dependence.read]
     numbers = {old: new for new, old in enumerate(kept)}
-    moved = tuple(_composed(access, dependence.relation, sink) for access in source.reads)
+    moved = tuple(_composed(access, sink.reads[dependence.read], source, dependence.relation, sink)
+                  for access in source.reads)
     type_ = program.array(dependence.array).type
     value = _shifted(source.value, len(kept))
     value = value if value.type == type_ else Cast(value, type_)
@@ -57,9 +59,13 @@ def _inlined(program: Program, dependence: Dependence) -> Program:
     return replace(program, statements=statements)
 
 
-def _composed(access: Access, relation: isl.Map, sink: Statement) -> Access:
-    mapping = isl.PwMultiAff.from_map(relation.apply_range(access.map)).gist(sink.domain)
-    return replace(access, map=isl.Map.from_pw_multi_aff(mapping))
+def _composed(access: Access, read: Access, source: Statement, relation: isl.Map, sink: Statement) -> Access:
+    """`access` of the source's instance whose value the sink reads."""
+    exact = relation.apply_range(access.map)
+    plain = composed(read.map, source.write.map.reverse(), access.map, domain=sink.domain)
+    if plain.is_single_valued() and exact.is_subset(plain):
+        return replace(access, map=plain)
+    return replace(access, map=isl.Map.from_pw_multi_aff(isl.PwMultiAff.from_map(exact).gist(sink.domain)))
 
 
 def _shifted(value: Expr, by: int) -> Expr:

@@ -1,0 +1,215 @@
+"""From C kernels to arrays: every plan computes what the program does, step by step in numpy."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from c_reference import FLAGS, call
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from systolic_programs import APPS, emulate, kernel_app, scop
+
+from compiler.bind.registry import compile_program
+from compiler.bind.systolic.choose import choose
+from compiler.bind.systolic.design import SystolicDesign
+from compiler.bind.systolic.groups import io_groups
+from compiler.bind.systolic.kernel import recognise
+from compiler.bind.systolic.options import Options
+from compiler.bind.systolic.plan import Plan
+from compiler.bind.systolic.simd import simd_loops
+from compiler.bind.systolic.text import parse_plan, print_plan
+from compiler.bind.systolic.validate import validate_plan
+from compiler.input_files import random_inputs
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from compiler.sched.space_time import enumerate_arrays
+from hw.systolic.spec import EAST, INTERIOR, SOUTH
+
+APPS_FOLDER = Path(__file__).resolve().parents[2] / "apps" / "systolic"
+SMALL = {"mm": {"I": 5, "J": 4, "K": 7}, "mm_scalar": {"I": 3, "J": 5, "K": 2},
+         "cnn": {"O": 3, "H": 2, "W": 3, "I": 2, "P": 2, "Q": 3}, "mttkrp": {"I": 3, "J": 2, "K": 3, "L": 5},
+         "ttmc": {"I": 2, "J": 3, "K": 2, "L": 3, "M": 3}, "ttm": {"I": 2, "J": 3, "K": 3, "L": 5},
+         "pointwise": {"O": 3, "H": 2, "W": 3, "I": 5}, "depthwise": {"C": 3, "H": 3, "W": 2, "P": 2, "Q": 3},
+         "fully_connected": {"N": 3, "O": 2, "I": 5}}
+
+
+def design(program: Program, **options: object) -> SystolicDesign:
+    found = compile_program(program, "systolic", **options)
+    assert isinstance(found, SystolicDesign)
+    return found
+
+
+def check(plan: Plan) -> None:
+    """The plan is proven, and computes what the interpreter does on random inputs."""
+    validate_plan(plan)
+    program = plan.kernel.program
+    inputs = random_inputs(program, 7)
+    expected = interpret(program, inputs)[plan.kernel.output]
+    np.testing.assert_array_equal(emulate(plan, inputs).astype(expected.dtype), expected)
+
+
+def every_array(program: Program, simd: str | None = None) -> int:
+    kernel = recognise(program)
+    spaces = enumerate_arrays(kernel.analysis)
+    for space in spaces:
+        check(choose(kernel, Options(space=space, array=(2, 2)[: len(space)], simd=simd)))
+    return len(spaces)
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_every_array_of_every_kernel_is_right(name: str) -> None:
+    count = every_array(kernel_app(name, **SMALL[name]))
+    assert count == {"mm": 6, "mm_scalar": 6, "cnn": 10, "ttmc": 15, "depthwise": 6, "fully_connected": 6}.get(name, 10)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    path = tmp_path_factory.mktemp("gcc") / "library.so"
+    files = [APPS_FOLDER / f"{name}.c" for name in APPS if name != "fully_connected"]
+    subprocess.run(["gcc", *FLAGS, "-DI=3", "-DJ=4", "-DK=5", "-DL=2", "-DM=3", "-DDATA_BITS=16", "-o", path, *files],
+                   check=True, capture_output=True)
+    return ctypes.CDLL(str(path))
+
+
+@pytest.mark.parametrize("name", [name for name in APPS if name != "fully_connected"])
+def test_arrays_compute_what_gcc_compiles(name: str, library: ctypes.CDLL) -> None:
+    used = {"mm": "IJK", "mm_scalar": "IJK", "mttkrp": "IJKL", "ttmc": "IJKLM", "ttm": "IJKL"}.get(name, "I")
+    used = "" if name == "depthwise" else used
+    sizes = {"I": 3, "J": 4, "K": 5, "L": 2, "M": 3, "DATA_BITS": 16}
+    program = kernel_app(name, **{key: value for key, value in sizes.items() if key in used or key == "DATA_BITS"})
+    plan = choose(recognise(program), Options())
+    inputs = random_inputs(program, 3)
+    arguments = [np.ascontiguousarray(inputs[a.name].astype(f"i{a.type.width // 8}")) for a in program.inputs]
+    out = np.zeros(program.outputs[0].shape, np.int32)
+    call(library, name, [*arguments, out])
+    np.testing.assert_array_equal(emulate(plan, inputs), out)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (7, 5, 3), (1, 13, 2), (2, 1, 11)])
+def test_degenerate_and_prime_extents(sizes: tuple[int, int, int]) -> None:
+    program = kernel_app("mm", **dict(zip("IJK", sizes, strict=True)))
+    kernel = recognise(program)
+    for space in enumerate_arrays(kernel.analysis):
+        check(choose(kernel, Options(space=space, array=(3, 4)[: len(space)], time={"i": 2, "j": 1, "k": 3})))
+        check(choose(kernel, Options(space=space, array=(3, 4)[: len(space)], simd="off")))
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32])
+def test_element_types(bits: int) -> None:
+    program = kernel_app("mm", I=3, J=4, K=5, DATA_BITS=bits)
+    assert str(program.outputs[0].type) == {8: "int32", 16: "int32", 32: "int64"}[bits]
+    check(choose(recognise(program), Options(array="2x2")))
+
+
+KERNELS = {
+    "maximum": ("for (int i = 0; i < 5; i++) { m[i] = -32768; for (int k = 0; k < 7; k++) "
+                "m[i] = m[i] > x[i][k] ? m[i] : x[i][k]; }", "const int16_t x[5][7], int16_t m[5]"),
+    "product": ("for (int i = 0; i < 5; i++) { m[i] = 1; for (int k = 0; k < 7; k++) m[i] *= x[i][k] + 3; }",
+                "const int8_t x[5][7], int32_t m[5]"),
+    "sum of differences": ("for (int i = 0; i < 3; i++) for (int j = 0; j < 4; j++) { s[i][j] = 0; "
+                           "for (int k = 0; k < 5; k++) { int d = x[i][k] - y[j][k]; s[i][j] += d < 0 ? -d : d; } }",
+                           "const uint8_t x[3][5], const uint8_t y[4][5], int32_t s[3][4]"),
+    "starts from 7": ("for (int i = 0; i < 3; i++) { s[i] = 7; for (int k = 0; k < 5; k++) s[i] += x[i][k]; }",
+                      "const int8_t x[3][5], int16_t s[3]"),
+    "in place": ("for (int k = 0; k < 5; k++) for (int i = 0; i < 3; i++) s[i] -= x[i][k] * c[0];",
+                 "const int8_t x[3][5], const int8_t c[1], int16_t s[3]"),
+    "no reduction": ("for (int i = 0; i < 5; i++) for (int j = 0; j < 3; j++) z[j][i] = 3 * x[i][j] - y[j];",
+                     "const int8_t x[5][3], const int8_t y[3], int16_t z[3][5]"),
+    "part of the output": ("for (int i = 0; i < 6; i++) s[i] = 5; for (int i = 1; i < 5; i++) "
+                           "for (int k = 0; k < 3; k++) s[i] += x[i + k - 1];", "const int8_t x[6], int16_t s[6]"),
+    "backwards and strides": ("for (int i = 0; i < 5; i++) { s[4 - i] = 0; for (int k = 0; k < 3; k++) "
+                              "s[4 - i] += x[2 * i + k] * w[2 - k]; }",
+                              "const int8_t x[11], const int8_t w[3], int32_t s[5]"),
+    "narrow accumulator": ("for (int i = 0; i < 3; i++) { int8_t a = 0; for (int k = 0; k < 5; k++) a += x[i][k]; "
+                           "s[i] = a; }", "const int8_t x[3][5], int32_t s[3]"),
+    "one element twice": ("for (int i = 0; i < 4; i++) { s[i] = 0; for (int k = 0; k < 4; k++) "
+                          "s[i] += x[i][k] * x[k][i] + x[i][k]; }", "const int8_t x[4][4], int32_t s[4]"),
+    "a single sum": ("s[0] = 0; for (int k = 0; k < 11; k++) s[0] += x[k] * y[k];",
+                     "const int8_t x[11], const int8_t y[11], int32_t s[1]"),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_forms_of_kernels(name: str) -> None:
+    assert every_array(scop(*KERNELS[name])) >= 1
+    every_array(scop(*KERNELS[name]), simd="off")
+
+
+@given(st.data())
+@settings(max_examples=15, deadline=None, derandomize=True)
+def test_random_kernels(data: st.DataObject) -> None:
+    """Random subscripts, loop orders, extents, arrays and tiles."""
+    draw = data.draw
+    extents = {name: draw(st.integers(1, 5), label=name) for name in "ijkl"}
+    order = draw(st.permutations("ijkl"))
+    stride = draw(st.integers(1, 2))
+    subscript = draw(st.sampled_from(["[i + k][l]", f"[l][{stride} * i + k]", "[i][k + l]", "[k][i]"]))
+    update = draw(st.sampled_from(["+= {}", "= y[i][j] > {0} ? y[i][j] : {0}", "^= {}"]))
+    body = f"x{subscript} * w[{draw(st.sampled_from(['j', 'j + k']))}][l]"
+    loops = " ".join(f"for (int {n} = 0; {n} < {extents[n]}; {n}++)" for n in order)
+    text = (f"for (int i = 0; i < {extents['i']}; i++) for (int j = 0; j < {extents['j']}; j++) y[i][j] = -9;\n"
+            f"{loops} y[i][j] {update.format(body)};")
+    kernel = recognise(scop(text, "const int8_t x[15][15], const int8_t w[10][5], int32_t y[5][5]"))
+    space = draw(st.sampled_from(enumerate_arrays(kernel.analysis)))
+    simd = draw(st.sampled_from([None, "off"]))
+    time = {name: draw(st.integers(1, 3)) for name in draw(st.sets(st.sampled_from("ijkl")))}
+    check(choose(kernel, Options(space=space, array=[draw(st.integers(1, 3)) for _ in space], time=time, simd=simd,
+                                 pack=draw(st.sampled_from([None, 1, 4])))))
+
+
+def test_one_array_runs_other_sizes() -> None:
+    first = design(kernel_app("cnn", O=4, H=4, W=4, I=4), array="2x2")
+    for sizes in ({"O": 3, "H": 5, "W": 2, "I": 7}, {"O": 1, "H": 1, "W": 1, "I": 1, "P": 1, "Q": 1}):
+        other = first.for_sizes(kernel_app("cnn", **sizes))
+        assert other.plan.spec is first.plan.spec
+        check(other.plan)
+
+
+def test_plans_print_and_parse_back() -> None:
+    plan = design(kernel_app("pointwise", **SMALL["pointwise"]), array="2x2", time="i:2").plan
+    assert parse_plan(print_plan(plan)).spec == plan.spec
+    assert print_plan(parse_plan(print_plan(plan))) == print_plan(plan)
+
+
+def test_directions_follow_from_reuse() -> None:
+    """MM design 4 and 5 of the seed: both matrices pass through; with the reduction in space one of them cannot."""
+    found = {space: {o.name: o.direction for o in choose(
+        recognise(kernel_app("mm")), Options(space=space)).spec.operands} for space in (("i", "j"), ("i", "k"))}
+    assert found == {("i", "j"): {"A": EAST, "B": SOUTH}, ("i", "k"): {"A": INTERIOR, "B": SOUTH}}
+
+
+def test_io_groups_say_what_moves() -> None:
+    groups = {g.name: g for g in io_groups(choose(recognise(kernel_app("mm", I=4, J=4, K=4)), Options(array="2x2")))}
+    assert str(groups["A"]).startswith("read, exterior, east, from a feeder per row")
+    assert str(groups["C"]) == "output, interior, from every element east and down the edge, kept while k step"
+    assert groups["A"].copy_in.count_val().to_python() == 64
+    assert groups["C"].copy_out.is_equal(type(groups["C"].copy_out)("{ S1[i, j, 3] : 0 <= i <= 3 and 0 <= j <= 3 }"))
+
+
+def test_lanes_and_the_layout_they_need() -> None:
+    found = simd_loops(recognise(kernel_app("mm")))
+    assert (found["k"].moved, found["k"].repeated, found["k"].reason) == (("B",), (), "")
+    assert found["i"].moved == ("A",)
+    found = simd_loops(recognise(scop(*KERNELS["backwards and strides"])))
+    assert found["i"].reason == "'x' has stride 2 along it"
+    assert found["k"].repeated == ("x",)
+
+
+def test_windows_share_elements() -> None:
+    """A row of a convolution needs its window once, not once per tap."""
+    plan = choose(recognise(kernel_app("cnn")), Options(space="o,i", array="2x2", simd="off",
+                                                        time={"h": 4, "w": 4, "p": 3, "q": 3, "o": 1, "i": 1}))
+    assert plan.spec.operands[0].words == 36
+
+
+def test_the_model_of_a_design_is_its_prediction() -> None:
+    found = design(kernel_app("mm"), array="2x2", simd="off")
+    assert found.lower_bound == 16**3 // 4
+    assert found.lower_bound < found.predicted_cycles < 1.2 * found.lower_bound
+    assert found.resources["multipliers"] == 4
+    assert found.arrays == (("i",), ("j",), ("k",), ("i", "j"), ("i", "k"), ("j", "k"))
+    assert "mm as a systolic array" in found.report()

@@ -1,0 +1,46 @@
+"""Reduction kernels in C for the systolic target, and runs of their plans in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from systolic_emulator import run_array
+
+from compiler.bind.systolic.layout import from_tiles, to_tiles
+from compiler.bind.systolic.plan import Plan
+from compiler.bind.systolic.running import Executable
+from compiler.frontend.c_scop import load_c, parse_scop
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+
+__all__ = ["APPS", "emulate", "kernel_app", "scop"]
+
+_FOLDER = Path(__file__).resolve().parents[2] / "apps" / "systolic"
+
+APPS = ("mm", "mm_scalar", "cnn", "mttkrp", "ttmc", "ttm", "pointwise", "depthwise", "fully_connected")
+"""Applications that are reduction kernels."""
+
+
+def kernel_app(name: str, **sizes: int) -> Program:
+    """The program of an application, with other values of its macros."""
+    return load_c(_FOLDER / f"{name}.c", **sizes)
+
+
+def scop(body: str, head: str) -> Program:
+    """The program of a function with parameters `head`."""
+    return parse_scop(f"#include <stdint.h>\nvoid f({head}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+
+
+def emulate(plan: Plan, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The output of a run of the plan's array, step by step."""
+    kernel = plan.kernel
+    tiles = [to_tiles(plan, number, None if source.reference.array is None else inputs[source.reference.array])
+             for number, source in enumerate(plan.sources)]
+    bounds = list(Executable(plan).settings.bounds)
+    results = run_array(plan.spec, plan.tiles, tiles, bounds)
+    shape = kernel.program.array(kernel.output).shape
+    out = np.zeros(shape, np.int64) if kernel.rest is None else interpret(kernel.rest, inputs)[kernel.output]
+    from_tiles(plan, results, out := out.astype(np.int64))
+    return out
