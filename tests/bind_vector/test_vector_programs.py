@@ -14,6 +14,7 @@ from random_arrays import random_inputs
 from compiler.bind.vector.apps import applications, load
 from compiler.bind.vector.errors import VectorProgramError, VectorTargetError
 from compiler.bind.vector.ir import Instruction, Loop, Setting, Transfer, unrolled
+from compiler.bind.vector.sliding import SlidingPlan
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.bind.vector.text import parse_program, print_program
 from compiler.bind.vector.verify import verify_program
@@ -133,6 +134,32 @@ def test_halos_stay_on_chip() -> None:
     loaded = sum(s.bytes * s.rows for s in unrolled(design.code.body)
                  if isinstance(s, Transfer) and not s.to_host)
     assert loaded <= 64 * 64 * 4
+
+
+@pytest.mark.parametrize(("lanes", "scratchpad", "columns"), [(1, 4096, 24), (1, 2048, 24), (4, None, 37)])
+def test_a_plan_slides_down_the_rows(lanes: int, scratchpad: int | None, columns: int) -> None:
+    """Every row is sorted and merged once, but for columns that two blocks share."""
+    program = load("median", rows=24, columns=columns, size=5)
+    design = compile_and_check(program, random_inputs(program, np.random.default_rng(6)), lanes=lanes,
+                               scratchpad=scratchpad)
+    plan = design.phases[0].plan
+    assert isinstance(plan, SlidingPlan) and plan.layout.tile[0] == 1
+    blocks = -(-columns // plan.layout.tile[1])
+    assert design.figures.instructions <= blocks * (12 * 114 + 3 * 64)
+
+
+def test_rows_slide_in_filters_of_filters() -> None:
+    """Rows needed two and five rows later, results at different rows, and an operand that is written over."""
+    x = pa.input("x", (40, 21), "int16")
+    sums = x[:-2] + x[1:-1] * 3 - x[2:]
+    edges = pa.maximum(sums[:-5, 1:], sums[5:, :-1])
+    program = pa.program("filters", edges=edges, low=pa.minimum(edges, sums[3:-2, 1:]) ^ x[7:, 1:])
+    kinds = set()
+    for lanes, scratchpad in ((1, 512), (1, 2048), (2, 1024)):
+        design = compile_and_check(program, random_inputs(program, np.random.default_rng(7)), lanes=lanes,
+                                   scratchpad=scratchpad)
+        kinds.add(type(design.phases[0].plan).__name__)
+    assert "SlidingPlan" in kinds
 
 
 def test_loops_and_c_code() -> None:

@@ -6,11 +6,12 @@ that it is the last to need. Arrays that move while tiles are computed have two 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from compiler.bind.vector.access import Access
 from compiler.bind.vector.emit import Placement
-from compiler.bind.vector.graph import Leaf, Node, Op
+from compiler.bind.vector.graph import Node, Op
 from compiler.bind.vector.layout import Layout
 from compiler.bind.vector.order import Order
 from compiler.bind.vector.sizes import Sizes
@@ -71,7 +72,7 @@ class _Memory:
 
 class _Allocator:
     def __init__(self, graph: Graph, sizes: Sizes, layout: Layout, order: Order, scratch: dict[Node, int],
-                 leaves: dict[Leaf, int], tiles: int) -> None:
+                 places: Mapping[Node, int], tiles: int) -> None:
         self.sizes = sizes
         self.layout = layout
         self.order = order
@@ -84,8 +85,8 @@ class _Allocator:
         self.most_bytes = 0
         self.fixed: set[Node] = set()
         self.last = self._last_uses()
-        for leaf, copies in leaves.items():
-            self._fix(leaf, copies, tiles > 1)
+        for owner, copies in places.items():
+            self._fix(owner, copies, tiles > 1)
         for result in graph.results:
             if tiles > 1:
                 self._fix(layout.root(result.node), 2, True)
@@ -170,6 +171,7 @@ class _Allocator:
 
 
 def allocate(graph: Graph, sizes: Sizes, layout: Layout, order: Order, scratch: dict[Node, int],
-             leaves: dict[Leaf, int], tiles: int) -> Allocation:
-    """Addresses for a program of `tiles` tiles; `leaves` says how many buffers each array has."""
-    return _Allocator(graph, sizes, layout, order, scratch, leaves, tiles).run()
+             places: Mapping[Node, int], tiles: int) -> Allocation:
+    """Addresses for a program of `tiles` tiles; `places` says how many buffers arrays, and values that later tiles
+    need, have."""
+    return _Allocator(graph, sizes, layout, order, scratch, places, tiles).run()

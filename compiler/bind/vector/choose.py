@@ -14,6 +14,7 @@ from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.plan import PhasePlan, make_plan
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.sizes import Sizes
+from compiler.bind.vector.sliding import SlidingPlan, make_sliding_plan
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["Choice", "choose"]
@@ -23,6 +24,8 @@ TRANSFER_MARGIN, ROW_MARGIN = 4.0, 2.0
 prefers the one with fewer of them, because memory is shared with the scalar core."""
 SAMPLED = 4
 """Tiles that are timed; the rest is taken to be like the last of them."""
+WIDTHS = 4
+"""Numbers of columns of sliding plans that fit and are timed, from the largest on."""
 ENOUGH = 6
 """Shapes that fit and are timed, from the best estimate on, before the search ends."""
 
@@ -31,7 +34,7 @@ ENOUGH = 6
 class Choice:
     """A plan and its predicted clock cycles."""
 
-    plan: PhasePlan
+    plan: PhasePlan | SlidingPlan
     cycles: float
 
 
@@ -90,8 +93,25 @@ def choose(phase: Phase, sizes: Sizes, spec: VectorSpec, fixed: tuple[int, ...] 
         tried += 1
         if tried == ENOUGH:
             break
+    best = _slid(phase, sizes, spec, best)
     if best is None:
         raise _too_small(phase, make_plan(phase, sizes, spec, (1,) * len(phase.shape)), spec)
+    return best
+
+
+def _slid(phase: Phase, sizes: Sizes, spec: VectorSpec, best: Choice | None) -> Choice | None:
+    """The best plan so far, or one that slides down the rows if that is faster."""
+    tried = 0
+    for columns in _counts(phase.shape[1]) if len(phase.shape) == 2 else ():
+        plan = make_sliding_plan(phase, sizes, spec, columns)
+        if plan is None or tried == WIDTHS:
+            break
+        if plan.allocation.bytes > spec.capacity:
+            continue
+        choice = Choice(plan, predict(plan))
+        if best is None or choice.cycles < best.cycles:
+            best = choice
+        tried += 1
     return best
 
 
@@ -144,7 +164,7 @@ def _beats(whole: tuple[int, ...], shape: tuple[int, ...], size: int, spec: Vect
 
 def _with_carry(choice: Choice) -> Choice:
     """The same tiles with shared rows copied on chip, if that is faster."""
-    if len(choice.plan.origins) == 1:
+    if choice.plan.steps == 1 or not isinstance(choice.plan, PhasePlan):
         return choice
     plan = replace(choice.plan, carry=True)
     other = Choice(plan, predict(plan))
@@ -159,15 +179,16 @@ def _too_small(phase: Phase, plan: PhasePlan, spec: VectorSpec) -> VectorTargetE
                              f"({plan.allocation.registers} registers)")
 
 
-def predict(plan: PhasePlan) -> float:
+def predict(plan: PhasePlan | SlidingPlan) -> float:
     """Clock cycles of a phase: the first tiles are timed, the others taken to be alike."""
     timeline = Timeline(plan.spec)
     times: list[float] = []
-    total = len(plan.origins)
+    total = plan.steps
+    sampled = SAMPLED if isinstance(plan, PhasePlan) else plan.height
     for number, group in enumerate(plan.segments(Settings())):
         timeline.feed(group)
         times.append(max(timeline.lanes, timeline.dma))
-        if number >= SAMPLED + 1:
+        if number >= sampled + 1:
             break
     if len(times) > total:
         return timeline.now

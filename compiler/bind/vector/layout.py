@@ -13,7 +13,7 @@ from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, 
 from compiler.bind.vector.sizes import Sizes
 from compiler.bind.vector.translate import Graph
 
-__all__ = ["Buffer", "Layout", "extents", "make_layout", "reduced_box", "regions"]
+__all__ = ["Buffer", "Layout", "extents", "layout_of", "make_layout", "reduced_box", "regions"]
 
 
 def extents(box: Box) -> tuple[int, ...]:
@@ -116,7 +116,11 @@ class Layout:
 
 def make_layout(graph: Graph, sizes: Sizes, tile: tuple[int, ...], row_bytes: int) -> Layout:
     """The layout for tiles of that shape."""
-    boxes = regions(graph, tuple((0, n) for n in tile), clip=False)
+    return layout_of(graph, sizes, tile, regions(graph, tuple((0, n) for n in tile), clip=False), row_bytes)
+
+
+def layout_of(graph: Graph, sizes: Sizes, tile: tuple[int, ...], boxes: dict[Node, Box], row_bytes: int) -> Layout:
+    """The layout in which every node has room for its box."""
     nodes = [n for n in nodes_of([r.node for r in graph.results]) if n in boxes and n not in sizes.fused]
     home = _homes(graph, nodes, boxes, sizes)
     results = {r.node for r in graph.results}

@@ -10,7 +10,7 @@ from functools import cached_property
 from compiler.bind.vector.access import Box
 from compiler.bind.vector.allocate import Allocation, allocate
 from compiler.bind.vector.emit import Placement, TileCode, scratch_bytes
-from compiler.bind.vector.graph import Leaf, nodes_of
+from compiler.bind.vector.graph import Leaf, Node, nodes_of
 from compiler.bind.vector.ir import Statement
 from compiler.bind.vector.layout import Layout, extents, make_layout, regions
 from compiler.bind.vector.order import Order, evaluation_order
@@ -49,6 +49,11 @@ class PhasePlan:
         starts = [range(0, n, t) for n, t in zip(shape, tile, strict=True)]
         # The first dimension moves fastest: tiles that share rows follow each other.
         return [(*o[-1:], *o[:-1]) for o in itertools.product(*starts[1:], *starts[:1])]
+
+    @property
+    def steps(self) -> int:
+        """Tiles."""
+        return len(self.origins)
 
     def tile(self, number: int, settings: Settings) -> TileCode:
         """The code maker of one tile."""
@@ -146,7 +151,7 @@ def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...
     weights = {n: b.bytes for n, b in layout.buffers.items()}
     order = evaluation_order(graph, weights, sizes.fused)
     scratch = _scratch(phase, sizes, spec, layout, order)
-    copies = dict.fromkeys(resident, 1) | dict.fromkeys(moving, 1 if count == 1 else 2)
+    copies: dict[Node, int] = {**dict.fromkeys(resident, 1), **dict.fromkeys(moving, 1 if count == 1 else 2)}
     allocation = allocate(graph, sizes, layout, order, scratch, copies, count)
     return PhasePlan(phase, sizes, spec, layout, order, allocation, tuple(moving), tuple(resident),
                      carry)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from compiler.bind.vector.ir import Instruction, Setting, Statement
 from hw.vector_lanes.isa import Mode
 
-__all__ = ["Dimension", "Operands", "Settings", "cycles", "instructions"]
+__all__ = ["Dimension", "Operands", "Settings", "State", "cycles", "instructions"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class Operands:
     b: int
 
 
+State = tuple[tuple[str, tuple[int, ...]], ...]
+"""Settings and their values."""
+
+
 class Settings:
     """The vector unit's registers, so that only changes are written."""
 
@@ -51,6 +55,14 @@ class Settings:
         if self._values.get(kind) != values:
             self._values[kind] = values
             yield Setting(kind, values)
+
+    def state(self) -> State:
+        """What is in force."""
+        return tuple(sorted(self._values.items()))
+
+    def restore(self, state: State) -> None:
+        """What `state` said is in force."""
+        self._values = dict(state)
 
     def forget(self) -> None:
         """Nothing is known any more."""

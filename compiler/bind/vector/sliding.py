@@ -1,0 +1,186 @@
+"""Plans that slide down the rows of a result: every row of every value is computed once.
+
+A tile is one row of some columns. Values that later rows need stay in the scratchpad, each in as many places as its
+rows are needed for, used in turn: nothing is copied or computed again where tiles meet, and the code repeats after as
+many rows as all places have in common. Rows before the first result's are computed in tiles of their own at the top.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import lcm
+
+from compiler.bind.vector.access import Box
+from compiler.bind.vector.allocate import Allocation, allocate
+from compiler.bind.vector.emit import TileCode
+from compiler.bind.vector.graph import Leaf, Node, Op, nodes_of
+from compiler.bind.vector.ir import Statement
+from compiler.bind.vector.layout import Layout, layout_of, regions
+from compiler.bind.vector.order import Order, evaluation_order
+from compiler.bind.vector.phases import Phase
+from compiler.bind.vector.shapes import Settings, State
+from compiler.bind.vector.sizes import Sizes
+from compiler.bind.vector.transfers import load, store
+from hw.vector_lanes.spec import VectorSpec
+
+__all__ = ["SlidingPlan", "make_sliding_plan"]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Which row of each node a tile computes, counted from the tile's own row, and how many rows of it are needed."""
+
+    lead: Mapping[Node, int]
+    kept: Mapping[Node, int]
+
+
+def _rows(phase: Phase) -> _Rows | None:
+    """None if rows of some node do not follow the rows of the results one by one, or nothing is gained."""
+    graph = phase.graph
+    nodes = list(nodes_of([r.node for r in graph.results]))
+    if len(phase.shape) != 2 or not all(_slides(node) for node in nodes):
+        return None
+    boxes = regions(graph, ((0, 1), (0, 1)), clip=False)
+    lead = {node: box[0][1] - 1 for node, box in boxes.items()}
+    kept = dict.fromkeys(nodes, 1)
+    for result in graph.results:
+        kept[result.node] = max(kept[result.node], lead[result.node] - result.starts[0] + 1)
+    for node in nodes:
+        for access in node.accesses:
+            needed = lead[access.node] - lead[node] - access.offset[0] + 1
+            kept[access.node] = max(kept[access.node], needed)
+    reused = any(kept[node] > 1 and isinstance(node, Op) for node in nodes)
+    return _Rows(lead, kept) if reused else None
+
+
+def _slides(node: Node) -> bool:
+    if isinstance(node, Leaf):
+        return node.rank == 2 and not any(node.boundaries)
+    return isinstance(node, Op) and node.rank == 2 and all(a.is_translation(2) for a in node.accesses)
+
+
+class _RowCode(TileCode):
+    """Code of one row: rows of a node lie in its places in turn."""
+
+    def __init__(self, plan: SlidingPlan, settings: Settings, row: int, columns: tuple[int, int]) -> None:
+        self.graph, self.sizes, self.layout = plan.phase.graph, plan.sizes, plan.layout
+        self.placement, self.settings, self.row_bytes = plan.allocation.placement, settings, plan.spec.row_bytes
+        self.turn = row
+        self.box = ((row, row + 1), columns)
+        self.places = plan.block(columns)
+        rows = ((node, box, row + plan.rows.lead[node]) for node, box in self.places.items())
+        self.regions = {node: ((own, own + 1), *box[1:]) for node, box, own in rows if box[0][0] <= own < box[0][1]}
+
+    def address(self, node: Node, index: Sequence[int]) -> int:
+        owner = self.layout.root(node)
+        addresses = self.placement.addresses[owner]
+        stride = self.layout.buffers[owner].strides[1]
+        return addresses[index[0] % len(addresses)] + (index[1] - self.places[node][1][0]) * stride
+
+
+@dataclass
+class SlidingPlan:
+    """A phase computed row by row, in blocks of `layout.tile[1]` columns. See `PhasePlan`."""
+
+    phase: Phase
+    sizes: Sizes
+    spec: VectorSpec
+    layout: Layout
+    order: Order
+    allocation: Allocation
+    rows: _Rows
+    _blocks: dict[tuple[int, int], dict[Node, Box]] = field(default_factory=dict)
+    _made: dict[Hashable, tuple[list[Statement], State]] = field(default_factory=dict)
+
+    def block(self, columns: tuple[int, int]) -> dict[Node, Box]:
+        """What a block of columns needs of every node."""
+        if columns not in self._blocks:
+            self._blocks[columns] = regions(self.phase.graph, ((0, self.phase.shape[0]), columns), clip=False)
+        return self._blocks[columns]
+
+    @cached_property
+    def _tiles(self) -> list[tuple[int, tuple[int, int]]]:
+        """Row and columns of every tile."""
+        height, width = self.phase.shape
+        step = self.layout.tile[1]
+        return [(row, (first, min(first + step, width)))
+                for first, row in itertools.product(range(0, width, step), range(-self.ahead, height))]
+
+    @cached_property
+    def ahead(self) -> int:
+        """Tiles above the first row of a block."""
+        return max(self.rows.lead[node] - box[0][0] for node, box in self.block((0, 1)).items())
+
+    @property
+    def height(self) -> int:
+        """Tiles of a block."""
+        return self.ahead + self.phase.shape[0]
+
+    @property
+    def steps(self) -> int:
+        """Tiles."""
+        return len(self._tiles)
+
+    def segments(self, settings: Settings) -> Iterator[list[Statement]]:
+        """Statements in groups: what comes before the first tile, then one group per tile. While a row is computed, the
+        next one is loaded and the one before is stored."""
+        current = self._code(0, settings)
+        yield self._load(current)
+        for number in range(self.steps):
+            following = self._code(number + 1, settings) if number + 1 < self.steps else None
+            group = self._load(following) if following is not None else []
+            group += self._computed(current)
+            if current.box[0][0] >= 0:
+                for result in self.phase.graph.results:
+                    group += store(current, result)
+            yield group
+            if following is not None:
+                current = following
+
+    def _computed(self, code: _RowCode) -> list[Statement]:
+        """The instructions of a row. They repeat with the places of rows, so each is made once."""
+        (row, _), (first, last) = code.box
+        key = (row % self.period, last - first, len(code.regions), code.settings.state())
+        if key not in self._made:
+            statements = list(code.compute(self.order))
+            self._made[key] = (statements, code.settings.state())
+        statements, after = self._made[key]
+        code.settings.restore(after)
+        return statements
+
+    @cached_property
+    def period(self) -> int:
+        """Rows after which all places come round."""
+        return lcm(*(len(a) for a in self.allocation.placement.addresses.values()))
+
+    def _code(self, number: int, settings: Settings) -> _RowCode:
+        row, columns = self._tiles[number]
+        return _RowCode(self, settings, row, columns)
+
+    def _load(self, code: _RowCode) -> list[Statement]:
+        return [s for leaf in code.regions if isinstance(leaf, Leaf) for s in load(code, leaf, code.regions[leaf])]
+
+
+def make_sliding_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, columns: int) -> SlidingPlan | None:
+    """A plan with blocks of so many columns, whether it fits the scratchpad or not; None for phases that no such plan
+    suits."""
+    rows = _rows(phase)
+    if rows is None or sizes.fused:
+        return None
+    graph = phase.graph
+    boxes = regions(graph, ((0, 1), (0, columns)), clip=False)
+    single = {node: ((box[0][1] - 1, box[0][1]), box[1]) for node, box in boxes.items()}
+    layout = layout_of(graph, sizes, (1, columns), single, spec.row_bytes)
+    order = evaluation_order(graph, {n: b.bytes for n, b in layout.buffers.items()}, sizes.fused)
+    results = {layout.root(r.node) for r in graph.results}
+    copies: dict[Node, int] = {}
+    for node in layout.buffers:
+        owner = layout.root(node)
+        ahead = isinstance(node, Leaf) or owner in results
+        if rows.kept[node] > 1 or ahead:
+            copies[owner] = max(copies.get(owner, 0), rows.kept[node] + ahead)
+    allocation = allocate(graph, sizes, layout, order, {}, copies, phase.shape[0])
+    return SlidingPlan(phase, sizes, spec, layout, order, allocation, rows)
