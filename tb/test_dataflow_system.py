@@ -1,80 +1,148 @@
-"""Dataflow kernels with their managers on emitted Verilog: rows F14, F15, F26, F27, F30 to F32 and F34 of seed 003."""
+"""Dataflow kernels with their managers on emitted Verilog: rows F12, F14, F15, F24, F26 to F28, F31, F32 and
+F34 of seed 003, on both simulators."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 from c_reference import call, compile_c
+from dataflow_group import Group
 from network_programs import matmul, program, random_data
 
 import compiler
 from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.errors import DataflowError
-from compiler.bind.design import InputError
+from compiler.bind.dataflow.sized import SizedDesign, compile_sizes
+from compiler.bind.design import InputError, Run
 from compiler.frontend.c_scop import load_c
+from compiler.frontend.kernel import cast
+from compiler.frontend.loop_nest import prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
-from hw.sim.simulate import StallProfile
+from compiler.ir.types import Int
+from hw.sim.simulate import StallProfile, run_job
 
 APPS = Path(__file__).resolve().parents[1] / "apps" / "dataflow"
 STALLS = StallProfile.uniform(0.2)
+PROGRAMS = [path.stem for path in sorted(APPS.glob("*.c"))]
 SIZES = {"matmul": {"N": 6}, "fir": {"N": 20, "TAPS": 5}, "jacobi_1d": {"N": 12}, "jacobi_2d": {"N": 6}, "lu": {"N": 5}}
 
 
-def check(design: DataflowDesign, tested: Program, simulator: str, stall: StallProfile | None, seed: int = 1) -> None:
+def designed(tested: Program, **options: object) -> DataflowDesign:
+    design = compiler.compile(tested, target="dataflow", **options)
+    assert isinstance(design, DataflowDesign)
+    return design
+
+
+@pytest.fixture(scope="module")
+def sized() -> SizedDesign:
+    """One kernel for matrices of 2 x 2 to 5 x 5."""
+    return compile_sizes(lambda **sizes: load_c(APPS / "matmul.c", **sizes), {"N": (2, 5)})
+
+
+@pytest.fixture(scope="module")
+def group(sized: SizedDesign) -> Group:
+    """All systems of this file in one simulation per simulator."""
+    designs = {name: designed(load_c(APPS / f"{name}.c", **SIZES.get(name, {"N": 9}))) for name in PROGRAMS}
+    designs["square"] = designed(matmul(8, transposed=False))
+    designs["lanes"] = designed(matmul(8), lanes=4, latency={"add": 6})
+    designs["chip"] = designed(matmul(6, transposed=False), reorder="chip")
+    designs["tiled"] = designed(matmul(5), transform="tile(i=4, j=3, on=[InitC, Comp, WriteC])")
+    designs["widths"] = designed(odd_widths())
+    designs["ramp"] = designed(program("ramp", RAMP))
+    designs["sized"] = sized.at(N=5)
+    return Group(designs)
+
+
+def odd_widths() -> Program:
+    """Words of 5, 13 and 27 bits."""
+    prg = prog("widths")
+    prg.add_input("a", (4, 7), Int(5))
+    prg.add_input("b", (4, 7), Int(13, signed=False))
+    prg.add_output("c", (4, 7), Int(27))
+    op = prg.add_loop("y", 0, 4).add_loop("x", 0, 7).add_op("step")
+    op.add_load("a", "x", "y")
+    op.add_load("b", "x", "y")
+    op.add_function(lambda a, b: cast(Int(27), a) * cast(Int(27), b) - cast(Int(27), a))
+    op.add_store("c", "x", "y")
+    return prg.build()
+
+
+def check(group: Group, name: str, simulator: str, stall: StallProfile | None, seed: int = 1,
+          at: DataflowDesign | None = None) -> Run:
     """Outputs are the interpreter's, unstalled cycles as predicted."""
-    inputs = random_data(tested, seed)
-    run = design.simulate(inputs, simulator, seed=seed, stall=stall)
-    for name, values in interpret(tested, inputs).items():
-        assert np.array_equal(run.outputs[name], values), name
+    design = at or group.designs[name]
+    inputs = random_data(design.program, seed)
+    run = group.run(name, inputs, simulator, stall, seed, at)
+    for output, values in interpret(design.program, inputs).items():
+        assert np.array_equal(run.outputs[output], values), output
     assert run.cycles == design.predicted_cycles
     assert run.wall_cycles > run.cycles + run.stall_cycles
+    return run
 
 
-def test_f14_f15_f26_matrix_product(simulator: str) -> None:
+def test_f14_f15_f26_matrix_product(group: Group, simulator: str) -> None:
     """One blocking call; gaps on every AXI channel change timing, never data; every word moves once."""
-    tested = matmul(16, transposed=False)
-    design = compiler.compile(tested, target="dataflow")
-    assert isinstance(design, DataflowDesign)
     for stall in (None, STALLS):
-        check(design, tested, simulator, stall)
-    inputs = random_data(tested)
-    run = design.simulate(inputs, simulator)
-    assert run.counters == {"memory read beats": 2 * 256 * 2 // 8, "memory write beats": 256 * 2 // 8}
+        run = check(group, "square", simulator, stall)
+        assert run.counters == {"memory read beats": 2 * 64 * 2 // 8, "memory write beats": 64 * 2 // 8}
+
+
+def test_f26_one_call_multiplies_matrices() -> None:
+    design = designed(matmul(16, transposed=False))
+    inputs = random_data(design.program)
     expected = inputs["a"].astype(np.int64) @ inputs["b"].astype(np.int64)
+    run = design.simulate(inputs, "icarus", stall=STALLS)
     assert np.array_equal(run.outputs["c"], expected.astype(np.int16))
-
-
-def test_f27_f32_lanes_and_a_deep_adder(simulator: str) -> None:
-    tested = matmul(12)
-    design = compiler.compile(tested, target="dataflow", lanes=4, latency={"add": 6})
-    assert isinstance(design, DataflowDesign)
-    assert design.plan.kernel.ticks == 12**3 // 4
-    check(design, tested, simulator, STALLS)
-
-
-def test_f31_reordering_on_the_chip(simulator: str) -> None:
-    tested = matmul(6, transposed=False)
-    design = compiler.compile(tested, target="dataflow", reorder="chip")
-    assert isinstance(design, DataflowDesign)
-    assert design.resources["reorder channels"] == 1
-    check(design, tested, simulator, STALLS)
-
-
-@pytest.mark.parametrize("name", [path.stem for path in sorted(APPS.glob("*.c"))])
-def test_f34_programs_equal_gcc(name: str, tmp_path: Path) -> None:
-    sizes = SIZES.get(name, {"N": 9})
-    tested = load_c(APPS / f"{name}.c", **sizes)
-    design = compiler.compile(tested, target="dataflow")
-    assert isinstance(design, DataflowDesign)
-    inputs = random_data(tested)
-    run = design.simulate(inputs, "icarus", seed=2, stall=STALLS)
     assert run.cycles == design.predicted_cycles
-    macros = "".join(f"#define {key} {value}\n" for key, value in sizes.items())
+
+
+def test_f27_f32_lanes_and_a_deep_adder(group: Group, simulator: str) -> None:
+    assert group.designs["lanes"].plan.kernel.ticks == 8**3 // 4
+    check(group, "lanes", simulator, STALLS)
+
+
+def test_f31_reordering_on_the_chip(group: Group, simulator: str) -> None:
+    assert group.designs["chip"].resources["reorder channels"] == 1
+    check(group, "chip", simulator, STALLS)
+
+
+@pytest.mark.parametrize("name", ["tiled", "widths", "ramp"])
+def test_f24_f28_tiles_with_remainders_odd_widths_no_inputs(group: Group, simulator: str, name: str) -> None:
+    check(group, name, simulator, STALLS)
+
+
+def test_f12_one_build_for_many_sizes(group: Group, sized: SizedDesign, simulator: str) -> None:
+    for size in (5, 2, 4):
+        check(group, "sized", simulator, STALLS, size, sized.at(N=size))
+
+
+def test_f12_sizes_that_the_kernel_is_not_made_for(group: Group, sized: SizedDesign) -> None:
+    design = sized.at(N=3)
+    wrong = replace(design, sizes=(6,), program=load_c(APPS / "matmul.c", N=3))
+    wrong.__dict__["executable"] = replace(design.executable, sizes=(6,))
+    wrong.executable.__dict__["places"] = design.executable.places
+    with pytest.raises(DataflowError, match="the kernel is not made for N=6"):
+        group.run("sized", random_data(design.program), "icarus", None, at=wrong)
+    with pytest.raises(DataflowError, match=r"size N is 6, not in 2\.\.5 that the kernel is made for"):
+        sized.at(N=6)
+    with pytest.raises(DataflowError, match="sizes are N, not M"):
+        sized.at(M=3)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_f34_programs_equal_gcc(name: str, group: Group, simulator: str, tmp_path: Path) -> None:
+    design = group.designs[name]
+    inputs = random_data(design.program)
+    run = group.run(name, inputs, simulator, STALLS, seed=2)
+    assert run.cycles == design.predicted_cycles
+    macros = "".join(f"#define {key} {value}\n" for key, value in SIZES.get(name, {"N": 9}).items())
     library = compile_c(tmp_path, {name: macros + (APPS / f"{name}.c").read_text()})
-    arguments, results = _arguments(tested, inputs)
+    arguments, results = _arguments(design.program, inputs)
     call(library, name, arguments)
     for output, values in results.items():
         assert np.array_equal(run.outputs[output], values), output
@@ -99,24 +167,48 @@ def _arguments(tested: Program, inputs: dict[str, np.ndarray]) -> tuple[list[np.
 
 
 def test_memory_errors_end_the_run_with_a_code() -> None:
-    tested = matmul(6, transposed=False)
-    design = compiler.compile(tested, target="dataflow", reorder="chip")
-    assert isinstance(design, DataflowDesign)
+    design = designed(matmul(6, transposed=False), reorder="chip")
     ins, outs = design.executable.places
-    inputs = random_data(tested)
+    inputs = random_data(design.program)
     for place, kind in ((ins[1], "reading"), (outs[0], "writing")):
         with pytest.raises(DataflowError, match=f"the run ended with a memory error while {kind} a stream"):
             design.executable.run(inputs, "icarus", seed=1, stall=None, waves=False,
                                   errors=(place.address, place.address + place.bytes - 1))
 
 
-def test_a_kernel_without_inputs() -> None:
-    text = "void f(int8_t y[7][3]) {\n#pragma scop\nfor (int i = 0; i < 7; i++) for (int j = 0; j < 3; j++) " \
-           "y[i][j] = i * 3 - j;\n#pragma endscop\n}"
-    tested = program("ramp", text)
-    design = compiler.compile(tested, target="dataflow")
-    assert isinstance(design, DataflowDesign)
-    check(design, tested, "icarus", STALLS)
+def test_f26_the_c_function_runs_the_hardware(tmp_path: Path) -> None:
+    """The generated function in one thread, the Verilog on its memory and registers in another."""
+    design = designed(matmul(5, transposed=False))
+    design.emit(tmp_path)
+    text = (tmp_path / "host" / "dataflow.h").read_text()
+    body = (tmp_path / "host" / "dataflow.c").read_text().replace('#include "dataflow.h"', text)
+    library = compile_c(tmp_path, {"host": body})
+    memory, registers = np.zeros(1 << 16, np.uint8), np.zeros(1 << 10, np.uint32)
+    inputs = random_data(design.program)
+    c = np.zeros((5, 5), np.int16)
+    arguments = [memory, registers, *(inputs[name].astype(np.int16) for name in ("a", "b")), c]
+    host = Thread(target=call, args=(library, "matmul_run", arguments), daemon=True)
+    host.start()
+    control = design.executable.registers.address("CONTROL") // 4
+    while not registers[control]:
+        host.join(0.001)
+    writes = [(address, int(registers[address // 4])) for address, _ in design.executable.writes()]
+    job = design.executable.job(inputs, "icarus", seed=1, stall=STALLS)
+    end = design.executable.memory_bytes
+    result = run_job(replace(job, loads=[(0, memory[:end].tobytes())], writes=writes, dumps=[(0, end)]))
+    memory[:end] = np.frombuffer(result.dumps[0], np.uint8)
+    status = design.executable.registers.address("STATUS")
+    registers[status // 4] = result.registers[status]
+    host.join(10)
+    assert not host.is_alive()
+    assert np.array_equal(c, (inputs["a"].astype(np.int64) @ inputs["b"].astype(np.int64)).astype(np.int16))
+
+
+RAMP = """void f(int8_t y[7][3]) {
+#pragma scop
+  for (int i = 0; i < 7; i++) for (int j = 0; j < 3; j++) y[i][j] = i * 3 - j;
+#pragma endscop
+}"""
 
 
 def test_inputs_that_do_not_fit() -> None:

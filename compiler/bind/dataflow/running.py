@@ -132,20 +132,22 @@ class StreamExecutable(ABC):
     def run(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
             waves: bool, errors: tuple[int, int] | None = None) -> Run:
         """One run on the emitted Verilog."""
+        job = self.job(inputs, simulator, seed=seed, stall=stall, waves=waves, errors=errors)
+        return self.result(run_job(job), simulator)
+
+    def job(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
+            waves: bool = False, errors: tuple[int, int] | None = None) -> Job:
+        """What a simulator is to do."""
         address = self.registers.address
-        reads = [address(name) for name in ("STATUS", *_COUNTERS)]
         limit = _PATIENCE * (self.cycles + self.memory_bytes) + 20_000
-        result = run_job(Job(
+        return Job(
             sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
-            loads=self.loads(inputs), writes=self.writes(), reads=reads,
+            loads=self.loads(inputs), writes=self.writes(), reads=[address(name) for name in ("STATUS", *_COUNTERS)],
             dumps=[(p.address, p.bytes) for p in self.places[1]], seed=seed, stall=stall or NO_STALLS,
             cycle_limit=limit, simulator=simulator, waves=waves, errors=errors,
             folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
             status={"WAITING": address("WAITING")}, explain=self._explain,
-        ))
-        self.check(result.registers[reads[0]])
-        return self._result(result, dict(zip(_COUNTERS, (result.registers[r] for r in reads[1:]), strict=True)),
-                            simulator)
+        )
 
     def _explain(self, values: Mapping[str, int]) -> str:
         waiting = self.registers.decode("WAITING", values["WAITING"])
@@ -153,7 +155,11 @@ class StreamExecutable(ABC):
                  for k, p in enumerate(side) if bits >> k & 1]
         return f"streams {', '.join(names)} have words left to move" if names else "all streams are complete"
 
-    def _result(self, result: JobResult, counters: dict[str, int], simulator: str) -> Run:
+    def result(self, result: JobResult, simulator: str) -> Run:
+        """What `job` gave. Raises `DataflowError` for an error that the hardware reports."""
+        status, *counts = result.registers.values()
+        self.check(status)
+        counters = dict(zip(_COUNTERS, counts, strict=True))
         return Run(
             outputs=self.outputs(result.dumps), cycles=counters["TICKS"], stall_cycles=counters["STALLS"],
             wall_cycles=counters["WALL_CYCLES"], simulator=simulator, clock_cycles=result.cycles,
