@@ -126,7 +126,7 @@ class SystolicSystem(wiring.Component):
         aborted = Signal()
         busy = Value.cast(state) != _State.IDLE.value
         m.d.comb += [
-            load.eq(state == _State.BEGIN), self._stop.eq(state == _State.STOP), self.irq.eq(done),
+            load.eq(state == _State.BEGIN), self._stop.eq(state != _State.RUN), self.irq.eq(done),
             registers.status.busy.eq(busy), registers.status.done.eq(done), registers.status.error.eq(error),
             registers.status.start_ignored.eq(ignored), registers.status.loading.eq(self._loading),
             registers.status.storing.eq(storer.left | storer.busy),

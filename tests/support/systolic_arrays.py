@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -15,7 +16,7 @@ from hw.systolic.registers import RunSettings, run_writes, systolic_registers
 from hw.systolic.spec import EAST, SOUTH, Address, ArraySpec, OperandSpec, ResultSpec, TileLoop, TimeLoop
 from hw.systolic.system import SYSTEM_MODULE, emit_system
 
-__all__ = ["MAC", "RandomRun", "execute", "matmul", "random_run"]
+__all__ = ["MAC", "RandomRun", "execute", "matmul", "random_run", "sources"]
 
 INT8, INT32 = Word(8, True), Word(32, True)
 
@@ -80,6 +81,12 @@ def _strides(spec: ArraySpec, extents: tuple[int, ...], loops: list[int], size: 
     return tuple(strides)
 
 
+@cache
+def sources(spec: ArraySpec) -> dict[str, str]:
+    """The Verilog of `spec`."""
+    return emit_system(spec)
+
+
 def execute(spec: ArraySpec, run: RandomRun, simulator: str, *, seed: int = 1, stall: StallProfile = NO_STALLS,
             latency: int = 2, limit: int = 100_000) -> tuple[np.ndarray, dict[str, int], JobResult]:
     """Results as in `RandomRun.expected`, registers by name, and the simulation."""
@@ -87,7 +94,7 @@ def execute(spec: ArraySpec, run: RandomRun, simulator: str, *, seed: int = 1, s
     names = [name for name in registers.addresses if registers.register(name).access == "read"]
     size = spec.result_bytes
     result = run_job(Job(
-        emit_system(spec), SYSTEM_MODULE, run.memory, loads=run.loads, writes=run_writes(spec, run.settings),
+        sources(spec), SYSTEM_MODULE, run.memory, loads=run.loads, writes=run_writes(spec, run.settings),
         reads=[registers.address(name) for name in names], dumps=[(run.result, len(run.expected) * size)], seed=seed,
         stall=stall, latency=latency, simulator=simulator, cycle_limit=limit,
         status={name: registers.address(name) for name in names},
