@@ -1,7 +1,8 @@
 """How long an array takes: cycles from the first request to memory until the last result is in memory (seed 002,
 section 7.2, where the model is the longest module; here loads, steps and results of neighbouring tiles overlap).
 
-A model: FIFOs between modules are taken to be deep enough that a tile's stages only wait for whole tiles.
+A model: a tile's stages wait for whole tiles. Where tiles are so small that the queues behind the memory port hold them,
+those that load much are evened out with those that load little.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from math import prod
 
 from hw.systolic.spec import ArraySpec, OperandSpec
 
-__all__ = ["DRAIN", "FILL", "Latency", "TileClass", "predict"]
+__all__ = ["DRAIN", "FILL", "QUEUE", "Latency", "TileClass", "predict"]
 
 FILL = 20
 """Cycles from the start bit until the first word from memory is in a feeder."""
 
 DRAIN = 18
 """Cycles from operands at a PE to its result at the memory port, and to the done bit."""
+
+QUEUE = 64
+"""Beats of memory that the array holds for an operand (`hw.systolic.loader`)."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +50,23 @@ class TileClass:
 
 @dataclass(frozen=True)
 class Latency:
-    """Tiles by class, and cycles of `fill` before the first step and of `drain` after the last one."""
+    """Tiles by class, and cycles of `fill` before the first step and of `drain` after the last one. `overlapped`: loads,
+    steps and results of different tiles; `even`: tiles fit the queues."""
 
     classes: tuple[TileClass, ...]
     fill: int
     drain: int
     overlapped: bool
+    even: bool
 
     @cached_property
     def steady(self) -> int:
         """Cycles between the first tile's first step and the last tile's last one."""
-        return sum(c.count * (c.overlapped if self.overlapped else c.alone) for c in self.classes)
+        if not self.overlapped:
+            return sum(c.count * c.alone for c in self.classes)
+        if not self.even:
+            return sum(c.count * c.overlapped for c in self.classes)
+        return max(sum(c.count * getattr(c, stage) for c in self.classes) for stage in ("steps", "load", "fill", "store"))
 
     @property
     def total(self) -> int:
@@ -69,8 +79,9 @@ def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     classes = tuple(c for c in (_tile_class(spec, tiles, k) for k in range(-1, len(tiles))) if c.count)
     first = _loads(spec, spec.operands)
     fill = FILL + max(first, *(_chain(spec, operand) for operand in spec.operands))
-    drain = DRAIN + spec.rows + spec.columns + max(_result_beats(spec), _exit_cycles(spec))
-    return Latency(classes, fill, drain, _overlaps(spec))
+    drain = DRAIN + spec.rows + spec.columns + _left(spec)
+    even = all(spec.operand_bytes(operand) <= QUEUE * spec.bus_bytes for operand in spec.operands)
+    return Latency(classes, fill, drain, _overlaps(spec), even)
 
 
 def _overlaps(spec: ArraySpec) -> bool:
@@ -83,7 +94,7 @@ def _tile_class(spec: ArraySpec, tiles: Sequence[int], loop: int) -> TileClass:
     # While these tiles are computed, the operands of the tile after them are fetched: as many of this class follow.
     fetched = [operand for operand in spec.operands if loop >= 0 and spec.innermost(operand) >= loop]
     stores = loop < 0 or not spec.tile_loops[loop].reduction
-    store = max(_result_beats(spec), _exit_cycles(spec)) if stores else 0
+    store = _leave(spec) if stores else 0
     fill = max((_chain(spec, operand) for operand in fetched), default=0)
     return TileClass(count, spec.steps, _loads(spec, fetched), fill, store)
 
@@ -99,10 +110,19 @@ def _chain(spec: ArraySpec, operand: OperandSpec) -> int:
     return images * spec.feeder_beats(operand)
 
 
-def _result_beats(spec: ArraySpec) -> int:
-    return spec.result_bytes // spec.bus_bytes
+def _leave(spec: ArraySpec) -> int:
+    """Cycles in which a tile's results pass the narrowest place on their way: the chain down the edge, one beat per
+    cycle, or the memory port."""
+    return max(spec.exits * spec.exit_beats, spec.result_bytes // spec.bus_bytes)
 
 
-def _exit_cycles(spec: ArraySpec) -> int:
-    """Cycles in which a tile's results go down the edge, one beat per cycle."""
-    return spec.exits * spec.exit_beats
+def _left(spec: ArraySpec) -> int:
+    """Cycles in which results still leave after a tile's last step. They leave as they are completed: one of each PE
+    after the reduction loops that are inside all others."""
+    leave, words = _leave(spec), spec.result.words
+    inside = 1
+    for loop in reversed(spec.time_loops):
+        if not loop.reduction:
+            break
+        inside *= loop.extent
+    return max(-(-leave // words), leave - inside * (words - 1))

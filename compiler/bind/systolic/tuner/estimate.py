@@ -1,0 +1,192 @@
+"""The models of latency and memory for many tilings of one shape at once, as columns of numbers.
+
+The formulas are those of `compiler.bind.systolic.plan`, `words` and `latency`, which the tests hold this to; a plan per
+tiling would take a thousand times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from compiler.bind.systolic.kernel import Kernel, Reference
+from compiler.bind.systolic.latency import DRAIN, FILL, QUEUE
+from compiler.bind.systolic.plan import space_axes
+from compiler.bind.systolic.tuner.shapes import Shape
+
+__all__ = ["Column", "Estimate", "Geometry", "Results", "Stream", "Tilings"]
+
+Column = np.ndarray
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of every tiling: cycles, bits of all feeders and of all accumulators."""
+
+    cycles: Column
+    feeder_bits: Column
+    accumulator_bits: Column
+
+
+@dataclass(frozen=True)
+class Tilings:
+    """Tilings of a kernel on a shape: `times` of shape [tilings, loops], iterations per tile of each PE."""
+
+    kernel: Kernel
+    shape: Shape
+    times: np.ndarray
+    bus_bits: int
+
+    @cached_property
+    def tile_order(self) -> list[int]:
+        """Loops as tile loops, outermost first: those of the results, then reductions."""
+        names = self.kernel.reduction_loops
+        return sorted(range(len(self.kernel.loops)), key=lambda k: self.kernel.loops[k] in names)
+
+    @cached_property
+    def counts(self) -> Column:
+        """Tiles per loop, in the order of the tile loops: [tilings, loops]."""
+        tile = self.times * np.array(self.shape.counts(self.kernel.loops))
+        return (-(-np.array(self.kernel.extents) // tile))[:, self.tile_order]
+
+    @property
+    def steps(self) -> Column:
+        """Steps of a tile."""
+        return self.times.prod(axis=1)
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """Streams of words and how the array lies."""
+        return Geometry(self)
+
+    def evaluate(self) -> Estimate:
+        """Latency and memory of all tilings."""
+        geometry = self.geometry
+        feeders = [stream.words * stream.bits * stream.feeders for stream in geometry.operands]
+        held = geometry.results.own * geometry.results.bits * geometry.rows * geometry.columns
+        return Estimate(self._cycles(geometry.operands, geometry.results),
+                        2 * sum(feeders, np.zeros(len(self.times), np.int64)), held)
+
+    def _cycles(self, operands: Sequence[Operand], results: Results) -> Column:
+        """As `compiler.bind.systolic.latency.predict`, double-buffered."""
+        bytes_ = self.bus_bits // 8
+        first = sum(o.memory_bytes for o in operands) // bytes_
+        fill = FILL + np.maximum.reduce([first, *(o.chain for o in operands)])
+        leave = np.maximum(results.memory_bytes // bytes_, results.chain)
+        left = np.maximum(-(-leave // results.own), leave - self.steps // results.own * (results.own - 1))
+        drain = DRAIN + self.geometry.rows + self.geometry.columns + left
+        stages = [np.stack([self.steps, 0 * leave, 0 * leave, leave])]
+        counts = [np.ones(len(self.times), np.int64)]
+        outer = counts[0]
+        for loop, position in enumerate(self.tile_order):
+            counts.append(outer * (self.counts[:, loop] - 1))
+            fetched = [o for o in operands if o.innermost >= loop]
+            load = sum((o.memory_bytes for o in fetched), 0 * leave) // bytes_
+            chain = np.maximum.reduce([0 * leave, *(o.chain for o in fetched)])
+            stores = self.kernel.loops[position] not in self.kernel.reduction_loops
+            stages.append(np.stack([self.steps, load, chain, leave if stores else 0 * leave]))
+            outer = outer * self.counts[:, loop]
+        each = [count * stage for count, stage in zip(counts, stages, strict=True)]
+        even = np.maximum.reduce([o.memory_bytes for o in operands]) <= QUEUE * bytes_
+        steady = np.where(even, np.sum(each, axis=0).max(axis=0), np.sum([e.max(axis=0) for e in each], axis=0))
+        return fill + steady + drain
+
+
+class Geometry:
+    """How a shape lies: `rows` and `columns`, `axes` (by space loop), where results are combined in `space` (as in
+    `hw.systolic.spec.ResultSpec`), and the streams of `operands` and `results`."""
+
+    def __init__(self, tilings: Tilings) -> None:
+        kernel, shape = tilings.kernel, tilings.shape
+        placed = dict(zip(shape.space, shape.array, strict=True))
+        self.axes = space_axes(kernel, shape.space)
+        self.rows, self.columns = (prod(placed[n] for n, axis in self.axes.items() if axis == wanted)
+                                   for wanted in (0, 1))
+        reduced = {self.axes[name] for name in shape.space if name in kernel.reduction_loops}
+        self.space = "none" if not reduced else "both" if reduced == {0, 1} else "columns"
+        self.lanes_in_results = shape.lanes > 1 and shape.simd not in kernel.reduction_loops
+        self.operands = [Operand(tilings, self, reference, number == len(kernel.reads))
+                         for number, reference in enumerate(_references(kernel))]
+        self.results = Results(tilings, self)
+
+
+def _element_bytes(width: int) -> int:
+    return max(1, (1 << (width - 1).bit_length()) // 8)
+
+
+def _packed(words: Column, size: int, bus_bits: int) -> Column:
+    """Words per beat of a chain: powers of two up to a beat of memory, or to the first that holds all words."""
+    most = max(1, 1 << (bus_bits // size).bit_length() - 1) if size <= bus_bits else 1
+    enough = np.left_shift(1, np.ceil(np.log2(np.maximum(words, 1))).astype(np.int64))
+    return np.minimum(most, enough)
+
+
+class Stream:
+    """What operands and results have in common: `words` of `bits` of a tile in each of `images` places, `pack` of them
+    to a beat; cycles on the daisy `chain` and bytes in memory of a tile."""
+
+    def __init__(self, tilings: Tilings, width: int, elements: int, words: Column, images: int) -> None:
+        self.words = words
+        self.bits = width * elements
+        size = 1 << (elements * _element_bytes(width) - 1).bit_length()
+        self.pack = _packed(words, size * 8, tilings.bus_bits)
+        beats = -(-words // self.pack)
+        self.chain = images * beats
+        bus = tilings.bus_bits // 8
+        self.memory_bytes = -(-(images * beats * self.pack * size) // bus) * bus
+
+
+class Operand(Stream):
+    """One read reference; `feeders` of them, `innermost` tile loop on which it depends."""
+
+    def __init__(self, tilings: Tilings, geometry: Geometry, reference: Reference, initial: bool) -> None:
+        kernel, shape = tilings.kernel, tilings.shape
+        along = {geometry.axes[name] for name in shape.space if reference.depends(kernel.loops.index(name))}
+        if initial and geometry.space == "both":
+            along = {0}
+        self.feeders = (geometry.columns if along == {1} else geometry.rows) if len(along) < 2 else (
+            geometry.rows * geometry.columns)
+        vector = shape.lanes > 1 and reference.depends(kernel.loops.index(shape.simd))
+        vector = vector or (initial and geometry.lanes_in_results)
+        self.innermost = max((loop for loop, k in enumerate(tilings.tile_order) if reference.depends(k)), default=-1)
+        words = np.minimum(_by_loop(tilings, reference), _by_window(tilings, reference))
+        super().__init__(tilings, reference.type.width, shape.lanes if vector else 1, words, self.feeders if along else 1)
+
+
+class Results(Stream):
+    """The results of a tile; each place that accumulates has `own` of them."""
+
+    def __init__(self, tilings: Tilings, geometry: Geometry) -> None:
+        kernel = tilings.kernel
+        plain = [k for k, name in enumerate(kernel.loops) if name not in kernel.reduction_loops]
+        self.own = tilings.times[:, plain].prod(axis=1)
+        elements = tilings.shape.lanes if geometry.lanes_in_results else 1
+        exits = 1 if geometry.space == "both" else geometry.rows
+        leaving = self.own * (geometry.columns if geometry.space == "none" else 1)
+        super().__init__(tilings, kernel.type.width, elements, leaving, exits)
+
+
+def _references(kernel: Kernel) -> tuple[Reference, ...]:
+    return (*kernel.reads, kernel.initial) if kernel.initial is not None else kernel.reads
+
+
+def _by_loop(tilings: Tilings, reference: Reference) -> Column:
+    """Words of a feeder, numbered by time loops."""
+    used = [k for k in range(len(tilings.kernel.loops)) if reference.depends(k)]
+    return tilings.times[:, used].prod(axis=1)
+
+
+def _by_window(tilings: Tilings, reference: Reference) -> Column:
+    """Words of a feeder, numbered by windows of the array."""
+    kernel, shape = tilings.kernel, tilings.shape
+    lanes = np.array([shape.lanes if name == shape.simd else 1 for name in kernel.loops])
+    words = np.ones(len(tilings.times), np.int64)
+    for subscript in reference.subscripts:
+        moves = np.where(tilings.times > 1, np.abs(np.array(subscript.coefficients) * lanes), 0)
+        unit = np.maximum(np.gcd.reduce(moves, axis=1), 1)
+        words = words * ((moves // unit[:, None] * (tilings.times - 1)).sum(axis=1) + 1)
+    return words

@@ -1,0 +1,172 @@
+"""Pruned exhaustive search over shapes and tilings, on this machine or spread by dask (seed 002, section 7)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import log2
+
+import numpy as np
+
+from compiler.bind.systolic.kernel import Kernel, recognise
+from compiler.bind.systolic.tuner.budget import Budget, TunerError
+from compiler.bind.systolic.tuner.candidate import Candidate, pareto
+from compiler.bind.systolic.tuner.estimate import Tilings
+from compiler.bind.systolic.tuner.record import Record
+from compiler.bind.systolic.tuner.resources import evaluate_resources, multipliers
+from compiler.bind.systolic.tuner.shapes import Shape, extent_choices, shapes
+from compiler.ir.program import Program
+from compiler.ir.text import parse_program, print_program
+
+__all__ = ["Search", "search_shape"]
+
+_TILINGS = 3000
+"""Of one shape, at most; with more, fewer numbers of steps are tried along each loop."""
+
+_ALIKE = 3
+"""Shapes with the same space and SIMD loops and about as many evaluations per cycle that are searched: the ones that
+pad least, and of these the ones that are most nearly square."""
+
+_BUCKETS = 4
+"""Classes of shapes per factor of two in evaluations per cycle."""
+
+_MOST_WORDS = 4096
+"""Words of a feeder."""
+
+_LIMIT_WITHOUT_BUDGET = 256
+"""Evaluations of the body per cycle, where nothing else limits them."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search for arrays of `program` within `budget`, on a memory port of `bus_bits`."""
+
+    program: Program
+    budget: Budget
+    bus_bits: int = 64
+    macs: int | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells this search from others."""
+        text = f"{print_program(self.program)}\n{self.budget}\n{self.bus_bits}\n{self.macs}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def shapes(self, kernel: Kernel) -> list[Shape]:
+        """Shapes within the budget, the most promising first."""
+        found = list(shapes(kernel, self._most(kernel)))
+        if self.macs is not None:
+            found = [shape for shape in found if shape.macs == self.macs]
+        found.sort(key=lambda shape: (shape.fewest_steps(kernel), max(shape.array) - min(shape.array)))
+        taken: Counter[tuple[object, ...]] = Counter()
+        kept = []
+        for shape in found:
+            alike = shape.space, shape.simd, shape.lanes, round(_BUCKETS * log2(shape.macs))
+            taken[alike] += 1
+            if taken[alike] <= _ALIKE:
+                kept.append(shape)
+        return kept
+
+    def _most(self, kernel: Kernel) -> int:
+        each = multipliers(kernel)
+        limit = self.budget.multipliers // each if each and self.budget.multipliers is not None else None
+        if limit == 0:
+            raise TunerError(f"nothing fits: one processing element takes {each} multipliers, and the budget has "
+                             f"{self.budget.multipliers}")
+        most = _LIMIT_WITHOUT_BUDGET if limit is None else limit
+        return most if self.macs is None else min(most, self.macs)
+
+    def run(self, record: Record, spread: Callable[[Sequence[Shape]], Iterable[tuple[Shape, tuple[Candidate, ...]]]]
+            | None = None, progress: Callable[[int, int], None] = lambda done, total: None) -> list[Candidate]:
+        """The Pareto set: cycles against resources, fastest first. `spread` searches shapes in any order; `progress`
+        hears of shapes done and in all. Raises `TunerError` if nothing fits."""
+        kernel = recognise(self.program)
+        pending = self.shapes(kernel)
+        total, found = len(pending), [c for done in record.done.values() for c in done]
+        pending = [shape for shape in pending if str(shape) not in record.done]
+        done = total - len(pending)
+        progress(done, total)
+        for shape, candidates in spread(pending) if spread else self._one_by_one(kernel, pending, found):
+            record.add(str(shape), candidates)
+            found = pareto([*found, *candidates])
+            done += 1
+            progress(done, total)
+        if not found:
+            raise TunerError(f"nothing fits the budget ({self.budget}); the smallest array that was tried needs "
+                             f"{self._smallest(kernel)}")
+        return pareto(found)
+
+    def _one_by_one(self, kernel: Kernel, pending: Sequence[Shape], found: list[Candidate]
+                    ) -> Iterator[tuple[Shape, tuple[Candidate, ...]]]:
+        for shape in pending:
+            yield shape, search_shape(kernel, shape, self.budget, self.bus_bits)
+
+    def _smallest(self, kernel: Kernel) -> str:
+        shape = min(self.shapes(kernel), key=lambda s: s.macs)
+        candidate = min(search_shape(kernel, shape, Budget(), self.bus_bits), key=lambda c: (c.luts, c.block_ram))
+        return str(Budget(candidate.multipliers, candidate.block_ram, candidate.luts))
+
+    def text(self) -> tuple[str, Budget, int]:
+        """What another machine needs."""
+        return print_program(self.program), self.budget, self.bus_bits
+
+
+def search_text(program: str, budget: Budget, bus_bits: int, found: Sequence[Shape]
+                ) -> list[tuple[Shape, tuple[Candidate, ...]]]:
+    """`search_shape` for several shapes, from plain data: the work that is sent to other machines."""
+    kernel = recognise(parse_program(program))
+    return [(shape, search_shape(kernel, shape, budget, bus_bits)) for shape in found]
+
+
+def search_shape(kernel: Kernel, shape: Shape, budget: Budget, bus_bits: int) -> tuple[Candidate, ...]:
+    """The Pareto set of all tilings of a shape that fit."""
+    tilings = Tilings(kernel, shape, _times(kernel, shape), bus_bits)
+    cycles = tilings.evaluate().cycles
+    used = evaluate_resources(tilings)
+    fits = np.maximum.reduce([o.words for o in tilings.geometry.operands]) <= _MOST_WORDS
+    for name in ("multipliers", "block_ram", "luts"):
+        limit = getattr(budget, name)
+        if limit is not None:
+            fits &= getattr(used, name) <= limit
+    columns = (cycles, used.multipliers, used.block_ram, used.luts, used.flip_flops)
+    rows = _front(np.flatnonzero(fits), columns)
+    return tuple(_candidate(kernel, shape, tilings.times[row], [int(column[row]) for column in columns])
+                 for row in rows)
+
+
+def _candidate(kernel: Kernel, shape: Shape, times: np.ndarray, figures: Sequence[int]) -> Candidate:
+    steps = tuple((name, int(count)) for name, count in zip(kernel.loops, times, strict=True))
+    return Candidate(shape.space, shape.array, steps, shape.simd if shape.lanes > 1 else "", shape.lanes, *figures)
+
+
+def _front(rows: np.ndarray, columns: Sequence[np.ndarray]) -> list[int]:
+    """Rows that no other beats in cycles, block RAM and LUTs."""
+    cycles, _, blocks, luts, _ = columns
+    order = rows[np.lexsort((luts[rows], blocks[rows], cycles[rows]))]
+    best: list[int] = []
+    for row in order:
+        if not any(blocks[b] <= blocks[row] and luts[b] <= luts[row] for b in best):
+            best.append(int(row))
+    return best
+
+
+def _times(kernel: Kernel, shape: Shape) -> np.ndarray:
+    """Steps per tile along every loop: all numbers that cut it with little padding, or a thinned selection."""
+    rounds = [-(-extent // count) for extent, count in zip(kernel.extents, shape.counts(kernel.loops), strict=True)]
+    choices = [extent_choices(count, count) for count in rounds]
+    most = max(2, int(2 ** (log2(_TILINGS) / len(choices))))
+    while np.prod([len(c) for c in choices]) > _TILINGS:
+        longest = max(range(len(choices)), key=lambda k: len(choices[k]))
+        choices[longest] = _thinned(choices[longest], max(most, len(choices[longest]) // 2))
+        if max(map(len, choices)) <= most:
+            break
+    return np.array(list(product(*choices)), dtype=np.int64)
+
+
+def _thinned(choices: list[int], count: int) -> list[int]:
+    """`count` of the choices, spread evenly, both ends included."""
+    places = np.linspace(0, len(choices) - 1, count).round().astype(int)
+    return [choices[k] for k in dict.fromkeys(places)]
