@@ -132,7 +132,9 @@ class Chains:
         """Serve reads from streams of the same words, `sources`. Raises `FpgaError` naming a read that no address
         generator follows."""
         for members in _families(needs):
-            self._family(sources, word, members)
+            while members:
+                together, members = _together(members)
+                self._family(sources, word, together)
 
     def _family(self, sources: Sequence[_Stream], word: Word, members: list[tuple[int, Need]]) -> None:
         """Reads that see the same words, `shift` cycles apart."""
@@ -211,6 +213,17 @@ def _families(needs: Sequence[Need]) -> list[list[tuple[int, Need]]]:
         else:
             groups.append([(0, need)])
     return [sorted(group, key=lambda member: member[0]) for group in groups]
+
+
+def _together(members: list[tuple[int, Need]]) -> tuple[list[tuple[int, Need]], list[tuple[int, Need]]]:
+    """The members that ports chained to each other can serve, and the others: those whose words would come in cycles
+    in which the first ones want another word."""
+    chosen, others = members[:1], []
+    for member in members[1:]:
+        first = chosen[0][0]
+        fits = _union([(shift - first, need) for shift, need in [*chosen, member]]) is not None
+        (chosen if fits else others).append(member)
+    return chosen, others
 
 
 def _shift(one: Need, other: Need) -> int | None:

@@ -1,0 +1,103 @@
+"""Applications as pipelines of their own on both simulators: bit-exact, and as many unstalled cycles as predicted.
+
+Memory stalls and back-pressure are random; the pipeline stands still for them, so they change the clock cycles of a run
+but neither its results nor its unstalled cycles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from merged_programs import merged
+from random_programs import programs, random_inputs
+
+import compiler
+from compiler.bind.fpga.errors import FpgaError
+from compiler.frontend.apps import load
+from compiler.ir.interpret import interpret
+from hw.sim.simulate import StallProfile
+
+SMALL: dict[str, dict[str, Any]] = {
+    "gaussian": {"width": 16, "height": 12},
+    "harris": {"width": 16, "height": 12},
+    "unsharp": {"width": 20, "height": 14},
+    "upsample": {"width": 15, "height": 11},
+    "cascade": {"width": 16, "height": 12},
+    "conv_3_3": {"width": 16, "height": 12},
+    "brighten_blur": {"tiles": 3, "size": 12},
+    "gaussian_tiled": {"width": 20, "tile": 9},
+    "gaussian_pyramid": {"size": 16},
+    "laplacian_pyramid": {"size": 16},
+    "fir": {"CHANNELS": 4, "N": 24},
+    "sobel": {"H": 8, "W": 24},
+}
+STALLS = StallProfile.uniform(0.3)
+
+
+def check(program: Any, design: Any, simulator: str, **extra: Any) -> Any:
+    inputs = random_inputs(program, 7)
+    run = design.simulate(inputs, simulator, **extra)
+    for name, expected in interpret(program, inputs).items():
+        np.testing.assert_array_equal(run.outputs[name], expected)
+    assert run.cycles == design.predicted_cycles
+    return run
+
+
+@pytest.mark.parametrize("app", SMALL)
+def test_application_is_exact_and_on_time(app):
+    program = load(app, **SMALL[app])
+    design = compiler.compile(program, target="fpga")
+    check(program, design, "icarus", seed=0xC0FFEE, stall=STALLS)
+
+
+def test_all_applications_at_once():
+    """Side by side in one pipeline, which takes one build: a stream and more for each, in and out, one memory bus."""
+    program = merged({app: load(app, **parameters) for app, parameters in SMALL.items()})
+    design = compiler.compile(program, target="fpga")
+    assert min(len(design.system.inputs), len(design.system.outputs)) >= len(SMALL)
+    check(program, design, "verilator", seed=0xC0FFEE, stall=STALLS)
+
+
+def test_stalls_change_nothing_but_the_clock():
+    program = load("gaussian", **SMALL["gaussian"])
+    design = compiler.compile(program, target="fpga")
+    calm = check(program, design, "icarus")
+    stalled = check(program, design, "icarus", seed=3, stall=StallProfile.uniform(0.5))
+    assert calm.stall_cycles < 40, "only the first words are waited for"
+    assert stalled.wall_cycles > calm.wall_cycles
+
+
+def test_lanes_are_words_per_cycle(simulator):
+    """Four strips at once, over a bus that is wide enough."""
+    program = load("gaussian", width=16, height=18, lanes=4)
+    design = compiler.compile(program, target="fpga", bus_bits=128)
+    check(program, design, simulator, seed=4, stall=STALLS)
+    assert len(design.system.outputs) == 4
+    assert design.predicted_cycles <= 16 * (18 // 4 + 2) + 10
+
+
+def test_random_programs(simulator):
+    count = 1 if simulator == "verilator" else 4
+
+    @seed(20261122)
+    @settings(max_examples=count, deadline=None, database=None, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))
+    @given(programs(largest=10))
+    def run(program):
+        check(program, compiler.compile(program, target="fpga"), simulator, seed=5, stall=STALLS)
+
+    run()
+
+
+def test_memory_error_ends_the_run_with_its_name():
+    program = load("gaussian", **SMALL["gaussian"])
+    design = compiler.compile(program, target="fpga")
+    data, layout = random_inputs(program, 1), design.executable.layout
+    for array, error in (("input", "READ"), ("output", "WRITE")):
+        place = layout.addresses[array] + 128
+        with pytest.raises(FpgaError, match=f"the run ended with error {error}"):
+            design.executable.run(data, "icarus", seed=0, stall=None, waves=False, cycle_limit=None,
+                                  errors=(place, place + 7))
