@@ -93,8 +93,9 @@ class _Turns(wiring.Component):
     """Whose turn it is, and what of each stream is left to move.
 
     `load` starts all streams at their `address`, with ``bytes0`` ... to move, up to `most`. While not `busy` the turn
-    goes round; a stream that has bytes left and is `able` to move its `chunk` keeps it and `go` is high. `step`: the
-    chunk's job was taken.
+    goes round, a stream per cycle; one that has bytes left and is `able` to move its `chunk` keeps it, and `go` is
+    high. `step`: the chunk's job was taken. Choosing and going are a cycle apart, so paths stay short whatever the
+    number of streams.
     """
 
     def __init__(self, most: list[int]):
@@ -111,22 +112,32 @@ class _Turns(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         places = [Signal(32, name=f"place{k}") for k in range(len(self.most))]
-        with m.Switch(self.turn):
-            for k, place in enumerate(places):
-                rest = self.bytes_left[k]
-                m.d.comb += self.left[k].eq(rest != 0)
+        following, chosen = Signal.like(self.turn), Signal()
+        place, rest, able = Signal(32), Signal.like(self.bytes_left[0]), Signal()
+        kept = Signal.like(rest)
+        with m.Switch(following):
+            for k in range(len(self.most)):
                 with m.Case(k):
-                    m.d.comb += [
-                        self.from_.eq(place), self.chunk.eq(Mux(rest > CHUNK_BYTES, CHUNK_BYTES, rest)),
-                        self.go.eq((rest != 0) & self.able[k] & ~self.busy),
-                    ]
-                    with m.If(self.step):
-                        m.d.sync += [place.eq(place + self.chunk), rest.eq(rest - self.chunk)]
-        with m.If(~self.busy & ~self.go):
-            m.d.sync += self.turn.eq(Mux(self.turn == len(self.most) - 1, 0, self.turn + 1))
+                    m.d.comb += [place.eq(places[k]), rest.eq(self.bytes_left[k]),
+                                 able.eq(self.able[k] & self.left[k])]
+        m.d.comb += [self.go.eq(chosen & ~self.busy),
+                     *(self.left[k].eq(self.bytes_left[k] != 0) for k in range(len(self.most)))]
+        with m.If(~self.busy & ~chosen):
+            m.d.sync += [
+                self.turn.eq(following), self.from_.eq(place), kept.eq(rest), chosen.eq(able),
+                self.chunk.eq(Mux(rest > CHUNK_BYTES, CHUNK_BYTES, rest)),
+                following.eq(Mux(following == len(self.most) - 1, 0, following + 1)),
+            ]
+        with m.If(self.step):
+            m.d.sync += chosen.eq(0)
+            with m.Switch(self.turn):
+                for k in range(len(self.most)):
+                    with m.Case(k):
+                        m.d.sync += [places[k].eq(self.from_ + self.chunk), self.bytes_left[k].eq(kept - self.chunk)]
         with m.If(self.load):
-            for k, place in enumerate(places):
-                m.d.sync += [place.eq(self.address[k]), self.bytes_left[k].eq(getattr(self, f"bytes{k}"))]
+            m.d.sync += [chosen.eq(0), following.eq(0)]
+            for k, start in enumerate(places):
+                m.d.sync += [start.eq(self.address[k]), self.bytes_left[k].eq(getattr(self, f"bytes{k}"))]
         return m
 
 

@@ -1,0 +1,70 @@
+"""The README's tables of the dataflow target, made from the committed results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.area import mhz_text
+from benchmarks.markdown import table
+from benchmarks.results import read_results
+
+__all__ = ["dataflow_tables", "target_tables"]
+
+
+def dataflow_tables() -> str:
+    """All tables as Markdown."""
+    results = read_results("dataflow")
+    return "\n\n".join([_programs(results), _matrix(results), *_area(results)])
+
+
+def _programs(results: dict[str, Any]) -> str:
+    head = ["program", "cycles", "bound", "ratio", "words in / out", "words kept / live", "C to Verilog s"]
+    rows = [[" ".join([name, *(f"{k}={v}" for k, v in f["sizes"].items())]), f["cycles predicted"], f["bound"],
+             f["ratio"], f"{f['words in']} / {f['words out']}", f"{f['words kept']} / {f['words live']}",
+             f["C to Verilog seconds"]]
+            for name, f in results["programs"].items()]
+    text = ("Programs on the dataflow engine, at the sizes in their files where none is given "
+            "(`python -m benchmarks.dataflow`); cycles without stalls, predicted and equal in simulation "
+            f"({results['simulator']}, random stalls). The bound is one firing per tick of the busiest node with the "
+            "ticks before and after it, or the longest chain of operators.")
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def _matrix(results: dict[str, Any]) -> str:
+    rows = [[name, f["N"], f["ideal ticks"], f["cycles predicted"], f"{100 * f['over ideal']:.1f} %",
+             f["words kept"]]
+            for name, f in results["matmul"].items()]
+    text = ("The matrix product with fill and drain, against N³/P ticks (12 N³ where one sum at a time waits for its "
+            "adder).")
+    return f"{text}\n\n{table(['matrix product', 'N', 'ideal', 'cycles', 'over', 'words kept'], rows)}"
+
+
+def _area(results: dict[str, Any]) -> list[str]:
+    if "area" not in results:
+        return []
+    keys = {"LUT": "lut", "FF": "ff", "block RAM": "block_ram", "multipliers": "multipliers"}
+    rows = [[name, *(figures[key] for key in keys.values()), mhz_text(figures)]
+            for name, figures in sorted(results["area"].items())]
+    text = ("Kernel, DMA and registers on an ECP5-85, speed grade 6, by nextpnr (`python -m benchmarks.dataflow "
+            "--area`); flip-flops include those of the harness.")
+    return [f"{text}\n\n{table(['program', *keys, 'MHz'], rows)}"]
+
+
+def target_tables() -> str:
+    """The same programs on every target."""
+    results = read_results("targets")
+    names = results["targets"]
+    rows = []
+    for program, entries in results["programs"].items():
+        rows.append([program, *(_entry(entries[name]) for name in names)])
+    text = ("The same programs on every target: cycles, and in brackets their ratio to the target's lower bound "
+            "(`python -m benchmarks.targets`; predicted before simulation). A dash is a program that the target does "
+            "not take; the reasons are in `benchmarks/results/targets.json`.")
+    return f"{text}\n\n{table(['program', *names], rows)}"
+
+
+def _entry(figures: dict[str, Any]) -> str:
+    if "refused" in figures:
+        return "-"
+    mark = "" if figures["exact"] else "about "
+    return f"{mark}{figures['cycles']} ({figures['ratio']})"

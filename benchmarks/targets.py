@@ -1,0 +1,85 @@
+"""The same programs on every target that takes them: cycles and their ratio to the target's lower bound.
+
+    python -m benchmarks.targets [--target NAME ...] [--program NAME ...] [-o FILE]
+
+Cycles are those that a design states before it is simulated; where a target's statement is an estimate, `exact` is
+false. A program that a target refuses is recorded with the refusal. Results of what is not asked for are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks.results import RESULTS, write_results
+from compiler.bind.registry import TARGETS, compile_program
+from compiler.frontend.apps import load
+from compiler.frontend.c_scop import load_c
+from compiler.ir.program import Program
+from hw.errors import SluiceError
+
+__all__ = ["main", "programs"]
+
+_APPS = Path(__file__).parents[1] / "apps"
+_IMAGE = 32
+"""Rows and columns of images."""
+
+_BOTH = {"width": _IMAGE, "height": _IMAGE}
+_STENCILS = {"brighten_blur": {"size": _IMAGE, "tiles": 1}, "cascade": _BOTH, "conv_3_3": _BOTH, "gaussian": _BOTH,
+             "harris": _BOTH, "unsharp": _BOTH}
+
+
+def programs() -> dict[str, Callable[[], Program]]:
+    """What is compiled: programs of the dataflow target, and stencils of the array target on small images."""
+    kernels = {path.stem: partial(load_c, path) for path in sorted((_APPS / "dataflow").glob("*.c"))}
+    return kernels | {name: partial(load, name, **sizes) for name, sizes in _STENCILS.items()}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.targets", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", action="append", choices=tuple(TARGETS), help="only this one (repeat)")
+    parser.add_argument("--program", action="append", choices=tuple(programs()), help="only this one (repeat)")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "targets.json", metavar="FILE")
+    options = parser.parse_args(arguments)
+    console = Console(highlight=False)
+    kept = _kept(options.output)
+    for name, build in programs().items():
+        if options.program and name not in options.program:
+            continue
+        program = build()
+        for target in options.target or TARGETS:
+            kept.setdefault(name, {})[target] = figures = _measured(program, target)
+            console.print(f"{name} on {target}: {figures.get('cycles', '-')} {figures.get('refused', '')}")
+            write_results(options.output, {"image": _IMAGE, "targets": list(TARGETS), "programs": kept})
+    return 0
+
+
+def _measured(program: Program, target: str) -> dict[str, Any]:
+    try:
+        design = compile_program(program, target)
+        cycles, bound = design.predicted_cycles, design.lower_bound
+        return {"cycles": cycles, "bound": bound, "ratio": round(cycles / bound, 2),
+                "exact": design.predicts_exactly, "resources": dict(design.resources),
+                "compile seconds": round(design.compile_seconds, 2)}
+    except SluiceError as error:
+        return {"refused": " ".join(str(error).split())}
+
+
+def _kept(output: Path) -> dict[str, Any]:
+    try:
+        return json.loads(output.read_text())["programs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
