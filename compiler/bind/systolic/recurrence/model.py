@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from compiler.sched.space_time.errors import SpaceTimeError
 from hw.dataflow.affine import predicate_column
 from hw.dataflow.counters import counter_columns
 from hw.dataflow.spec import Counter, Predicate
@@ -199,7 +200,8 @@ class Network:
 
 
 def build_network(spec: RecurrenceSpec) -> Network:
-    """The network of an array; words of inputs are there when the chain wants them."""
+    """The network of an array; words of inputs are there when the chain wants them. Raises `SpaceTimeError` for cells
+    that use words they do not have."""
     builder = _Builder(spec)
     builder.build()
     return builder.network
@@ -238,7 +240,14 @@ class _Builder:
         for k, queue in enumerate(kind.spec.queues):
             if not queue.outside:
                 self.outputs[number, k] = self._queue(placed.place, queue)
-        steps = [self._step(number, kind, int(row)) for row in kind.rows(placed.place)]
+        steps = []
+        for row in kind.rows(placed.place):
+            try:
+                steps.append(self._step(number, kind, int(row)))
+            except KeyError:
+                step = kind.vector(int(row))
+                raise SpaceTimeError(f"array {self.spec.name}: cell {placed.place} uses a word that it does not have, "
+                                     f"in step {step}") from None
         self.network.process(f"cell {placed.place}", steps, start=1)
 
     def _step(self, number: int, kind: _Kind, row: int) -> Step:

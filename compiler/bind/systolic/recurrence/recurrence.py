@@ -19,8 +19,9 @@ from compiler.bind.systolic.recurrence.merge import merge_equal
 from compiler.ir.program import Program, Statement
 from compiler.sched.dependences import Dependence, flow
 from compiler.sched.liveness import remove_dead_statements
+from compiler.sched.process_network.transfers import is_copy
 from compiler.sched.space_time.errors import SpaceTimeError
-from compiler.sched.space_time.nests import candidates, common_loops, identity
+from compiler.sched.space_time.nests import candidates, identity
 
 __all__ = ["Group", "Recurrence", "Result", "analyse_recurrence"]
 
@@ -90,19 +91,28 @@ def analyse_recurrence(program: Program) -> Recurrence:
     the source line, and `DependenceError` for values that are read before they are written."""
     program = merge_equal(remove_dead_statements(program))
     flows = flow(program)
-    loops = common_loops(program)
-    places = _places(program, loops, flows)
-    groups = _groups(program, places, flows)
+    anchor = _anchor(program)
+    loops = anchor.iterators
+    places = _places(program, anchor, flows)
+    groups = _groups(program, loops, places, flows)
     return Recurrence(program, loops, places, _order(program, groups), groups, tuple(_results(program, places)))
 
 
 # Places.
 
 
-def _places(program: Program, loops: tuple[str, ...], flows: Sequence[Dependence]) -> dict[str, isl.Map]:
-    """A place for every statement, starting with the one of most instances that is inside all loops."""
-    full = [s for s in program.statements if len(s.iterators) == len(loops)]
-    anchor = max(full, key=lambda s: s.domain.count_val().to_python())
+def _anchor(program: Program) -> Statement:
+    """The statement whose loops are those of the array: the deepest, which does not only copy if that can be, with most
+    instances. Raises `SpaceTimeError` if it has no loops."""
+    anchor = max(program.statements, key=lambda s: (len(s.iterators), not is_copy(s), s.domain.count_val().to_python()))
+    if not anchor.iterators:
+        raise SpaceTimeError(f"program '{program.name}' has no loop around any statement; an array needs at least one")
+    return anchor
+
+
+def _places(program: Program, anchor: Statement, flows: Sequence[Dependence]) -> dict[str, isl.Map]:
+    """A place for every statement, starting with the `anchor`."""
+    loops = anchor.iterators
     start = identity(anchor, loops)
     assert start is not None
     places = {anchor.name: start}
@@ -238,8 +248,8 @@ def _backwards(program: Program, loops: tuple[str, ...], dependence: Dependence,
 # Groups.
 
 
-def _groups(program: Program, places: Mapping[str, isl.Map], flows: Sequence[Dependence]) -> tuple[Group, ...]:
-    loops = common_loops(program)
+def _groups(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Map], flows: Sequence[Dependence]
+            ) -> tuple[Group, ...]:
     found: list[tuple[list[Dependence], isl.Map, list[Link]]] = []
     late: list[tuple[Dependence, isl.Map, SpaceTimeError]] = []
     for dependence in flows:
