@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import sys
 from collections.abc import Mapping, Sequence
 from math import prod
@@ -26,16 +25,13 @@ from compiler.input_files import read_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Array, Program
 from compiler.output_files import output_paths, write_outputs
+from compiler.settings import UsageError, read_settings
 from compiler.vector_command import run_vector
 from hw.errors import SluiceError
 from hw.files import write_atomic
 from hw.sim.simulate import StallProfile
 
 __all__ = ["main"]
-
-
-class UsageError(SluiceError):
-    """A command line that asks for something impossible."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -108,7 +104,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
 
 def _load(options: argparse.Namespace) -> Program | ArrayProgram:
     """The application; for the vector processor those of parallel arrays come first."""
-    parameters = _settings("--set", options.set)
+    parameters = read_settings("--set", options.set)
     return load_any(options.app, **parameters) if options.target == "vector" else load(options.app, **parameters)
 
 
@@ -122,24 +118,10 @@ def _check(options: argparse.Namespace) -> None:
                 raise UsageError(f"{name} needs a simulation, and --simulator none asks for none")
 
 
-def _settings(flag: str, settings: Sequence[str]) -> dict[str, Any]:
-    """What ``FLAG NAME=VALUE`` said, repeated. Values are Python literals; what is none is a text."""
-    found: dict[str, Any] = {}
-    for setting in settings:
-        name, separator, text = setting.partition("=")
-        if not separator or not name.isidentifier():
-            raise UsageError(f"{flag} {setting}: write NAME=VALUE")
-        try:
-            found[name] = ast.literal_eval(text)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            found[name] = text
-    return found
-
-
 def _target_options(options: argparse.Namespace) -> dict[str, Any]:
     names = ("memory", "array", "lanes", "fusion_level", "tile_depth", "half_words", "seed")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return given | _settings("--option", options.option)
+    return given | read_settings("--option", options.option)
 
 
 def _simulate(design: Design, inputs: dict[str, np.ndarray], options: argparse.Namespace) -> Run:

@@ -9,9 +9,9 @@ from typing import Any
 
 from compiler.bind.systolic.errors import MappingError
 
-__all__ = ["Options"]
+__all__ = ["BUSES", "Options"]
 
-_BUSES = (32, 64, 128, 256, 512)
+BUSES = (32, 64, 128, 256, 512)
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Options:
         set_(self, "simd", _simd(self.simd))
         if self.pack is not None and (not _whole(self.pack) or self.pack & (self.pack - 1)):
             raise MappingError(f"pack is {self.pack}, not a power of two")
-        if self.bus_bits not in _BUSES:
-            raise MappingError(f"bus_bits is {self.bus_bits}, not one of {', '.join(map(str, _BUSES))}")
+        if self.bus_bits not in BUSES:
+            raise MappingError(f"bus_bits is {self.bus_bits}, not one of {', '.join(map(str, BUSES))}")
         for name in ("double_buffering", "check"):
             if not isinstance(getattr(self, name), bool):
                 raise MappingError(f"{name} is {getattr(self, name)!r}, neither True nor False")

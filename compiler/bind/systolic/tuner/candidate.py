@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 from compiler.bind.systolic.tuner.budget import TunerError, Usage
 
 __all__ = ["Candidate", "pareto", "read_candidate"]
@@ -66,9 +68,10 @@ def _sequence(value: object) -> Sequence[object]:
 
 def pareto(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Those that no other one beats in everything (cycles, multipliers, block RAM, LUTs), fastest first."""
-    best: list[Candidate] = []
-    for candidate in sorted(candidates, key=Candidate.costs):
-        costs = candidate.costs()
-        if not any(all(a <= b for a, b in zip(other.costs(), costs, strict=True)) for other in best):
-            best.append(candidate)
-    return best
+    ordered = sorted(dict.fromkeys(candidates), key=Candidate.costs)
+    costs = np.array([c.costs() for c in ordered]).reshape(len(ordered), -1)
+    best: list[int] = []
+    for row in range(len(ordered)):
+        if not (costs[best] <= costs[row]).all(axis=1).any():
+            best.append(row)
+    return [ordered[row] for row in best]

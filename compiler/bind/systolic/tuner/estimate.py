@@ -6,7 +6,7 @@ tiling would take a thousand times as long.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -68,32 +68,43 @@ class Tilings:
         geometry = self.geometry
         feeders = [stream.words * stream.bits * stream.feeders for stream in geometry.operands]
         held = geometry.results.own * geometry.results.bits * geometry.rows * geometry.columns
-        return Estimate(self._cycles(geometry.operands, geometry.results),
-                        2 * sum(feeders, np.zeros(len(self.times), np.int64)), held)
+        return Estimate(self._cycles(geometry.operands, geometry.results), 2 * _total(feeders), held)
 
     def _cycles(self, operands: Sequence[Operand], results: Results) -> Column:
         """As `compiler.bind.systolic.latency.predict`, double-buffered."""
         bytes_ = self.bus_bits // 8
-        first = sum(o.memory_bytes for o in operands) // bytes_
-        fill = FILL + np.maximum.reduce([first, *(o.chain for o in operands)])
+        first = _total(o.memory_bytes for o in operands) // bytes_
+        fill = FILL + _largest([first, *(o.chain for o in operands)])
         leave = np.maximum(results.memory_bytes // bytes_, results.chain)
         left = np.maximum(-(-leave // results.own), leave - self.steps // results.own * (results.own - 1))
         drain = DRAIN + self.geometry.rows + self.geometry.columns + left
-        stages = [np.stack([self.steps, 0 * leave, 0 * leave, leave])]
-        counts = [np.ones(len(self.times), np.int64)]
-        outer = counts[0]
-        for loop, position in enumerate(self.tile_order):
-            counts.append(outer * (self.counts[:, loop] - 1))
-            fetched = [o for o in operands if o.innermost >= loop]
-            load = sum((o.memory_bytes for o in fetched), 0 * leave) // bytes_
-            chain = np.maximum.reduce([0 * leave, *(o.chain for o in fetched)])
-            stores = self.kernel.loops[position] not in self.kernel.reduction_loops
-            stages.append(np.stack([self.steps, load, chain, leave if stores else 0 * leave]))
-            outer = outer * self.counts[:, loop]
-        each = [count * stage for count, stage in zip(counts, stages, strict=True)]
-        even = np.maximum.reduce([o.memory_bytes for o in operands]) <= QUEUE * bytes_
-        steady = np.where(even, np.sum(each, axis=0).max(axis=0), np.sum([e.max(axis=0) for e in each], axis=0))
+        stages = self._stages(operands, leave)
+        even = _largest([o.memory_bytes for o in operands]) <= QUEUE * bytes_
+        steady = np.where(even, _total(stages).max(axis=0), _total(stage.max(axis=0) for stage in stages))
         return fill + steady + drain
+
+    def _stages(self, operands: Sequence[Operand], leave: Column) -> list[np.ndarray]:
+        """Of every class of tiles the cycles of steps, loads, chains and results: [4, tilings]."""
+        nothing = 0 * leave
+        found = [np.stack([self.steps, nothing, nothing, leave])]
+        outer = nothing + 1
+        for loop, position in enumerate(self.tile_order):
+            fetched = [o for o in operands if o.innermost >= loop]
+            load = _total([nothing, *(o.memory_bytes for o in fetched)]) // (self.bus_bits // 8)
+            chain = _largest([nothing, *(o.chain for o in fetched)])
+            stores = self.kernel.loops[position] not in self.kernel.reduction_loops
+            stage = np.stack([self.steps, load, chain, leave if stores else nothing])
+            found.append(outer * (self.counts[:, loop] - 1) * stage)
+            outer = outer * self.counts[:, loop]
+        return found
+
+
+def _total(columns: Iterable[np.ndarray]) -> np.ndarray:
+    return np.sum(list(columns), axis=0)
+
+
+def _largest(columns: Iterable[np.ndarray]) -> np.ndarray:
+    return np.max(list(columns), axis=0)
 
 
 class Geometry:
@@ -154,7 +165,8 @@ class Operand(Stream):
         vector = vector or (initial and geometry.lanes_in_results)
         self.innermost = max((loop for loop, k in enumerate(tilings.tile_order) if reference.depends(k)), default=-1)
         words = np.minimum(_by_loop(tilings, reference), _by_window(tilings, reference))
-        super().__init__(tilings, reference.type.width, shape.lanes if vector else 1, words, self.feeders if along else 1)
+        elements = shape.lanes if vector else 1
+        super().__init__(tilings, reference.type.width, elements, words, self.feeders if along else 1)
 
 
 class Results(Stream):

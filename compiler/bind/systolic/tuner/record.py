@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from compiler.bind.systolic.tuner.budget import TunerError
 from compiler.bind.systolic.tuner.candidate import Candidate, read_candidate
@@ -63,7 +64,7 @@ class Record:
             path.write_text(whole + "\n")
 
     @staticmethod
-    def _parsed(path: Path, number: int, line: str) -> dict[str, object]:
+    def _parsed(path: Path, number: int, line: str) -> dict[str, Any]:
         try:
             entry = json.loads(line)
         except ValueError:

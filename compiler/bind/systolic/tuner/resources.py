@@ -17,7 +17,7 @@ import numpy as np
 from compiler.bind.systolic.kernel import Kernel
 from compiler.bind.systolic.tuner.budget import TunerError
 from compiler.bind.systolic.tuner.estimate import Column, Geometry, Stream, Tilings
-from compiler.ir.expr import Apply, Cast, Const, Expr, Read, postorder
+from compiler.ir.expr import Apply, Cast, Const, Expr, postorder
 from compiler.ir.types import Int
 
 __all__ = ["FEATURES", "MODEL_FILE", "Resources", "block_rams", "evaluate_resources", "features", "load_model"]
@@ -95,7 +95,7 @@ def _width(node: Expr) -> int:
     return node.type.width if isinstance(node.type, Int) else 1
 
 
-def block_rams(depth: Column, width: int) -> Column:
+def block_rams(depth: Column, width: Column | int) -> Column:
     """18 Kbit blocks of memories of `depth` words of `width` bits each; none for those that are LUT RAM."""
     counts = [-(-depth // rows) * -(-width // bits) for rows, bits in _BLOCK_SHAPES]
     return np.where(depth > LUT_RAM_DEPTH, np.minimum.reduce(counts), 0)

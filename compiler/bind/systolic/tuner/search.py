@@ -12,6 +12,7 @@ from math import log2
 import numpy as np
 
 from compiler.bind.systolic.kernel import Kernel, recognise
+from compiler.bind.systolic.options import BUSES
 from compiler.bind.systolic.tuner.budget import Budget, TunerError
 from compiler.bind.systolic.tuner.candidate import Candidate, pareto
 from compiler.bind.systolic.tuner.estimate import Tilings
@@ -48,6 +49,10 @@ class Search:
     budget: Budget
     bus_bits: int = 64
     macs: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.bus_bits not in BUSES:
+            raise TunerError(f"bus_bits is {self.bus_bits}, not one of {', '.join(map(str, BUSES))}")
 
     @property
     def key(self) -> str:
@@ -89,9 +94,9 @@ class Search:
         pending = [shape for shape in pending if str(shape) not in record.done]
         done = total - len(pending)
         progress(done, total)
-        for shape, candidates in spread(pending) if spread else self._one_by_one(kernel, pending, found):
+        for shape, candidates in spread(pending) if spread else self._one_by_one(kernel, pending):
             record.add(str(shape), candidates)
-            found = pareto([*found, *candidates])
+            found += candidates
             done += 1
             progress(done, total)
         if not found:
@@ -99,7 +104,7 @@ class Search:
                              f"{self._smallest(kernel)}")
         return pareto(found)
 
-    def _one_by_one(self, kernel: Kernel, pending: Sequence[Shape], found: list[Candidate]
+    def _one_by_one(self, kernel: Kernel, pending: Sequence[Shape]
                     ) -> Iterator[tuple[Shape, tuple[Candidate, ...]]]:
         for shape in pending:
             yield shape, search_shape(kernel, shape, self.budget, self.bus_bits)

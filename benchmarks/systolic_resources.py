@@ -1,0 +1,181 @@
+"""The resource model of systolic arrays: fitted to yosys, and tested on designs that it was not fitted to.
+
+    python -m benchmarks.systolic_resources [--fit-only] [-o benchmarks/results/systolic_resources.json]
+
+Synthesizes arrays for ECP5, those of `TRAINING` and those of `HELD_OUT`, whole systems with memory port and
+registers; fits LUTs and flip-flops to the first (the largest relative error is made as small as possible, no
+coefficient is negative), writes ``compiler/bind/systolic/tuner/resource_model.json``, and records the errors for both.
+With `--fit-only` the recorded cell counts are fitted again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ortools.linear_solver import pywraplp
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+import compiler
+from benchmarks.results import RESULTS, read_results, write_results
+from compiler.bind.systolic.design import SystolicDesign
+from compiler.bind.systolic.kernel import Kernel
+from compiler.bind.systolic.tuner.estimate import Tilings
+from compiler.bind.systolic.tuner.resources import FEATURES, MODEL_FILE, evaluate_resources, features
+from compiler.bind.systolic.tuner.shapes import Shape
+from compiler.frontend.c_scop import load_c
+from hw.errors import SluiceError
+from hw.files import write_atomic
+from hw.pnr import cell_counts, synthesize
+from hw.systolic.system import SYSTEM_MODULE, emit_system
+
+__all__ = ["HELD_OUT", "TRAINING", "fit", "main"]
+
+_RESULT = RESULTS / "systolic_resources.json"
+_APPS = Path(__file__).parents[1] / "apps" / "systolic"
+
+_LINEAR = ("luts", "flip_flops")
+
+Sample = tuple[str, dict[str, int], dict[str, Any]]
+
+TRAINING: tuple[Sample, ...] = (
+    ("mm", {"DATA_BITS": 8}, {"space": "i,j", "array": "2x2", "time": "k:8", "simd": "off"}),
+    ("mm", {"DATA_BITS": 8}, {"space": "i,j", "array": "4x4", "time": "k:16,i:2,j:2", "simd": "off"}),
+    ("mm", {"DATA_BITS": 16}, {"space": "i,j", "array": "2x3", "time": "k:4,i:4,j:2", "simd": "k:4"}),
+    ("mm", {"DATA_BITS": 16}, {"space": "i", "array": "6", "time": "k:8,j:8", "simd": "k:2"}),
+    ("mm", {"DATA_BITS": 8}, {"space": "i,k", "array": "3x3", "time": "i:2,j:4", "simd": "off"}),
+    ("mm", {"DATA_BITS": 8}, {"space": "k", "array": "4", "time": "i:4,j:4", "simd": "j:2"}),
+    ("mm", {"DATA_BITS": 16}, {"space": "j,k", "array": "2x2", "time": "i:8,k:2", "simd": "off", "bus_bits": 32}),
+    ("cnn", {"DATA_BITS": 8}, {"space": "o,h", "array": "2x2", "time": "w:2,i:2,p:3,q:3", "simd": "i:4"}),
+    ("cnn", {"DATA_BITS": 16}, {"space": "o", "array": "4", "time": "h:2,w:6,p:3,q:3", "simd": "off"}),
+    ("mttkrp", {"DATA_BITS": 8}, {"space": "i,j", "array": "2x4", "time": "k:4,l:8", "simd": "off"}),
+    ("mttkrp", {"DATA_BITS": 16}, {"space": "i,j", "array": "2x2", "time": "k:2,l:4", "simd": "l:2"}),
+    ("ttmc", {"DATA_BITS": 8}, {"space": "i,j", "array": "3x2", "time": "l:2,m:4", "simd": "off"}),
+    ("pointwise", {"DATA_BITS": 8}, {"space": "o,h", "array": "4x2", "time": "i:4,w:3", "simd": "i:2"}),
+    ("mm", {"DATA_BITS": 8}, {"space": "i,j", "array": "3x4", "time": "k:8", "simd": "k:8", "bus_bits": 128}),
+)
+"""Application, its macros, options of the target."""
+
+HELD_OUT: tuple[Sample, ...] = (
+    ("mm", {"DATA_BITS": 8}, {"space": "i,j", "array": "5x3", "time": "k:8,i:2", "simd": "k:2"}),
+    ("mm", {"DATA_BITS": 16}, {"space": "i,j", "array": "4x4", "time": "k:8", "simd": "off"}),
+    ("cnn", {"DATA_BITS": 8}, {"space": "o,w", "array": "3x2", "time": "i:2,p:3,q:3,h:2", "simd": "i:2"}),
+    ("mttkrp", {"DATA_BITS": 8}, {"space": "i", "array": "5", "time": "j:4,k:4,l:4", "simd": "off"}),
+    ("mm", {"DATA_BITS": 8}, {"space": "i,k", "array": "2x4", "time": "i:4,j:4", "simd": "k:2"}),
+)
+"""What the model has not seen."""
+
+
+def _compiled(sample: Sample) -> SystolicDesign:
+    app, macros, options = sample
+    design = compiler.compile(load_c(_APPS / f"{app}.c", **macros), target="systolic", **options)
+    if not isinstance(design, SystolicDesign):
+        raise SluiceError(f"{app} is no reduction kernel")
+    return design
+
+
+def _tilings(design: SystolicDesign) -> Tilings:
+    """The design as the tuner sees it."""
+    kernel: Kernel = design.plan.kernel
+    choice = design.plan.choice
+    times = [choice.time.get(name, 1) for name in kernel.loops]
+    shape = Shape(choice.space, choice.array, choice.simd, choice.lanes)
+    return Tilings(kernel, shape, np.array([times]), choice.bus_bits)
+
+
+def _measured(design: SystolicDesign) -> dict[str, int]:
+    """Cells on ECP5. A carry cell is two LUTs, a memory of 16 words of 4 bits is four."""
+    with tempfile.TemporaryDirectory(prefix="sluice-area-") as folder:
+        synthesize(emit_system(design.plan.spec), SYSTEM_MODULE, Path(folder))
+        cells = cell_counts(Path(folder))
+    luts = cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 4 * cells.get("TRELLIS_DPR16X4", 0)
+    return {"luts": luts, "flip_flops": cells.get("TRELLIS_FF", 0), "block_ram": cells.get("DP16KD", 0),
+            "multipliers": cells.get("MULT18X18D", 0)}
+
+
+def _row(sample: Sample) -> dict[str, Any]:
+    app, macros, options = sample
+    design = _compiled(sample)
+    columns = {name: float(column[0]) for name, column in features(_tilings(design)).items()}
+    return {"application": app, "macros": macros, "options": options, "features": columns,
+            "measured": _measured(design)}
+
+
+def fit(rows: Sequence[dict[str, Any]], figure: str) -> dict[str, float]:
+    """Coefficients, none negative, with which the largest relative error is as small as possible."""
+    solver = pywraplp.Solver.CreateSolver("GLOP")
+    weights = {name: solver.NumVar(0, solver.infinity(), name) for name in FEATURES}
+    worst = solver.NumVar(0, solver.infinity(), "worst")
+    for row in rows:
+        wanted = row["measured"][figure]
+        guess = solver.Sum([weights[name] * row["features"][name] for name in FEATURES])
+        solver.Add(guess - wanted <= worst * wanted)
+        solver.Add(wanted - guess <= worst * wanted)
+    solver.Minimize(worst)
+    if solver.Solve() != pywraplp.Solver.OPTIMAL:
+        raise SluiceError(f"the model of {figure} has no best fit")
+    return {name: round(weight.solution_value(), 6) for name, weight in weights.items()}
+
+
+def _with_errors(rows: Sequence[dict[str, Any]], samples: Sequence[Sample], model: dict[str, dict[str, float]]) -> None:
+    """Add what the model says, and by how much it is off, to each row."""
+    for row, sample in zip(rows, samples, strict=True):
+        found = evaluate_resources(_tilings(_compiled(sample)), model)
+        row["model"] = {name: int(getattr(found, name)[0]) for name in row["measured"]}
+        row["error"] = {name: round(row["model"][name] / row["measured"][name] - 1, 4) for name in _LINEAR}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fit-only", action="store_true")
+    parser.add_argument("-o", "--output", type=Path, default=_RESULT)
+    options = parser.parse_args(arguments)
+    console = Console(stderr=True)
+    if options.fit_only:
+        known = read_results("systolic_resources")
+        groups = [known["training"], known["held out"]]
+        for rows, samples in zip(groups, (TRAINING, HELD_OUT), strict=True):
+            for row, sample in zip(rows, samples, strict=True):
+                row["features"] = {k: float(v[0]) for k, v in features(_tilings(_compiled(sample))).items()}
+    else:
+        groups = [[_row(sample) for sample in track(samples, description=name, console=console)]
+                  for name, samples in (("training", TRAINING), ("held out", HELD_OUT))]
+    model = {figure: fit(groups[0], figure) for figure in _LINEAR}
+    for rows, samples in zip(groups, (TRAINING, HELD_OUT), strict=True):
+        _with_errors(rows, samples, model)
+    write_atomic(MODEL_FILE, json.dumps({"fitted by": "benchmarks.systolic_resources", "coefficients": model}, indent=1)
+                 + "\n")
+    write_results(options.output, {"training": groups[0], "held out": groups[1]})
+    _show(groups)
+    return 0
+
+
+def _show(groups: Sequence[Sequence[dict[str, Any]]]) -> None:
+    table = Table()
+    titles = ("LUT", "model", "error", "FF", "model", "error", "block RAM", "model", "multipliers", "model")
+    for title in ("design", *titles):
+        table.add_column(title)
+    for rows in groups:
+        for row in rows:
+            measured, model, error = row["measured"], row["model"], row["error"]
+            cells = [f"{row['application']} {row['options']['space']} {row['options']['array']}"]
+            for name in _LINEAR:
+                cells += [str(measured[name]), str(model[name]), f"{error[name]:+.1%}"]
+            for name in ("block_ram", "multipliers"):
+                cells += [str(measured[name]), str(model[name])]
+            table.add_row(*cells)
+        table.add_section()
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""The systolic tuner: its models against plans, its search against brute force, records, budgets, errors."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler.bind.systolic.kernel import Kernel, recognise
+from compiler.bind.systolic.latency import predict
+from compiler.bind.systolic.plan import Choice, make_plan
+from compiler.bind.systolic.tuner.budget import Budget, TunerError, Usage, board_budget, parse_budget
+from compiler.bind.systolic.tuner.candidate import Candidate, pareto
+from compiler.bind.systolic.tuner.estimate import Tilings
+from compiler.bind.systolic.tuner.record import Record, RecordError
+from compiler.bind.systolic.tuner.resources import FEATURES, block_rams, evaluate_resources, multipliers
+from compiler.bind.systolic.tuner.search import Search, search_shape
+from compiler.bind.systolic.tuner.shapes import Shape, extent_choices, shapes
+from compiler.bind.systolic.tuner.spread import Cluster
+from compiler.frontend.c_scop import load_c
+from compiler.tune import main
+from hw.boards.capacity import CapacityUnknown, device_capacity
+from hw.boards.registry import boards
+
+APPS = Path(__file__).parents[2] / "apps" / "systolic"
+
+
+def kernel(app: str, **macros: int) -> Kernel:
+    return recognise(load_c(APPS / f"{app}.c", **macros))
+
+
+def order(of: Kernel) -> tuple[str, ...]:
+    return (*(name for name in of.loops if name not in of.reduction_loops), *of.reduction_loops)
+
+
+@pytest.mark.parametrize("app", ["mm", "cnn", "mttkrp", "ttmc", "depthwise", "pointwise"])
+def test_the_fast_models_are_those_of_plans(app: str) -> None:
+    of, pick = kernel(app), random.Random(app)
+    for shape in pick.sample(list(shapes(of, 24)), 10):
+        times = np.array([[pick.choice([1, 1, 2, 3, 5]) for _ in of.loops] for _ in range(4)])
+        bus = pick.choice([32, 64, 256])
+        tilings = Tilings(of, shape, times, bus)
+        found = tilings.evaluate()
+        for row, steps in enumerate(times):
+            time = dict(zip(of.loops, map(int, steps), strict=True))
+            choice = Choice(shape.space, shape.array, time, order(of), shape.simd, shape.lanes, bus_bits=bus)
+            plan = make_plan(of, choice)
+            spec, result = plan.spec, plan.spec.result
+            assert found.cycles[row] == predict(spec, plan.tiles).total
+            assert found.feeder_bits[row] == sum(
+                2 * o.words * spec.word_bits(o) * spec.feeders(o) for o in spec.operands)
+            assert found.accumulator_bits[row] == result.words * spec.word_bits(result) * spec.rows * spec.columns
+
+
+def test_the_search_finds_what_trying_everything_finds() -> None:
+    of = kernel("mm", I=6, J=5, K=4)
+    search = Search(of.program, Budget(multipliers=4))
+    found = search.run(Record(None, search.key))
+    every = [c for shape in shapes(of, 4) for c in search_shape(of, shape, Budget(multipliers=4), 64)]
+    assert found[0].cycles == min(c.cycles for c in every)
+    assert all(c.multipliers <= 4 for c in found)
+    assert found == pareto(found) and found == sorted(found, key=Candidate.costs)
+    design = compiler.compile(of.program, target="systolic", **found[0].options)
+    assert design.predicted_cycles == found[0].cycles
+    assert design.resources["multipliers"] == found[0].multipliers
+
+
+def test_exactly_so_many_macs() -> None:
+    of = kernel("mm", I=8, J=8, K=8)
+    search = Search(of.program, Budget(), macs=8)
+    assert {Shape(c.space, c.array, c.simd, c.lanes).macs for c in search.run(Record(None, search.key))} == {8}
+
+
+def test_extents_worth_a_look() -> None:
+    assert extent_choices(12, 12) == [1, 2, 3, 4, 6, 12]
+    assert extent_choices(7, 7) == [1, 2, 3, 4, 7]
+    assert extent_choices(1, 9) == [1]
+    assert extent_choices(100, 10)[-1] == 10
+
+
+def test_multipliers_by_width_of_the_operands() -> None:
+    assert multipliers(kernel("mm")) == 1
+    assert multipliers(kernel("mm", DATA_BITS=32)) == 4
+    assert multipliers(kernel("mttkrp")) == 3
+
+
+def test_block_rams_take_the_best_of_their_shapes() -> None:
+    depths = np.array([16, 64, 65, 512, 513, 1024, 16384])
+    assert block_rams(depths, 8).tolist() == [0, 0, 1, 1, 1, 1, 8]
+    assert block_rams(depths, 72).tolist() == [0, 0, 2, 2, 4, 4, 64]
+
+
+def test_more_memory_takes_more_resources() -> None:
+    of = kernel("mm")
+    times = np.array([[1, 1, 2], [1, 1, 16], [4, 4, 16]])
+    found = evaluate_resources(Tilings(of, Shape(("i", "j"), (4, 4), "", 1), times, 64))
+    assert (np.diff(found.luts) >= 0).all()
+    assert (found.multipliers == 16).all()
+
+
+def test_budgets() -> None:
+    assert parse_budget("multipliers=3, luts=100") == Budget(3, None, 100)
+    assert Budget(3).exceeded(Usage(4, 0, 0, 0)) == "4 multipliers of 3"
+    assert Budget(3).exceeded(Usage(3, 900, 0, 0)) is None
+    assert board_budget("ulx3s-85f").multipliers == 156
+    assert board_budget("de3").multipliers == 384
+    for text in ("multiplier=3", "luts", "luts=-1", "luts=many"):
+        with pytest.raises(TunerError, match="write NAME=NUMBER with a name out of multipliers, block_ram, luts"):
+            parse_budget(text)
+
+
+def test_every_board_has_a_capacity() -> None:
+    for board in boards().values():
+        assert device_capacity(board.device).multipliers > 0
+    with pytest.raises(CapacityUnknown, match="the size of device XC7A35T is not on record; known are LFE5U-12"):
+        device_capacity("XC7A35T")
+
+
+def test_a_search_goes_on_from_its_record(tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    search = Search(load_c(APPS / "mm.c", I=4, J=4, K=4), Budget(multipliers=2))
+    whole = search.run(Record(path, search.key))
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[: len(lines) // 2]) + lines[-1][:9])
+    seen: list[tuple[int, int]] = []
+    assert search.run(Record(path, search.key), progress=lambda done, total: seen.append((done, total))) == whole
+    assert seen[0][0] == len(lines) // 2 - 1 and seen[-1][0] == seen[-1][1] == len(lines) - 1
+    assert sorted(path.read_text().splitlines()) == sorted(line.rstrip("\n") for line in lines)
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    ('{"search": "other"}\n', "belongs to another search; give another file, or remove it"),
+    ("nonsense\n", "line 1: that is no JSON object"),
+    ('{"search": KEY}\n{"shape": "i 1", "candidates": [{"cycles": 3}]}\n', "line 2: that is no entry of a search"),
+    ('{"search": KEY}\n[]\n', "line 2: that is no JSON object"),
+])
+def test_damaged_records(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "record.jsonl"
+    path.write_text(content.replace("KEY", json.dumps("abc")))
+    with pytest.raises(RecordError, match=message):
+        Record(path, "abc")
+
+
+def test_the_model_has_all_features() -> None:
+    of = kernel("mm")
+    model = {name: dict.fromkeys(FEATURES, 1.0) for name in ("luts", "flip_flops")}
+    found = evaluate_resources(Tilings(of, Shape(("i",), (2,), "", 1), np.array([[1, 1, 1]]), 64), model)
+    assert found.luts[0] == found.flip_flops[0] > 0
+
+
+# The command.
+
+
+def test_the_command_lists_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plot = tmp_path / "front.png"
+    assert main([str(APPS / "mm.c"), "--set", "I=4", "--set", "J=4", "--set", "K=4", "--budget", "multipliers=4",
+                 "--plot", str(plot)]) == 0
+    shown = capsys.readouterr().out
+    assert "arrays by the models, fastest first" in shown
+    assert "--target systolic --option space=" in shown
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--budget", "multipliers=0"], "nothing fits: one processing element takes 1 multipliers, and the budget has 0"),
+    (["--budget", "luts=10"], "nothing fits the budget (10 luts); the smallest array that was tried needs 1 mul"),
+    (["--board", "ulx3s"], "there is no board 'ulx3s'"),
+    (["--macs", "0"], "--macs is 0, not at least 1"),
+    (["--bus-bits", "48"], "bus_bits is 48, not one of 32, 64, 128, 256, 512"),
+    (["--plot", "x.txt"], "--plot x.txt: the picture is a .png, .svg or .pdf"),
+    (["--set", "I"], "--set I: write NAME=VALUE"),
+    (["--scheduler", "tcp://127.0.0.1:9"], "no dask scheduler answers at tcp://127.0.0.1:9"),
+])
+def test_what_cannot_be(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(APPS / "mm.c"), "--set", "K=4", *arguments]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and message in error and "Traceback" not in error
+
+
+def test_spread_over_a_cluster() -> None:
+    """A scheduler and a worker of this process stand for other machines."""
+    from distributed import LocalCluster
+
+    search = Search(load_c(APPS / "mm.c", I=4, J=4, K=4), Budget(multipliers=2))
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
+                      protocol="tcp://") as cluster, Cluster(cluster.scheduler_address) as workers:
+        found = search.run(Record(None, search.key), lambda shapes: workers.search(*search.text(), shapes))
+    assert found == search.run(Record(None, search.key))
