@@ -7,9 +7,9 @@ block is overwritten too early, and every fetch finds its block stored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
 from hw.errors import SluiceError
 from hw.memtile import Affine, AffineNest, MemTileSpec, PubConfig, PubInput, PubOutput
 
-__all__ = ["MIN_LATENCY", "PlacedBuffer", "VectorizationError", "fetch_plan", "plan_wide_fetch"]
+__all__ = ["MIN_LATENCY", "PlacedBuffer", "VectorizationError", "chunked_plans", "fetch_plan", "plan_wide_fetch"]
 
 MIN_LATENCY = 11
 """Cycles that always suffice between the cycle in which a block is complete and the visible cycle of its first word:
@@ -28,6 +28,8 @@ up to 4 until the store finds a free port cycle, up to 5 for the fetch, 1 for th
 STORE_DELAYS = range(1, 9)
 FETCH_LEADS = range(2, 10)
 NEVER = -(1 << 60)
+_MOST_PLANS = 16
+"""Combinations of fetch plans that are tried for one tile."""
 
 
 class VectorizationError(SluiceError):
@@ -81,6 +83,49 @@ def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec) -> FetchPlan:
     place = read.address % packing
     first = read.time[fetches] - np.floor(place[fetches] * _cycles_per_word(read)).astype(np.int64)
     return FetchPlan(block[fetches], first, last, last > NEVER, holder * spec.fetch_width + place)
+
+
+def chunked_plans(read: ReadTraffic, packing: int, spec: MemTileSpec) -> Iterator[FetchPlan]:
+    """The same number of blocks for every `packing` consecutive reads, however these lie in the blocks.
+
+    A window that moves over rows (``x + rx``) needs one block more for some starts than for others. Here every chunk
+    of a row fetches as many blocks as the worst one, in a rhythm that suits all: more fetches, but an affine nest, and
+    no row has to be padded. One plan for every rhythm that the transpose buffer allows.
+    """
+    if packing < 2 or len(read.address) % packing:
+        return
+    address, time = (values.reshape(-1, packing) for values in (read.address, read.time))
+    for values in (address, time):
+        if (np.diff(values, axis=1) != values[0, 1] - values[0, 0]).any() or values[0, 1] <= values[0, 0]:
+            return
+    base = address[:, :1] // packing
+    blocks = address // packing - base
+    count = int(blocks.max()) + 1
+    fetch = np.arange(len(address))[:, None] * count + blocks
+    word = (fetch * spec.fetch_width + address % packing).ravel()
+    rhythm = time[:, :1]
+    first, last = _uses_of_fetches(fetch.ravel(), read, len(address) * count)
+    for step in range(1, packing * int(time[0, 1] - time[0, 0])):
+        even = (rhythm + step * np.arange(count)).ravel()
+        start = _latest_start(even, first, last, spec)
+        if start is not None and step * (count - 1) < packing * (time[0, 1] - time[0, 0]):
+            yield FetchPlan((base + np.arange(count)).ravel(), even + start + 2, last, last > NEVER, word)
+
+
+def _uses_of_fetches(fetch: np.ndarray, read: ReadTraffic, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """First and last cycle in which the block of each fetch is used; `-NEVER` and `NEVER` for one that is not."""
+    first, last = np.full(count, -NEVER), np.full(count, NEVER)
+    np.minimum.at(first, fetch[read.real], read.time[read.real])
+    np.maximum.at(last, fetch[read.real], read.time[read.real])
+    return first, last
+
+
+def _latest_start(even: np.ndarray, first: np.ndarray, last: np.ndarray, spec: MemTileSpec) -> int | None:
+    """The latest shift of fetches in cycles `even` with which every block is there at its first use, if it has not
+    replaced another one before that one's last use."""
+    latest = int(np.min(first - 2 - even))
+    earliest = int(np.max(last[: -spec.tb_blocks] - 1 - even[spec.tb_blocks :], initial=NEVER))
+    return latest if earliest <= latest else None
 
 
 def _cycles_per_word(read: ReadTraffic) -> float:
@@ -143,7 +188,29 @@ def plan_wide_fetch(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id
 
     Raises `VectorizationError` if a reader's fetches are no affine nest or the SRAM port has no free cycle for them.
     """
-    plans = [[fetch_plan(read, b.traffic.packing, spec) for read in b.reads] for b in buffers]
+    reads = [(buffer, read) for buffer in buffers for read in buffer.reads]
+    failure: VectorizationError | None = None
+    for plans in islice(product(*(_plans(buffer, read, spec) for buffer, read in reads)), _MOST_PLANS):
+        remaining = iter(plans)
+        try:
+            return _planned(buffers, [list(islice(remaining, len(b.reads))) for b in buffers], spec, chain_id)
+        except VectorizationError as error:
+            failure = failure or error
+    assert failure is not None
+    raise failure
+
+
+def _plans(buffer: PlacedBuffer, read: ReadTraffic, spec: MemTileSpec) -> list[FetchPlan]:
+    """Ways to fetch what a reader needs, the one with the fewest fetches first."""
+    packing = buffer.traffic.packing
+    if buffer.traffic.homogeneous:
+        return [fetch_plan(read, packing, spec)]
+    return [fetch_plan(read, packing, spec), *chunked_plans(read, packing, spec)]
+
+
+def _planned(buffers: Sequence[PlacedBuffer], plans: list[list[FetchPlan]], spec: MemTileSpec,
+             chain_id: int | None) -> PubConfig:
+    """Configuration with one fetch plan for each read of each buffer."""
     stores: list[_Store] = []
     fetches: list[_Fetch] = []
     for buffer, row in zip(buffers, plans, strict=True):

@@ -42,7 +42,8 @@ class _Looseness(NamedTuple):
 
 
 _LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(4, shared=True), _Looseness(4),
-           *(_Looseness(4, interval, sparse) for interval in (2, 4, 8, 16, 32) for sparse in (False, True)))
+           *(_Looseness(alignment, interval, sparse) for interval in (2, 4, 8, 16, 32)
+             for alignment, sparse in ((1, False), (4, False), (4, True))))
 """What is tried, fastest first."""
 
 

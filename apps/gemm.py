@@ -1,0 +1,43 @@
+"""Matrix product: the DNN benchmark GEMM of seed 001, table 7.1.
+
+    c(x, y) = sum over r of a(r, y) * b(x, r)
+
+int16, wrapping; square matrices of `size`. `unroll` columns of the result at a time, each with `unroll` products: 8 x 8
+multiply-accumulates in every cycle by default. The sum's loop is the outermost, so that a partial sum comes back only
+when it has been through its memory.
+"""
+
+from compiler.frontend.kernel import Typed
+from compiler.frontend.loop_nest import prog
+from compiler.ir.program import Program, ProgramError
+from compiler.ir.types import INT16
+from compiler.sched import transform
+
+
+def accumulate(total: Typed, *factors: Typed) -> Typed:
+    for a, b in zip(factors[0::2], factors[1::2], strict=True):
+        total = total + a * b
+    return total
+
+
+def build(size: int = 64, unroll: int = 8) -> Program:
+    if unroll < 1 or size < unroll or size % unroll:
+        raise ProgramError(f"gemm: {unroll} columns at a time do not divide a matrix of {size}")
+    prg = prog("gemm", INT16)
+    prg.add_input("a", shape=(size, size))
+    prg.add_input("b", shape=(size, size))
+    prg.add_output("c", shape=(size, size))
+
+    start = prg.add_loop("y", 0, size).add_loop("xo", 0, size // unroll).add_loop("xi", 0, unroll).add_op("Start")
+    start.add_function(lambda: 0)
+    start.add_store("c", f"{unroll}*xo + xi", "y")
+
+    y = prg.add_loop("ro", 0, size // unroll).add_loop("y", 0, size)
+    op = y.add_loop("xo", 0, size // unroll).add_loop("xi", 0, unroll).add_op("Accumulate")
+    op.add_function(accumulate)
+    op.add_load("c", f"{unroll}*xo + xi", "y")
+    for ri in range(unroll):
+        op.add_load("a", f"{unroll}*ro + {ri}", "y")
+        op.add_load("b", f"{unroll}*xo + xi", f"{unroll}*ro + {ri}")
+    op.add_store("c", f"{unroll}*xo + xi", "y")
+    return transform.unroll(prg.build(), "xi")

@@ -1,0 +1,47 @@
+"""A convolution layer of ResNet: seed 001, tables 7.1, 7.3 and 7.4.
+
+    out(w, x, y) = sum over z, rx, ry of kernel(z, w, rx, ry) * in(z, stride*x + rx, stride*y + ry)
+
+int16, wrapping; `size` x `size` elements of each of `outputs` channels from `inputs` channels, which come with their
+border. `unroll_out` channels at a time, each with the products of `unroll_in` channels: 8 x 8 multiply-accumulates in
+every cycle by default. What is measured in table 7.4 are 8 channels in and 8 out.
+"""
+
+from compiler.frontend.kernel import Typed
+from compiler.frontend.loop_nest import prog
+from compiler.ir.program import Program, ProgramError
+from compiler.ir.types import INT16
+from compiler.sched import transform
+
+
+def accumulate(total: Typed, *factors: Typed) -> Typed:
+    for a, b in zip(factors[0::2], factors[1::2], strict=True):
+        total = total + a * b
+    return total
+
+
+def build(size: int = 28, kernel: int = 3, stride: int = 1, inputs: int = 8, outputs: int = 8, unroll_in: int = 8,
+          unroll_out: int = 8) -> Program:
+    for channels, unroll in ((inputs, unroll_in), (outputs, unroll_out)):
+        if unroll < 1 or channels < unroll or channels % unroll:
+            raise ProgramError(f"resnet_layer: {unroll} channels at a time do not divide {channels}")
+    side = stride * (size - 1) + kernel
+    prg = prog("resnet_layer", INT16)
+    prg.add_input("input", shape=(inputs, side, side))
+    prg.add_input("kernel", shape=(kernel, kernel, outputs, inputs))
+    prg.add_output("output", shape=(outputs, size, size))
+
+    wo = prg.add_loop("wo", 0, outputs // unroll_out)
+    start = wo.add_loop("y", 0, size).add_loop("x", 0, size).add_loop("w", 0, unroll_out).add_op("Start")
+    start.add_function(lambda: 0)
+    start.add_store("output", "x", "y", f"{unroll_out}*wo + w")
+
+    rx = wo.add_loop("zo", 0, inputs // unroll_in).add_loop("ry", 0, kernel).add_loop("rx", 0, kernel)
+    op = rx.add_loop("y", 0, size).add_loop("x", 0, size).add_loop("w", 0, unroll_out).add_op("Accumulate")
+    op.add_function(accumulate)
+    op.add_load("output", "x", "y", f"{unroll_out}*wo + w")
+    for z in range(unroll_in):
+        op.add_load("input", f"{stride}*x + rx", f"{stride}*y + ry", f"{unroll_in}*zo + {z}")
+        op.add_load("kernel", f"{unroll_in}*zo + {z}", f"{unroll_out}*wo + w", "rx", "ry")
+    op.add_store("output", "x", "y", f"{unroll_out}*wo + w")
+    return transform.unroll(prg.build(), "w")
