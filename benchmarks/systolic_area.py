@@ -1,0 +1,112 @@
+"""LUT, FF, block RAM, multipliers and MHz on an ECP5-85 of systolic arrays with their network to main memory.
+
+    python -m benchmarks.systolic_area [--place-only] [-o benchmarks/results/systolic_area.json] [NAME ...]
+
+The arrays come from ``apps/systolic/mm.c``, whole systems with registers and the AXI4 port, in the harness of
+`benchmarks.area`: all their inputs and outputs are registers. Figures are nextpnr's, the harness included (`harness_ff`
+flip-flops). An 8x8 array takes a quarter of an hour; results of arrays that are not measured are kept. The clock rate
+is measured for several sizes, because it must not depend on the size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import verilog
+from rich.console import Console
+from rich.table import Table
+
+import compiler
+from benchmarks.area import Harness, Subject, mhz_text
+from benchmarks.results import RESULTS, write_results
+from compiler.bind.systolic.design import SystolicDesign
+from compiler.frontend.c_scop import load_c
+from hw.errors import SluiceError
+from hw.pnr import place_and_route, synthesize
+from hw.systolic.spec import ArraySpec
+from hw.systolic.system import SYSTEM_MODULE, emit_system
+
+__all__ = ["ARRAYS", "array_spec", "main", "measure"]
+
+_RESULT = RESULTS / "systolic_area.json"
+_MM = Path(__file__).parents[1] / "apps" / "systolic" / "mm.c"
+_TARGET_MHZ = 150.0
+
+ARRAYS: Mapping[str, tuple[int, str]] = {
+    "2x2 int8": (8, "2x2"), "4x4 int8": (8, "4x4"), "8x8 int8": (8, "8x8"), "4x4 int16": (16, "4x4"),
+}
+"""Bits of the elements, and the shape."""
+
+
+def array_spec(name: str) -> ArraySpec:
+    """An array for the matrix product, 16 results of 32 bits per PE, tiles of 64 products each, without SIMD."""
+    bits, shape = ARRAYS[name]
+    program = load_c(_MM, I=64, J=64, K=128, DATA_BITS=bits)
+    design = compiler.compile(program, target="systolic", space="i,j", array=shape, time="k:64,i:4,j:4", simd="off")
+    assert isinstance(design, SystolicDesign)
+    return design.plan.spec
+
+
+def measure(name: str, route: bool = True) -> dict[str, Any]:
+    """Figures of one array; without `route`, MHz as estimated after placement. Raises `PnrError`."""
+    subject = Subject(SYSTEM_MODULE, emit_system(array_spec(name)), alone=False)
+    harness = {"harness.v": verilog.convert(Harness(subject), "harness", emit_src=False)}
+    with tempfile.TemporaryDirectory(prefix="sluice-systolic-") as folder:
+        netlist = synthesize({**subject.sources, **harness}, "harness", Path(folder))
+        figures = place_and_route(netlist, target_mhz=_TARGET_MHZ, route=route)
+    kinds = ("lut", "ff", "block_ram", "multipliers", "lut_ram")
+    bits = sum(port.width for port in subject.ports if port.name not in ("clk", "rst"))
+    return {kind: getattr(figures, kind) for kind in kinds} | {
+        "mhz": round(figures.mhz or 0.0, 2), "harness_ff": bits, "routed": route}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.systolic_area", description="Area of systolic arrays.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(ARRAYS)}")
+    parser.add_argument("--place-only", action="store_true", help="do not route; MHz are an estimate then")
+    parser.add_argument("-o", "--output", type=Path, default=_RESULT, metavar="FILE")
+    options = parser.parse_args(arguments)
+    console = Console(highlight=False)
+    try:
+        unknown = set(options.names) - set(ARRAYS)
+        if unknown:
+            raise SluiceError(f"there is no '{min(unknown)}'; there are {', '.join(ARRAYS)}")
+        results = _previous(options.output)
+        for name in options.names or ARRAYS:
+            with console.status(f"{name} …"):
+                results[name] = measure(name, not options.place_only)
+            write_results(options.output, results)
+    except SluiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    console.print(_table(results))
+    return 0
+
+
+def _previous(path: Path) -> dict[str, Any]:
+    """What an earlier call measured."""
+    if not path.is_file():
+        return {}
+    try:
+        return {name: figures for name, figures in json.loads(path.read_text()).items() if name in ARRAYS}
+    except (OSError, ValueError, AttributeError) as error:
+        raise SluiceError(f"{path} does not hold results: {error}") from error
+
+
+def _table(results: Mapping[str, Any]) -> Table:
+    table = Table("array", "LUT", "FF", "block RAM", "multipliers", "MHz")
+    for name, figures in sorted(results.items()):
+        columns = ("lut", "ff", "block_ram", "multipliers")
+        table.add_row(name, *(str(figures[column]) for column in columns), mhz_text(figures))
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())
