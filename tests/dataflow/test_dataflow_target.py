@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from kernel_bench import run_kernel
 from network_programs import INNER_PRODUCT, KERNELS, kernel, matmul, nests, program, random_data
 
@@ -32,7 +33,7 @@ from compiler.ir.program import Program
 from compiler.ir.types import Float
 from compiler.sched import transform
 from compiler.sched.process_network import parse_network
-from hw.dataflow.affine import evaluate_affine
+from hw.dataflow.affine import evaluate_affine, evaluate_pieces
 from hw.dataflow.counters import counter_vectors
 from hw.dataflow.spec import Affine, Constraint, Predicate
 from hw.designs.directory import read_design
@@ -292,6 +293,29 @@ def test_f33_a_queue_of_one_word_less_fails() -> None:
 @given(nests())
 def test_f34_random_programs(tested: Program) -> None:
     check(tested, gap=0.1)
+
+
+@settings(max_examples=4, deadline=None, derandomize=True)
+@given(nests(), st.sampled_from(["reorder(j, i)", "tile(i=3, j=2)", "split(j, 3)", "reverse(i)", "unroll(j, 2)"]),
+       st.integers(1, 3))
+def test_f28_f34_random_programs_after_random_directives(tested: Program, text: str, adder: int) -> None:
+    """What a directive does not refuse computes the same, channels derived again."""
+    try:
+        changed = transform.apply_script(tested, text)
+    except transform.TransformError:
+        changed = tested
+    check(changed, Options(latency={"add": adder}), gap=0.1)
+
+
+def test_f17_places_of_words_in_a_reordering_memory() -> None:
+    """The words of untransposed B that are in the memory at one time have places of their own."""
+    kernel_spec = make_plan(matmul(5, transposed=False), Options(reorder="chip")).kernel
+    memory = next(c for c in kernel_spec.channels if c.kind == "reorder")
+    assert memory.depth == 25
+    vectors = list(counter_vectors(kernel_spec.counters))
+    written = [v for v in vectors if holds(memory.push, v)]
+    places = [evaluate_pieces(memory.write_address, v) % 32 for v in written]
+    assert len(set(places)) == len(places) == 25
 
 
 def test_kernels_are_deterministic() -> None:

@@ -21,12 +21,18 @@ from hw.dataflow.spec import Piece
 
 __all__ = ["MemoryPlan", "plan_memory"]
 
+_MOST_WORDS = 1 << 20
+"""Depth of a memory."""
+
 MemoryPlan = tuple[int, tuple[Piece, ...], tuple[Piece, ...]]
 """Depth in words, write address, read address."""
 
 
 def plan_memory(network: ProcessNetwork, edge: Edge, written: np.ndarray, read: np.ndarray, box: isl.Set) -> MemoryPlan:
-    """A memory for `edge` whose words live from tick `written` to tick `read` (int64 of shape [words])."""
+    """A memory for `edge` whose words live from tick `written` to tick `read` (int64 of shape [words]).
+
+    Raises `DataflowError` for one that is too deep, with the word that waits longest.
+    """
     best: tuple[int, isl.Map] | None = None
     for function in _functions(network, edge):
         depth = _depth(edge, function, written, read)
@@ -35,10 +41,22 @@ def plan_memory(network: ProcessNetwork, edge: Edge, written: np.ndarray, read: 
     if best is None:
         raise DataflowError(f"edge {edge.name}: its words overwrite each other in every memory layout that is tried")
     depth, function = best
+    if depth > _MOST_WORDS:
+        raise DataflowError(_too_deep(network, edge, depth, read - written))
     times = network.times
     write = function.apply_domain(times[edge.source])
     back = edge.relation.reverse().apply_range(function).apply_domain(times[edge.sink])
     return depth, piecewise(write, box), piecewise(back, box)
+
+
+def _too_deep(network: ProcessNetwork, edge: Edge, depth: int, waits: np.ndarray) -> str:
+    """What the user reads: the operand, the depth, and a firing whose result waits."""
+    sink = network.program.statement(edge.sink)
+    _, columns = enumerate_points(edge.relation.domain())
+    longest = int(np.argmax(waits))
+    witness = ", ".join(str(int(c[longest])) for c in columns)
+    return (f"{sink.label(sink.reads[edge.read])}: values of '{edge.array}' need a reordering buffer of {depth} words, "
+            f"more than {_MOST_WORDS}; that of {edge.source}[{witness}] waits {int(waits[longest])} ticks")
 
 
 def _functions(network: ProcessNetwork, edge: Edge) -> Iterator[isl.Map]:

@@ -1,0 +1,60 @@
+"""What programs the dataflow target refuses: one line with the place in the source and a witness."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from network_programs import matmul, program
+
+import compiler
+from compiler.bind.dataflow import addresses
+from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.dataflow.options import Options
+from compiler.bind.dataflow.plan import make_plan
+from compiler.frontend.c_scop import ScopError, load_c
+from compiler.sched.transform import TransformError
+
+APPS = Path(__file__).resolve().parents[2] / "apps" / "dataflow"
+
+
+@pytest.mark.parametrize(("line", "message"), [
+    ("for (int i = 0; i < 8; i++) y[i] = x[x[i]];",
+     r"bad\.c:4:38: subscript of 'x' is not affine: it depends on the contents of an array"),
+    ("for (int i = 0; i < 8; i++) y[x[i] & 7] = 1;",
+     r"bad\.c:4:31: subscript of 'y' is not affine: it depends on the contents of an array"),
+    ("for (int i = 0; i < 8; i++) y[i] = x[i * i % 8];",
+     r"bad\.c:4:38: subscript of 'x' is not affine: it multiplies two expressions that both depend on iterators"),
+    ("for (int i = 0; i >= 0; i++) y[i] = x[i];", r"bad\.c:4:1: the loop over 'i' does not end"),
+])
+def test_programs_that_are_not_static(line: str, message: str) -> None:
+    text = f"void f(const int16_t x[8], int16_t y[8]) {{\n#pragma scop\n{line}\n#pragma endscop\n}}"
+    with pytest.raises(ScopError, match=message):
+        program("bad", text)
+
+
+def test_illegal_transform_names_two_instances_of_a_dependence() -> None:
+    tested = load_c(APPS / "matmul.c", N=4)
+    message = (r"reorder to k, j would change the result: statement 'S0' \(.*matmul\.c:16\) at i=0, j=1 must come "
+               r"before statement 'S1' \(.*matmul\.c:18\) at i=0, j=1, k=0")
+    with pytest.raises(TransformError, match=message):
+        compiler.compile(tested, target="dataflow", transform="reorder(k, j)")
+
+
+def test_a_reordering_buffer_that_is_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addresses, "_MOST_WORDS", 16)
+    message = (r"statement 'Comp' \(matmul\.c:\d+\): values of 'B' need a reordering buffer of 36 words, more than 16; "
+               r"that of ReadB\[0, 5\] waits 52 ticks")
+    with pytest.raises(DataflowError, match=message):
+        make_plan(matmul(6, transposed=False), Options(reorder="chip"))
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"transform": 3}, "transform is 3, not a text like"),
+    ({"latency": 3}, "latency is 3, not a table like"),
+    ({"lanes": "two"}, "lanes is two, not in"),
+    ({"latency": {"add": "x"}}, "latency of 'add' is x ticks"),
+])
+def test_options_of_the_wrong_kind(options: dict[str, object], message: str) -> None:
+    with pytest.raises(DataflowError, match=message):
+        Options(**options)  # pyright: ignore[reportArgumentType]
