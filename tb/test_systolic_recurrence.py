@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -41,16 +42,23 @@ def check(design: RecurrenceDesign, expected: dict[str, np.ndarray], inputs: dic
     return run.cycles
 
 
+@cache
+def triangle() -> RecurrenceDesign:
+    """LU with space loops j and k, by the target's own choice of class."""
+    design = compiler.compile(recurrence("lu"), target="systolic", space="j,k")
+    assert isinstance(design, RecurrenceDesign)
+    return design
+
+
 def test_lu_on_both_simulators(simulator: str, tmp_path: Path) -> None:
-    """Seed 002, section 8.2: the triangle of space loops j and k, from plain C by the target's own choice of class. The
-    model of the array is exact when memory is not late."""
+    """Seed 002, section 8.2: the triangle of space loops j and k, from plain C. The model of the array is exact when
+    memory is not late."""
     program = recurrence("lu")
     inputs = program_data(program, 1)
     expected = by_gcc("lu", program, inputs, tmp_path)
     assert np.array_equal(expected["A"], interpret(program, inputs)["A"])
     assert len(np.unique(expected["A"])) > 8
-    design = compiler.compile(program, target="systolic", space="j,k")
-    assert isinstance(design, RecurrenceDesign)
+    design = triangle()
     assert check(design, expected, inputs, simulator, None) == design.predicted_cycles
     check(design, expected, inputs, simulator, STALLS)
 
@@ -73,8 +81,7 @@ def test_other_recurrences_equal_gcc(name: str, tmp_path: Path) -> None:
 
 def test_division_by_zero_and_memory_errors() -> None:
     """A zero pivot gives what the interpreter gives; an error of the memory ends the run with a message."""
-    program = recurrence("lu")
-    design = compile_recurrence(program, ("j", "k"))
+    program, design = recurrence("lu"), triangle()
     inputs = {"A_in": np.array([[0, 5, 1, 2], [3, 1, 4, 1], [5, 9, -2, 6], [-(1 << 31), 5, 3, 5]])}
     check(design, interpret(program, inputs), inputs, "icarus", None)
     ins, outs = design.executable.places

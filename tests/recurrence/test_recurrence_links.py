@@ -62,7 +62,7 @@ def test_merged_statements_compute_the_same() -> None:
 
 
 @pytest.mark.parametrize(("body", "message"), [
-    ("for (int i = 0; i < 6; i++)\n for (int j = 1; j < 6; j++)\n  a[i][j] = a[i][j / 2] + x[j];",
+    ("for (int i = 0; i < 6; i++)\n for (int j = 1; j < 12; j++)\n  a[i][j] = a[i][j / 2] + x[j];",
      r"\(scop.c:7\): its values of 'a' from statement 'S\d' come from distances that vary \(not uniform\): in loops i, "
      r"j, \(.*\) of \(.*\) and \(.*\) of \(.*\); legal are constant distances"),
     ("for (int i = 1; i < 6; i++)\n for (int j = 0; j < 6; j++)\n  a[i][j] = a[i - 1][5 - j] + x[j];",
@@ -70,7 +70,7 @@ def test_merged_statements_compute_the_same() -> None:
 ])
 def test_dependences_that_are_not_uniform_are_named_with_two_instances(body: str, message: str) -> None:
     with pytest.raises(SpaceTimeError, match=message):
-        compile_recurrence(scop(body))
+        compile_recurrence(scop(body, "int32_t a[6][12], const int16_t x[12]"))
 
 
 def test_loops_that_cannot_be_space_loops() -> None:

@@ -21,6 +21,9 @@ Distance = tuple[int, ...]
 _MOST_DISTANCES = 4
 """Distances that the uses of one read may have; more of them count as varying."""
 
+_FEW_DISTANCES = 2
+"""So many are never looked into: a start and the rest."""
+
 
 class NotUniform(Exception):
     """Uses of a value at distances that vary: two users with their sources."""
@@ -88,7 +91,8 @@ def distances(relation: isl.Map) -> list[Distance]:
     deltas = relation.reverse().deltas().coalesce()
     if deltas.is_empty():
         return []
-    if deltas.count_val().to_python() > _MOST_DISTANCES or not _pieces_are_uniform(relation):
+    count = deltas.count_val().to_python()
+    if count > _MOST_DISTANCES or (count > _FEW_DISTANCES and not _pieces_are_uniform(relation)):
         raise NotUniform([_witness(relation, end) for end in (deltas.lexmin(), deltas.lexmax())])
     points: list[Distance] = []
     deltas.foreach_point(lambda point: points.append(_coordinates(point)))
