@@ -8,6 +8,7 @@ from systolic_programs import kernel_app, scop
 
 from compiler.bind.registry import compile_program
 from compiler.bind.systolic.design import SystolicDesign
+from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.kernel import recognise
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
@@ -16,9 +17,9 @@ from compiler.sched.space_time import enumerate_arrays
 from hw.sim.simulate import StallProfile
 
 MM = ({"I": 3, "J": 4, "K": 5}, {"I": 5, "J": 1, "K": 3})
-CNN = ({"O": 2, "H": 2, "W": 3, "I": 3, "P": 2, "Q": 1}, {"O": 3, "H": 1, "W": 2, "I": 2, "P": 1, "Q": 2})
-SPACES = [("mm", sizes_, tuple(space)) for sizes_, spaces in ((MM, "i j k ij ik jk".split()),) for space in spaces]
-SPACES += [("cnn", CNN, tuple(space)) for space in "o h w i oh ow oi hw hi wi".split()]
+CNN = ({"O": 3, "H": 2, "W": 3, "I": 3, "P": 2, "Q": 2},)
+SPACES = [*(("mm", MM, tuple(space)) for space in ("i", "j", "k", "ij", "ik", "jk")),
+          *(("cnn", CNN, tuple(space)) for space in ("o", "h", "w", "i", "oh", "ow", "oi", "hw", "hi", "wi"))]
 
 
 def compiled(program: Program, **options: object) -> SystolicDesign:
@@ -47,8 +48,39 @@ def test_the_arrays_are_all_that_there_are() -> None:
 @pytest.mark.parametrize(("name", "sizes", "space"), SPACES)
 def test_every_array_is_right_for_several_sizes(name: str, sizes: tuple[dict[str, int], ...], space: tuple[str, ...]
                                                 ) -> None:
-    """2 x 2 elements; the extents are odd, smaller than a tile, and 1. One build runs all sizes."""
+    """2 x 2 elements; the extents are odd, smaller than a tile, and 1. One build runs all sizes, memory stalls."""
     design = compiled(kernel_app(name, **sizes[0]), space=space, array=(2, 2)[: len(space)], simd="off",
                       time={"i": 2, "k": 2} if name == "mm" else {"i": 2, "h": 2})
-    for seed, other in enumerate(sizes):
-        right(design.for_sizes(kernel_app(name, **other)), "icarus", seed)
+    right(design, "icarus")
+    for other in sizes[1:]:
+        right(design.for_sizes(kernel_app(name, **other)), "icarus", seed=2)
+
+
+OTHERS = {
+    "mttkrp over both axes": (kernel_app("mttkrp", I=2, J=3, K=3, L=3), {"space": "k,l", "simd": "i:2"}),
+    "initial values, 16 bits": (kernel_app("fully_connected", N=3, O=3, I=5, DATA_BITS=16), {"bus_bits": 128}),
+    "guarded maximum": (scop("for (int i = 0; i < 3; i++) for (int j = 0; j < 3; j++) { m[i][j] = -30000; "
+                             "for (int k = 0; k < 7; k++) { int s = x[i][k] + y[k][j]; "
+                             "m[i][j] = m[i][j] > s ? m[i][j] : s; } }",
+                             "const int8_t x[3][7], const int8_t y[7][3], int16_t m[3][3]"),
+                        {"simd": "k:2", "time": "k:2"}),
+}
+
+
+@pytest.mark.parametrize(("name", "simulator"), [("mttkrp over both axes", "verilator"),
+                                                 ("initial values, 16 bits", "icarus"),
+                                                 ("guarded maximum", "verilator")])
+def test_other_kernels(name: str, simulator: str) -> None:
+    program, options = OTHERS[name]
+    right(compiled(program, array="2x2", **options), simulator)
+
+
+def test_memory_errors_end_the_run() -> None:
+    design = compiled(kernel_app("mm", **MM[0]), space="i,j", array="2x2", simd="off", time={"i": 2, "k": 2})
+    inputs = random_inputs(design.program, 1)
+    last = design.executable.places[-1].address
+    for address, what in ((0, "reading operands"), (last, "writing results")):
+        with pytest.raises(MappingError) as caught:
+            design.executable.run(inputs, "icarus", seed=1, stall=None, waves=False, errors=(address, address))
+        assert str(caught.value) == f"the run ended with a memory error while {what}"
+    right(design, "icarus", stall=0.0)

@@ -64,17 +64,19 @@ def _whole(value: Any) -> bool:
 
 
 def _names(option: str, value: Any) -> tuple[str, ...] | None:
+    given = value
     if value is None:
         return None
     parts = re.split(r"[,\s]+", value.strip()) if isinstance(value, str) else value
     if not isinstance(parts, Sequence) or not parts or not all(isinstance(p, str) and p for p in parts):
-        raise MappingError(f"{option} is {value!r}; write loop names, like i,j")
+        raise MappingError(f"{option} is {given!r}; write loop names, like i,j")
     if len(set(parts)) != len(parts):
         raise MappingError(f"{option} names a loop twice: {', '.join(parts)}")
     return tuple(parts)
 
 
 def _numbers(option: str, value: Any) -> tuple[int, ...] | None:
+    given = value
     if value is None:
         return None
     if isinstance(value, str):
@@ -82,23 +84,25 @@ def _numbers(option: str, value: Any) -> tuple[int, ...] | None:
     elif isinstance(value, int):
         value = (value,)
     if not isinstance(value, Sequence) or not 1 <= len(value) <= 2 or not all(map(_whole, value)):
-        raise MappingError(f"{option} is {value!r}; write one or two numbers of at least 1, like 4x8")
+        raise MappingError(f"{option} is {given!r}; write one or two numbers of at least 1, like 4x8")
     return tuple(value)
 
 
 def _counts(option: str, value: Any) -> Mapping[str, int] | None:
+    given = value
     if value is None:
         return None
     if isinstance(value, str):
         pairs = [part.partition(":") for part in value.split(",")]
         value = {name.strip(): int(number) if number.strip().isdecimal() else number for name, _, number in pairs}
     if not isinstance(value, Mapping) or not all(isinstance(k, str) and _whole(v) for k, v in value.items()):
-        raise MappingError(f"{option} is {value!r}; write loops with numbers of at least 1, like i:2,k:8")
+        raise MappingError(f"{option} is {given!r}; write loops with numbers of at least 1, like i:2,k:8")
     return dict(value)
 
 
 def _simd(value: Any) -> tuple[str, int] | None:
     """("", 1) is none at all."""
+    given = value
     if value is None:
         return None
     if value in ("off", ("", 1)):
@@ -107,5 +111,5 @@ def _simd(value: Any) -> tuple[str, int] | None:
         name, _, number = value.partition(":")
         value = (name, int(number) if number.isdecimal() else number)
     if not isinstance(value, Sequence) or len(value) != 2 or not isinstance(value[0], str) or not _whole(value[1]):
-        raise MappingError(f"simd is {value!r}; write a loop and a number of lanes, like k:4, or off")
+        raise MappingError(f"simd is {given!r}; write a loop and a number of lanes, like k:4, or off")
     return value[0], value[1]

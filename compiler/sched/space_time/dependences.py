@@ -138,13 +138,15 @@ def _nest(program: Program, flows: Sequence[_Flow]) -> Nest:
     bounds = {name: _bounds([program.statement(s) for s in places], k) for k, name in enumerate(loops)}
     rest = sorted((s for s in program.statements if s.name not in places), key=lambda s: -len(s.iterators))
     for statement in rest:
-        offers = list(candidates(statement, loops, bounds))
-        costs: list[tuple[int, int, int]] = []
-        for place in offers:
-            costs.append(_cost(Nest(loops, places | {statement.name: place}), flows, statement.name))
-            if not any(costs[-1]):
+        best: tuple[tuple[int, int, int], isl.Map] | None = None
+        for place in candidates(statement, loops, bounds):
+            cost = _cost(Nest(loops, places | {statement.name: place}), flows, statement.name)
+            if best is None or cost < best[0]:
+                best = cost, place
+            if not any(cost):
                 break
-        places[statement.name] = offers[costs.index(min(costs))]
+        assert best is not None
+        places[statement.name] = best[1]
     return Nest(loops, places)
 
 

@@ -1,0 +1,292 @@
+"""The systolic target from outside: refusals, translation validation, host code, design directories, command line."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from systolic_emulator import run_array
+from systolic_programs import emulate, kernel_app, scop
+
+from compiler.__main__ import main
+from compiler.bind.registry import compile_program
+from compiler.bind.systolic.choose import choose
+from compiler.bind.systolic.design import SystolicDesign
+from compiler.bind.systolic.errors import KernelError, MappingError
+from compiler.bind.systolic.kernel import recognise
+from compiler.bind.systolic.layout import pack_result, to_tiles
+from compiler.bind.systolic.options import Options
+from compiler.bind.systolic.plan import Plan
+from compiler.bind.systolic.text import parse_plan, print_plan
+from compiler.bind.systolic.validate import validate_plan
+from compiler.input_files import random_inputs
+from compiler.ir.expr import children
+from compiler.ir.interpret import interpret
+from compiler.sched.verify import ValidationError
+from hw.build import main as build
+from hw.designs.registry import load_design
+from hw.errors import SluiceError
+from hw.systolic.spec import SOUTH, Address
+
+MM = kernel_app("mm", I=5, J=4, K=6)
+
+
+def design(program: Any = MM, **options: Any) -> SystolicDesign:
+    found = compile_program(program, "systolic", **options)
+    assert isinstance(found, SystolicDesign)
+    return found
+
+
+# What is refused.
+
+OPTIONS = [
+    ({"space": "i,z"}, "space loops ['i', 'z']: program 'mm' has no loop 'z'; legal are: i, j, k, ij, ik, jk"),
+    ({"space": "i,i"}, "space names a loop twice: i, i"),
+    ({"space": "i", "array": "2x2"}, "array has 2 extents for 1 space loops"),
+    ({"array": "0x2"}, "array is '0x2'; write one or two numbers of at least 1, like 4x8"),
+    ({"array": "2x2x2"}, "array is '2x2x2'; write one or two numbers of at least 1, like 4x8"),
+    ({"time": "z:2"}, "time names 'z', which is no loop of program 'mm'; its loops are i, j, k"),
+    ({"time": "i:0"}, "time is 'i:0'; write loops with numbers of at least 1, like i:2,k:8"),
+    ({"order": "z"}, "order names 'z', which is no loop of program 'mm'; its loops are i, j, k"),
+    ({"simd": "k"}, "simd is 'k'; write a loop and a number of lanes, like k:4, or off"),
+    ({"simd": "z:4"}, "simd names 'z', which is no loop of program 'mm'; its loops are i, j, k"),
+    ({"pack": 3}, "pack is 3, not a power of two"),
+    ({"bus_bits": 48}, "bus_bits is 48, not one of 32, 64, 128, 256, 512"),
+    ({"double_buffering": 1}, "option double_buffering is 1, which is not of type bool"),
+    ({"speed": 1}, "target systolic has no option 'speed'; there are: space, array, time, order, simd, pack, "
+                   "double_buffering, bus_bits, check"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), OPTIONS)
+def test_options_that_fit_no_array(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SluiceError) as caught:
+        design(**options)
+    assert str(caught.value) == message
+
+
+def test_loops_that_cannot_run_in_lanes() -> None:
+    program = scop("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) y[i] += x[2 * i + k]; }",
+                   "const int8_t x[9], int32_t y[4]")
+    with pytest.raises(MappingError) as caught:
+        design(program, simd="i:2")
+    assert str(caught.value) == "loop 'i' cannot run in lanes: 'x' has stride 2 along it; legal are: k"
+
+
+KERNELS = [
+    ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) y[i] += x[k] * i; }",
+     "statement 'S1' (scop.c:4) uses the value of loop counter 'i'; a processing element computes from array elements "
+     "and constants, so put the values into an array"),
+    ("for (int i = 0; i < 4; i++) { y[i] = x[i] * 3; for (int k = 0; k < 3; k++) y[i] += x[k]; }",
+     "statement 'S0' (scop.c:4) computes what statement 'S1' (scop.c:4) starts from; a reduction kernel starts from a "
+     "constant or from elements of an input of the accumulator's type"),
+    ("for (int i = 0; i < 4; i++) { int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s >> 3; }",
+     "statement 'S2' (scop.c:4) computes with the results; a reduction kernel copies them as they are"),
+    ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < i; k++) y[i] += x[k]; }",
+     "statement 'S1' (scop.c:4): its iterations are no box of constant bounds, which a reduction kernel needs"),
+    ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) { y[i] += x[k]; y[i] += x[k + 1]; } }",
+     "statement 'S1' (scop.c:4) reads what the program computes and is no reduction 'x = x op e' with an op out of "
+     "add, mul, and, or, xor, min, max"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), KERNELS)
+def test_programs_that_are_no_reduction_kernels(body: str, message: str) -> None:
+    with pytest.raises(KernelError) as caught:
+        recognise(scop(body, "const int8_t x[6], int32_t y[4]"))
+    assert str(caught.value) == message
+
+
+REFUSED = [
+    ("for (int i = 0; i < 4; i++) y[i] = x[x[i] & 3];",
+     "scop.c:4:38: subscript of 'x' is not affine: it depends on the contents of an array"),
+    ("for (int i = 0; i < 4; i++) y[i] = *(x + i);", "scop.c:4:38: pointers are not supported; use subscripts"),
+    ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) y[i] += x[2 * k + i]; }",
+     "program 'scop' has no legal space loop: along 'i' a read dependence of 'x' in statement 'S1' (scop.c:4) has "
+     "distance 2; along 'k' a read dependence of 'x' in statement 'S1' (scop.c:4) runs backwards along it (distance "
+     "-1); legal is a loop along which every flow and read dependence has distance 0 or 1"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), REFUSED)
+def test_programs_without_an_array(body: str, message: str) -> None:
+    with pytest.raises(SluiceError) as caught:
+        design(scop(body, "const int8_t x[9], int32_t y[4]"))
+    assert str(caught.value) == message
+
+
+# Translation validation.
+
+
+def changed(plan: Plan, operand: int, **values: Any) -> Plan:
+    operands = list(plan.spec.operands)
+    operands[operand] = replace(operands[operand], **values)
+    return replace(plan, spec=replace(plan.spec, operands=tuple(operands)))
+
+
+def split(plan: Plan, **values: Any) -> Plan:
+    return replace(plan, splits=(replace(plan.splits[0], **values), *plan.splits[1:]))
+
+
+MUTATIONS: dict[str, Callable[[Plan], Plan]] = {
+    "an address": lambda p: changed(p, 0, address=Address((0, 0, 1), 1), words=9),
+    "a step through the words": lambda p: changed(p, 1, address=Address(tuple(reversed(
+        p.spec.operands[1].address.coefficients)))),
+    "a direction": lambda p: changed(p, 0, direction=SOUTH),
+    "tile loops": lambda p: changed(p, 0, tile_loops=(0,)),
+    "a numbering of words": lambda p: replace(p, sources=(replace(p.sources[0], words=replace(
+        p.sources[0].words, origin=(0, 1))), *p.sources[1:])),
+    "a position": lambda p: split(p, axis=1),
+    "steps": lambda p: split(p, time=1),
+    "accumulators": lambda p: replace(p, spec=replace(p.spec, result=replace(
+        p.spec.result, address=Address((1, 1, 0))))),
+    "the operation": lambda p: replace(p, kernel=replace(p.kernel, combine="xor")),
+    "the body": lambda p: replace(p, kernel=replace(p.kernel, body=children(p.kernel.body)[0])),
+    "operands exchanged": lambda p: replace(p, kernel=replace(p.kernel, reads=p.kernel.reads[::-1])),
+}
+
+
+@pytest.mark.parametrize("what", MUTATIONS)
+def test_validation_finds_plans_that_are_wrong(what: str) -> None:
+    plan = design(array="2x2", simd="off", time="i:2,j:2,k:4", check=False).plan
+    validate_plan(plan)
+    with pytest.raises((ValidationError, ValueError, IndexError)):
+        validate_plan(MUTATIONS[what](plan))
+
+
+def test_validation_finds_padding_without_a_guard() -> None:
+    program = scop("for (int i = 0; i < 3; i++) { m[i] = -9; for (int k = 0; k < 5; k++) "
+                   "m[i] = m[i] > x[i][k] ? m[i] : x[i][k]; }", "const int8_t x[3][5], int8_t m[3]")
+    plan = design(program, time="k:2", simd="off").plan
+    assert [guard.name for guard in plan.spec.guards] == ["k"]
+    with pytest.raises(ValidationError, match=r"padding changes a result at i=0, k=5 \(row 0, column \d\)"):
+        validate_plan(replace(plan, spec=replace(plan.spec, guards=())))
+
+
+def test_sums_of_products_need_no_guard() -> None:
+    assert design(time="k:4").plan.spec.guards == ()
+
+
+def test_large_arrays_are_validated_by_samples() -> None:
+    plan = choose(recognise(kernel_app("mm", I=1024, J=1024, K=1024, DATA_BITS=16)),
+                  Options(array="16x16", simd="k:32", time="i:4,j:4,k:8", bus_bits=512))
+    validate_plan(plan)
+    with pytest.raises(ValidationError, match="operand A is not the element that the program reads"):
+        validate_plan(changed(plan, 0, address=Address((8, 0, 0))))
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("{", "this is no plan of a systolic array ('sluice systolic plan 1')"),
+    ("[]", "this is no plan of a systolic array ('sluice systolic plan 1')"),
+    ('{"format": "sluice systolic plan 1"}', "the plan lacks something, or has something too much: 'program'"),
+])
+def test_texts_that_are_no_plans(text: str, message: str) -> None:
+    with pytest.raises(MappingError) as caught:
+        parse_plan(text)
+    assert str(caught.value) == message
+
+
+def test_a_plan_whose_array_was_edited() -> None:
+    text = print_plan(design(array="2x2").plan).replace('"rows": 2', '"rows": 3')
+    with pytest.raises(MappingError, match="the plan's array does not follow from its program and choices"):
+        parse_plan(text)
+
+
+def test_arrays_do_not_run_other_programs() -> None:
+    with pytest.raises(MappingError, match="cannot run program 'mm_scalar': its body differ"):
+        design(kernel_app("mm", I=4, J=4, K=4)).for_sizes(kernel_app("mm_scalar"))
+
+
+# The host's side.
+
+
+@pytest.mark.parametrize(("name", "options"), [
+    ("pointwise", {"array": "2x2"}), ("mm", {"space": "i,k", "array": "2x2"}), ("depthwise", {"array": "2x2"}),
+    ("mttkrp", {"space": "k,l", "array": "2x2", "simd": "j:2"}),
+])
+def test_the_host_function_packs_runs_and_unpacks(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    """The C function, compiled, with memory in which the results lie already and a status that says done."""
+    found = design(kernel_app(name), **options)
+    program, executable = found.program, found.executable
+    found.emit(tmp_path)
+    library = tmp_path / "host.so"
+    subprocess.run(["gcc", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, tmp_path / "host" / "systolic.c"],
+                   check=True, capture_output=True)
+    inputs = random_inputs(program, 4)
+    memory, place = np.zeros(executable.memory_bytes + 64, np.uint8), executable.places[-1]
+    results = _result_bytes(found.plan, inputs)
+    memory[place.address : place.address + place.bytes] = np.frombuffer(results, np.uint8)
+    registers = np.zeros(1024, np.uint32)
+    registers[executable.registers.address("STATUS") // 4] = executable.registers.encode("STATUS", done=1)
+    arrays = [np.ascontiguousarray(inputs[a.name].astype(f"i{a.type.width // 8}")) for a in program.inputs]
+    out = np.zeros(program.outputs[0].shape, np.int32)
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (memory, registers, *arrays, out)]
+    assert getattr(ctypes.CDLL(str(library)), f"{name}_run")(*pointers) == 0
+    np.testing.assert_array_equal(out, interpret(program, inputs)[program.outputs[0].name])
+    for (address, content), operand in zip(executable.loads(inputs), found.plan.spec.operands, strict=True):
+        assert memory[address : address + len(content)].tobytes() == content, operand.name
+    assert all(registers[a // 4] == value for a, value in executable.writes())
+
+
+def _result_bytes(plan: Plan, inputs: dict[str, np.ndarray]) -> bytes:
+    """Results as the hardware leaves them in memory; what it does not define is 85."""
+    tiles = [to_tiles(plan, n, None if s.reference.array is None else inputs[s.reference.array])
+             for n, s in enumerate(plan.sources)]
+    content = b""
+    for tile in run_array(plan.spec, plan.tiles, tiles, []):
+        image = bytearray(b"\x55" * plan.spec.result_bytes)
+        row = plan.spec.exit_beats * plan.spec.result.pack * plan.spec.word_elements(plan.spec.result)
+        for number, exit_words in enumerate(tile):
+            values = exit_words.astype("<i4").tobytes()
+            image[4 * row * number : 4 * row * number + len(values)] = values
+        content += bytes(image)
+    return content
+
+
+def test_design_directories_are_built_for_boards(tmp_path: Path) -> None:
+    found = design(kernel_app("mm", I=4, J=4, K=4), array="2x2", simd="off", time="k:4,i:2,j:2")
+    inputs = random_inputs(found.program, 1)
+    found.emit(tmp_path / "design", inputs)
+    loaded = load_design(str(tmp_path / "design"), None, None)
+    assert loaded.registers.addresses == found.executable.registers.addresses
+    assert loaded.image.plan == tuple(found.executable.writes())
+    assert loaded.image.outputs[0].crc32 is not None
+    assert parse_plan((tmp_path / "design" / "plan.json").read_text()).spec == found.plan.spec
+    assert build(["--design", str(tmp_path / "design"), "--board", "ulx3s-25f", "-o", str(tmp_path / "board")]) == 0
+
+
+def test_checksums_only_of_results_that_fill_their_tiles() -> None:
+    plan = design(array="2x2").plan
+    assert pack_result(plan, np.zeros((5, 4), np.int64)) is None
+
+
+def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    app = str(Path(__file__).resolve().parents[2] / "apps" / "systolic" / "mm.c")
+    common = [app, "--target", "systolic", "--simulator", "none", "--random", "1"]
+    assert main([*common, "--set", "I=6", "--option", "array=2x3", "--report", str(tmp_path)]) == 0
+    assert "mm on the systolic array" in capsys.readouterr().out
+    assert (tmp_path / "report.html").exists()
+    assert main([*common, "--option", "space=q"]) == 1
+    assert capsys.readouterr().err.startswith("error: space loops ['q']: program 'mm' has no loop 'q'")
+
+
+def test_recurrences_go_to_arrays_of_their_own() -> None:
+    program = scop("for (int i = 0; i < 4; i++) y[i] = i < 1 ? x[i] : y[i - 1] + x[i];",
+                   "const int32_t x[4], int32_t y[4]")
+    assert not isinstance(compile_program(program, "systolic"), SystolicDesign)
+    with pytest.raises(MappingError, match="option simd is for reduction kernels, and program 'scop' is none: "):
+        compile_program(program, "systolic", simd="off")
+
+
+def test_emulation_is_not_given_away_by_the_planner() -> None:
+    """The executions that tests compare with can fail."""
+    plan = design(array="2x2", simd="off", time="i:2,j:2,k:4").plan
+    inputs = random_inputs(plan.kernel.program, 2)
+    wrong = changed(plan, 0, address=Address((0, 0, 1)))
+    assert (emulate(wrong, inputs) != interpret(plan.kernel.program, inputs)["C"]).any()
