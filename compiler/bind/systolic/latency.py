@@ -1,8 +1,8 @@
 """How long an array takes: cycles from the first request to memory until the last result is in memory (seed 002,
 section 7.2, where the model is the longest module; here loads, steps and results of neighbouring tiles overlap).
 
-A model: a tile's stages wait for whole tiles. Where tiles are so small that the queues behind the memory port hold them,
-those that load much are evened out with those that load little.
+A model: a tile's stages wait for whole tiles. Where tiles are so small that the queues behind the memory port hold
+them, those that load much are evened out with those that load little.
 """
 
 from __future__ import annotations
@@ -28,32 +28,34 @@ QUEUE = 64
 
 @dataclass(frozen=True)
 class TileClass:
-    """`count` tiles that are alike: cycles of their `steps`, of the beats that they `load`, of the longest daisy chain
-    (`fill`), and of the results that they `store` (0 where a later tile goes on with them)."""
+    """`count` tiles that are alike: cycles of their `steps`, of the beats that they `load`, and of the longest daisy
+    chain (`fill`). `ends`: the results of a tile before them leave while they and those after them are computed."""
 
     count: int
     steps: int
     load: int
     fill: int
-    store: int
+    ends: bool
 
     @property
     def overlapped(self) -> int:
-        """Cycles of a tile while its neighbours load and store."""
-        return max(self.steps, self.load, self.fill, self.store)
+        """Cycles of a tile while its neighbours load."""
+        return max(self.steps, self.load, self.fill)
 
     @property
     def alone(self) -> int:
         """Cycles of a tile if nothing overlaps."""
-        return self.steps + max(self.load, self.fill) + self.store
+        return self.steps + max(self.load, self.fill)
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Tiles by class, and cycles of `fill` before the first step and of `drain` after the last one. `overlapped`: loads,
-    steps and results of different tiles; `even`: tiles fit the queues."""
+    """Tiles by class, cycles in which the results of a tile `leave`, and cycles of `fill` before the first step and of
+    `drain` after the last one. `overlapped`: loads, steps and results of different tiles; `even`: tiles fit the
+    queues."""
 
     classes: tuple[TileClass, ...]
+    leave: int
     fill: int
     drain: int
     overlapped: bool
@@ -62,11 +64,14 @@ class Latency:
     @cached_property
     def steady(self) -> int:
         """Cycles between the first tile's first step and the last tile's last one."""
+        results = sum(c.count for c in self.classes if c.ends)
         if not self.overlapped:
-            return sum(c.count * c.alone for c in self.classes)
-        if not self.even:
-            return sum(c.count * c.overlapped for c in self.classes)
-        return max(sum(c.count * getattr(c, stage) for c in self.classes) for stage in ("steps", "load", "fill", "store"))
+            return sum(c.count * c.alone for c in self.classes) + (results - 1) * self.leave
+        if self.even:
+            stages = ("steps", "load", "fill")
+            return max(results * self.leave, *(sum(c.count * getattr(c, s) for c in self.classes) for s in stages))
+        between = sum(c.count * c.overlapped for c in self.classes if not c.ends) // results
+        return sum(c.count * max(c.overlapped + between, self.leave) for c in self.classes if c.ends)
 
     @property
     def total(self) -> int:
@@ -81,7 +86,7 @@ def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     fill = FILL + max(first, *(_chain(spec, operand) for operand in spec.operands))
     drain = DRAIN + spec.rows + spec.columns + _left(spec)
     even = all(spec.operand_bytes(operand) <= QUEUE * spec.bus_bytes for operand in spec.operands)
-    return Latency(classes, fill, drain, _overlaps(spec), even)
+    return Latency(classes, _leave(spec), fill, drain, _overlaps(spec), even)
 
 
 def _overlaps(spec: ArraySpec) -> bool:
@@ -93,10 +98,8 @@ def _tile_class(spec: ArraySpec, tiles: Sequence[int], loop: int) -> TileClass:
     count = 1 if loop < 0 else prod(tiles[:loop]) * (tiles[loop] - 1)
     # While these tiles are computed, the operands of the tile after them are fetched: as many of this class follow.
     fetched = [operand for operand in spec.operands if loop >= 0 and spec.innermost(operand) >= loop]
-    stores = loop < 0 or not spec.tile_loops[loop].reduction
-    store = _leave(spec) if stores else 0
     fill = max((_chain(spec, operand) for operand in fetched), default=0)
-    return TileClass(count, spec.steps, _loads(spec, fetched), fill, store)
+    return TileClass(count, spec.steps, _loads(spec, fetched), fill, loop < 0 or not spec.tile_loops[loop].reduction)
 
 
 def _loads(spec: ArraySpec, operands: Sequence[OperandSpec]) -> int:

@@ -78,23 +78,30 @@ class Tilings:
         leave = np.maximum(results.memory_bytes // bytes_, results.chain)
         left = np.maximum(-(-leave // results.own), leave - self.steps // results.own * (results.own - 1))
         drain = DRAIN + self.geometry.rows + self.geometry.columns + left
-        stages = self._stages(operands, leave)
         even = _largest([o.memory_bytes for o in operands]) <= QUEUE * bytes_
-        steady = np.where(even, _total(stages).max(axis=0), _total(stage.max(axis=0) for stage in stages))
-        return fill + steady + drain
+        return fill + np.where(even, *self._steady(operands, leave)) + drain
 
-    def _stages(self, operands: Sequence[Operand], leave: Column) -> list[np.ndarray]:
-        """Of every class of tiles the cycles of steps, loads, chains and results: [4, tilings]."""
-        nothing = 0 * leave
-        found = [np.stack([self.steps, nothing, nothing, leave])]
+    def _steady(self, operands: Sequence[Operand], leave: Column) -> tuple[Column, Column]:
+        """Cycles from the first step to the last one: where tiles fit the queues, and where they do not."""
+        stages = self._stages(operands)
+        plain = len(self.kernel.loops) - len(self.kernel.reduction_loops)
+        results = self.counts[:, :plain].prod(axis=1)
+        even = np.maximum(results * leave, _total(count * stage for count, stage in stages).max(axis=0))
+        inner = [count * stage.max(axis=0) for count, stage in stages[1 + plain :]]
+        between = _total([0 * leave, *inner]) // results
+        uneven = _total(count * np.maximum(stage.max(axis=0) + between, leave) for count, stage in stages[: 1 + plain])
+        return even, uneven
+
+    def _stages(self, operands: Sequence[Operand]) -> list[tuple[Column, np.ndarray]]:
+        """Of every class of tiles their number, and the cycles of steps, loads and chains of one: [3, tilings]."""
+        nothing = 0 * self.steps
+        found = [(nothing + 1, np.stack([self.steps, nothing, nothing]))]
         outer = nothing + 1
-        for loop, position in enumerate(self.tile_order):
+        for loop in range(len(self.tile_order)):
             fetched = [o for o in operands if o.innermost >= loop]
             load = _total([nothing, *(o.memory_bytes for o in fetched)]) // (self.bus_bits // 8)
             chain = _largest([nothing, *(o.chain for o in fetched)])
-            stores = self.kernel.loops[position] not in self.kernel.reduction_loops
-            stage = np.stack([self.steps, load, chain, leave if stores else nothing])
-            found.append(outer * (self.counts[:, loop] - 1) * stage)
+            found.append((outer * (self.counts[:, loop] - 1), np.stack([self.steps, load, chain])))
             outer = outer * self.counts[:, loop]
         return found
 
