@@ -2,6 +2,7 @@
 processor with its scalar core.
 
     python -m benchmarks.area [--array 4x4] [--place-only] [-o benchmarks/results/area.json] [NAME ...]
+    python -m benchmarks.area --intel [-o benchmarks/results/area.json] [vector_4 vector_16]
 
 Every figure comes from nextpnr. The clock rate is that of the module in a harness which gives every input a register
 of a shift register and every output a register behind it, so that each path through the module starts and ends in a
@@ -9,6 +10,8 @@ register. Area is that of a tile alone (out of context). For the systems, where 
 takes long, both come from one run; `harness_ff` says how many flip-flops (and at most as many LUTs) are the harness's.
 Takes about a minute for a tile and much longer for a 4x4 array or a vector processor. With `--place-only` these are not
 routed: area is the same then, and MHz are nextpnr's estimate after placement, said in `routed` and in the table.
+`--intel` counts the cells that yosys maps the vector processor to on an Intel FPGA (`benchmarks.intel_area`): there is
+no placing and routing for these here.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from amaranth.lib.wiring import In, Out
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.intel_area import FAMILY, INTEL_SUBJECTS, measure_intel
 from hw.errors import SluiceError
 from hw.fabric.array import emit_array, emit_tiles
 from hw.fabric.spec import FabricSpec
@@ -166,14 +170,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(SUBJECTS)}")
     parser.add_argument("--array", default="4x4", metavar="RxC", help="size of the array (default 4x4)")
     parser.add_argument("--place-only", action="store_true", help="do not route; MHz are an estimate then")
+    parser.add_argument("--intel", action="store_true", help=f"cells of {', '.join(INTEL_SUBJECTS)} on an Intel FPGA")
     parser.add_argument("-o", "--output", type=Path, default=_RESULT, metavar="FILE")
     options = parser.parse_args(arguments)
     try:
-        unknown = set(options.names) - set(SUBJECTS)
+        subjects = INTEL_SUBJECTS if options.intel else SUBJECTS
+        unknown = set(options.names) - set(subjects)
         if unknown:
-            raise SluiceError(f"there is no '{min(unknown)}'; there are {', '.join(SUBJECTS)}")
+            raise SluiceError(f"there is no '{min(unknown)}'; there are {', '.join(subjects)}")
         spec = FabricSpec.parse(options.array)
-        _measure_all(options.names or list(SUBJECTS), spec, options.output, not options.place_only)
+        names = options.names or list(subjects)
+        if options.intel:
+            _measure_intel(names, options.output)
+        else:
+            _measure_all(names, spec, options.output, not options.place_only)
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -182,28 +192,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path, route: bool) -> None:
     console = Console(highlight=False)
-    results = _previous(output)
+    results = _previous(output, "modules")
     for name in names:
         label = f"array_{spec}" if name == "array" else name
         with console.status(f"{label} …"):
             results[label] = measure(SUBJECTS[name](spec), route)
-        _write(output, results)
+        _write(output, {"modules": results, "tools": _versions("yosys", "nextpnr-ecp5")})
     console.print(_table(results))
 
 
-def _previous(output: Path) -> dict[str, Any]:
+def _measure_intel(names: Sequence[str], output: Path) -> None:
+    console = Console(highlight=False)
+    results = _previous(output, "intel")
+    for name in names:
+        with console.status(f"{name} …"):
+            results[name] = measure_intel(name)
+        _write(output, {"intel": results, "intel_family": FAMILY})
+    table = Table("module", *next(iter(results.values())))
+    for name, counts in results.items():
+        table.add_row(name, *map(str, counts.values()))
+    console.print(table)
+
+
+def _previous(output: Path, part: str) -> dict[str, Any]:
     try:
-        return json.loads(output.read_text())["modules"]
+        return json.loads(output.read_text())[part]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
 
-def _write(output: Path, results: Mapping[str, Any]) -> None:
+def _versions(*tools: str) -> dict[str, str]:
+    return {tool: tool_version(tool) for tool in tools}
+
+
+def _write(output: Path, parts: Mapping[str, Any]) -> None:
+    """Renew `parts` of the results and keep the others."""
+    kept = {name: _previous(output, name) for name in ("modules", "tools", "intel", "intel_family")}
     document = {
         "device": "LFE5U-85F, speed grade 6",
         "target_mhz": _TARGET_MHZ,
-        "tools": {tool: tool_version(tool) for tool in ("yosys", "nextpnr-ecp5")},
-        "modules": results,
+        **{name: part for name, part in kept.items() if part},
+        **parts,
     }
     write_atomic(output, json.dumps(document, indent=2, sort_keys=True) + "\n")
 

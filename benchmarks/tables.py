@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.area import mhz_text
+from benchmarks.dataflow_tables import dataflow_tables, target_tables
 from benchmarks.markdown import table
 from benchmarks.results import read_results
 from benchmarks.vector_tables import vector_tables
@@ -39,7 +40,8 @@ class ReadmeError(SluiceError):
 
 def figure_tables() -> str:
     """All tables as Markdown."""
-    return "\n\n".join([_application_table(), _area_table(), _array_text(), vector_tables()])
+    return "\n\n".join([_application_table(), _area_table(), _array_text(), vector_tables(), dataflow_tables(),
+                        target_tables()])
 
 
 def _application_table() -> str:
@@ -78,7 +80,20 @@ def _area_table() -> str:
     rows = [[name, *(figures[key] for key in keys.values()), mhz_text(figures)]
             for name, figures in results["modules"].items()]
     text = f"{results['device']}, place and route by nextpnr (`python -m benchmarks.area`)."
-    return f"{text}\n\n{table(['module', *keys, 'MHz'], rows)}"
+    return f"{text}\n\n{table(['module', *keys, 'MHz'], rows)}{_intel_table(results)}"
+
+
+def _intel_table(results: dict[str, Any]) -> str:
+    """Cells of the vector processor on an Intel FPGA, if they have been counted."""
+    modules = results.get("intel")
+    if not modules:
+        return ""
+    names = list(next(iter(modules.values())))
+    rows = [[module, *(counts[name] for name in names)] for module, counts in modules.items()]
+    head = [name.replace("_", " ") for name in names]
+    text = ("Cells of the vector processor with its scalar core by yosys `synth_intel_alm` "
+            f"({results['intel_family']}), not placed (`python -m benchmarks.area --intel`).")
+    return f"\n\n{text}\n\n{table(['module', *head], rows)}"
 
 
 def _array_text() -> str:

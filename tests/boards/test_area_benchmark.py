@@ -4,6 +4,7 @@ import pytest
 from amaranth.back import verilog
 
 from benchmarks.area import SUBJECTS, Harness, Port, Subject, main
+from benchmarks.intel_area import intel_counts
 from hw.fabric.spec import FabricSpec
 
 TEXT = """\
@@ -53,9 +54,17 @@ def test_subjects_have_ports(name):
         (["nothing"],
          "error: there is no 'nothing'; there are pe_tile, mem_tile_pub, mem_tile_dual_port, array, vector_1, "
          "vector_2, vector_4\n"),
+        (["--intel", "vector_1"], "error: there is no 'vector_1'; there are vector_4, vector_16\n"),
         (["--array", "x"], "error: 'x' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32\n"),
     ],
 )
 def test_errors(capsys, arguments, message):
     assert main(arguments) == 1
     assert capsys.readouterr().err == message
+
+
+def test_intel_cells():
+    cells = {"MISTRAL_ALUT2": 1, "MISTRAL_ALUT6": 20, "MISTRAL_ALUT_ARITH": 300, "MISTRAL_NOT": 5, "MISTRAL_FF": 7,
+             "MISTRAL_M10K": 2, "MISTRAL_MLAB": 9, "MISTRAL_MUL18X18": 4}
+    assert intel_counts(cells) == {"aluts": 321, "ff": 7, "m10k": 2, "mlab_bits": 9, "multipliers_27x27": 0,
+                                   "multipliers_18x18": 4, "multipliers_9x9": 0}
