@@ -150,7 +150,7 @@ class ArraySpec:
     `body`: operators as in `hw.dataflow.spec`, in an order in which operands come first, the last one's result is
     combined; ``read`` with `value`, a number among `operands`; ``const``, ``cast`` and operations of `hw.ops` (not
     ``index`` and ``table``). Their `latency` and `start` are ignored: the hardware sets them. `format`: the number
-    format (`hw.systolic.formats`). `bus_bits`: of the AXI4 port, 32 to 512.
+    format (`hw.systolic.formats`). `bus_bits`: of the AXI4 port, 32 to 1024.
     Raises `SystolicError` if the parts do not fit together.
     """
 
@@ -251,7 +251,7 @@ class ArraySpec:
         return -(-size // self.bus_bytes) * self.bus_bytes
 
 
-_BUSES = (32, 64, 128, 256, 512)
+_BUSES = (32, 64, 128, 256, 512, 1024)
 _COMBINES = ("add", "mul", "min", "max", "and", "or", "xor")
 _BITS_OF_A_BEAT = 2048
 
@@ -269,7 +269,7 @@ def _check_shape(spec: ArraySpec) -> None:
     for name in ("rows", "columns", "lanes"):
         value = getattr(spec, name)
         _require(value >= 1, f"array {spec.name} has {name} {value}, not at least 1")
-    _require(spec.bus_bits in _BUSES, f"the memory bus has 32, 64, 128, 256 or 512 bits, not {spec.bus_bits}")
+    _require(spec.bus_bits in _BUSES, f"the memory bus has 32, 64, 128, 256, 512 or 1024 bits, not {spec.bus_bits}")
     _require(bool(spec.tile_loops and spec.time_loops), f"array {spec.name} needs a tile loop and a time loop")
     for loop in spec.time_loops:
         _require(loop.extent >= 1, f"time loop {loop.name} has extent {loop.extent}, not at least 1")

@@ -39,7 +39,7 @@ def initial(**changes: Any) -> OperandSpec:
 
 PROBLEMS: list[tuple[dict[str, Any], str]] = [
     ({"rows": 0}, "array matmul has rows 0, not at least 1"),
-    ({"bus_bits": 48}, "the memory bus has 32, 64, 128, 256 or 512 bits, not 48"),
+    ({"bus_bits": 48}, "the memory bus has 32, 64, 128, 256, 512 or 1024 bits, not 48"),
     ({"time_loops": ()}, "array matmul needs a tile loop and a time loop"),
     ({"tile_loops": (TileLoop("k", True), TileLoop("i"), TileLoop("j"))}, "reduction loops must be the innermost"),
     ({"operands": (replace(A, words=7), B)}, "operand a: addresses 0 to 7 are outside 0 to 6"),

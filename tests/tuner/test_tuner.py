@@ -170,7 +170,7 @@ def test_the_command_lists_and_draws(tmp_path: Path, capsys: pytest.CaptureFixtu
     (["--budget", "luts=10"], "nothing fits the budget (10 luts); the smallest array that was tried needs 1 mul"),
     (["--board", "ulx3s"], "there is no board 'ulx3s'"),
     (["--macs", "0"], "--macs is 0, not at least 1"),
-    (["--bus-bits", "48"], "bus_bits is 48, not one of 32, 64, 128, 256, 512"),
+    (["--bus-bits", "48"], "bus_bits is 48, not one of 32, 64, 128, 256, 512, 1024"),
     (["--plot", "x.txt"], "--plot x.txt: the picture is a .png, .svg or .pdf"),
     (["--set", "I"], "--set I: write NAME=VALUE"),
     (["--scheduler", "tcp://127.0.0.1:9"], "no dask scheduler answers at tcp://127.0.0.1:9"),

@@ -11,7 +11,7 @@ from compiler.bind.systolic.errors import MappingError
 
 __all__ = ["BUSES", "Options"]
 
-BUSES = (32, 64, 128, 256, 512)
+BUSES = (32, 64, 128, 256, 512, 1024)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from hw.systolic.spec import (
 
 __all__ = ["Choice", "Plan", "Source", "make_plan", "space_axes"]
 
-_MOST_BEAT_BITS = 512
+_MOST_BEAT_BITS = 1024
 
 
 @dataclass(frozen=True)
