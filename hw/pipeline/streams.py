@@ -198,9 +198,31 @@ class _Joiner(wiring.Component):
         return m
 
 
-def _queue(m: Module, name: str, bus_bits: int) -> SyncFIFOBuffered:
-    m.submodules[name] = queue = SyncFIFOBuffered(width=bus_bits, depth=QUEUE_WORDS)
-    return queue
+class _Queue(wiring.Component):
+    """`QUEUE_WORDS` words of the bus in block RAM, with a register behind it, whose word is `data` while `valid`; `take`
+    uses it up. `put` stores `word` if there is `room`. `level`: words inside."""
+
+    def __init__(self, bus_bits: int):
+        self.bus_bits = bus_bits
+        super().__init__({
+            "word": In(bus_bits), "put": In(1), "room": Out(1), "data": Out(bus_bits), "valid": Out(1), "take": In(1),
+            "level": Out(range(QUEUE_WORDS + 2)),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = SyncFIFOBuffered(width=self.bus_bits, depth=QUEUE_WORDS)
+        move = Signal()
+        m.d.comb += [
+            memory.w_data.eq(self.word), memory.w_en.eq(self.put), self.room.eq(memory.w_rdy),
+            move.eq(memory.r_rdy & (~self.valid | self.take)), memory.r_en.eq(move),
+        ]
+        m.d.sync += self.level.eq(self.level + (self.put & self.room) - (self.valid & self.take))
+        with m.If(self.take):
+            m.d.sync += self.valid.eq(0)
+        with m.If(move):
+            m.d.sync += [self.data.eq(memory.r_data), self.valid.eq(1)]
+        return m
 
 
 class ArrayReader(wiring.Component):
@@ -229,17 +251,17 @@ class ArrayReader(wiring.Component):
         _serve(m, self, engine, turns)
         splitters = []
         for k, stream in enumerate(self.streams):
-            queue = _queue(m, f"queue{k}", bits)
+            m.submodules[f"queue{k}"] = queue = _Queue(bits)
             m.submodules[f"split{k}"] = split = _Splitter(stream, bits)
             mine = turns.turn == k
             m.d.comb += [
                 turns.able[k].eq(queue.level <= QUEUE_WORDS - CHUNK_WORDS),
-                queue.w_data.eq(engine.word.p.data), queue.w_en.eq(engine.word.valid & mine),
-                split.load.eq(self.load), split.data.eq(queue.r_data), split.valid.eq(queue.r_rdy),
-                queue.r_en.eq(split.ready), split.take.eq(self.take[k]), getattr(self, f"o_{k}").eq(split.element),
+                queue.word.eq(engine.word.p.data), queue.put.eq(engine.word.valid & mine),
+                split.load.eq(self.load), split.data.eq(queue.data), split.valid.eq(queue.valid),
+                queue.take.eq(split.ready), split.take.eq(self.take[k]), getattr(self, f"o_{k}").eq(split.element),
             ]
             with m.If(mine):
-                m.d.comb += engine.word.ready.eq(queue.w_rdy)
+                m.d.comb += engine.word.ready.eq(queue.room)
             splitters.append(split)
         m.d.comb += self.ok.eq(Cat(split.ok for split in splitters).all())
         return m
@@ -273,19 +295,19 @@ class ArrayWriter(wiring.Component):
         _serve(m, self, engine, turns)
         rooms = []
         for k, stream in enumerate(self.streams):
-            queue = _queue(m, f"queue{k}", bits)
+            m.submodules[f"queue{k}"] = queue = _Queue(bits)
             m.submodules[f"join{k}"] = join = _Joiner(stream, bits)
             rest = (stream.words(self.dma.bytes) - 1) % CHUNK_WORDS + 1
             m.d.comb += [
                 join.load.eq(self.load), join.element.eq(getattr(self, f"i_{k}")), join.give.eq(self.give[k]),
-                queue.w_data.eq(join.data), queue.w_en.eq(join.valid),
+                queue.word.eq(join.data), queue.put.eq(join.valid),
                 turns.able[k].eq(queue.level >= Mux(turns.short[k], rest, CHUNK_WORDS)),
             ]
             # One word may be on its way from the joiner, and one more may be given in this cycle and in the next.
             rooms.append(queue.level <= QUEUE_WORDS - 3)
             with m.If(turns.turn == k):
-                m.d.comb += [engine.word.payload.eq(queue.r_data), engine.word.valid.eq(queue.r_rdy),
-                             queue.r_en.eq(engine.word.ready)]
+                m.d.comb += [engine.word.payload.eq(queue.data), engine.word.valid.eq(queue.valid),
+                             queue.take.eq(engine.word.ready)]
         m.d.comb += self.ok.eq(Cat(rooms).all())
         return m
 

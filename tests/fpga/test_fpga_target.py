@@ -1,0 +1,243 @@
+"""The fpga target: predictions, storage, options, errors by message, emission."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from pipeline_emulator import run_pipeline
+
+import compiler
+from compiler.bind.fpga.errors import FpgaError
+from compiler.bind.fpga.events import MOST_EVENTS
+from compiler.frontend import kernel
+from compiler.frontend.apps import load
+from compiler.frontend.loop_nest import prog
+from compiler.ir.interpret import interpret
+from compiler.ir.types import BIT, Int
+from compiler.sched.liveness import NoOutputError
+from compiler.sched.streams import StreamError
+from hw.designs.directory import DesignError
+from hw.designs.registry import load_design
+from hw.pipeline.spec import BufferCell, CounterCell, LineCell, OperatorCell
+
+
+def compiled(app, **options):
+    parameters = options.pop("parameters", {})
+    return compiler.compile(load(app, **parameters), target="fpga", **options)
+
+
+def pointwise(function, count, type, size=6):
+    """A program of one statement on `count` inputs."""
+    prg = prog("pointwise")
+    for k in range(count):
+        prg.add_input(f"a{k}", shape=(size,), type=type)
+    prg.add_output("out", type=type)
+    op = prg.add_loop("x", 0, size).add_op("Point")
+    op.add_function(function)
+    for k in range(count):
+        op.add_load(f"a{k}", "x")
+    op.add_store("out", "x")
+    return prg.build()
+
+
+def emulated(design, inputs):
+    results = run_pipeline(design.system.pipeline, inputs)
+    return {name: values.astype(np.int64) for name, values in results.items()}
+
+
+# Predictions.
+
+
+def test_one_word_per_cycle_and_a_few_cycles_of_latency():
+    expected = {"gaussian": 8, "harris": 20, "cascade": 8, "sobel": 8, "brighten_blur": 4, "upsample": 4}
+    for app, latency in expected.items():
+        design = compiled(app)
+        assert design.lower_bound <= design.predicted_cycles <= design.lower_bound + latency
+
+
+def test_lanes_are_streams_of_their_own():
+    four = compiled("gaussian", parameters={"lanes": 4, "height": 66})
+    assert len(four.system.inputs) == len(four.system.outputs) == 4
+    assert four.pixels_per_cycle > 3.4
+
+
+def test_buffers_are_as_large_as_what_is_alive():
+    for app in ("gaussian", "conv_3_3", "cascade", "harris", "sobel", "brighten_blur", "upsample", "unsharp"):
+        for storage in compiled(app).storage:
+            assert storage.allocated_words <= 1.2 * storage.live_words, f"{app}: {storage}"
+    pyramid = compiled("laplacian_pyramid").storage
+    assert sum(s.allocated_words for s in pyramid) <= 1.4 * sum(s.live_words for s in pyramid)
+
+
+def test_delay_lines_store_no_empty_cycles():
+    """A quarter of the cycles brings a word of the second level: its buffer has a row of it, not of the image."""
+    cells = compiled("gaussian_pyramid").system.pipeline.cells
+    assert sorted(c.depth for c in cells if isinstance(c, BufferCell)) == [16, 32]
+    assert [c.depth for c in cells if isinstance(c, LineCell)] == [61]
+
+
+def test_reads_of_the_same_words_share_memories():
+    """Nine reads of an array at half the rate: a memory per row of the window, each fed by the one before."""
+    cells = compiled("laplacian_pyramid").system.pipeline.cells
+    chained = [c for c in cells if isinstance(c, BufferCell) and isinstance(cells[c.source.cell], BufferCell)]
+    assert len(chained) >= 4
+
+
+def test_equal_weights_share_a_multiplier():
+    assert compiled("gaussian").resources["multipliers"] == 3
+    assert compiled("conv_3_3").resources["multipliers"] <= 9
+
+
+def test_tile_loops_where_they_save_storage():
+    tiled = compiled("gaussian_tiled", parameters={"width": 64, "tile": 31})
+    assert tiled.schedule.staged.tile_depth == 2
+    assert compiled("gaussian").schedule.staged.tile_depth == 0
+
+
+# Types and operations beyond those of the array.
+
+
+@pytest.mark.parametrize("type", [Int(32, True), Int(32, False), Int(24, True), Int(5, False), Int(12, True)])
+def test_integers_of_any_width(type):
+    other = kernel.constant(type, type.wrap(77))
+
+    def function(a, b):
+        sharp = kernel.select(a < b, a * 3 - b, kernel.apply("absd", a, b) >> 1)
+        return kernel.apply("mul_high", sharp, b) + (a * b) - kernel.apply("min", a, other) * 5
+
+    program = pointwise(function, 2, type)
+    design = compiler.compile(program, target="fpga")
+    generator = np.random.default_rng(2)
+    inputs = {a.name: generator.integers(type.minimum, type.maximum + 1, 6) for a in program.inputs}
+    expected = interpret(program, inputs)["out"].astype(np.int64)
+    np.testing.assert_array_equal(emulated(design, inputs)["out"], expected)
+    bits = type.width
+    assert design.system.inputs[0].element_bytes == max(1, 1 << (bits - 1).bit_length() >> 3)
+
+
+def test_bits_are_stored_as_bits():
+    program = pointwise(lambda a, b: a & ~b, 2, BIT)
+    design = compiler.compile(program, target="fpga")
+    inputs = {"a0": np.array([0, 1, 0, 1, 1, 0]), "a1": np.array([0, 0, 1, 1, 0, 1])}
+    np.testing.assert_array_equal(emulated(design, inputs)["out"], interpret(program, inputs)["out"])
+
+
+def test_values_of_iterators_are_counters(tmp_path):
+    source = tmp_path / "ramp.c"
+    source.write_text("void ramp(const short a[6][7], short b[6][7])\n{\n#pragma scop\n"
+                      "  for (int y = 0; y < 6; y++)\n    for (int x = 0; x < 7; x++)\n"
+                      "      b[y][x] = a[y][x] + 3 * x - y;\n#pragma endscop\n}\n")
+    program = load(source)
+    design = compiler.compile(program, target="fpga")
+    assert sum(isinstance(cell, CounterCell) for cell in design.system.pipeline.cells) == 2
+    inputs = {"a": np.arange(42).reshape(6, 7) * 100}
+    found = emulated(design, {"a": inputs["a"].ravel()})["b"].reshape(6, 7)
+    np.testing.assert_array_equal(found, interpret(program, inputs)["b"])
+
+
+def test_latencies_and_registers_are_options():
+    fast = compiled("harris", multiplier_latency=4, operator_latency=2)
+    assert {c.latency for c in fast.system.pipeline.cells if isinstance(c, OperatorCell)} == {0, 2, 4}
+    assert fast.predicted_cycles > compiled("harris").predicted_cycles
+    assert not [c for c in compiled("fir", register_gap=12).system.pipeline.cells if isinstance(c, LineCell)]
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"multiplier_latency": 9}, "option multiplier_latency is 9, must be 1 to 8"),
+    ({"operator_latency": 0}, "option operator_latency is 0, must be 1 to 4"),
+    ({"register_gap": 65}, "option register_gap is 65, must be 1 to 64"),
+    ({"bus_bits": 48}, "option bus_bits is 48, must be one of 64, 128, 256, 512"),
+    ({"tile_depth": -1}, "option tile_depth is -1, must be a number from 0"),
+])
+def test_impossible_options(options, message):
+    with pytest.raises(FpgaError, match=message):
+        compiled("gaussian", **options)
+
+
+def test_too_wide_integers():
+    with pytest.raises(FpgaError, match="array a0 has values of type int40; the fpga target has integers of up to 32"):
+        compiler.compile(pointwise(lambda a: a + 1, 1, Int(40, True)), target="fpga")
+    wide = Int(48, True)
+    program = pointwise(lambda a: kernel.cast(Int(16, True), kernel.cast(wide, a) * 3), 1, Int(16, True))
+    with pytest.raises(FpgaError, match=r"statement 'Point'.*has values of type int48; the fpga target has integers"):
+        compiler.compile(program, target="fpga")
+
+
+def test_too_many_instances():
+    side = 1025
+    assert 4 * side * side > MOST_EVENTS
+    with pytest.raises(FpgaError, match="has 4202500 instances; the fpga target takes up to 4194304: compile a"):
+        compiled("upsample", parameters={"width": side, "height": side})
+
+
+def test_an_order_that_no_counter_follows():
+    prg = prog("diagonal")
+    prg.add_input("a", shape=(147,))
+    prg.add_output("b")
+    op = prg.add_loop("y", 0, 39).add_loop("x", 0, 400).add_op("Diagonal")
+    op.add_function(lambda a: a + 1)
+    op.add_load("a", "(x + y) // 3")
+    op.add_store("b", "x", "y")
+    message = r"statement 'Diagonal' \(.*\): read 0: it walks what it reads in an order that no counters with short"
+    with pytest.raises(FpgaError, match=message):
+        compiler.compile(prg.build(), target="fpga")
+
+
+def test_programs_of_other_classes(tmp_path):
+    recurrence = tmp_path / "sum.c"
+    recurrence.write_text("void sums(const short a[9], short b[9])\n{\n#pragma scop\n  b[0] = a[0];\n"
+                          "  for (int x = 1; x < 9; x++)\n    b[x] = b[x - 1] + a[x];\n#pragma endscop\n}\n")
+    with pytest.raises(StreamError, match="output b must be written by one statement, not 2"):
+        compiler.compile(load(recurrence), target="fpga")
+    prg = prog("nothing")
+    prg.add_input("a", shape=(4,))
+    prg.add_output("b", shape=(4,))
+    prg.add_intermediate("c")
+    op = prg.add_loop("x", 0, 4).add_op("Lost")
+    op.add_function(lambda a: a)
+    op.add_load("a", "x")
+    op.add_store("c", "x")
+    with pytest.raises(NoOutputError, match="program 'nothing' writes no output"):
+        compiler.compile(prg.build(), target="fpga")
+
+
+# Emission.
+
+
+def test_design_directory_builds(tmp_path):
+    design = compiled("gaussian", parameters={"width": 12, "height": 8})
+    design.emit(tmp_path, {"input": np.arange(96).reshape(8, 12)})
+    system = load_design(str(tmp_path), None, None)
+    assert system.module == "pipeline_system"
+    assert system.sources == design.executable.sources
+    assert dict(system.image.plan)["CONTROL"] == 1
+    assert system.image.outputs[0].crc32 is not None
+    assert "module pipeline(" in (tmp_path / "rtl" / "pipeline.v").read_text()
+    assert "pixels" not in json.loads((tmp_path / "manifest.json").read_text())["metadata"]
+    with pytest.raises(DesignError, match="design gaussian is a pipeline; leave --array, --bank-words and --lanes out"):
+        load_design(str(tmp_path), "4x4", None)
+
+
+@pytest.mark.parametrize(("name", "value", "message"), [
+    ("inputs", "a", "parameters: inputs must be a list of names"),
+    ("bus_bits", 12, "parameters: bus_bits is 12, must be 64, 128, 256 or 512"),
+])
+def test_damaged_parameters(tmp_path, name, value, message):
+    compiled("gaussian", parameters={"width": 12, "height": 8}).emit(tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["parameters"][name] = value
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(DesignError, match=message):
+        load_design(str(tmp_path), None, None)
+
+
+def test_report_shows_schedule_and_cells():
+    page = compiled("gaussian", parameters={"width": 12, "height": 8}).report(equal=True)
+    assert "gaussian as a pipeline" in page
+    assert "InputCell" in page
+    assert "equal to the reference</th><td>yes" in page
