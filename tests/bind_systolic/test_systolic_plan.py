@@ -128,6 +128,9 @@ KERNELS = {
                            "s[i] = a; }", "const int8_t x[3][5], int32_t s[3]"),
     "one element twice": ("for (int i = 0; i < 4; i++) { s[i] = 0; for (int k = 0; k < 4; k++) "
                           "s[i] += x[i][k] * x[k][i] + x[i][k]; }", "const int8_t x[4][4], int32_t s[4]"),
+    "unrolled by hand": ("for (int i = 0; i < 3; i++) { int s = 0; for (int k = 0; k < 3; k++) { "
+                         "s += x[i][2 * k] * w[k]; s += x[i][2 * k + 1]; } y[i] = s; }",
+                         "const int8_t x[3][6], const int8_t w[3], int32_t y[3]"),
     "a single sum": ("s[0] = 0; for (int k = 0; k < 11; k++) s[0] += x[k] * y[k];",
                      "const int8_t x[11], const int8_t y[11], int32_t s[1]"),
 }

@@ -57,7 +57,7 @@ OPTIONS = [
     ({"simd": "k"}, "simd is 'k'; write a loop and a number of lanes, like k:4, or off"),
     ({"simd": "z:4"}, "simd names 'z', which is no loop of program 'mm'; its loops are i, j, k"),
     ({"pack": 3}, "pack is 3, not a power of two"),
-    ({"bus_bits": 48}, "bus_bits is 48, not one of 32, 64, 128, 256, 512"),
+    ({"bus_bits": 48}, "bus_bits is 48, not one of 32, 64, 128, 256, 512, 1024"),
     ({"double_buffering": 1}, "option double_buffering is 1, which is not of type bool"),
     ({"speed": 1}, "target systolic has no option 'speed'; there are: space, array, time, order, simd, pack, "
                    "double_buffering, bus_bits, check"),
@@ -90,8 +90,8 @@ KERNELS = [
      "statement 'S2' (scop.c:4) computes with the results; a reduction kernel copies them as they are"),
     ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < i; k++) y[i] += x[k]; }",
      "statement 'S1' (scop.c:4): its iterations are no box of constant bounds, which a reduction kernel needs"),
-    ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) { y[i] += x[k]; y[i] += x[k + 1]; } }",
-     "statement 'S1' (scop.c:4) reads what the program computes and is no reduction 'x = x op e' with an op out of "
+    ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) { y[i] += x[k]; y[i] *= x[k + 1]; } }",
+     "statement 'S2' (scop.c:4) reads what the program computes and is no reduction 'x = x op e' with an op out of "
      "add, mul, and, or, xor, min, max"),
 ]
 

@@ -125,6 +125,25 @@ def test_temporaries_disappear_and_results_stay() -> None:
     assert len(enumerate_arrays(analyse(after))) == 6
 
 
+def test_updates_of_one_element_become_one() -> None:
+    body = """for (int i = 0; i < 4; i++) { y[i] = 3; for (int k = 0; k < 3; k++) { y[i] += a[k]; y[i] += b[i][k];
+    y[i] = a[k] * b[i][k] + y[i]; } }"""
+    head = "const short a[3], const short b[4][3], int y[4]"
+    before = parse_scop(f"void f({head}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+    after = without_temporaries(before)
+    assert [len(s.reads) for s in after.statements] == [0, 5]
+    assert analyse(after).reductions["S3"].op == "add"
+    inputs = {"a": np.array([1, -2, 3]), "b": np.arange(12).reshape(4, 3)}
+    np.testing.assert_array_equal(interpret(after, inputs)["y"], interpret(before, inputs)["y"])
+
+
+def test_updates_that_others_look_at_stay() -> None:
+    body = "for (int i = 0; i < 4; i++) { y[i] = 3; y[i] += a[i]; z[i] = y[i]; y[i] += 7; }"
+    program = scop(body, "const short a[4], int y[4], int z[4]")
+    assert len(program.statements) == 3
+    assert interpret(program, {"a": np.array([1, 2, 3, 4])})["z"].tolist() == [4, 5, 6, 7]
+
+
 ERRORS = [
     ("for (int t = 0; t < 3; t++) for (int i = 0; i < 6; i++) y[t][i] = t == 0 ? x[i] : y[t - 1][5 - i];",
      "const int x[6], int y[3][6]",

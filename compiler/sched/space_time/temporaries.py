@@ -1,4 +1,5 @@
-"""Programs without temporaries: what a statement computes from inputs alone moves into the statements that use it."""
+"""Programs without temporaries: what a statement computes from inputs alone moves into the statements that use it, and
+updates of one element that follow each other in every iteration become one."""
 
 from __future__ import annotations
 
@@ -17,25 +18,62 @@ __all__ = ["without_temporaries"]
 
 def without_temporaries(program: Program) -> Program:
     """`program` with every read of an intermediate array replaced by the expression whose value it sees, where that is
-    one statement's, reads inputs only, and contains no iterator; statements whose results nobody reads are gone.
+    one statement's, reads inputs only, and contains no iterator; statements whose results nobody reads are gone. The
+    same happens to an update ``x = e(x)`` that is followed by ``x = f(x)`` in every iteration: ``x = f(e(x))`` stays.
 
     Same outputs for the same inputs.
     """
     while True:
-        for dependence in flow(program):
+        flows = flow(program)
+        for dependence in flows:
             if _movable(program, dependence):
                 program = _without_dead(_inlined(program, dependence))
+                break
+            if _followed(program, dependence, flows):
+                inlined = _inlined(program, dependence)
+                program = _kept(inlined, tuple(s for s in inlined.statements if s.name != dependence.source))
                 break
         else:
             return program
 
 
+def _followed(program: Program, dependence: Dependence, flows: tuple[Dependence, ...]) -> bool:
+    """Whether the source writes what the sink overwrites in the same iteration, and nobody else reads it."""
+    source, sink = program.statement(dependence.source), program.statement(dependence.sink)
+    if source.name == sink.name or source.iterators != sink.iterators or _iterators(source.value):
+        return False
+    same = isl.Map.identity(sink.domain.get_space().map_from_set()).intersect_domain(sink.domain)
+    same = same.set_tuple_name(isl.dim_type.out, source.name)
+    written = [s.write.map.intersect_domain(s.domain).set_tuple_name(isl.dim_type.in_, "instance")
+               for s in (source, sink)]
+    return (source.write.array == sink.write.array and written[0].is_equal(written[1])
+            and dependence.relation.is_equal(same)
+            and all(d.sink == sink.name for d in flows if d.source == source.name)
+            and sum(access.array == source.write.array for access in sink.reads) == 1
+            and all(program.array(access.array).role == "input" or access.array == source.write.array
+                    for access in source.reads))
+
+
 def _movable(program: Program, dependence: Dependence) -> bool:
     source, sink = program.statement(dependence.source), program.statement(dependence.sink)
-    return (program.array(dependence.array).role == "intermediate"
-            and all(program.array(access.array).role == "input" for access in source.reads)
-            and sink.domain.is_subset(dependence.relation.domain())
-            and not _iterators(source.value))
+    if (program.array(dependence.array).role != "intermediate" or _iterators(source.value)
+            or not sink.domain.is_subset(dependence.relation.domain())):
+        return False
+    if all(program.array(access.array).role == "input" for access in source.reads):
+        return True
+    whole = source.iterators == sink.iterators and dependence.relation.range().is_equal(source.domain)
+    return whole and source.name != sink.name and _same_values(program, dependence)
+
+
+def _same_values(program: Program, dependence: Dependence) -> bool:
+    """Whether what the source reads is still there when the sink runs."""
+    before = {(d.read, d.source): d.relation for d in flow(program) if d.sink == dependence.source}
+    inlined = _inlined(program, dependence)
+    first = len(program.statement(dependence.sink).reads) - 1
+    after = {(d.read - first, d.source): d.relation for d in flow(inlined)
+             if d.sink == dependence.sink and d.read >= first}
+    return before.keys() == after.keys() and all(
+        dependence.relation.apply_range(relation).is_equal(after[key]) for key, relation in before.items())
 
 
 def _iterators(value: Expr) -> bool:
@@ -90,6 +128,11 @@ def _without_dead(program: Program) -> Program:
         if alive == program.statements:
             break
         program = replace(program, statements=alive)
+    return _kept(program, alive)
+
+
+def _kept(program: Program, alive: tuple[Statement, ...]) -> Program:
+    """`program` with these of its statements, and the arrays that they touch."""
     names = {s.name for s in alive}
     touched = {access.array for s in alive for access in (*s.reads, s.write)}
     arrays = tuple(a for a in program.arrays if a.name in touched or a.role != "intermediate")
@@ -97,4 +140,4 @@ def _without_dead(program: Program) -> Program:
     for relation in maps(program.order):
         if relation.get_tuple_name(isl.dim_type.in_) in names:
             order = order.union(isl.UnionMap.from_map(relation))
-    return replace(program, arrays=arrays, order=order)
+    return replace(program, arrays=arrays, statements=alive, order=order)
