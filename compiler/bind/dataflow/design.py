@@ -11,20 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler.bind.c_host import c_identifier
 from compiler.bind.dataflow.bounds import TickBound, tick_bound
 from compiler.bind.dataflow.host import host_header, host_source
+from compiler.bind.dataflow.image import stream_image
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan
 from compiler.bind.dataflow.running import Executable
 from compiler.bind.dataflow.timing import high_water
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
-from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.process_network import derive, draw_network, print_network
-from hw.designs.dataflow import dataflow_parameters
-from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
+from hw.designs.directory import DesignImage, write_design
 from hw.sim.simulate import StallProfile
 
 __all__ = ["DataflowDesign"]
@@ -144,25 +142,8 @@ class DataflowDesign(Design):
 
     def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
         """The design as plain data; with `inputs`, their memory contents and the expected results' checksums."""
-        executable = self.executable
-        blocks: list[tuple[int, bytes]] = []
-        sums: dict[str, int] = {}
-        if inputs is not None:
-            data = check_inputs(self.program, inputs)
-            blocks = executable.loads(data)
-            sums = {p.node: crc32(p.packed(values)) for p in executable.places[1]
-                    for values in [interpret(self.program, data)[p.array.name]]}
-        regions = tuple(OutputRegion(p.node, p.address, p.bytes, sums.get(p.node)) for p in executable.places[1])
-        return DesignImage(
-            name=c_identifier(self.program.name), array=f"1x{self.options.lanes}", configuration=(),
-            plan=tuple(executable.writes()), memory=tuple(blocks), outputs=regions,
-            memory_bytes=executable.memory_bytes, parameters=dataflow_parameters(self.plan.kernel.ports),
-            metadata=self._metadata(),
-        )
+        return stream_image(self.executable, f"1x{self.options.lanes}", self._metadata(), inputs)
 
     def _metadata(self) -> dict[str, Any]:
-        streams = [{"node": p.node, "array": p.array.name, "address": p.address, "bytes": p.bytes}
-                   for side in self.executable.places for p in side]
-        return {"target": "dataflow", "choices": self.choices, "streams": streams,
-                "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
-                "resources": self.resources}
+        return {"target": "dataflow", "choices": self.choices, "predicted_cycles": self.predicted_cycles,
+                "lower_bound": self.lower_bound, "resources": self.resources}

@@ -6,15 +6,21 @@ of the hardware, whatever it is (seed 003, section 7.1: reordering on the host).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import islpy as isl
 
 from compiler.bind.c_host import c_type, run_lines, run_prototype
-from compiler.bind.dataflow.running import Executable, StreamPlace
+from compiler.bind.dataflow.running import Executable, StreamExecutable, StreamPlace
 
-__all__ = ["host_header", "host_source"]
+__all__ = ["host_header", "host_source", "stream_host_source"]
 
 
-def host_header(executable: Executable) -> str:
+Schedule = Callable[[StreamPlace, bool], isl.Map]
+"""{ELEMENT[subscripts, anything] -> place in the order} of a stream; the second argument: whether it is an input."""
+
+
+def host_header(executable: StreamExecutable) -> str:
     """The registers, and the prototype of the function."""
     registers = executable.registers.c_header()
     return f"{registers}\n#include <stdint.h>\n\n{run_prototype(executable.program)};\n"
@@ -22,21 +28,26 @@ def host_header(executable: Executable) -> str:
 
 def host_source(executable: Executable) -> str:
     """The function."""
+    return stream_host_source(executable, lambda place, pack: _schedule(executable, place, pack=pack))
+
+
+def stream_host_source(executable: StreamExecutable, schedule: Schedule) -> str:
+    """The function for any hardware with streams."""
     ins, outs = executable.places
     lines = ['#include "dataflow.h"', "", "#define min(a, b) ((a) < (b) ? (a) : (b))",
              "#define max(a, b) ((a) > (b) ? (a) : (b))",
              "#define floord(n, d) (((n) < 0) ? -((-(n) + (d) - 1) / (d)) : (n) / (d))", "",
              run_prototype(executable.program), "{"]
     for place in ins:
-        lines += _copy(executable, place, pack=True)
+        lines += _copy(place, schedule(place, True), pack=True)
     lines += run_lines(executable.registers, executable.writes())
     for place in outs:
-        lines += _copy(executable, place, pack=False)
+        lines += _copy(place, schedule(place, False), pack=False)
     return "\n".join([*lines, "  return 0;", "}", ""])
 
 
-def _copy(executable: Executable, place: StreamPlace, *, pack: bool) -> list[str]:
-    """The loops that move one stream's words in their order; ``ELEMENT`` is one word's turn."""
+def _schedule(executable: Executable, place: StreamPlace, *, pack: bool) -> isl.Map:
+    """The order of a node's stream."""
     network = executable.plan.network
     node = network.node(place.node)
     statement = network.statement(node)
@@ -45,12 +56,15 @@ def _copy(executable: Executable, place: StreamPlace, *, pack: bool) -> list[str
     for dim, value in enumerate(executable.sizes):
         domain = domain.fix_val(isl.dim_type.set, dim, isl.Val(value))
     element = access.map.intersect_domain(domain).project_out(isl.dim_type.out, 0, network.sizes)
-    element = element.set_tuple_name(isl.dim_type.out, "ELEMENT")
-    schedule = element.reverse().apply_range(node.schedule)
+    return element.set_tuple_name(isl.dim_type.out, "ELEMENT").reverse().apply_range(node.schedule)
+
+
+def _copy(place: StreamPlace, schedule: isl.Map, *, pack: bool) -> list[str]:
+    """The loops that move one stream's words in their order; ``ELEMENT`` is one word's turn."""
     loops = isl.AstBuild.from_context(isl.Set("{ : }")).node_from_schedule_map(isl.UnionMap.from_map(schedule))
     printer = isl.Printer.to_str(isl.DEFAULT_CONTEXT).set_output_format(isl.format.C)
     text = printer.print_ast_node(loops).get_str().replace("ELEMENT(", f"{place.node}_WORD(")
-    names = ", ".join(f"x{k}" for k in range(len(place.array.shape)))
+    names = ", ".join(f"x{k}" for k in range(schedule.dim(isl.dim_type.in_)))
     subscripts = "".join(f"[x{k}]" for k in range(len(place.array.shape)))
     user = f"{place.array.name}{subscripts}"
     move = f"*word++ = {user}" if pack else f"{user} = *word++"

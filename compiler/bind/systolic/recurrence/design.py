@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import islpy as isl
 import numpy as np
 
+from compiler.bind.dataflow.host import host_header, stream_host_source
+from compiler.bind.dataflow.image import stream_image
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.systolic.recurrence.depths import SizedArray
 from compiler.bind.systolic.recurrence.mapping import space_choices
 from compiler.bind.systolic.recurrence.picture import draw_cells
 from compiler.bind.systolic.recurrence.running import RecurrenceExecutable
 from compiler.ir.program import Program
-from hw.dataflow.system import SYSTEM_MODULE
-from hw.files import write_atomic
+from hw.designs.directory import DesignImage, write_design
 from hw.ops import DIVISIONS
 from hw.sim.simulate import StallProfile
 
@@ -105,6 +105,13 @@ class RecurrenceDesign(Design):
         return found
 
     @property
+    def extents(self) -> tuple[int, int]:
+        """Rows and columns of the box around the cells."""
+        places = [cell.place for cell in self.array.mapping.spec.cells]
+        sides = [max(values) - min(values) + 1 for values in zip(*places, strict=True)]
+        return (sides[0], sides[1]) if len(sides) > 1 else (1, sides[0])
+
+    @property
     def arrays(self) -> tuple[tuple[str, ...], ...]:
         """All legal choices of space loops."""
         return tuple(space_choices(self.array.mapping.recurrence))
@@ -138,23 +145,20 @@ class RecurrenceDesign(Design):
                 "</body></html>\n")
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
-        """Write ``rtl/*.v``, ``array.svg`` and ``manifest.json``; with `inputs` also ``memory.bin``, the input streams
-        as they lie in memory. Returns the directory."""
+        """Write the design directory that `hw.build` takes: Verilog, control registers, ``array.svg``, a C header and
+        host function; with `inputs` also main memory as it is before a run, and the checksums of the results. Returns
+        the directory."""
         directory = Path(directory)
-        for name, text in self.executable.sources.items():
-            write_atomic(directory / "rtl" / name, text)
-        write_atomic(directory / "array.svg", draw_cells(self.array.mapping))
-        write_atomic(directory / "manifest.json", json.dumps(self._manifest(), indent=1) + "\n")
-        if inputs is not None:
-            memory = bytearray(self.executable.memory_bytes)
-            for address, content in self.executable.loads(check_inputs(self.program, inputs)):
-                memory[address : address + len(content)] = content
-            write_atomic(directory / "memory.bin", bytes(memory))
+        documents = {f"rtl/{name}": text for name, text in self.executable.sources.items()}
+        documents |= {
+            "array.svg": draw_cells(self.array.mapping), "host/dataflow.h": host_header(self.executable),
+            "host/dataflow.c": stream_host_source(self.executable, self.executable.host_order),
+        }
+        write_design(directory, self.design_image(inputs), documents)
         return directory
 
-    def _manifest(self) -> dict[str, Any]:
-        streams = [{"name": p.node, "array": p.array.name, "address": p.address, "bytes": p.bytes,
-                    "elements": p.elements.tolist()} for side in self.executable.places for p in side]
-        return {"name": self.program.name, "target": "systolic", "system": SYSTEM_MODULE, "choices": self.choices,
-                "streams": streams, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
-                "resources": self.resources, "writes": self.executable.writes()}
+    def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
+        """The design as plain data; with `inputs`, their memory contents and the expected results' checksums."""
+        metadata = {"target": "systolic", "choices": self.choices, "predicted_cycles": self.predicted_cycles,
+                    "lower_bound": self.lower_bound, "resources": self.resources}
+        return stream_image(self.executable, "x".join(map(str, self.extents)), metadata, inputs)

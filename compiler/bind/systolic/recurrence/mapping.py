@@ -44,13 +44,13 @@ _UNSIZED = 1 << 20
 @dataclass(frozen=True)
 class Stream:
     """A stream of words from or to memory: `elements` of `array`, as row-major numbers, in order. `statement`: whose
-    results they are, None for inputs; `points`: where they are made or come in, as columns of the loops."""
+    results they are, None for inputs; `words`: {point at which a word is made or comes in -> element}."""
 
     name: str
     array: str
     statement: str | None
     elements: np.ndarray
-    points: np.ndarray
+    words: isl.Map
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class _Mapper:
         subscripts = evaluate_map(elements, points, columns, count)
         for size, index in zip(self.recurrence.program.array(array).shape, subscripts, strict=True):
             flat = flat * size + index
-        return Stream(name, array, statement, flat, np.stack(columns))
+        return Stream(name, array, statement, flat, elements.intersect_domain(points).coalesce())
 
     def _chain(self, stream: int, points: isl.Set, leaves: Sequence[tuple[int, int]], cells: Sequence[PlacedCell],
                *, rows: bool) -> ChainSpec:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import islpy as isl
+
 from compiler.bind.dataflow.running import StreamExecutable, StreamPlace, in_memory
 from compiler.bind.systolic.recurrence.depths import SizedArray
 from compiler.bind.systolic.recurrence.mapping import Stream
@@ -47,3 +49,12 @@ class RecurrenceExecutable(StreamExecutable):
 
     def _places(self, streams: Sequence[Stream]) -> list[StreamPlace]:
         return [StreamPlace(s.name, self.program.array(s.array), 0, s.elements) for s in streams]
+
+    def host_order(self, place: StreamPlace, pack: bool) -> isl.Map:
+        """{ELEMENT[subscripts, point] -> point} of a stream."""
+        streams = self.array.mapping.inputs if pack else self.array.mapping.outputs
+        words = next(stream.words for stream in streams if stream.name == place.node).reset_tuple_id(isl.dim_type.out)
+        subscripts = words.dim(isl.dim_type.out)
+        domain = words.reverse().wrap().flatten().set_tuple_name("ELEMENT")
+        order = isl.Map.identity(domain.get_space().map_from_set()).reset_tuple_id(isl.dim_type.out)
+        return order.project_out(isl.dim_type.out, 0, subscripts).intersect_domain(domain)

@@ -17,7 +17,7 @@ from compiler.sched.space_time.errors import SpaceTimeError
 
 __all__ = ["MOST_CELLS", "compile_recurrence"]
 
-MOST_CELLS = 1024
+MOST_CELLS = 900
 """Cells that an array may have: recurrences are not tiled, so extents of space loops are the array's."""
 
 _MOST_INSTANCES = 200_000
