@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from systolic_programs import kernel_app, scop
 
 from compiler.bind.registry import compile_program
@@ -84,3 +86,22 @@ def test_memory_errors_end_the_run() -> None:
             design.executable.run(inputs, "icarus", seed=1, stall=None, waves=False, errors=(address, address))
         assert str(caught.value) == f"the run ended with a memory error while {what}"
     right(design, "icarus", stall=0.0)
+
+
+@given(st.data())
+@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_random_kernels(data: st.DataObject) -> None:
+    """Random subscripts, loop orders, extents, arrays and tiles."""
+    draw = data.draw
+    extents = {name: draw(st.integers(1, 5), label=name) for name in "ijk"}
+    update = draw(st.sampled_from(["+= {}", "= y[i][j] > {0} ? y[i][j] : {0}"]))
+    column = draw(st.sampled_from(["j", "j + k"]))
+    body = f"x{draw(st.sampled_from(['[i + k]', '[2 * i + k]', '[k]']))} * w[k][{column}]"
+    loops = " ".join(f"for (int {n} = 0; {n} < {extents[n]}; {n}++)" for n in draw(st.permutations("ijk")))
+    program = scop(f"for (int i = 0; i < {extents['i']}; i++) for (int j = 0; j < {extents['j']}; j++) y[i][j] = -9;\n"
+                   f"{loops} y[i][j] {update.format(body)};",
+                   "const int8_t x[15], const int8_t w[5][10], int32_t y[5][5]")
+    space = draw(st.sampled_from(enumerate_arrays(recognise(program).analysis)))
+    right(compiled(program, space=space, array=[draw(st.integers(1, 3)) for _ in space],
+                   time={name: draw(st.integers(1, 3)) for name in "ijk"}, simd=draw(st.sampled_from([None, "off"])),
+                   double_buffering=draw(st.booleans())), "icarus", seed=draw(st.integers(0, 9)))
