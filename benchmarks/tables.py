@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.area import mhz_text
 from benchmarks.dataflow_tables import dataflow_tables, target_tables
 from benchmarks.markdown import table
+from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
 from benchmarks.vector_tables import vector_tables
 from hw.errors import SluiceError
@@ -41,7 +42,7 @@ class ReadmeError(SluiceError):
 def figure_tables() -> str:
     """All tables as Markdown."""
     return "\n\n".join([_application_table(), _area_table(), _array_text(), vector_tables(), dataflow_tables(),
-                        target_tables()])
+                        recurrence_tables(), target_tables()])
 
 
 def _application_table() -> str:

@@ -1,0 +1,22 @@
+"""The README's table of recurrences on arrays, made from the committed results."""
+
+from __future__ import annotations
+
+from benchmarks.markdown import table
+from benchmarks.results import read_results
+
+__all__ = ["recurrence_tables"]
+
+
+def recurrence_tables() -> str:
+    """All tables as Markdown."""
+    results = read_results("systolic_lu")
+    head = ["n", "cycles", "published", "ratio", "first word in to last word out", "by the model", "cells", "dividers",
+            "words of queues"]
+    rows = [[size, f["cycles"], f["published"], round(f["cycles"] / f["published"], 2),
+             f["first word in to last word out"], f["of the model"], f["resources"]["cells"],
+             f["resources"]["dividers"], f["resources"]["words of queues"]] for size, f in results["sizes"].items()]
+    text = ("LU decomposition of 32-bit integers on a triangular array, from PolyBench's source as it stands "
+            f"(`python -m benchmarks.systolic_lu`, {results['simulator']}): cycles from start to done, memory reads "
+            "and writes included. Published: microseconds at 250 MHz, as cycles.")
+    return f"{text}\n\n{table(head, rows)}"
