@@ -10,8 +10,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Word
 from hw.systolic.bundles import Bundles
+from hw.systolic.feeder import feeder_latency
 from hw.systolic.formats import find_format
-from hw.systolic.spec import ArraySpec
+from hw.systolic.spec import INTERIOR, ArraySpec
 
 __all__ = ["Compute"]
 
@@ -34,15 +35,20 @@ class Compute:
         return 0 if self._spec.result.vector else (self._spec.lanes - 1).bit_length()
 
     @property
+    def reading(self) -> int:
+        """Cycles from the step's start until the words of all operands are there."""
+        interior = [o for o in self._spec.operands if o.direction == INTERIOR]
+        return max((feeder_latency(self._spec, operand) for operand in interior), default=1)
+
+    @property
     def latency(self) -> int:
-        """One cycle to read operands, then the body, then the tree; two cycles at least where initial values start an
-        accumulator."""
+        """Reading, then the body, then the tree; with initial values for accumulators a cycle more than reading."""
         early = any(o.initial for o in self._spec.operands) and self._spec.result.space == "none"
-        return max(1 + self.body[-1].done + self.levels, 1 + early)
+        return self.reading + max(self.body[-1].done + self.levels, int(early))
 
     def build(self, m: Module, taps: Taps, reads: Sequence[Value], left: Sequence[Value]) -> Value:
-        """The value of a step, `latency` cycles after it starts, as bits. `reads`: the operands' words, one cycle after
-        the start. `left`: of every guard, at the start."""
+        """The value of a step, `latency` cycles after it starts, as bits. `reads`: the operands' words, `reading`
+        cycles after the start. `left`: of every guard, at the start."""
         spec, body = self._spec, self.body
         bundles = Bundles(spec)
         words = [list(bundles.elements(o, word)) for o, word in zip(spec.operands, reads, strict=True)]
@@ -54,7 +60,7 @@ class Compute:
             value = Cat(_resized(m, value, spec.result.word, f"value{k}") for k, value in enumerate(lanes))
         else:
             value = _resized(m, self._tree(m, taps, lanes), spec.result.word, "value")
-        return taps.delayed(value, self.latency - 1 - body[-1].done - self.levels, "late")
+        return taps.delayed(value, self.latency - self.reading - body[-1].done - self.levels, "late")
 
     def _guarded(self, m: Module, taps: Taps, value: Value, left: Sequence[Value], lane: int) -> Value:
         """What changes nothing in place of the value of a lane beyond a bound."""
@@ -66,7 +72,7 @@ class Compute:
         m.d.comb += inside.eq(Cat(beyond).all())
         neutral = Const(self._format.neutral(spec.result.combine, word), word.shape)
         guarded = Signal(self._lane_word(0).shape, name=f"guarded{lane}")
-        m.d.comb += guarded.eq(Mux(taps.delayed(inside, 1 + self.body[-1].done), value, neutral))
+        m.d.comb += guarded.eq(Mux(taps.delayed(inside, self.reading + self.body[-1].done), value, neutral))
         return guarded
 
     def _lane_word(self, level: int) -> Word:

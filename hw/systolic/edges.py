@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.systolic.buffers import Skid
 from hw.systolic.bundles import Bundles, chain_beat, field
-from hw.systolic.feeder import Feeder
+from hw.systolic.feeder import Feeder, feeder_latency
 from hw.systolic.spec import EAST, ArraySpec, Direction
 
 __all__ = ["EdgeFeeder", "nearer"]
@@ -18,7 +18,7 @@ class EdgeFeeder(wiring.Component):
     """One row of the west edge (`direction` is `EAST`) or one column of the north edge (`SOUTH`).
 
     Ports: `token` (steps come), `next` (they go on to the next row or column one cycle later), `out` (to the PE, with
-    the words of the step, two cycles later). `fill_K`, `next_K`: daisy chain of operand K.
+    the words of the step, two cycles later, or three if a feeder is block RAM). `fill_K`, `next_K`: chain of operand K.
     """
 
     def __init__(self, spec: ArraySpec, direction: Direction):
@@ -39,6 +39,9 @@ class EdgeFeeder(wiring.Component):
         m.submodules.skid = skid = Skid(self._token)
         connect(m, flipped(self.token), skid.i)
         token, go, ready = skid.o, Signal(), Signal()
+        slow = max((feeder_latency(self._spec, operand) for _, operand in self._operands), default=1)
+        stages = [Signal(self._out, name=f"stage{k}", reset_less=True) for k in range(slow)]
+        moves = [go, *(Signal(name=f"move{k}") for k in range(1, slow))]
         full: list[Value] = []
         for k, operand in self._operands:
             m.submodules[f"feeder_{k}"] = feeder = Feeder(self._spec, operand)
@@ -46,21 +49,45 @@ class EdgeFeeder(wiring.Component):
             connect(m, feeder.next, flipped(getattr(self, f"next_{k}")))
             m.d.comb += [
                 feeder.read.eq(go), feeder.address.eq(field(token.p, f"address_{k}")),
-                feeder.release.eq(token.p[f"release_{k}"]), self.out.p[f"data_{k}"].eq(feeder.word),
+                feeder.release.eq(token.p[f"release_{k}"]), feeder.advance.eq(moves[-1]),
             ]
+            word = feeder.word
+            if feeder_latency(self._spec, operand) < slow:
+                word = stages[-1][f"data_{k}"]
+                with m.If(moves[-1]):
+                    m.d.sync += word.eq(feeder.word)
+            m.d.comb += self.out.p[f"data_{k}"].eq(word)
             full.append(feeder.full)
+        free = self._stages(m, moves, stages, [name for name in self._out.members if name in self._token.members])
         m.d.comb += [
-            ready.eq(Cat(full).all() & (~self.out.valid | self.out.ready)),
+            ready.eq(Cat(full).all() & free), *(self.out.p[name].eq(stages[-1][name]) for name in self._out.members if
+                                                name in self._token.members),
             go.eq(token.valid & ready & self.next.ready), token.ready.eq(go),
             self.next.valid.eq(token.valid & ready), nearer(self._spec, self.next.p, token.p, "rows"),
         ]
-        with m.If(self.out.ready):
-            m.d.sync += self.out.valid.eq(0)
         with m.If(go):
-            m.d.sync += self.out.valid.eq(1)
-            m.d.sync += [self.out.p[name].eq(token.p[name]) for name in self._out.members if name in
+            m.d.sync += [stages[0][name].eq(token.p[name]) for name in self._out.members if name in
                          self._token.members]
         return m
+
+    def _stages(self, m: Module, moves: list[Signal], stages: list[data.View], names: list[str]) -> Value:
+        """Registers between the token and the way out; `moves[k]`: a step enters number k. Returns whether the first
+        one is free."""
+        valid = [Signal(name=f"valid{k}") for k in range(len(stages))]
+        free: Value = ~valid[-1] | self.out.ready
+        leaves: Value = self.out.ready
+        m.d.comb += self.out.valid.eq(valid[-1])
+        for k in reversed(range(len(stages))):
+            with m.If(leaves):
+                m.d.sync += valid[k].eq(0)
+            with m.If(moves[k]):
+                m.d.sync += valid[k].eq(1)
+            if k:
+                m.d.comb += moves[k].eq(valid[k - 1] & free)
+                with m.If(moves[k]):
+                    m.d.sync += [stages[k][name].eq(stages[k - 1][name]) for name in names]
+                leaves, free = moves[k], ~valid[k - 1] | free
+        return free
 
 
 def nearer(spec: ArraySpec, after: data.View, before: data.View, axis: str) -> list:

@@ -6,7 +6,7 @@ first step of a tile is not held up on its way through the array.
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -15,7 +15,23 @@ from hw.systolic.buffers import Skid
 from hw.systolic.bundles import address_bits, chain_beat
 from hw.systolic.spec import INTERIOR, ArraySpec, OperandSpec
 
-__all__ = ["Feeder", "Junction"]
+__all__ = ["Feeder", "Junction", "feeder_latency"]
+
+_LUT_RAM_BITS = 512
+"""Larger memories become block RAM, which is slow: a register follows it."""
+
+
+def feeder_latency(spec: ArraySpec, operand: OperandSpec) -> int:
+    """Cycles from `read` to `word` of the operand's feeders: 1, or 2 if they are block RAM."""
+    return 2 if _row_bits(spec, operand) * _depth(spec, operand) > _LUT_RAM_BITS else 1
+
+
+def _row_bits(spec: ArraySpec, operand: OperandSpec) -> int:
+    return operand.pack * spec.word_bits(operand)
+
+
+def _depth(spec: ArraySpec, operand: OperandSpec) -> int:
+    return (1 + operand.double_buffered) << address_bits(spec.feeder_beats(operand))
 
 
 class _Chain(wiring.Component):
@@ -74,7 +90,8 @@ class Feeder(wiring.Component):
     """The words of one tile of an operand, and of the next one.
 
     Ports: `fill` (beats come), `next` (those of other feeders). `full`: there is a tile. `read` with `address` puts a
-    word of it on `word` in the next cycle, where it stays; `release`, with the last `read`, gives the tile up.
+    word of it on `word` `feeder_latency` cycles later, the first of them at once and the second one when `advance` is
+    high; there it stays. `release`, with the last `read`, gives the tile up.
     """
 
     def __init__(self, spec: ArraySpec, operand: OperandSpec):
@@ -82,6 +99,7 @@ class Feeder(wiring.Component):
         beats = stream.Signature(chain_beat(spec, operand))
         super().__init__({
             "fill": In(beats), "next": Out(beats), "full": Out(1), "read": In(1), "release": In(1),
+            "advance": In(1),
             "address": In(max(1, address_bits(operand.words))), "word": Out(spec.word_bits(operand)),
         })
 
@@ -93,8 +111,8 @@ class Feeder(wiring.Component):
         connect(m, flipped(self.fill), chain.i)
         connect(m, chain.next, flipped(self.next))
         size = address_bits(beats)
-        shape = self._operand.pack * self._spec.word_bits(self._operand)
-        m.submodules.memory = memory = Memory(shape=shape, depth=banks << size, init=[])
+        shape = _row_bits(self._spec, self._operand)
+        m.submodules.memory = memory = Memory(shape=shape, depth=_depth(self._spec, self._operand), init=[])
         writer, reader = memory.write_port(), memory.read_port()
         filled, place = Signal(banks), Signal(max(1, size))
         into, out = Signal(banks - 1), Signal(banks - 1)
@@ -118,17 +136,27 @@ class Feeder(wiring.Component):
         return m
 
     def _read(self, m: Module, reader: ReadPort, bank: Value) -> None:
-        """The row of the word, then the word in it."""
+        """The row of the word, in block RAM a register, then the word in the row."""
         low = self._operand.pack.bit_length() - 1
         size = address_bits(self._spec.feeder_beats(self._operand))
         m.d.comb += [reader.en.eq(self.read), reader.addr.eq(Cat(self.address[low : low + size], bank))]
-        if low == 0:
-            m.d.comb += self.word.eq(reader.data)
-            return
-        lane = Signal(low)
-        with m.If(self.read):
-            m.d.sync += lane.eq(self.address[:low])
-        m.d.comb += self.word.eq(reader.data.word_select(lane, len(self.word)))
+        row: Value = reader.data
+        lane: Value = Const(0)
+        if low:
+            lane = Signal(low, name="lane")
+            with m.If(self.read):
+                m.d.sync += lane.eq(self.address[:low])
+        if feeder_latency(self._spec, self._operand) == 2:
+            row, lane = (_held(m, self.advance, value, name) for value, name in ((row, "row"), (lane, "row_lane")))
+        m.d.comb += self.word.eq(row.word_select(lane, len(self.word)) if low else row)
+
+
+def _held(m: Module, advance: Value, value: Value, name: str) -> Value:
+    """`value` behind a register that `advance` lets it into."""
+    register = Signal(value.shape(), name=name, reset_less=True)
+    with m.If(advance):
+        m.d.sync += register.eq(value)
+    return register
 
 
 def _bit(bits: Value, number: Value) -> Value:

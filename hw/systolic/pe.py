@@ -13,7 +13,7 @@ from hw.systolic.bundles import Bundles, chain_beat, field, result_beat
 from hw.systolic.compute import Compute
 from hw.systolic.drain import Merge
 from hw.systolic.edges import nearer
-from hw.systolic.feeder import Feeder
+from hw.systolic.feeder import Feeder, feeder_latency
 from hw.systolic.results import Results
 from hw.systolic.spec import EAST, INTERIOR, ArraySpec
 
@@ -57,7 +57,7 @@ class ProcessingElement(wiring.Component):
         taps, compute = Taps(m, Value.cast(1)), Compute(self._spec)
         m.submodules.west_skid = west = Skid(self._bundles.east)
         connect(m, flipped(self.west), west.i)
-        reads = self._operands(m, west.o.p, start)
+        reads = self._operands(m, taps, compute.reading, west.o.p, start)
         left = [west.o.p[f"left_{k}"] for k in range(len(self._spec.guards))]
         value = Signal(self._spec.word_bits(self._spec.result))
         m.d.comb += value.eq(compute.build(m, taps, reads, left))
@@ -69,8 +69,8 @@ class ProcessingElement(wiring.Component):
         self._proceed(m, west.o, start, room)
         return m
 
-    def _operands(self, m: Module, step: data.View, start: Signal) -> list[Value]:
-        """The words of all operands one cycle after the start."""
+    def _operands(self, m: Module, taps: Taps, reading: int, step: data.View, start: Signal) -> list[Value]:
+        """The words of all operands `reading` cycles after the start."""
         self._full: list[Value] = []
         words: list[Value] = []
         if self._bundles.goes_south:
@@ -79,12 +79,13 @@ class ProcessingElement(wiring.Component):
             self._north = north.o
         for k, operand in enumerate(self._spec.operands):
             if operand.direction == INTERIOR:
-                words.append(self._interior(m, k, step, start))
+                word = self._interior(m, k, step, start)
+                words.append(taps.delayed(word, reading - feeder_latency(self._spec, operand), f"word_{k}"))
                 continue
             source = step if operand.direction == EAST else self._north.p
             word = Signal(self._spec.word_bits(operand), name=f"word_{k}", reset_less=True)
             m.d.sync += word.eq(source[f"data_{k}"])
-            words.append(word)
+            words.append(taps.delayed(word, reading - 1, f"word_{k}"))
         return words
 
     def _interior(self, m: Module, number: int, step: data.View, start: Signal) -> Value:
@@ -93,7 +94,7 @@ class ProcessingElement(wiring.Component):
         connect(m, flipped(getattr(self, f"fill_{number}")), feeder.fill)
         connect(m, feeder.next, flipped(getattr(self, f"next_{number}")))
         m.d.comb += [
-            feeder.read.eq(start), feeder.release.eq(step[f"release_{number}"]),
+            feeder.read.eq(start), feeder.advance.eq(1), feeder.release.eq(step[f"release_{number}"]),
             feeder.address.eq(field(step, f"address_{number}")),
         ]
         self._full.append(feeder.full)
@@ -111,7 +112,7 @@ class ProcessingElement(wiring.Component):
                      self.completed.eq(results.push)]
         m.d.comb += [results.control[name].eq(step[name]) for name in self._bundles.control]
         if self._bundles.accumulates:
-            late = None if initial is None else taps.delayed(initial, compute.latency - 2, "initial")
+            late = None if initial is None else taps.delayed(initial, compute.latency - 1 - compute.reading, "initial")
             m.d.comb += results.initial.eq(neutral_word(self._spec) if late is None else late)
         return results.ready
 
@@ -123,7 +124,7 @@ class ProcessingElement(wiring.Component):
         head: Value = Const(neutral_word(self._spec), len(value))
         if initial is not None:
             first = taps.delayed(step.first, compute.latency, "first")
-            head = Mux(first, taps.delayed(initial, compute.latency - 1, "initial"), head)
+            head = Mux(first, taps.delayed(initial, compute.latency - compute.reading, "initial"), head)
         m.d.comb += [
             sums.push.eq(self.sum_i.valid), sums.data.eq(self.sum_i.data), sums.pop.eq(now), self.sum_o.valid.eq(now),
             self.sum_o.data.eq(combine_words(m, self._spec, "sum", Mux(self.head, head, sums.head), value)),

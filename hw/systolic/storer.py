@@ -36,7 +36,7 @@ class Storer(wiring.Component):
         m = Module()
         m.submodules.bursts = bursts = Bursts(self._plan, self._bits)
         m.submodules.queue = queue = SyncFIFOBuffered(width=self._bits, depth=QUEUE_BEATS)
-        m.submodules.lengths = lengths = SyncFIFO(width=BURST_BEATS.bit_length(), depth=OUTSTANDING)
+        m.submodules.lengths = lengths = SyncFIFO(width=BURST_BEATS.bit_length() - 1, depth=OUTSTANDING)
         m.d.comb += [
             bursts.load.eq(self.load), bursts.base.eq(self.base), *each(bursts.extents, self.extents),
             *each(bursts.strides, self.strides), queue.w_data.eq(self.i.payload), queue.w_en.eq(self.i.valid),
@@ -60,7 +60,7 @@ class Storer(wiring.Component):
         m.d.comb += [
             go.eq(bursts.o.valid & (unclaimed >= burst.beats) & below & lengths.w_rdy & ~self.stop &
                   (~self.aw.valid | self.aw.ready)),
-            bursts.o.ready.eq(go), lengths.w_en.eq(go), lengths.w_data.eq(burst.beats),
+            bursts.o.ready.eq(go), lengths.w_en.eq(go), lengths.w_data.eq(burst.beats - 1),
         ]
         m.d.sync += unclaimed.eq(unclaimed + came - Mux(go, burst.beats, 0))
         with m.If(self.aw.ready):
@@ -70,7 +70,7 @@ class Storer(wiring.Component):
 
     def _data(self, m: Module, queue: SyncFIFOBuffered, lengths: SyncFIFO, sent: Signal) -> None:
         place = Signal(range(BURST_BEATS))
-        last = place + 1 == lengths.r_data
+        last = place == lengths.r_data
         m.d.comb += [
             self.w.p.data.eq(queue.r_data), self.w.p.strb.eq(-1), self.w.p.last.eq(last),
             self.w.valid.eq(queue.r_rdy & lengths.r_rdy), sent.eq(self.w.valid & self.w.ready),
