@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.area import mhz_text
 from benchmarks.dataflow_tables import dataflow_tables, target_tables
+from benchmarks.fpga_tables import fpga_table
 from benchmarks.markdown import table
 from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
@@ -41,7 +42,7 @@ class ReadmeError(SluiceError):
 
 def figure_tables() -> str:
     """All tables as Markdown."""
-    return "\n\n".join([_application_table(), _area_table(), _array_text(), vector_tables(), dataflow_tables(),
+    return "\n\n".join([_application_table(), _area_table(), _array_text(), fpga_table(), vector_tables(), dataflow_tables(),
                         recurrence_tables(), target_tables()])
 
 

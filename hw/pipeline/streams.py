@@ -199,8 +199,8 @@ class _Joiner(wiring.Component):
 
 
 class _Queue(wiring.Component):
-    """`QUEUE_WORDS` words of the bus in block RAM, with a register behind it, whose word is `data` while `valid`; `take`
-    uses it up. `put` stores `word` if there is `room`. `level`: words inside."""
+    """`QUEUE_WORDS` words of the bus in block RAM, and a register behind them, whose word is `data` while `valid`;
+    `take` uses it up. `put` stores `word` if there is `room`. `level`: words inside."""
 
     def __init__(self, bus_bits: int):
         self.bus_bits = bus_bits
@@ -255,11 +255,12 @@ class ArrayReader(wiring.Component):
             m.submodules[f"split{k}"] = split = _Splitter(stream, bits)
             mine = turns.turn == k
             m.d.comb += [
-                turns.able[k].eq(queue.level <= QUEUE_WORDS - CHUNK_WORDS),
                 queue.word.eq(engine.word.p.data), queue.put.eq(engine.word.valid & mine),
                 split.load.eq(self.load), split.data.eq(queue.data), split.valid.eq(queue.valid),
                 queue.take.eq(split.ready), split.take.eq(self.take[k]), getattr(self, f"o_{k}").eq(split.element),
             ]
+            # A cycle old, so a word that comes with the end of a chunk may be missing: the register has room for it.
+            m.d.sync += turns.able[k].eq(queue.level <= QUEUE_WORDS - CHUNK_WORDS)
             with m.If(mine):
                 m.d.comb += engine.word.ready.eq(queue.room)
             splitters.append(split)
@@ -301,8 +302,9 @@ class ArrayWriter(wiring.Component):
             m.d.comb += [
                 join.load.eq(self.load), join.element.eq(getattr(self, f"i_{k}")), join.give.eq(self.give[k]),
                 queue.word.eq(join.data), queue.put.eq(join.valid),
-                turns.able[k].eq(queue.level >= Mux(turns.short[k], rest, CHUNK_WORDS)),
             ]
+            # A cycle old: the engine is busy for longer than that after it has taken its last word.
+            m.d.sync += turns.able[k].eq(queue.level >= Mux(turns.short[k], rest, CHUNK_WORDS))
             # One word may be on its way from the joiner, and one more may be given in this cycle and in the next.
             rooms.append(queue.level <= QUEUE_WORDS - 3)
             with m.If(turns.turn == k):

@@ -1,0 +1,132 @@
+"""Pipelines on an FPGA without an array: cycles, storage, area and clock rate of the image applications.
+
+    python -m benchmarks.fpga [NAME ...] [--no-area] [-o benchmarks/results/fpga.json]
+
+Cycle counts are measured in RTL simulation of the emitted Verilog (Icarus), whose outputs are compared with the
+reference. Area is that of the pipeline alone, out of context (no pins, no DMA engine); its clock rate is that between
+registers of a harness at every port (`benchmarks.area`). ``NAME_system`` is with DMA engines and registers. Both come
+from yosys and nextpnr for an ECP5-85. Results of what is not measured this time are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+import compiler
+from benchmarks.area import Subject
+from benchmarks.area import measure as measure_area
+from benchmarks.results import RESULTS, read_results, write_results
+from compiler.frontend.apps import load
+from compiler.ir.interpret import interpret
+from hw.errors import SluiceError
+from hw.pipeline.system import SYSTEM_MODULE, emit_pipeline
+from hw.pnr import tool_version
+
+__all__ = ["SUBJECTS", "Entry", "main", "measure"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An application with its parameters (none: its published size) and options of the target."""
+
+    app: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    system: bool = False
+
+
+SUBJECTS: Mapping[str, Entry] = {
+    **{app: Entry(app) for app in ("gaussian", "conv_3_3", "cascade", "upsample", "brighten_blur", "gaussian_pyramid",
+                                   "laplacian_pyramid", "fir", "sobel", "harris", "unsharp")},
+    "gaussian_4_lanes": Entry("gaussian", {"lanes": 4, "height": 66}, {"bus_bits": 128}),
+    "gaussian_system": Entry("gaussian", system=True),
+    "harris_system": Entry("harris", system=True),
+}
+
+
+class FpgaFigureError(SluiceError):
+    """A measurement whose result is wrong: its figures mean nothing."""
+
+
+def measure(entry: Entry) -> tuple[Any, dict[str, Any]]:
+    """The compiled design, and its figures without area. Raises `FpgaFigureError` if a result is wrong or, of cycles,
+    not the predicted one."""
+    program = load(entry.app, **entry.parameters)
+    design: Any = compiler.compile(program, target="fpga", **entry.options)
+    generator = np.random.default_rng(0)
+    inputs = {a.name: generator.integers(0, 256, a.shape) for a in program.inputs}
+    run = design.simulate(inputs, "icarus")
+    for name, expected in interpret(program, inputs).items():
+        if not np.array_equal(run.outputs[name], expected):
+            raise FpgaFigureError(f"{entry.app}: output {name} differs from the reference")
+    if run.cycles != design.predicted_cycles:
+        raise FpgaFigureError(f"{entry.app}: {run.cycles} cycles, {design.predicted_cycles} predicted")
+    ratios = [s.allocated_words / s.live_words for s in design.storage]
+    return design, {
+        "cycles simulated": run.cycles, "cycles predicted": design.predicted_cycles, "lower bound": design.lower_bound,
+        "ratio": round(run.cycles / design.lower_bound, 4), "stall cycles": run.stall_cycles,
+        "words out per cycle": round(design.pixels_per_cycle, 3),
+        "words live": sum(s.live_words for s in design.storage),
+        "words allocated": sum(s.allocated_words for s in design.storage),
+        "largest ratio of a buffer": round(max(ratios, default=1.0), 2),
+        "resources": design.resources, "compile seconds": round(design.compile_seconds, 2),
+    }
+
+
+def _area(design: Any, entry: Entry) -> dict[str, Any]:
+    if entry.system:
+        return measure_area(Subject(SYSTEM_MODULE, design.executable.sources))
+    return measure_area(Subject("pipeline", emit_pipeline(design.system.pipeline)))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fpga", description="Pipelines on an ECP5-85.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(SUBJECTS)}")
+    parser.add_argument("--no-area", action="store_true", help="only cycles and storage; area is kept as it was")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "fpga.json", metavar="FILE")
+    options = parser.parse_args(arguments)
+    try:
+        unknown = set(options.names) - set(SUBJECTS)
+        if unknown:
+            raise SluiceError(f"there is no '{min(unknown)}'; there are: {', '.join(SUBJECTS)}")
+        _measure_all(options.names or list(SUBJECTS), options.output, area=not options.no_area)
+    except SluiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _measure_all(names: Sequence[str], output: Path, *, area: bool) -> None:
+    console = Console(highlight=False)
+    known = _previous()
+    for name in names:
+        with console.status(name):
+            design, figures = measure(SUBJECTS[name])
+            found = _area(design, SUBJECTS[name]) if area else known.get(name, {}).get("area", {})
+        known[name] = figures | {"area": found}
+        console.print(f"{name}: {figures['cycles simulated']} cycles, {found}")
+        ordered = {name: known[name] for name in SUBJECTS if name in known}
+        tools = {tool: tool_version(tool) for tool in ("yosys", "nextpnr-ecp5")}
+        write_results(output, {"device": "LFE5U-85F, speed grade 6", "tools": tools, "applications": ordered})
+
+
+def _previous() -> dict[str, Any]:
+    try:
+        return read_results("fpga")["applications"]
+    except (OSError, ValueError, KeyError):
+        return {}
+
+
+if __name__ == "__main__":
+    os.nice(5)
+    sys.exit(main())
