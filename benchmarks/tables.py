@@ -42,8 +42,8 @@ class ReadmeError(SluiceError):
 
 def figure_tables() -> str:
     """All tables as Markdown."""
-    return "\n\n".join([_application_table(), _area_table(), _array_text(), fpga_table(), vector_tables(), dataflow_tables(),
-                        recurrence_tables(), target_tables()])
+    return "\n\n".join([_application_table(), _area_table(), _array_text(), fpga_table(), vector_tables(),
+                        dataflow_tables(), recurrence_tables(), target_tables()])
 
 
 def _application_table() -> str:
