@@ -103,6 +103,17 @@ def assignment() -> ArraySpec:
                      ResultSpec(INT32, 3, Address((1,)), combine=None))
 
 
+def large_memories() -> ArraySpec:
+    """Feeders in PEs, of the edge's initial values, and accumulators at the edge in block RAM, beside small ones."""
+    operands = (
+        operand("a", INT8, INTERIOR, 40, (0, 1), (0, 2)), operand("b", INT8, INTERIOR, 4, (1, 0), (1, 2), pack=2),
+        operand("c", INT32, EAST, 160, (1, 4), (0, 1), initial=True),
+    )
+    return ArraySpec(
+        "large", 2, 2, (TileLoop("i"), TileLoop("j"), TileLoop("k", True)), (TimeLoop("j", 4), TimeLoop("i", 40)),
+        operands, MAC, ResultSpec(INT32, 160, Address((1, 4)), space="columns", pack=4))
+
+
 def check(spec: ArraySpec, extents: tuple[int, ...], simulator: str, bounds: tuple[int, ...] = ()) -> None:
     """Results with and without stalls; every step is taken once."""
     run = random_run(spec, extents, bounds)
@@ -130,7 +141,7 @@ def test_sums_over_both_axes(simulator: str) -> None:
 @pytest.mark.parametrize(("spec", "extents", "bounds"), [
     (one_row(), (2, 3), ()), (minimum(), (2, 1, 2), (9,)), (vectors(), (1, 2, 2), ()), (assignment(), (3,), ()),
     (matmul(2, 2, steps=2, block=(1, 2), double=False), (2, 2, 2), ()), (matmul(1, 1, steps=1), (2, 1, 3), ()),
-    (matmul(1, 2, steps=2, block=(9, 9)), (1, 1, 2), ()),
+    (large_memories(), (1, 1, 2), ()),
 ], ids=["row", "minimum", "vectors", "assignment", "single buffers", "one PE", "block RAM"])
 def test_other_arrays(spec: ArraySpec, extents: tuple[int, ...], bounds: tuple[int, ...]) -> None:
     check(spec, extents, "icarus", bounds)
