@@ -31,6 +31,7 @@ APPLICATIONS = {
     **dict.fromkeys(("gaussian", "conv_3_3", "cascade", "brighten_blur", "upsample", "gaussian_tiled",
                      "gaussian_pyramid", "fir", "sobel"), ARRAY),
     "harris": "16x8",
+    **dict.fromkeys(("unsharp", "laplacian_pyramid", "gemm", "resnet_layer", "mobilenet_layer"), "16x32"),
 }
 """The applications and the arrays that they are measured on."""
 

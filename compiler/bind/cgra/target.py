@@ -20,6 +20,7 @@ from compiler.sched.accumulators import drain_accumulators, propagate_constants
 from compiler.sched.cycle_accurate import schedule_program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.partition import Partition, partition
+from compiler.sched.resampled import share_resampled_windows
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
@@ -71,7 +72,7 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
     stage = _Stopwatch()
     with stage("verify"):
         verify(program)
-        program = drain_accumulators(propagate_constants(program))
+        program = share_resampled_windows(drain_accumulators(propagate_constants(program)))
         parts = partition(program, len(spec.bank_columns))
         live = remove_dead_statements(parts.program)
     failure: SluiceError | None = None

@@ -14,20 +14,23 @@ __all__ = ["Difference", "Writes", "bounded_effort", "coordinates", "corner_poin
            "latest", "maps", "simplified"]
 
 _EFFORT = 3_000_000
-"""Steps that isl may take for one validation; the applications take less than a tenth of it."""
+"""Steps that isl may take for one validation of up to `_FEW` statements, and for as many more as there are more
+statements; most applications take less than a tenth of it."""
+_FEW = 4
 
 
 @contextmanager
-def bounded_effort() -> Iterator[None]:
+def bounded_effort(statements: int = 1) -> Iterator[None]:
     """Turn a proof that takes too long into a `ValidationError`: what cannot be proven is not let through."""
     context = isl.DEFAULT_CONTEXT
+    effort = _EFFORT * -(-statements // _FEW)
     context.reset_operations()
-    context.set_max_operations(_EFFORT)
+    context.set_max_operations(effort)
     try:
         yield
     except isl.Error as error:
         # Whatever isl was doing when it ran out of steps reports an error of its own.
-        raise ValidationError(f"the mapping could not be proven right within {_EFFORT} steps: {error}") from error
+        raise ValidationError(f"the mapping could not be proven right within {effort} steps: {error}") from error
     finally:
         context.set_max_operations(0)
         context.reset_operations()

@@ -53,5 +53,5 @@ def validate(program: Program, application: Application, physical: Physical, wor
         config = decode_array(words, spec)
     except SluiceError as error:
         raise ValidationError(f"the configuration words cannot be decoded: {error}") from error
-    with bounded_effort():
+    with bounded_effort(len(program.statements)):
         return Proof.of(program, application, physical, config, plan, addresses, spec).run()

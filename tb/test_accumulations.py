@@ -1,0 +1,57 @@
+"""Programs with reductions on both memories and both simulators: bit-exact, and as many cycles as predicted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, seed, settings
+from random_accumulations import accumulations
+from random_programs import random_inputs
+
+import compiler
+from compiler.bind.cgra.route import Unroutable
+from compiler.bind.cgra.sites import ArrayTooSmall
+from compiler.frontend.apps import load
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from hw.sim.simulate import StallProfile
+
+ARRAY = "8x4"
+"""The small array of the other benches, whose builds are there."""
+
+PROGRAMS: dict[str, dict[str, Any]] = {
+    "gemm": {"size": 6, "unroll": 1},
+    "resnet_layer": {"size": 8, "inputs": 4, "outputs": 2, "unroll_in": 2, "unroll_out": 1},
+}
+
+
+def check(program: Program, memory: str, simulator: str) -> None:
+    design = compiler.compile(program, memory=memory, array=ARRAY)
+    inputs = random_inputs(program, 3)
+    run = design.simulate(inputs, simulator, seed=5, stall=StallProfile.uniform(0.2))
+    for name, expected in interpret(program, inputs).items():
+        np.testing.assert_array_equal(run.outputs[name], expected)
+    assert run.cycles == design.predicted_cycles
+
+
+@pytest.mark.parametrize("memory", ["pub", "dual-port"])
+@pytest.mark.parametrize("app", PROGRAMS)
+def test_layer_is_exact_and_on_time(app, memory, simulator):
+    check(load(app, **PROGRAMS[app]), memory, simulator)
+
+
+@pytest.mark.parametrize("memory", ["pub", "dual-port"])
+def test_random_accumulation(memory, simulator):
+    @seed(20261122)
+    @settings(max_examples=8 if simulator == "verilator" else 4, deadline=None, database=None,
+              phases=[Phase.explicit, Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
+    @given(accumulations())
+    def run(program):
+        try:
+            check(program, memory, simulator)
+        except (ArrayTooSmall, Unroutable):
+            assume(False)
+
+    run()
