@@ -132,6 +132,8 @@ class Feeder(wiring.Component):
                 m.d.sync += filled[bank].eq(0)
         if banks > 1:
             m.d.sync += [into.eq(into ^ ended), out.eq(out ^ released)]
+        # A bank is never filled and read at once; saying so spares synthesis the emulation of colliding accesses.
+        m.d.comb += reader.en.eq(self.read & ~(writer.en & (into == out)))
         self._read(m, reader, out)
         return m
 
@@ -139,7 +141,7 @@ class Feeder(wiring.Component):
         """The row of the word, in block RAM a register, then the word in the row."""
         low = self._operand.pack.bit_length() - 1
         size = address_bits(self._spec.feeder_beats(self._operand))
-        m.d.comb += [reader.en.eq(self.read), reader.addr.eq(Cat(self.address[low : low + size], bank))]
+        m.d.comb += reader.addr.eq(Cat(self.address[low : low + size], bank))
         row: Value = reader.data
         lane: Value = Const(0)
         if low:
