@@ -1,11 +1,11 @@
 """Pipelines on an FPGA without an array: cycles, storage, area and clock rate of the image applications.
 
-    python -m benchmarks.fpga [NAME ...] [--no-area] [-o benchmarks/results/fpga.json]
+    python -m benchmarks.fpga [NAME ...] [--only cycles,area,mhz] [-o benchmarks/results/fpga.json]
 
 Cycle counts are measured in RTL simulation of the emitted Verilog (Icarus), whose outputs are compared with the
-reference. Area is that of the pipeline alone, out of context (no pins, no DMA engine); its clock rate is that between
-registers of a harness at every port (`benchmarks.area`). ``NAME_system`` is with DMA engines and registers. Both come
-from yosys and nextpnr for an ECP5-85. Results of what is not measured this time are kept.
+reference. Area is counted by yosys for an ECP5, of the pipeline alone, without DMA engines; ``NAME_system`` is with
+them. MHz are nextpnr's, routed on an ECP5-85 between registers of a harness at every port (`benchmarks.area`). What is
+not measured this time is kept as it was.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,9 @@ from compiler.frontend.apps import load
 from compiler.ir.interpret import interpret
 from hw.errors import SluiceError
 from hw.pipeline.system import SYSTEM_MODULE, emit_pipeline
-from hw.pnr import tool_version
+from hw.pnr import cell_counts, synthesize, tool_version
 
-__all__ = ["SUBJECTS", "Entry", "main", "measure"]
+__all__ = ["SUBJECTS", "Entry", "area", "main", "measure"]
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,8 @@ class FpgaFigureError(SluiceError):
     """A measurement whose result is wrong: its figures mean nothing."""
 
 
-def measure(entry: Entry) -> tuple[Any, dict[str, Any]]:
-    """The compiled design, and its figures without area. Raises `FpgaFigureError` if a result is wrong or, of cycles,
-    not the predicted one."""
+def measure(entry: Entry) -> dict[str, Any]:
+    """Cycles and storage. Raises `FpgaFigureError` if a result is wrong or, of cycles, not the predicted one."""
     program = load(entry.app, **entry.parameters)
     design: Any = compiler.compile(program, target="fpga", **entry.options)
     generator = np.random.default_rng(0)
@@ -71,7 +71,7 @@ def measure(entry: Entry) -> tuple[Any, dict[str, Any]]:
     if run.cycles != design.predicted_cycles:
         raise FpgaFigureError(f"{entry.app}: {run.cycles} cycles, {design.predicted_cycles} predicted")
     ratios = [s.allocated_words / s.live_words for s in design.storage]
-    return design, {
+    return {
         "cycles simulated": run.cycles, "cycles predicted": design.predicted_cycles, "lower bound": design.lower_bound,
         "ratio": round(run.cycles / design.lower_bound, 4), "stall cycles": run.stall_cycles,
         "words out per cycle": round(design.pixels_per_cycle, 3),
@@ -82,42 +82,65 @@ def measure(entry: Entry) -> tuple[Any, dict[str, Any]]:
     }
 
 
-def _area(design: Any, entry: Entry) -> dict[str, Any]:
+def _subject(entry: Entry) -> Subject:
+    """The Verilog whose area and clock rate are wanted; both of one run of the tools."""
+    design: Any = compiler.compile(load(entry.app, **entry.parameters), target="fpga", **entry.options)
     if entry.system:
-        return measure_area(Subject(SYSTEM_MODULE, design.executable.sources))
-    return measure_area(Subject("pipeline", emit_pipeline(design.system.pipeline)))
+        return Subject(SYSTEM_MODULE, design.executable.sources, alone=False)
+    return Subject("pipeline", emit_pipeline(design.system.pipeline), alone=False)
+
+
+def area(entry: Entry) -> dict[str, int]:
+    """Cells by yosys: LUT (four inputs; a pair for two bits of carry), FF, block RAM of 18 Kbit, LUT RAM of 16x4 bits,
+    multipliers of 18x18 bits."""
+    subject = _subject(entry)
+    with tempfile.TemporaryDirectory(prefix="sluice-fpga-") as folder:
+        synthesize(subject.sources, subject.module, Path(folder))
+        cells = cell_counts(Path(folder))
+    lut = cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0)
+    return {"lut": lut, "ff": cells.get("TRELLIS_FF", 0), "block_ram": cells.get("DP16KD", 0),
+            "lut_ram": cells.get("TRELLIS_DPR16X4", 0), "multipliers": cells.get("MULT18X18D", 0)}
+
+
+_PARTS: Mapping[str, Callable[[Entry], Any]] = {
+    "cycles": measure, "area": area, "mhz": lambda entry: measure_area(_subject(entry))["mhz"],
+}
+"""What can be measured of an entry."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fpga", description="Pipelines on an ECP5-85.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(SUBJECTS)}")
-    parser.add_argument("--no-area", action="store_true", help="only cycles and storage; area is kept as it was")
+    parser.add_argument("--only", default=",".join(_PARTS), metavar="PARTS", help=f"some of {', '.join(_PARTS)}")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "fpga.json", metavar="FILE")
     options = parser.parse_args(arguments)
     try:
         unknown = set(options.names) - set(SUBJECTS)
         if unknown:
             raise SluiceError(f"there is no '{min(unknown)}'; there are: {', '.join(SUBJECTS)}")
-        _measure_all(options.names or list(SUBJECTS), options.output, area=not options.no_area)
+        parts = options.only.split(",")
+        if set(parts) - set(_PARTS):
+            raise SluiceError(f"--only {options.only}: write some of {', '.join(_PARTS)}")
+        _measure_all(options.names or list(SUBJECTS), options.output, parts)
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _measure_all(names: Sequence[str], output: Path, *, area: bool) -> None:
-    console = Console(highlight=False)
+def _measure_all(names: Sequence[str], output: Path, parts: Sequence[str]) -> None:
+    console = Console(highlight=False, soft_wrap=True)
     known = _previous()
     for name in names:
-        with console.status(name):
-            design, figures = measure(SUBJECTS[name])
-            found = _area(design, SUBJECTS[name]) if area else known.get(name, {}).get("area", {})
-        known[name] = figures | {"area": found}
-        console.print(f"{name}: {figures['cycles simulated']} cycles, {found}")
-        ordered = {name: known[name] for name in SUBJECTS if name in known}
-        tools = {tool: tool_version(tool) for tool in ("yosys", "nextpnr-ecp5")}
-        write_results(output, {"device": "LFE5U-85F, speed grade 6", "tools": tools, "applications": ordered})
+        entry, figures = SUBJECTS[name], known.setdefault(name, {})
+        for part in parts:
+            with console.status(f"{name}: {part}"):
+                figures[part] = _PARTS[part](entry)
+            console.print(f"{name}: {figures[part]}")
+            ordered = {key: known[key] for key in SUBJECTS if key in known}
+            tools = {tool: tool_version(tool) for tool in ("yosys", "nextpnr-ecp5")}
+            write_results(output, {"device": "LFE5U-85F, speed grade 6", "tools": tools, "applications": ordered})
 
 
 def _previous() -> dict[str, Any]:
