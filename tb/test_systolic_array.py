@@ -114,10 +114,11 @@ def large_memories() -> ArraySpec:
         operands, MAC, ResultSpec(INT32, 160, Address((1, 4)), space="columns", pack=4))
 
 
-def check(spec: ArraySpec, extents: tuple[int, ...], simulator: str, bounds: tuple[int, ...] = ()) -> None:
-    """Results with and without stalls; every step is taken once."""
+def check(spec: ArraySpec, extents: tuple[int, ...], simulator: str, bounds: tuple[int, ...] = (),
+          memories: tuple[tuple[StallProfile, int], ...] = ((StallProfile(), 2), (STALLS, 30))) -> None:
+    """Results with every stall profile and latency of memory; every step is taken once."""
     run = random_run(spec, extents, bounds)
-    for stall, latency in ((StallProfile(), 2), (STALLS, 30)):
+    for stall, latency in memories:
         found, counters, _ = execute(spec, run, simulator, seed=latency, stall=stall, latency=latency)
         assert np.array_equal(found, run.expected)
         assert counters["STEPS"] == spec.steps * np.prod(extents)
@@ -134,17 +135,13 @@ def test_sums_along_columns(simulator: str) -> None:
     check(along_columns(), (2, 1, 2), simulator, bounds=(5,))
 
 
-def test_sums_over_both_axes(simulator: str) -> None:
-    check(both_axes(), (1, 2), simulator, bounds=(17,))
-
-
 @pytest.mark.parametrize(("spec", "extents", "bounds"), [
-    (one_row(), (2, 3), ()), (minimum(), (2, 1, 2), (9,)), (vectors(), (1, 2, 2), ()), (assignment(), (3,), ()),
+    (both_axes(), (1, 2), (17,)), (one_row(), (2, 3), ()), (minimum(), (2, 1, 2), (9,)), (vectors(), (1, 2, 2), ()), (assignment(), (3,), ()),
     (matmul(2, 2, steps=2, block=(1, 2), double=False), (2, 2, 2), ()), (matmul(1, 1, steps=1), (2, 1, 3), ()),
     (large_memories(), (1, 1, 2), ()),
-], ids=["row", "minimum", "vectors", "assignment", "single buffers", "one PE", "block RAM"])
+], ids=["both axes", "row", "minimum", "vectors", "assignment", "single buffers", "one PE", "block RAM"])
 def test_other_arrays(spec: ArraySpec, extents: tuple[int, ...], bounds: tuple[int, ...]) -> None:
-    check(spec, extents, "icarus", bounds)
+    check(spec, extents, "icarus", bounds, ((STALLS, 30),))
 
 
 def test_loads_and_drains_are_hidden() -> None:
