@@ -136,7 +136,8 @@ def test_sums_along_columns(simulator: str) -> None:
 
 
 @pytest.mark.parametrize(("spec", "extents", "bounds"), [
-    (both_axes(), (1, 2), (17,)), (one_row(), (2, 3), ()), (minimum(), (2, 1, 2), (9,)), (vectors(), (1, 2, 2), ()), (assignment(), (3,), ()),
+    (both_axes(), (1, 2), (17,)), (one_row(), (2, 3), ()), (minimum(), (2, 1, 2), (9,)), (vectors(), (1, 2, 2), ()),
+    (assignment(), (3,), ()),
     (matmul(2, 2, steps=2, block=(1, 2), double=False), (2, 2, 2), ()), (matmul(1, 1, steps=1), (2, 1, 3), ()),
     (large_memories(), (1, 1, 2), ()),
 ], ids=["both axes", "row", "minimum", "vectors", "assignment", "single buffers", "one PE", "block RAM"])
