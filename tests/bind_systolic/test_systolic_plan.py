@@ -131,6 +131,9 @@ KERNELS = {
     "unrolled by hand": ("for (int i = 0; i < 3; i++) { int s = 0; for (int k = 0; k < 3; k++) { "
                          "s += x[i][2 * k] * w[k]; s += x[i][2 * k + 1]; } y[i] = s; }",
                          "const int8_t x[3][6], const int8_t w[3], int32_t y[3]"),
+    "bias in the end": ("for (int o = 0; o < 3; o++) for (int h = 0; h < 4; h++) { int s = 0; for (int k = 0; k < 3; "
+                        "k++) s += x[h + k] * w[o][k]; y[o][h] = b[o] + s; }",
+                        "const int8_t x[6], const int8_t w[3][3], const int32_t b[3], int32_t y[3][4]"),
     "a single sum": ("s[0] = 0; for (int k = 0; k < 11; k++) s[0] += x[k] * y[k];",
                      "const int8_t x[11], const int8_t y[11], int32_t s[1]"),
 }

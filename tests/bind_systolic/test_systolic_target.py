@@ -88,6 +88,8 @@ KERNELS = [
      "constant or from elements of an input of the accumulator's type"),
     ("for (int i = 0; i < 4; i++) { int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s >> 3; }",
      "statement 'S2' (scop.c:4) computes with the results; a reduction kernel copies them as they are"),
+    ("for (int i = 0; i < 4; i++) { int s = 7; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s + z[i]; }",
+     "statement 'S1' (scop.c:4) starts from one value and 'z' is added in the end; a reduction kernel has one of them"),
     ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < i; k++) y[i] += x[k]; }",
      "statement 'S1' (scop.c:4): its iterations are no box of constant bounds, which a reduction kernel needs"),
     ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) { y[i] += x[k]; y[i] *= x[k + 1]; } }",
@@ -99,7 +101,7 @@ KERNELS = [
 @pytest.mark.parametrize(("body", "message"), KERNELS)
 def test_programs_that_are_no_reduction_kernels(body: str, message: str) -> None:
     with pytest.raises(KernelError) as caught:
-        recognise(scop(body, "const int8_t x[6], int32_t y[4]"))
+        recognise(scop(body, "const int8_t x[6], const int32_t z[4], int32_t y[4]"))
     assert str(caught.value) == message
 
 

@@ -21,6 +21,7 @@ from compiler.sched.space_time import (
     Analysis,
     Reduction,
     Subscript,
+    accumulated,
     analyse,
     composed,
     neutral,
@@ -101,14 +102,19 @@ def recognise(program: Program) -> Kernel:
     lows = tuple(low for low, _ in box.values())
     reduction = analysis.reductions.get(update.name)
     flows = [d for d in flow(simple) if d.sink != d.source]
-    out, written, kind = _destination(simple, update, flows, reduction)
+    out, written, kind, added = _destination(simple, update, flows, reduction)
+    initial = None if reduction is None else _initial(simple, update, reduction, flows, kind, lows)
+    if added is not None:
+        if initial is not None:
+            raise KernelError(f"{update} starts from one value and '{added.array}' is added in the end; a reduction "
+                              "kernel has one of them")
+        initial = _reference(simple, update, added, lows)
     target = subscripts(update, Access(out.name, written))
     body, reads = _body(simple, update, reduction, kind, lows)
     kernel = Kernel(
         program, analysis, update.name, update.iterators, tuple(high - low + 1 for low, high in box.values()), reads,
         body, reduction and reduction.op, out.name, kind, _from_zero(target, lows),
-        None if reduction is None else _initial(simple, update, reduction, flows, kind, lows),
-        _rest(analysis, update, out, written))
+        initial, _rest(analysis, update, out, written))
     _check_target(kernel, update)
     return kernel
 
@@ -204,30 +210,35 @@ def _from_zero(found: tuple[Subscript, ...], lows: tuple[int, ...]) -> tuple[Sub
 
 
 def _destination(program: Program, update: Statement, flows: list[Dependence], reduction: Reduction | None
-                 ) -> tuple[Array, isl.Map, Int]:
-    """The output, where the update's result goes in it, and the type of accumulators."""
+                 ) -> tuple[Array, isl.Map, Int, Access | None]:
+    """The output, where the update's result goes in it, the type of accumulators, and what is added on the way."""
     array = program.array(update.write.array)
     users = [d for d in flows if d.source == update.name]
     if array.role == "output":
         if users:
             raise KernelError(f"{program.statement(users[0].sink)} reads results of {update}; a reduction kernel only "
                               "copies them out")
-        return array, update.write.map, _integer(array)
+        return array, update.write.map, _integer(array), None
     if len(users) != 1:
         raise KernelError(f"results of {update} go to {len(users)} places; a reduction kernel has one output")
     copy = program.statement(users[0].sink)
     out = program.array(copy.write.array)
-    kind = _copied(program, copy, users[0], reduction)
+    kind, added = _copied(program, copy, users[0], reduction)
     reading = copy.reads[users[0].read].map
     target = composed(update.write.map, reading.reverse(), copy.write.map, domain=update.domain)
     if out.role != "output" or not target.is_single_valued() or not update.domain.is_subset(target.domain()):
         raise KernelError(f"{copy} does not copy every result of {update} to one place of an output")
-    return out, target, kind
+    if added is None:
+        return out, target, kind, None
+    elements = composed(update.write.map, reading.reverse(), added.map, domain=update.domain)
+    return out, target, kind, replace(added, map=elements)
 
 
-def _copied(program: Program, copy: Statement, use: Dependence, reduction: Reduction | None) -> Int:
+def _copied(program: Program, copy: Statement, use: Dependence, reduction: Reduction | None
+            ) -> tuple[Int, Access | None]:
     """The type of accumulators whose results `copy` stores: that of the output where only low bits matter, else what
-    the program accumulates in, which then has to reach the output unchanged."""
+    the program accumulates in, which then has to reach the output unchanged. An element of an input that the copy
+    combines with the result, by the reduction's operation, may as well be what the accumulator starts from."""
     out, held = _integer(program.array(copy.write.array)), _integer(program.array(use.array))
     node, conversions = copy.value, [out]
     while isinstance(node, Cast) and isinstance(node.type, Int):
@@ -236,9 +247,15 @@ def _copied(program: Program, copy: Statement, use: Dependence, reduction: Reduc
     modular = reduction is None or reduction.op in MODULAR
     if isinstance(node, Read) and node.index == use.read:
         if modular and min(held.width, *(c.width for c in conversions)) >= out.width:
-            return out
+            return out, None
         if all(c.contains(held.minimum) and c.contains(held.maximum) for c in conversions[1:]):
-            return held
+            return held, None
+    if reduction is not None and modular and held.width >= out.width:
+        added = accumulated(copy.value, use.read, reduction.op, out)
+        if isinstance(added, Read) and added.type == out:
+            access = copy.reads[added.index]
+            if program.array(access.array).role == "input":
+                return out, access
     raise KernelError(f"{copy} computes with the results; a reduction kernel copies them as they are")
 
 

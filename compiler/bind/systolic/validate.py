@@ -214,7 +214,12 @@ class _Check:
         for source, relation in read_origins(self.program, self.update, read).items():
             if source.name != self.update.name:
                 start = self.program.statement(source.name)
-                return relation.apply_range(start.reads[0].map)
+                if start.reads:
+                    return relation.apply_range(start.reads[0].map)
+        for source, relation in final_origins(self.program, self.kernel.output).items():
+            for access in self.program.statement(source.name).reads:
+                if access.array == array and source.name != self.update.name:
+                    return self.destinations.apply_range(relation).apply_range(access.map)
         raise ValidationError(f"array {self.spec.name}: no first update of {array} sees an initial value")
 
     # Padding.
@@ -331,6 +336,25 @@ class _Check:
             found = operation(self.kernel.combine).evaluate(kind.width, own, found)
         if (kind.wrap(found) != expected).any():
             raise ValidationError(f"array {self.spec.name}: its operators do not compute what {self.update} does")
+        self.copied()
+
+    def copied(self) -> None:
+        """A statement that takes results to the output only converts them, or combines them with what they are said to
+        start from."""
+        out = self.program.array(self.kernel.output)
+        for source in final_origins(self.program, out.name):
+            copy = self.program.statement(source.name)
+            own = [k for k, access in enumerate(copy.reads) if access.array == self.update.write.array]
+            if copy.name == self.update.name or not own:
+                continue
+            types = [integer(self.program.array(access.array).type) for access in copy.reads]
+            vectors = [v.astype(object) for v in operand_vectors(types)]
+            expected = integer(out.type).wrap(evaluate(copy.value, lambda n, v=vectors: v[n], {}, {}))
+            found = self.kernel.type.wrap(vectors[own[0]])
+            if len(copy.reads) > 1 and self.kernel.combine is not None:
+                found = operation(self.kernel.combine).evaluate(self.kernel.type.width, found, vectors[1 - own[0]])
+            if (integer(out.type).wrap(self.kernel.type.wrap(found)) != expected).any():
+                raise ValidationError(f"array {self.spec.name}: {copy} does more with results than storing them")
 
     def _same(self, number: int) -> int:
         """The first read of the statement that names the same element as read `number`."""

@@ -4,7 +4,7 @@ from compiler.sched.space_time.arrays import SpaceLoops, check_space, enumerate_
 from compiler.sched.space_time.dependences import Analysis, Kind, UniformDependence, analyse
 from compiler.sched.space_time.errors import SpaceTimeError
 from compiler.sched.space_time.nests import Nest
-from compiler.sched.space_time.reductions import MODULAR, Reduction, neutral, reduction
+from compiler.sched.space_time.reductions import MODULAR, Reduction, accumulated, neutral, reduction
 from compiler.sched.space_time.reuse import Subscript, composed, null_directions, subscripts
 from compiler.sched.space_time.temporaries import without_temporaries
 
@@ -18,6 +18,7 @@ __all__ = [
     "SpaceTimeError",
     "Subscript",
     "UniformDependence",
+    "accumulated",
     "analyse",
     "check_space",
     "composed",

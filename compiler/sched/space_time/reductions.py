@@ -13,7 +13,7 @@ from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
 
-__all__ = ["MODULAR", "Reduction", "neutral", "reduction"]
+__all__ = ["MODULAR", "Reduction", "accumulated", "neutral", "reduction"]
 
 MODULAR = ("add", "mul", "and", "or", "xor")
 """Operations whose low bits depend only on the operands' low bits, so accumulators may be as narrow as the array."""
@@ -46,7 +46,7 @@ def reduction(program: Program, statement: Statement) -> Reduction | None:
     if len(own) != 1 or others or not isinstance(type_, Int) or _mentions(statement.value, own[0]) != 1:
         return None
     for op in (*MODULAR, *_EXACT):
-        body = _accumulated(statement.value, own[0], op, type_)
+        body = accumulated(statement.value, own[0], op, type_)
         if body is not None and (op in MODULAR or _fits(program, statement, body, type_)):
             return Reduction(op, own[0], _converted(body, type_))
     return None
@@ -64,7 +64,7 @@ def _mentions(value: Expr, number: int) -> int:
     return fold(value, lambda node, counts: sum(counts) + (isinstance(node, Read) and node.index == number))
 
 
-def _accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:
+def accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:
     """What `op` combines with read `number` on the way from the accumulator to the root, all of it; None if anything
     else happens there."""
     terms: list[Expr] = []
