@@ -15,7 +15,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import Axi4Signature, is_error
-from hw.dma.scratchpad_align import Realigner, RowPlanner
+from hw.dma.scratchpad_align import Realigner, RowPlanner, Spare
 from hw.dma.scratchpad_order import JobOrder
 from hw.dma.scratchpad_rows import BurstIssue, ChunkRequests, RowPairWalker
 from hw.dma.scratchpad_spec import ScratchpadDmaSpec
@@ -82,16 +82,18 @@ class ScratchpadReader(wiring.Component):
         m = Module()
         spec, target = self.spec, self.spec.address_bits
         m.submodules.walker = walker = RowPairWalker(spec)
+        m.submodules.rows = rows = Spare(spec.row)
         m.submodules.bursts = bursts = BurstIssue(spec, self.signature.members["ar"], spec.ahead)
         m.submodules.queue = queue = _RowQueue(spec.move(target), spec.outstanding)
         m.submodules.planner = planner = RowPlanner(spec, target)
         m.submodules.realigner = realigner = Realigner(spec, target)
         connect(m, flipped(self.job), walker.job)
-        _fork(m, walker.row, bursts.row, queue.input)
+        connect(m, walker.row, rows.input)
+        _fork(m, rows.output, bursts.row, queue.input)
         connect(m, queue.output, planner.row)
         connect(m, planner.step, realigner.step)
         connect(m, bursts.channel, flipped(self.ar))
-        row, taken = walker.row.p, self.r.valid & self.r.ready
+        row, taken = rows.output.p, self.r.valid & self.r.ready
         m.d.comb += [
             bursts.row.p.address.eq(row.memory), bursts.row.p.bytes.eq(row.bytes), bursts.row.p.last.eq(row.last),
             queue.input.p.source.eq(row.memory[: spec.lane_bits]), queue.input.p.target.eq(row.sp),
@@ -137,19 +139,21 @@ class ScratchpadWriter(wiring.Component):
         spec = self.spec
         target = spec.lane_bits + spec.burst_bits  # of an address, only its place in the burst matters
         m.submodules.walker = walker = RowPairWalker(spec)
+        m.submodules.rows = rows = Spare(spec.row)
         m.submodules.bursts = bursts = BurstIssue(spec, self.signature.members["aw"], WRITE_AHEAD)
         m.submodules.requests = requests = ChunkRequests(spec)
         m.submodules.queue = queue = _RowQueue(spec.move(target), spec.outstanding)
         m.submodules.planner = planner = RowPlanner(spec, target)
         m.submodules.realigner = realigner = Realigner(spec, target)
         connect(m, flipped(self.job), walker.job)
-        _fork(m, walker.row, bursts.row, requests.row, queue.input)
+        connect(m, walker.row, rows.input)
+        _fork(m, rows.output, bursts.row, requests.row, queue.input)
         connect(m, queue.output, planner.row)
         connect(m, planner.step, realigner.step)
         connect(m, flipped(self.chunk), realigner.source)
         connect(m, requests.chunk, flipped(self.request))
         connect(m, bursts.channel, flipped(self.aw))
-        row, lanes = walker.row.p, spec.lane_bits
+        row, lanes = rows.output.p, spec.lane_bits
         m.d.comb += [
             bursts.row.p.address.eq(row.memory), bursts.row.p.bytes.eq(row.bytes), bursts.row.p.last.eq(row.last),
             requests.row.p.first.eq(row.sp >> lanes), requests.row.p.last.eq((row.sp + row.bytes - 1) >> lanes),

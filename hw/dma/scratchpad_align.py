@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.dma.packing import rotate_bytes
 from hw.dma.scratchpad_spec import ScratchpadDmaSpec
 
-__all__ = ["Realigner", "RowPlanner", "Skid"]
+__all__ = ["Realigner", "RowPlanner", "Skid", "Spare"]
 
 
 class Skid(wiring.Component):
@@ -36,6 +36,26 @@ class Skid(wiring.Component):
             m.d.sync += Value.cast(self.output.payload).eq(Mux(full, spare, self.input.payload))
         with m.Elif(self.input.valid & ~full):
             m.d.sync += [spare.eq(self.input.payload), full.eq(1)]
+        return m
+
+
+class Spare(wiring.Component):
+    """A spare place for a stream, so that `input` is ready out of a register; what comes goes on in the same cycle."""
+
+    def __init__(self, shape: Any):
+        super().__init__({"input": In(stream.Signature(shape)), "output": Out(stream.Signature(shape))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        came, leaves = Value.cast(self.input.payload), Value.cast(self.output.payload)
+        spare, full = Signal.like(came), Signal()
+        m.d.comb += [
+            self.input.ready.eq(~full), self.output.valid.eq(full | self.input.valid),
+            leaves.eq(Mux(full, spare, came)),
+        ]
+        m.d.sync += full.eq(self.output.valid & ~self.output.ready)
+        with m.If(~full):
+            m.d.sync += spare.eq(came)
         return m
 
 

@@ -27,15 +27,16 @@ class RowPairWalker(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         job, row = Signal(self.spec.transfer), self.row.p
+        last = Signal()  # of the rows of `job`, known before it is asked for
         m.d.comb += [
-            row.sp.eq(job.sp), row.memory.eq(job.memory), row.bytes.eq(job.bytes), row.last.eq(job.rows <= 1),
+            row.sp.eq(job.sp), row.memory.eq(job.memory), row.bytes.eq(job.bytes), row.last.eq(last),
             self.job.ready.eq(~self.row.valid | (self.row.ready & row.last)),
         ]
         with m.If(self.job.ready):
-            m.d.sync += [job.eq(self.job.p), self.row.valid.eq(self.job.valid)]
+            m.d.sync += [job.eq(self.job.p), last.eq(self.job.p.rows <= 1), self.row.valid.eq(self.job.valid)]
         with m.Elif(self.row.ready):
             m.d.sync += [job.sp.eq(job.sp + job.sp_inc), job.memory.eq(job.memory + job.memory_inc),
-                         job.rows.eq(job.rows - 1)]
+                         job.rows.eq(job.rows - 1), last.eq(job.rows == 2)]
         return m
 
 

@@ -2,7 +2,8 @@
 
 Three stages, one entry per cycle. *Decode* carries out control operations, checks the mode against the rules and the
 mask, and finds sizes and reaches. *Check* adds up the bounding ranges and compares them with the scratchpad. The
-third holds an instruction until the transfers in its way are done; transfers go into a table instead.
+third holds an instruction until the transfers in its way are done; transfers go into a table instead. It has a second
+place, so that the stages before do not hear of the sequencer's waiting in the same cycle.
 """
 
 from __future__ import annotations
@@ -67,6 +68,15 @@ class _Operand:
     used: Value
 
 
+class _Waiting:
+    """A place for an instruction that waits: whether it is taken, by what, and the transfers that must end before."""
+
+    def __init__(self, name: str, spec: VectorSpec, slots: int) -> None:
+        self.valid = Signal(name=f"{name}_valid")
+        self.instruction = Signal(instruction_layout(spec), name=name)
+        self.blockers = Signal(slots, name=f"{name}_blockers")
+
+
 class Dispatcher(wiring.Component):
     """See the module's text.
 
@@ -90,6 +100,7 @@ class Dispatcher(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self._decoded, self._decoded_valid = Signal(_decoded_layout(self.spec)), Signal()
+        self._offered = Signal(_decoded_layout(self.spec))
         self._checked, self._checked_valid = Signal(_checked_layout(self.spec)), Signal()
         self._decoded_ready, self._checked_ready = Signal(), Signal()
         self._decode(m)
@@ -116,11 +127,12 @@ class Dispatcher(wiring.Component):
             self._decoded_ready.eq(~self._decoded_valid | self._checked_ready),
         ]
         with m.If(self._decoded_ready):
-            m.d.sync += self._decoded_valid.eq(self.entry.valid & ~control & ready)
-            with m.If(entry.control):
-                self._decode_transfer(m, registers, transfer)
-            with m.Else():
-                self._decode_instruction(m, registers, mode)
+            m.d.sync += [self._decoded_valid.eq(self.entry.valid & ~control & ready), self._decoded.eq(self._offered)]
+        # Outside the condition: what is decoded does not depend on when.
+        with m.If(entry.control):
+            self._decode_transfer(m, registers, transfer)
+        with m.Else():
+            self._decode_instruction(m, registers, mode)
 
     def _decode_ready(self, m: Module, registers: ControlRegisters, mode: ModeDecoder, transfer: Value) -> Signal:
         """Whether all that decoding depends on is there: products, the mask's state."""
@@ -145,11 +157,11 @@ class Dispatcher(wiring.Component):
         return ready
 
     def _decode_transfer(self, m: Module, registers: ControlRegisters, transfer: Value) -> None:
-        entry, out = self.entry.payload, self._decoded
+        entry, out = self.entry.payload, self._offered
         single = Signal()
         too_large, reach = entry.d[self.spec.address_bits + 1 :].any(), registers.transfer_reach
         m.d.comb += single.eq(entry.c <= 1)
-        m.d.sync += [
+        m.d.comb += [
             out.transfer.eq(transfer), out.to_host.eq(entry.code[0]),
             out.illegal.eq(~transfer | (entry.c > MAX_TRANSFER_ROWS)), out.nothing.eq(entry.d == 0),
             out.sets_mask.eq(0), out.kills_mask.eq(0),
@@ -165,7 +177,7 @@ class Dispatcher(wiring.Component):
         ]
 
     def _decode_instruction(self, m: Module, registers: ControlRegisters, mode: ModeDecoder) -> None:
-        entry, out, word = self.entry.payload, self._decoded, MODE(self.entry.payload.code)
+        entry, out, word = self.entry.payload, self._offered, MODE(self.entry.payload.code)
         vl, rows, mats = Signal(32), Signal(32), Signal(32)
         m.d.comb += [
             vl.eq(Mux(word.masked, self.mask.length, registers.vl)),
@@ -183,7 +195,7 @@ class Dispatcher(wiring.Component):
         }
         for name, operand in operands.items():
             self._decode_operand(m, registers, word, name, operand, vl)
-        m.d.sync += [
+        m.d.comb += [
             out.transfer.eq(0), out.illegal.eq(~legal), out.nothing.eq((vl == 0) | (rows == 0) | (mats == 0)),
             out.sets_mask.eq(mode.sets_mask), out.kills_mask.eq(kills),
             out.instruction.mode.eq(word), out.instruction.size.eq(mode.size), out.instruction.scalar.eq(entry.a),
@@ -209,7 +221,7 @@ class Dispatcher(wiring.Component):
         self, m: Module, registers: ControlRegisters, word: data.View, name: str, operand: _Operand, vl: Value
     ) -> None:
         bits = self.spec.address_bits
-        target, extent = self._decoded.instruction[name], self._decoded[f"extent_{name}"]
+        target, extent = self._offered.instruction[name], self._offered[f"extent_{name}"]
         strided, single = word.dimensions != 0, word.accumulate if name == "d" else 0
         reach = Signal.like(registers.reach[0][0], name=f"reach_{name}")
         length = Signal(bits + 3, name=f"length_{name}")
@@ -220,11 +232,11 @@ class Dispatcher(wiring.Component):
                 with m.Case(number):
                     m.d.comb += reach.eq(Mux(word.dimensions == 2, registers.reach[1][number].as_value(),
                                              registers.reach[0][number].as_value()))
-                    m.d.sync += [
+                    m.d.comb += [
                         target.row_step.eq(registers.steps[0][number]), target.mat_step.eq(registers.steps[1][number]),
                     ]
         m.d.comb += length.eq(Mux(single, 1, vl[: bits + 1]) << operand.size)
-        m.d.sync += [
+        m.d.comb += [
             target.address.eq(operand.address), target.size.eq(operand.size), target.used.eq(operand.used),
             extent.below.eq(Mux(strided, reach.below, 0)), extent.beyond.eq(Mux(strided, reach.above, 0) + length),
             extent.out.eq((strided & reach.out) | (~single & vl[bits + 1 :].any()) | operand.address[bits:].any()),
@@ -273,40 +285,55 @@ class Dispatcher(wiring.Component):
     def _hold(self, m: Module) -> None:
         checked, valid = self._checked, self._checked_valid
         m.submodules.jobs = jobs = JobTable(self.spec)
-        held, held_valid, blockers = Signal(instruction_layout(self.spec)), Signal(), Signal(jobs.slots)
-        loads, taken, starts = Signal(), Signal(), Signal()
+        held, behind = (_Waiting(name, self.spec, jobs.slots) for name in ("held", "behind"))
+        loads, room, starts = Signal(), Signal(), Signal()
         good = ~checked.illegal & ~checked.nothing & ~checked.outside
         m.d.comb += [
-            taken.eq(self.instruction.valid & self.instruction.ready),
-            starts.eq(good & Mux(checked.transfer, jobs.room, ~held_valid | taken)),
+            room.eq(~held.valid | (self.instruction.valid & self.instruction.ready)),
+            starts.eq(good & Mux(checked.transfer, jobs.room, ~behind.valid)),
             self._leaves.eq(~good | starts), loads.eq(valid & starts & ~checked.transfer),
-            self.instruction.payload.eq(held), self.instruction.valid.eq(held_valid & ~(blockers & jobs.active).any()),
+            self.instruction.payload.eq(held.instruction),
+            self.instruction.valid.eq(held.valid & ~(held.blockers & jobs.active).any()),
             self.illegal.eq(valid & checked.illegal),
             self.address.eq(valid & checked.outside & ~checked.illegal & ~checked.nothing),
             jobs.allocate.eq(valid & starts & checked.transfer), self.dispatched.eq(loads),
         ]
-        with m.If(loads):
-            m.d.sync += [held.eq(checked.instruction), held_valid.eq(1), blockers.eq(jobs.conflicts)]
-        with m.Else():
-            m.d.sync += blockers.eq(blockers & jobs.active)
-            with m.If(taken):
-                m.d.sync += held_valid.eq(0)
-        self._jobs(m, jobs, held, held_valid, loads)
+        self._queue(m, jobs, held, behind, loads, room)
+        self._jobs(m, jobs, [behind, held], loads)
         self._update_mask(m)
 
-    def _jobs(self, m: Module, jobs: JobTable, held: data.View, held_valid: Value, loads: Value) -> None:
+    def _queue(
+        self, m: Module, jobs: JobTable, held: _Waiting, behind: _Waiting, loads: Value, room: Value
+    ) -> None:
+        """The two places: what comes goes to the first one if there is `room`, and if the second one is empty."""
+        checked = self._checked.instruction
+        with m.If(room):
+            m.d.sync += [
+                held.valid.eq(behind.valid | loads), behind.valid.eq(0),
+                held.instruction.eq(Mux(behind.valid, behind.instruction.as_value(), checked.as_value())),
+                held.blockers.eq(Mux(behind.valid, behind.blockers & jobs.active, jobs.conflicts)),
+            ]
+        with m.Else():
+            m.d.sync += [held.blockers.eq(held.blockers & jobs.active), behind.valid.eq(behind.valid | loads)]
+        with m.If(behind.valid):
+            m.d.sync += behind.blockers.eq(behind.blockers & jobs.active)
+        with m.Else():
+            m.d.sync += [behind.instruction.eq(checked), behind.blockers.eq(jobs.conflicts)]
+
+    def _jobs(self, m: Module, jobs: JobTable, waiting: list[_Waiting], loads: Value) -> None:
+        """The transfer waits for the youngest instruction in its way, and those before; `waiting`: youngest first."""
         checked = self._checked
         instruction = checked.instruction
-        in_flight, behind_held, wait = Signal(retirements()), Signal(retirements()), Signal(retirements())
+        in_flight, wait = Signal(retirements()), Signal(retirements())
         m.d.sync += in_flight.eq(in_flight + loads - self.retired)
-        m.d.comb += behind_held.eq(in_flight - held_valid)
-        with m.If(held_valid & self._in_the_way(held)):
-            m.d.comb += wait.eq(in_flight)
-        with m.Elif(self.sequencing_valid & self._in_the_way(self.sequencing)):
-            m.d.comb += wait.eq(behind_held)
-        with m.Else():
-            # Instructions whose wavefronts are all on their way: soon over, so they are not looked at.
-            m.d.comb += wait.eq(behind_held - self.sequencing_valid)
+        unfinished = [(place.valid, place.instruction) for place in waiting]
+        unfinished.append((self.sequencing_valid, self.sequencing))
+        # Instructions whose wavefronts are all on their way are soon over, so they are not looked at.
+        younger = Cat(place.valid for place in waiting)
+        m.d.comb += wait.eq(in_flight - (younger[0] + younger[1] + self.sequencing_valid))
+        for number, (valid, other) in reversed(list(enumerate(unfinished))):
+            with m.If(valid & self._in_the_way(other)):
+                m.d.comb += wait.eq(in_flight - sum(younger[:number], Const(0, 1)))
         payload = jobs.payload
         m.d.comb += [
             jobs.range_d.eq(instruction.range_d), jobs.range_a.eq(instruction.range_a),

@@ -10,6 +10,7 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.dma.scratchpad_align import Skid
 from hw.vector_lanes.core_ports import COMMAND, core_counters
 from hw.vector_lanes.isa import ENTRY, OPERANDS_BITS, Control, Parameter
 from hw.vector_lanes.spec import VectorSpec
@@ -37,6 +38,9 @@ class CommandDecoder(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        # The core takes a command late in a cycle and an answer later: neither waits for the other.
+        m.submodules.answers = answers = Skid(32)
+        wiring.connect(m, answers.output, wiring.flipped(self.response))
         command = self.command.payload
         low, high = command.function[:3], command.function[3:]
         first, second, control = ~low[2], low[1:] == 0b10, low == 0b110
@@ -46,7 +50,7 @@ class CommandDecoder(wiring.Component):
         local = control & (operation >= Control.OPERANDS) & (operation <= Control.GET)
         m.d.comb += [
             operation.eq(high), queued.eq(control & (operation < Control.OPERANDS)), pushes.eq(~first & ~local),
-            free.eq(~self.response.valid | self.response.ready), waits.eq(self._waits(control, operation)),
+            free.eq(answers.input.ready), waits.eq(self._waits(control, operation)),
             self.entry.valid.eq(self.command.valid & free & pushes),
             self.command.ready.eq(free & Mux(pushes, self.entry.ready, ~waits)),
             accepted.eq(self.command.valid & self.command.ready),
@@ -57,9 +61,8 @@ class CommandDecoder(wiring.Component):
         with m.If(accepted & (first | (control & (operation == Control.OPERANDS)))):
             m.d.sync += [self._a.eq(command.a), self._b.eq(command.b)]
         self._entry(m, command, second, queued, operation)
-        with m.If(free):
-            answer = Mux(control & (operation == Control.GET), self._parameter(m, command.a), 0)
-            m.d.sync += [self.response.valid.eq(accepted), self.response.payload.eq(answer)]
+        answer = Mux(control & (operation == Control.GET), self._parameter(m, command.a), 0)
+        m.d.comb += [answers.input.valid.eq(accepted), answers.input.payload.eq(answer)]
         return m
 
     def _waits(self, control: Value, operation: Value) -> Value:

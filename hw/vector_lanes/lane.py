@@ -95,7 +95,8 @@ class Lane(wiring.Component):
         c = self.control_multiply
         a, b = operand["a"], operand["b"]
         shifts = wire(m, "shifts", c.left | c.right | c.rotate)
-        partial = multiplier.partial_products(m, c.size, operand["factor"], b, c.signed & ~shifts, c.signed & ~c.rotate)
+        signs = c.signed & ~shifts, c.signed & ~c.rotate
+        partial = self._products(m, multiplier.partial_factors(m, c.size, operand["factor"], b, *signs))
         carries = operand["b_flags"] & repeat(m, c.carry, 4)
         total, top = alu.add_subtract(m, c.size, c.signed, c.subtract, a, b, carries)
         return _registers(
@@ -109,6 +110,10 @@ class Lane(wiring.Component):
             a_flags=operand["a_flags"],
             low=operand["low"],
         )
+
+    def _products(self, m: Module, factors: list[tuple[Value, Value]]) -> list[Value]:
+        """The multipliers: all of the lane that a solver cannot look through, so a proof puts its own signals here."""
+        return [x * y for x, y in factors]
 
     def _choose(self, m: Module, early: dict[str, Signal]) -> dict[str, Signal]:
         c = self.control_choose

@@ -44,7 +44,7 @@ class MaskUnit(wiring.Component):
         m.submodules.memory = memory
         read, write = memory.read_port(), memory.write_port()
         tested, ends, number = self._delayed(m)
-        filled, busy = Signal(range(self.spec.mask_waves + 1)), Signal(2)
+        filled, busy = Signal(range(self.spec.mask_waves + 1)), Signal(3)
         total = Signal.like(filled)
         m.d.comb += [
             write.en.eq(tested & self.test.any()), write.addr.eq(filled), write.data.number.eq(number),
@@ -54,12 +54,12 @@ class MaskUnit(wiring.Component):
             m.d.sync += filled.eq(Mux(ends, 0, total))
         with m.If(tested & ends):
             m.d.sync += self.waves.eq(total)
-        # A cycle more, in which the first wavefront of the new mask is read.
+        # Two cycles more, in which the first wavefront of the new mask is read, and taken out of the memory.
         with m.If(self.begin):
-            m.d.sync += busy.eq(0b11)
-        with m.Elif((tested & ends) | ~busy[1]):
+            m.d.sync += busy.eq(0b111)
+        with m.Elif((tested & ends) | ~busy[2]):
             m.d.sync += busy.eq(busy >> 1)
-        self._offer(m, read, tested & ends)
+        self._offer(m, read, tested & ends, busy == 1)
         return m
 
     def _delayed(self, m: Module) -> tuple[Value, Value, Value]:
@@ -71,11 +71,16 @@ class MaskUnit(wiring.Component):
         final = stages[-1]
         return final[0], final[1], final[2:]
 
-    def _offer(self, m: Module, read: ReadPort, restart: Value) -> None:
-        pointer, following = Signal(self._number), Signal(self._number)
+    def _offer(self, m: Module, read: ReadPort, restart: Value, fill: Value) -> None:
+        """From registers: behind the memory, little time of a cycle is left. It shows the wavefront after the one that
+        is offered; after `restart` the first one, which `fill` offers."""
+        shown, following = Signal(self._number), Signal(self._number)
+        goes_on, is_last = Signal(), Signal()
         m.d.comb += [
-            self.last.eq(pointer + 1 == self.waves), self.empty.eq(self.waves == 0),
-            following.eq(Mux(restart, 0, Mux(self.next, Mux(self.last, 0, pointer + 1), pointer))),
-            read.addr.eq(following), read.en.eq(1), self.number.eq(read.data.number), self.bits.eq(read.data.bits),
+            goes_on.eq(self.next | fill), is_last.eq(shown + 1 == self.waves), self.empty.eq(self.waves == 0),
+            following.eq(Mux(restart, 0, Mux(goes_on, Mux(is_last, 0, shown + 1), shown))),
+            read.addr.eq(following), read.en.eq(1),
         ]
-        m.d.sync += pointer.eq(following)
+        m.d.sync += shown.eq(following)
+        with m.If(goes_on):
+            m.d.sync += [self.number.eq(read.data.number), self.bits.eq(read.data.bits), self.last.eq(is_last)]

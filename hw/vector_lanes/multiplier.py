@@ -20,7 +20,7 @@ from hw.vector_lanes.datapath_wire import repeat, wire
 from hw.vector_lanes.resize import any_byte, by_size, from_last, per_byte
 
 __all__ = [
-    "PARTIAL_BITS", "PRODUCT_BITS", "ProductParts", "ShiftOperand", "lost", "partial_products", "product_parts",
+    "PARTIAL_BITS", "PRODUCT_BITS", "ProductParts", "ShiftOperand", "lost", "partial_factors", "product_parts",
     "shift_operand", "sum_products",
 ]
 
@@ -82,13 +82,15 @@ def _large(m: Module, size: Value, amount: Value) -> Value:
     return any_byte(m, size, Cat(*beyond))
 
 
-def partial_products(m: Module, size: Value, x: Value, y: Value, x_signed: Value, y_signed: Value) -> list[Value]:
-    """The four products, each signed with `PARTIAL_BITS` bits: low by low, low by high, high by low, high by high
-    halves of the operands; the lower two numbers of bytes 0, 1, 2, 3."""
+def partial_factors(
+    m: Module, size: Value, x: Value, y: Value, x_signed: Value, y_signed: Value
+) -> list[tuple[Value, Value]]:
+    """What the four multipliers multiply, signed with 17 bits: low by low, low by high, high by low, high by high
+    halves of the operands; the lower two numbers of bytes 0, 1, 2, 3. Products have `PARTIAL_BITS` bits."""
     x_signed, y_signed = wire(m, "x_signed", x_signed), wire(m, "y_signed", y_signed)
     # The low half of a word has no sign. Unit 1 takes the low half of x, unit 2 that of y.
     return [
-        _factor(m, size, x, unit, bool(unit & 2), x_signed) * _factor(m, size, y, unit, bool(unit & 1), y_signed)
+        (_factor(m, size, x, unit, bool(unit & 2), x_signed), _factor(m, size, y, unit, bool(unit & 1), y_signed))
         for unit in range(4)
     ]
 

@@ -34,7 +34,7 @@ class Step:
 class OperandWalker(wiring.Component):
     """Address of an operand's elements in the current wavefront.
 
-    When `enable`: with `load`, `address` becomes `base` + `offset`, and `base` is the start of the first row; with
+    When `enable`: with `load`, `address` becomes `base` + `first`, and `base` is the start of the first row; with
     `mat`, the start of the matrix moves by `mat_step`; with `row`, the start of the row by `row_step`; else the
     address moves by `along`, or with `jump` becomes the row's start plus `offset`. `bits`: of all of them.
     """
@@ -42,14 +42,15 @@ class OperandWalker(wiring.Component):
     def __init__(self, bits: int) -> None:
         super().__init__({
             "enable": In(1), "load": In(1), "mat": In(1), "row": In(1), "jump": In(1), "base": In(bits),
-            "offset": In(bits), "mat_step": In(bits), "row_step": In(bits), "along": In(bits), "address": Out(bits),
+            "first": In(bits), "offset": In(bits), "mat_step": In(bits), "row_step": In(bits), "along": In(bits),
+            "address": Out(bits),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         row, mat, start, step, total = (Signal.like(self.address, name=n) for n in ("r", "m", "start", "step", "total"))
         with m.If(self.load):
-            m.d.comb += [start.eq(self.base), step.eq(self.offset)]
+            m.d.comb += [start.eq(self.base), step.eq(self.first)]
         with m.Elif(self.mat):
             m.d.comb += [start.eq(mat), step.eq(self.mat_step)]
         with m.Elif(self.row):
@@ -191,23 +192,27 @@ class Sequencer(wiring.Component):
 
     def _walk(self, m: Module, advance: Value, step: Step) -> None:
         current, offered = self.current, self.instruction.payload
-        masked = Mux(step.load, offered.mode.masked, current.mode.masked)
-        size = Mux(step.load, offered.size, current.size)
         for name in ("d", "a", "b"):
-            operand, loaded = current[name], offered[name]
+            operand = current[name]
             m.submodules[f"walker_{name}"] = walker = OperandWalker(len(operand.address))
             setattr(self, f"_address_{name}", walker.address)
-            jump = self.mask_number << self._wave_bits << Mux(step.load, loaded.size, operand.size) >> size
             still = current.mode.accumulate | (current.mode.op == Op.VSCATTER) if name == "d" else 0
             wide = Mux(self._indexed, 1 << operand.size, self.spec.row_bytes << operand.size >> current.size)
-            stays = Mux(step.load, offered.mode.accumulate, current.mode.accumulate) if name == "d" else 0
             m.d.comb += [
                 walker.enable.eq(advance), walker.load.eq(step.load), walker.mat.eq(step.mat), walker.row.eq(step.row),
-                walker.jump.eq(current.mode.masked), walker.base.eq(loaded.address),
-                walker.offset.eq(Mux(masked & ~stays, jump, 0)), walker.row_step.eq(operand.row_step),
-                walker.mat_step.eq(operand.mat_step),
+                walker.jump.eq(current.mode.masked), walker.base.eq(offered[name].address),
+                walker.first.eq(self._masked_offset(offered, name)),
+                walker.offset.eq(self._masked_offset(current, name)),
+                walker.row_step.eq(operand.row_step), walker.mat_step.eq(operand.mat_step),
                 walker.along.eq(Mux(still, 0, wide)),
             ]
+
+    def _masked_offset(self, instruction: Value, name: str) -> Value:
+        """Bytes from the start of an operand to the next active wavefront of the mask."""
+        mode = instruction.mode
+        stays = mode.accumulate if name == "d" else 0
+        jump = self.mask_number << self._wave_bits << instruction[name].size >> instruction.size
+        return Mux(mode.masked & ~stays, jump, 0)
 
     def _offer(self, m: Module, elements: Value, row_ends: Value, ends: Value) -> None:
         current, wave = self.current, self.wave.payload

@@ -10,28 +10,33 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from amaranth.back import rtlil
-from amaranth.hdl import Assert, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
 from hw.vector_lanes.datapath_control import CONTROL, decode
 from hw.vector_lanes.isa import MODE, Op
 from hw.vector_lanes.lane import Lane
+from hw.vector_lanes.multiplier import PARTIAL_BITS
 
 FRACTION_BITS = (4, 15, 16)
 STAGES = ("select", "multiply", "choose", "result", "sum")
 DEPTH = len(STAGES)
+_MULTIPLY = 2
+"""Registers between the inputs and stage multiply."""
 
 
 class Slice:
-    """Operands of byte `index`: `a`, `b`, `d` as numbers (by signedness), the unsigned `a_byte` …, and flags."""
+    """Operands of byte `index`: `a`, `b`, `d` as numbers (by signedness), the unsigned `a_byte` …, and flags; with
+    `OpenLane`, the exact `product` of a and b."""
 
-    def __init__(self, m: Module, words: dict[str, Signal], mode: Any, index: int):
+    def __init__(self, m: Module, words: dict[str, Signal], mode: Any, index: int, product: Value | None = None):
+        self._product = product
         self.signed, self.absolute = mode.signed, mode.absolute
         self.a_byte, self.b_byte, self.d_byte = (words[name].word_select(index, 8) for name in "abd")
         self.a, self.b, self.d = (
@@ -43,6 +48,11 @@ class Slice:
         number = Signal(signed(9), name=name)
         m.d.comb += number.eq(Mux(self.signed, byte.as_signed(), byte))
         return number
+
+    @property
+    def product(self) -> Value:
+        assert self._product is not None
+        return self._product
 
     def misfit(self, number: Value) -> Value:
         """Whether a number is none of 8 bits."""
@@ -60,19 +70,39 @@ class Expected(NamedTuple):
 Meaning = Callable[[Slice], Expected]
 
 
-class Proof(wiring.Component):
-    """Lane on bytes that executes any operation of `meanings`; asserts what comes of the bytes numbered `places`."""
+class OpenLane(Lane):
+    """A lane without its multipliers: `factors` go out by unit, `products` come in."""
 
-    def __init__(self, meanings: dict[Op, Meaning], places: Iterable[int] = range(4)):
+    def __init__(self, fraction_bits: tuple[int, int, int]):
+        super().__init__(fraction_bits)
+        self.factors = [(Signal(signed(17), name=f"x{unit}"), Signal(signed(17), name=f"y{unit}")) for unit in range(4)]
+        self.products = [Signal(signed(PARTIAL_BITS), name=f"product{unit}") for unit in range(4)]
+
+    def _products(self, m: Module, factors: list[tuple[Value, Value]]) -> list[Value]:
+        for kept, pair in zip(self.factors, factors, strict=True):
+            m.d.comb += [kept[0].eq(pair[0]), kept[1].eq(pair[1])]
+        return list(self.products)
+
+
+class Proof(wiring.Component):
+    """Lane on bytes that executes any operation of `meanings`; asserts what comes of the bytes numbered `places`.
+
+    With `products`, the lane is an `OpenLane`: asserts that its multipliers get the operands of the bytes, and what
+    comes of any products of 16 bits, which those of two bytes are.
+    """
+
+    def __init__(self, meanings: dict[Op, Meaning], places: Iterable[int] = range(4), *, products: bool = False):
         self.meanings, self.places = meanings, tuple(places)
+        self._lane = OpenLane(FRACTION_BITS) if products else Lane(FRACTION_BITS)
         super().__init__({
+            "product": In(signed(PARTIAL_BITS)).array(4),
             "a": In(32), "b": In(32), "a_flags": In(4), "b_flags": In(4), "active": In(4),
             "scalar": In(32), "index_row": In(32), "number": In(6), "mode": In(MODE),
         })  # fmt: skip
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.lane = lane = Lane(FRACTION_BITS)
+        m.submodules.lane = lane = self._lane
         mode: Any = Signal(MODE)
         m.d.comb += [mode.eq(self.mode), mode.in_size.eq(0), mode.out_size.eq(0), mode.accumulate.eq(0)]
         control: Any = Signal(CONTROL)
@@ -86,8 +116,30 @@ class Proof(wiring.Component):
             for history in words.values():
                 history.append(delay(m, history[-1]))
         self._connect(m, lane, words, controls, active)
-        self._assert(m, lane, {name: history[-1] for name, history in words.items()}, active[-1])
+        at = [{name: history[stage] for name, history in words.items()} for stage in range(DEPTH + 1)]
+        age = Signal(range(DEPTH + 1))
+        with m.If(age < DEPTH):
+            m.d.sync += age.eq(age + 1)
+        products = self._multiply(m, lane, at[_MULTIPLY], age) if isinstance(lane, OpenLane) else [None] * 4
+        with m.If(age == DEPTH):
+            self._assert(m, lane, at[-1], active[-1], products)
         return m
+
+    def _multiply(self, m: Module, lane: OpenLane, words: dict[str, Value], age: Value) -> list[Value | None]:
+        """Proves what is multiplied; returns the products that belong to the outputs."""
+        mode, late = data.View(MODE, words["mode"]), []
+        for place, (product, factors) in enumerate(zip(self.product, lane.factors, strict=True)):
+            m.d.comb += lane.products[place].eq(product)
+            piece = Slice(m, self._operands(m, words, mode, place), mode, place)
+            fits = Mux(mode.signed, product[:16].as_signed(), product[:16]) == product
+            with m.If((age >= _MULTIPLY) & mode.op.matches(*(int(op) for op in self.meanings))):
+                m.d.comb += [
+                    Assert(factors[0] == piece.a, "a"), Assert(factors[1] == piece.b, "b"), Assume(fits, "16 bits"),
+                ]
+            for _ in STAGES[_MULTIPLY - 1 : -1]:
+                product = delay(m, product)
+            late.append(product.as_signed())
+        return late
 
     @staticmethod
     def _connect(
@@ -106,14 +158,13 @@ class Proof(wiring.Component):
             lane.number.eq(selected["number"]), lane.active.eq(active[3]),
         ]  # fmt: skip
 
-    def _assert(self, m: Module, lane: Lane, last: dict[str, Value], active: Value) -> None:
+    def _assert(
+        self, m: Module, lane: Lane, last: dict[str, Value], active: Value, products: Sequence[Value | None]
+    ) -> None:
         mode = data.View(MODE, last["mode"])
-        age = Signal(range(DEPTH + 1))
-        with m.If(age < DEPTH):
-            m.d.sync += age.eq(age + 1)
         for place in self.places:
-            piece = Slice(m, self._operands(m, last, mode, place), mode, place)
-            with m.If(age == DEPTH), m.Switch(mode.op):
+            piece = Slice(m, self._operands(m, last, mode, place), mode, place, products[place])
+            with m.Switch(mode.op):
                 for op, meaning in self.meanings.items():
                     with m.Case(int(op)):
                         expected = meaning(piece)

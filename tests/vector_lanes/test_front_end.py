@@ -143,9 +143,13 @@ def test_waits_for_the_queue_and_for_its_answer_to_be_taken() -> None:
         await send(ctx, dut, operands_function(MODE), 1, 2)
         ctx.set(dut.response.ready, 0)
         ctx.set(dut.command.valid, 1)
+        ctx.set(dut.command.payload, {"function": operands_function(MODE), "a": 1, "b": 2})
+        assert ctx.get(dut.command.ready)  # there is room for a second answer
+        await ctx.tick()
         ctx.set(dut.command.payload, {"function": execute_function(MODE), "a": 3, "b": 0})
         assert not ctx.get(dut.command.ready) and not ctx.get(dut.entry.valid)
         ctx.set(dut.response.ready, 1)
+        await ctx.tick()
         ctx.set(dut.entry.ready, 0)
         assert not ctx.get(dut.command.ready) and ctx.get(dut.entry.valid)
         ctx.set(dut.entry.ready, 1)
