@@ -46,6 +46,9 @@ __all__ = ["SUBJECTS", "Harness", "Port", "Subject", "main", "measure", "mhz_tex
 
 _RESULT = Path(__file__).parent / "results" / "area.json"
 _TARGET_MHZ = 100.0
+_SYSTEM_MHZ = 75.0
+"""Asked of the vector processor."""
+
 _COMMON = ("clk", "rst")
 
 
@@ -60,11 +63,13 @@ class Port:
 
 @dataclass(frozen=True)
 class Subject:
-    """A module to measure: its name, its Verilog by file name, whether its area is measured out of context."""
+    """A module to measure: its name, its Verilog by file name, whether its area is measured out of context, and what is
+    asked of place and route: far above what can be reached, it works at the wrong paths."""
 
     module: str
     sources: Mapping[str, str]
     alone: bool = True
+    target_mhz: float = _TARGET_MHZ
 
     @property
     def ports(self) -> list[Port]:
@@ -124,7 +129,7 @@ def _vector_system(lanes: int) -> Callable[[FabricSpec], Subject]:
     """The vector processor with its scalar core and everything around it but main memory."""
 
     def make(_: FabricSpec) -> Subject:
-        return Subject(SYSTEM_MODULE, emit_vector_system(VectorSpec(lanes=lanes)), alone=False)
+        return Subject(SYSTEM_MODULE, emit_vector_system(VectorSpec(lanes=lanes)), alone=False, target_mhz=_SYSTEM_MHZ)
 
     return make
 
@@ -145,18 +150,20 @@ SUBJECTS: Mapping[str, Callable[[FabricSpec], Subject]] = {
 def measure(subject: Subject, route: bool = True) -> dict[str, Any]:
     """Area and MHz; without `route`, MHz as estimated after placement. Raises `PnrError`."""
     harness = {"harness.v": verilog.convert(Harness(subject), "harness", emit_src=False)}
-    inside = _implement({**subject.sources, **harness}, "harness", out_of_context=False, route=route)
+    sources, target = {**subject.sources, **harness}, subject.target_mhz
+    inside = _implement(sources, "harness", target, out_of_context=False, route=route)
+    asked = {"target_mhz": target, "routed": route}
     if subject.alone:
-        area = _implement(subject.sources, subject.module, out_of_context=True, route=route)
-        return _figures(area, inside) | {"routed": route}
+        area = _implement(subject.sources, subject.module, target, out_of_context=True, route=route)
+        return _figures(area, inside) | asked
     bits = sum(port.width for port in subject.ports if port.name not in _COMMON)
-    return _figures(inside, inside) | {"harness_ff": bits, "routed": route}
+    return _figures(inside, inside) | asked | {"harness_ff": bits}
 
 
-def _implement(sources: Mapping[str, str], top: str, *, out_of_context: bool, route: bool) -> Figures:
+def _implement(sources: Mapping[str, str], top: str, target: float, *, out_of_context: bool, route: bool) -> Figures:
     with tempfile.TemporaryDirectory(prefix="sluice-area-") as name:
         netlist = synthesize(sources, top, Path(name))
-        return place_and_route(netlist, out_of_context=out_of_context, target_mhz=_TARGET_MHZ, route=route)
+        return place_and_route(netlist, out_of_context=out_of_context, target_mhz=target, route=route)
 
 
 def _figures(area: Figures, speed: Figures) -> dict[str, Any]:

@@ -8,6 +8,7 @@ Seed 004, section 2.2; vector length, 2-D and 3-D instructions of its section 2.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -207,7 +208,7 @@ class Sequencer(wiring.Component):
                 walker.along.eq(Mux(still, 0, wide)),
             ]
 
-    def _masked_offset(self, instruction: Value, name: str) -> Value:
+    def _masked_offset(self, instruction: Any, name: str) -> Value:
         """Bytes from the start of an operand to the next active wavefront of the mask."""
         mode = instruction.mode
         stays = mode.accumulate if name == "d" else 0
