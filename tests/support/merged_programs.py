@@ -22,7 +22,8 @@ def merged(programs: Mapping[str, Program]) -> Program:
     for number, one in orders:
         names = [f"o{k}" for k in range(one.dim(isl.dim_type.out))]
         padded = ", ".join([str(number), *names, *["0"] * (width - len(names))])
-        order = order.union(isl.UnionMap.from_map(one.apply_range(isl.Map(f"{{ [{', '.join(names)}] -> [{padded}] }}"))))
+        lift = isl.Map(f"{{ [{', '.join(names)}] -> [{padded}] }}")
+        order = order.union(isl.UnionMap.from_map(one.apply_range(lift)))
     return Program("merged", sum((p.arrays for p in parts), ()), sum((p.tables for p in parts), ()),
                    sum((p.statements for p in parts), ()), order)
 

@@ -128,7 +128,7 @@ class Operators:
         for product in total.products:
             sign, factor = _signed(product.coefficient, word.width)
             uses = [self._cover(part) for part in product.factors]
-            use = uses[0] if len(uses) == 1 else self._plain("mul", *uses, word)
+            use = uses[0] if len(uses) == 1 else self._plain("mul", uses[0], uses[1], word)
             groups.setdefault(factor, []).append((sign, use))
         terms = [self._scaled(self._added(group, word), factor, word) for factor, group in groups.items()]
         if total.constant:
