@@ -23,7 +23,8 @@ def fpga_table() -> str:
     text = (f"Target fpga, no array: a pipeline for each application, 64x64 ({results['device']}; RTL simulation on "
             "Icarus, `python -m benchmarks.fpga`). Area by yosys is that of the pipeline without DMA engines; "
             "*_system* is with them and the control registers. MHz are nextpnr's, routed, between registers at all "
-            "ports. A block RAM has 18 Kbit, a LUT RAM 16x4 bits. Words allocated count memories and the registers of their chains.")
+            "ports. A block RAM has 18 Kbit, a LUT RAM 16x4 bits. Words allocated count memories and the registers of "
+            "their chains.")
     return f"{text}\n\n{table(head, rows)}"
 
 
