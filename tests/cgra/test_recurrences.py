@@ -11,14 +11,19 @@ import numpy as np
 import pytest
 
 import compiler
-from compiler.bind.cgra.netlist import PeNode
+from compiler.bind.cgra.application import build_application
+from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.frontend.loop_nest import Prog, load, prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import INT16
 from compiler.sched.accumulators import drain_accumulators, propagate_constants
+from compiler.sched.cycle_accurate import schedule_program
+from compiler.sched.partition import partition
+from compiler.sched.streams import stage_streams
 from compiler.sched.transform import split, unroll
 from compiler.sched.verify import ValidationError
+from hw.memtile import MemTileSpec
 
 
 def product(size: int = 8, order: str = "ryx", start: int = 0) -> Prog:
@@ -122,3 +127,13 @@ def test_a_wrong_control_table_is_caught() -> None:
     del design.words
     with pytest.raises(ValidationError, match=r"statement 'Add' \(.*\) reads c_sums"):
         design.validate()
+
+
+@pytest.mark.parametrize(("memory", "shared"), [("pub", False), ("dual-port", True)])
+def test_the_published_layer_takes_no_more_than_was_published(memory: str, shared: bool) -> None:
+    """28 x 28, 8 channels to 8: 80 memory tiles and 128 PEs, last cycle 8739 (seed 001, tables 7.3 to 7.5)."""
+    program = partition(drain_accumulators(load("resnet_layer"))).program
+    schedule = schedule_program(stage_streams(program, 0))
+    netlist = build_application(schedule, MemTileSpec(kind=memory), shared=shared).netlist
+    assert netlist.count(MemNode) <= 80 and netlist.count(PeNode) <= 128
+    assert max(entry.last for entry in schedule.statements.values()) < 7056 / 0.98

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from compiler.bind.buffers import dual_port, wide_fetch
 from compiler.bind.buffers.circular import UNLIMITED, Lifetimes, block_lifetimes
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, delay_traffic
@@ -27,6 +29,9 @@ SLACK = 64
 """Cycles by which reads may at least be later than scheduled, so that routing has room."""
 
 MAX_CHAIN = 16
+
+HELD = 16
+"""Reads in a row of one word from which on the word is read once, and the output holds it."""
 
 
 class CapacityError(SluiceError):
@@ -112,8 +117,57 @@ class MemoryAllocator:
         found: list[Signal] = []
         for first in range(0, len(traffic.reads), self.outputs):
             part = replace(traffic, reads=traffic.reads[first: first + self.outputs])
+            held = self._held(part) if self.shared and self.spec.kind == "dual-port" else None
+            if held is not None:
+                found += self._place_held(held, source, back)
+                continue
             found += self._place(part, source, share=self.shared and len(part.reads) == 1, back=back)
         return found
+
+    # Words that stay for long, as weights do, on an SRAM with one read and one write port.
+
+    @staticmethod
+    def _held(traffic: BufferTraffic) -> BufferTraffic | None:
+        """The same traffic with one read for as long as a word stays, if words stay for `HELD` reads and more."""
+        (read,) = traffic.reads
+        new = np.append(True, np.diff(read.address) != 0)
+        if not read.real.all() or HELD * new.sum() > len(new):
+            return None
+        return replace(traffic, reads=(replace(read, time=read.time[new], address=read.address[new],
+                                               real=read.real[new]),))
+
+    def _place_held(self, traffic: BufferTraffic, source: Signal, back: bool) -> list[Signal]:
+        """Two such buffers of one writer share a tile if neither their writes nor their reads ever coincide."""
+        life = block_lifetimes(traffic, traffic.reads[0])
+        region = self._region(life, traffic)
+        if region > self.capacity // 2:
+            return self._place(traffic, source, share=False, back=back)
+        half = self.capacity // 2
+        for tile in self.tiles:
+            apart = self._apart(tile, traffic, half)
+            if apart is not None:
+                for kind, (low, high) in zip(("in", "out"), apart, strict=True):
+                    first, second = (Pin(tile.name, f"{kind}{k}") for k in (0, 1))
+                    self.separations.append(Separation(second, first, low, high))
+                return self._attach(tile, traffic, source, [life], half, back)
+        return self._attach(self._new_tile(None), traffic, source, [life], half, back)
+
+    def _apart(self, tile: MemoryTile, traffic: BufferTraffic, limit: int) -> list[tuple[int, int]] | None:
+        """Bounds of the shifts of writes and reads against those of the only buffer in `tile`, which then happen in
+        turns; None if they cannot."""
+        if tile.chain is not None or len(tile.buffers) != 1 or tile.buffers[0].limit != limit:
+            return None
+        other = tile.buffers[0].traffic
+        if other.name != traffic.name or other.homogeneous or len(other.reads[0].time) != len(traffic.reads[0].time):
+            return None
+        bounds = []
+        for mine, theirs in ((traffic.writes[0], other.writes[0]), (traffic.reads[0].time, other.reads[0].time)):
+            gap = mine - theirs
+            room = int(np.min(np.diff(np.append(theirs, theirs[0] + traffic.period)))) - 1
+            if (gap != gap[0]).any() or room - gap[0] < 1:
+                return None
+            bounds.append((int(1 - gap[0]), int(room - gap[0])))
+        return bounds
 
     def _place(self, traffic: BufferTraffic, source: Signal, share: bool, back: bool) -> list[Signal]:
         lifetimes = [block_lifetimes(traffic, read) for read in traffic.reads]
