@@ -56,15 +56,15 @@ def target_tables() -> str:
     names = results["targets"]
     rows = []
     for program, entries in results["programs"].items():
-        rows.append([program, *(_entry(entries[name]) for name in names)])
+        rows.append([program, *(_entry(entries.get(name)) for name in names)])
     text = ("The same programs on every target: cycles, and in brackets their ratio to the target's lower bound "
             "(`python -m benchmarks.targets`; predicted before simulation). A dash is a program that the target does "
-            "not take; the reasons are in `benchmarks/results/targets.json`.")
+            "not take (the reasons are in `benchmarks/results/targets.json`), an empty field one that was not tried.")
     return f"{text}\n\n{table(['program', *names], rows)}"
 
 
-def _entry(figures: dict[str, Any]) -> str:
-    if "refused" in figures:
-        return "-"
+def _entry(figures: dict[str, Any] | None) -> str:
+    if figures is None or "refused" in figures:
+        return "" if figures is None else "-"
     mark = "" if figures["exact"] else "about "
     return f"{mark}{figures['cycles']} ({figures['ratio']})"

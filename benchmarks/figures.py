@@ -14,7 +14,8 @@ from benchmarks.tables import renew_readme
 
 __all__ = ["main"]
 
-MEASUREMENTS = ("applications", "large_array", "area", "vector", "vector_compiled")
+MEASUREMENTS = ("applications", "large_array", "area", "vector", "vector_compiled", "dataflow", "dataflow --area",
+                "targets")
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -24,7 +25,7 @@ def main() -> int:
     parser.add_argument("--table-only", action="store_true", help="only renew the table from the committed results")
     if not parser.parse_args().table_only:
         for name in MEASUREMENTS:
-            status = subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode
+            status = subprocess.run([sys.executable, "-m", *f"benchmarks.{name}".split()], check=False).returncode
             if status:
                 print(f"error: measurement '{name}' failed", file=sys.stderr)
                 return status
