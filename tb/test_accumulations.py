@@ -45,7 +45,7 @@ def test_layer_is_exact_and_on_time(app, memory, simulator):
 @pytest.mark.parametrize("memory", ["pub", "dual-port"])
 def test_random_accumulation(memory, simulator):
     @seed(20261122)
-    @settings(max_examples=8 if simulator == "verilator" else 4, deadline=None, database=None,
+    @settings(max_examples=4 if simulator == "verilator" else 2, deadline=None, database=None,
               phases=[Phase.explicit, Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
     @given(accumulations())
     def run(program):
