@@ -85,13 +85,14 @@ def test_extents_worth_a_look() -> None:
 def test_multipliers_by_width_of_the_operands() -> None:
     assert multipliers(kernel("mm")) == 1
     assert multipliers(kernel("mm", DATA_BITS=32)) == 4
-    assert multipliers(kernel("mttkrp")) == 3
+    assert multipliers(kernel("mttkrp")) == 2
+    assert multipliers(kernel("ttmc", DATA_BITS=16)) == 3
 
 
 def test_block_rams_take_the_best_of_their_shapes() -> None:
     depths = np.array([16, 64, 65, 512, 513, 1024, 16384])
-    assert block_rams(depths, 8).tolist() == [0, 0, 1, 1, 1, 1, 8]
-    assert block_rams(depths, 72).tolist() == [0, 0, 2, 2, 4, 4, 64]
+    assert block_rams(depths, 8).tolist() == [1, 1, 1, 1, 1, 1, 8]
+    assert block_rams(depths, 72).tolist() == [2, 2, 2, 2, 4, 4, 64]
 
 
 def test_more_memory_takes_more_resources() -> None:

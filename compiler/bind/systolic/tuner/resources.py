@@ -16,7 +16,7 @@ import numpy as np
 
 from compiler.bind.systolic.kernel import Kernel
 from compiler.bind.systolic.tuner.budget import TunerError
-from compiler.bind.systolic.tuner.estimate import Column, Geometry, Stream, Tilings
+from compiler.bind.systolic.tuner.estimate import Column, Geometry, Tilings
 from compiler.ir.expr import Apply, Cast, Const, Expr, postorder
 from compiler.ir.types import Int
 
@@ -24,17 +24,19 @@ __all__ = ["FEATURES", "MODEL_FILE", "Resources", "block_rams", "evaluate_resour
 
 MODEL_FILE = Path(__file__).with_name("resource_model.json")
 
-LUT_RAM_DEPTH = 64
-"""Memories of more words than this are block RAM (`hw.systolic.buffers`)."""
+_LUT_RAM_WORDS = 64
+"""Accumulators and queues of more words than this are block RAM (`hw.systolic.buffers`)."""
+
+_LUT_RAM_BITS = 2048
+"""Feeders of more bits than this are block RAM (yosys decides)."""
 
 _BLOCK_SHAPES = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1))
 _MULTIPLIER_BITS = 18
 _PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
 
-FEATURES = ("array", "elements", "forwarded bits", "computed bits", "feeders", "beat bits", "lut ram bits",
-            "result bits")
-"""What LUTs and flip-flops are linear in: 1; PEs; bits that PEs pass on; bits of all adders and comparators; feeders;
-bits of all places of daisy chains; bits of memories in LUTs; bits of results on their way, per PE."""
+FEATURES = ("array", "stream loops", "elements", "forwarded bits", "beat bits", "lut ram bits")
+"""What LUTs and flip-flops are linear in: 1; counters and strides of all streams from and to memory; PEs; bits that
+PEs pass on; bits of all places of daisy chains; bits of memories in LUTs."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,9 @@ def evaluate_resources(tilings: Tilings, model: Mapping[str, Mapping[str, float]
     linear = {name: sum(model[name][feature] * column for feature, column in columns.items())
               for name in ("luts", "flip_flops")}
     count = np.full(len(tilings.times), multipliers(tilings.kernel) * tilings.shape.macs)
-    blocks = sum((block_rams(depth, width) * number for depth, width, number in _memories(geometry)),
-                 np.zeros(len(tilings.times), np.int64))
+    blocks = np.full(len(tilings.times), (len(geometry.operands) + 1) * -(-tilings.bus_bits // _BLOCK_SHAPES[0][1]))
+    for memory in _memories(geometry):
+        blocks = blocks + memory.number * np.where(memory.in_blocks, block_rams(memory.depth, memory.width), 0)
     return Resources(count, blocks, *(np.maximum(0, np.round(linear[k])).astype(np.int64)
                                       for k in ("luts", "flip_flops")))
 
@@ -80,7 +83,7 @@ def multipliers(kernel: Kernel) -> int:
 def _pieces(args: tuple[Expr, ...]) -> int:
     if any(isinstance(_source(arg), Const) for arg in args[:2]):
         return 0
-    first, second = (-(-_width(_source(arg)) // _MULTIPLIER_BITS) for arg in args[:2])
+    first, second = (-(-_significant(arg) // _MULTIPLIER_BITS) for arg in args[:2])
     return first * second
 
 
@@ -91,25 +94,47 @@ def _source(node: Expr) -> Expr:
     return node
 
 
+def _significant(node: Expr) -> int:
+    """Bits that a factor really has: a product has those of its factors."""
+    node = _source(node)
+    if isinstance(node, Apply) and node.op == "mul":
+        return min(_width(node), sum(_significant(arg) for arg in node.args))
+    return _width(node)
+
+
 def _width(node: Expr) -> int:
     return node.type.width if isinstance(node.type, Int) else 1
 
 
 def block_rams(depth: Column, width: Column | int) -> Column:
-    """18 Kbit blocks of memories of `depth` words of `width` bits each; none for those that are LUT RAM."""
-    counts = [-(-depth // rows) * -(-width // bits) for rows, bits in _BLOCK_SHAPES]
-    return np.where(depth > LUT_RAM_DEPTH, np.minimum.reduce(counts), 0)
+    """18 Kbit blocks of a memory of `depth` words of `width` bits."""
+    return np.minimum.reduce([-(-depth // rows) * -(-width // bits) for rows, bits in _BLOCK_SHAPES])
 
 
-def _memories(geometry: Geometry) -> list[tuple[Column, Column | int, int]]:
-    """Depth, width and number of all memories: feeders, accumulators, queues of results."""
-    found: list[tuple[Column, Column | int, int]] = []
+@dataclass(frozen=True)
+class _Memory:
+    """`number` memories of `depth` words of `width` bits."""
+
+    depth: Column
+    width: Column | int
+    number: int
+    in_blocks: Column
+
+    @property
+    def lut_ram_bits(self) -> Column:
+        """Bits of those that are LUT RAM."""
+        return np.where(self.in_blocks | (self.depth < 2), 0, self.depth * self.width * self.number)
+
+
+def _memories(geometry: Geometry) -> list[_Memory]:
+    """Feeders, accumulators, queues of results."""
+    found = []
     for stream in geometry.operands:
-        depth = 2 * _power(-(-stream.words // stream.pack))
-        found.append((depth, stream.pack * stream.bits, stream.feeders))
+        depth, width = 2 * _power(-(-stream.words // stream.pack)), stream.pack * stream.bits
+        found.append(_Memory(depth, width, stream.feeders, depth * width > _LUT_RAM_BITS))
     results = geometry.results
-    places = 1 if geometry.space == "both" else geometry.rows * (1 if geometry.space == "columns" else geometry.columns)
-    found += [(results.own, results.bits, places)] * 2
+    places = {"none": geometry.rows * geometry.columns, "columns": geometry.rows, "both": 1}[geometry.space]
+    found += [_Memory(results.own, results.bits, places, results.own > _LUT_RAM_WORDS)] * 2
     return found
 
 
@@ -123,17 +148,19 @@ def features(tilings: Tilings) -> dict[str, Column]:
     one = np.ones(len(tilings.times))
     elements = geometry.rows * geometry.columns
     forwarded = sum(stream.bits for stream in geometry.operands if stream.feeders < elements or elements == 1)
-    computed = sum(_width(node) for node in postorder(tilings.kernel.body) if isinstance(node, Apply))
-    computed = computed * tilings.shape.lanes + tilings.kernel.type.width * tilings.shape.lanes
-    small = [np.where((depth <= LUT_RAM_DEPTH) & (depth > 1), depth * width * number, 0)
-             for depth, width, number in _memories(geometry)]
-    beats = sum((_beat_bits(stream) for stream in geometry.operands), 0 * one)
+    beats = [stream.feeders * stream.pack * stream.bits for stream in geometry.operands]
+    small = [memory.lut_ram_bits for memory in _memories(geometry)]
     return {
-        "array": one, "elements": elements * one, "forwarded bits": elements * forwarded * one,
-        "computed bits": elements * computed * one, "feeders": sum(s.feeders for s in geometry.operands) * one,
-        "beat bits": beats, "lut ram bits": sum(small, 0 * one), "result bits": elements * geometry.results.bits * one,
+        "array": one, "stream loops": _stream_loops(tilings) * one, "elements": elements * one,
+        "forwarded bits": elements * forwarded * one, "beat bits": sum(beats, 0 * one),
+        "lut ram bits": sum(small, 0 * one),
     }
 
 
-def _beat_bits(stream: Stream) -> Column:
-    return stream.feeders * stream.pack * stream.bits
+def _stream_loops(tilings: Tilings) -> int:
+    """Tile loops that streams count, and those that they have strides for."""
+    kernel = tilings.kernel
+    references = (*kernel.reads, kernel.initial) if kernel.initial is not None else kernel.reads
+    strides = sum(reference.depends(k) for reference in references for k in range(len(kernel.loops)))
+    plain = len(kernel.loops) - len(kernel.reduction_loops)
+    return strides + sum(stream.innermost + 1 for stream in tilings.geometry.operands) + 2 * plain

@@ -1,0 +1,64 @@
+"""The README's tables of systolic arrays, from the committed results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.area import mhz_text
+from benchmarks.markdown import table
+from benchmarks.results import read_results
+
+__all__ = ["systolic_tables"]
+
+
+def systolic_tables() -> str:
+    """Shares of the arrays' peak, ablation, models against synthesis."""
+    results = read_results("systolic")
+    return "\n\n".join([_shares(results["cases"]), _ablation(results["ablation"]),
+                        _resources(read_results("systolic_resources")), _area(read_results("systolic_area"))])
+
+
+def _shares(cases: dict[str, Any]) -> str:
+    head = ["array (rows x columns x lanes)", "element bits", "sizes", "cycles", "ideal", "share of peak", "published",
+            "model error", "share at published size (model)", "compile s", "Verilog s"]
+    rows = []
+    for name, f in cases.items():
+        sizes = " ".join(f"{key}={value}" for key, value in f["sizes"].items())
+        rows.append([name, f["element bits"], sizes, f.get("cycles", "-"), f["ideal cycles"], f.get("share", "-"),
+                     f["published share"] or "-", f.get("model error", "-"), f["share at published size, model"],
+                     f["compile s"], f["Verilog s"]])
+    text = ("Systolic arrays, from the start bit until the last result is in memory, loads and drain included, results "
+            "compared with gcc's (`python -m benchmarks.systolic`). The tuner chose the tiles. Published: floating "
+            "point except for the second and third row.")
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def _ablation(steps: dict[str, Any]) -> str:
+    rows = [[name, f["cycles"], f["speed-up"], f["share"]] for name, f in steps.items()]
+    text = "Product of two 128 x 128 matrices of bytes on an 8 x 8 array, one optimisation after the other."
+    return f"{text}\n\n{table(['step', 'cycles', 'times as fast', 'share of peak'], rows)}"
+
+
+def _resources(results: dict[str, Any]) -> str:
+    rows = []
+    for group in ("training", "held out"):
+        for row in results[group]:
+            used, model, options = row["measured"], row["model"], row["options"]
+            rows.append([f"{row['application']} {options['space']} {options['array']}", group,
+                         *(item for name in ("luts", "flip_flops")
+                           for item in (used[name], model[name], f"{row['error'][name]:+.1%}")),
+                         *(f"{used[name]} / {model[name]}" for name in ("multipliers", "block_ram"))])
+    head = ["array", "design", "LUT", "model", "error", "FF", "model", "error", "multipliers / model",
+            "block RAM / model"]
+    text = ("The tuner's resource model against yosys, whole systems on ECP5 "
+            "(`python -m benchmarks.systolic_resources`); it is fitted to the designs for training only.")
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def _area(arrays: dict[str, Any]) -> str:
+    keys = {"LUT": "lut", "FF": "ff", "block RAM": "block_ram", "multipliers": "multipliers"}
+    rows = [[name, *(f[key] for key in keys.values()), mhz_text(f)]
+            for name, f in sorted(arrays.items()) if isinstance(f, dict)]
+    text = ("Systolic arrays with their network to main memory, LFE5U-85F, speed grade 6, by nextpnr "
+            "(`python -m benchmarks.systolic_area`).")
+    return f"{text}\n\n{table(['array', *keys, 'MHz'], rows)}"
