@@ -83,14 +83,14 @@ def random_recurrence(draw: st.DrawFn) -> str:
     low = draw(st.sampled_from(_ROWS))
     steps = draw(st.lists(st.sampled_from(_STEPS), min_size=1, max_size=3, unique=True))
     outer, inner = draw(st.sampled_from([(False, False), (True, False), (False, True)]))
-    places = draw(st.lists(st.sampled_from(["i", "j", "i + j", "0"] + (["k", "i + k"] if inner else [])), min_size=1,
-                           max_size=2))
+    places = draw(st.lists(st.sampled_from(["i", "j", "i + j", "0"]), min_size=1, max_size=2))
     terms = [_neighbour(step, low, size) for step in steps] + [f"x[{place}]" for place in places]
     operators = draw(st.lists(st.sampled_from([" + ", " - ", " * "]), min_size=len(terms), max_size=len(terms)))
     value = terms[0] + "".join(op + term for op, term in zip(operators, terms[1:], strict=False))
     statement = f"a[i][j] = {value};"
     if inner:
-        statement = f"{{ {statement} for (int k = 0; k < 3; k++) a[i][j] += x[k] * x[{places[0]}]; }}"
+        along = draw(st.sampled_from(["i", "j", "k", "i + k"]))
+        statement = f"{{ {statement} for (int k = 0; k < 3; k++) a[i][j] += x[k] * x[{along}]; }}"
     nest = f"for (int i = 0; i < {size}; i++) for (int j = {low}; j < {size}; j++) {statement}"
     return f"for (int t = 0; t < 2; t++) {nest}" if outer else nest
 

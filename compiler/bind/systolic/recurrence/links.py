@@ -22,7 +22,7 @@ _MOST_DISTANCES = 4
 """Distances that the uses of one read may have; more of them count as varying."""
 
 _FEW_DISTANCES = 2
-"""So many are never looked into: a start and the rest."""
+"""So many may be a start and the rest, whatever they look like together."""
 
 
 class NotUniform(Exception):
@@ -86,13 +86,13 @@ def chains(sources: isl.Map) -> tuple[list[Link], isl.Map]:
     return found, left
 
 
-def distances(relation: isl.Map) -> list[Distance]:
-    """The distances of {user -> maker}. Raises `NotUniform` if they vary."""
+def distances(relation: isl.Map, few: bool) -> list[Distance]:
+    """The distances of {user -> maker}. Raises `NotUniform` if they vary; `few`: one or two never do."""
     deltas = relation.reverse().deltas().coalesce()
     if deltas.is_empty():
         return []
     count = deltas.count_val().to_python()
-    if count > _MOST_DISTANCES or (count > _FEW_DISTANCES and not _pieces_are_uniform(relation)):
+    if count > _MOST_DISTANCES or (count > _FEW_DISTANCES * few and not _pieces_are_uniform(relation)):
         raise NotUniform([_witness(relation, end) for end in (deltas.lexmin(), deltas.lexmax())])
     points: list[Distance] = []
     deltas.foreach_point(lambda point: points.append(_coordinates(point)))
@@ -129,15 +129,16 @@ def link_via(sources: isl.Map, others: Sequence[tuple[int, isl.Map]]) -> list[Li
     return found if left.is_empty() else None
 
 
-def link_up(sources: isl.Map) -> list[Link]:
-    """Links for the uses of values: {user -> maker}, both points of the common space. Raises `NotUniform`."""
+def link_up(sources: isl.Map, *, few: bool = False) -> list[Link]:
+    """Links for the uses of values: {user -> maker}, both points of the common space. Raises `NotUniform`; `few` as in
+    `distances`."""
     found, left = chains(sources)
     if not left.is_injective():
         again = left.apply_range(left.reverse()).subtract(isl.Map.identity(left.domain().get_space().map_from_set()))
         pair = _coordinates(again.sample().wrap().flatten().sample_point())
         half = len(pair) // 2
         raise NotUniform([(pair[:half], pair[half:])])
-    for distance in distances(left):
+    for distance in distances(left, few):
         users = left.intersect(shift(distance)).domain().coalesce()
         found.append(Link(distance, users, False))
     return found

@@ -138,6 +138,9 @@ def _between(name: str, places: Mapping[str, isl.Map], flows: Sequence[Dependenc
 def _place(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Map], statement: Statement,
            flows: Sequence[Dependence]) -> isl.Map:
     near = _between(statement.name, places, flows)
+    whole = identity(statement, loops)
+    if whole is not None and _goes_straight(program, {**places, statement.name: whole}, loops, near):
+        return whole
     offers = sorted(((_size(places, offer), number, offer)
                      for number, offer in enumerate(_offers(program, loops, places, statement))), key=lambda o: o[:2])
     failure: SpaceTimeError | None = None
@@ -156,6 +159,15 @@ def _place(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Ma
     if best is not None:
         return best[1]
     raise failure or SpaceTimeError(f"{statement}: it has no place among loops {', '.join(loops)}")
+
+
+def _goes_straight(program: Program, places: Mapping[str, isl.Map], loops: tuple[str, ...],
+                   dependences: Sequence[Dependence]) -> bool:
+    """Whether all values can travel, none of them by other uses."""
+    try:
+        return all(_effort(program, places, loops, d) < _ROUNDABOUT for d in dependences)
+    except SpaceTimeError:
+        return False
 
 
 def _offers(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Map], statement: Statement
@@ -213,11 +225,11 @@ def _placed(places: Mapping[str, isl.Map], dependence: Dependence) -> isl.Map:
     return dependence.relation.apply_domain(places[dependence.sink]).apply_range(places[dependence.source])
 
 
-def _linked(program: Program, loops: tuple[str, ...], dependences: Sequence[Dependence], sources: isl.Map
-            ) -> list[Link]:
-    """Links of one group. Raises `SpaceTimeError`."""
+def _linked(program: Program, loops: tuple[str, ...], dependences: Sequence[Dependence], sources: isl.Map, *,
+            few: bool = False) -> list[Link]:
+    """Links of one group. Raises `SpaceTimeError`; `few` as in `links.distances`."""
     try:
-        links = link_up(sources)
+        links = link_up(sources, few=few)
     except NotUniform as error:
         raise _varying(program, loops, dependences[0], error) from None
     for link in links:
@@ -251,13 +263,13 @@ def _backwards(program: Program, loops: tuple[str, ...], dependence: Dependence,
 def _groups(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Map], flows: Sequence[Dependence]
             ) -> tuple[Group, ...]:
     found: list[tuple[list[Dependence], isl.Map, list[Link]]] = []
-    late: list[tuple[Dependence, isl.Map, SpaceTimeError]] = []
+    late: list[tuple[Dependence, isl.Map]] = []
     for dependence in flows:
         sources = _placed(places, dependence).coalesce()
         try:
             links = _linked(program, loops, [dependence], sources)
-        except SpaceTimeError as error:
-            late.append((dependence, sources, error))
+        except SpaceTimeError:
+            late.append((dependence, sources))
             continue
         for number, (members, others, _) in enumerate(found):
             if members[0].source == dependence.source:
@@ -268,11 +280,11 @@ def _groups(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.M
                     break
         else:
             found.append(([dependence], sources, links))
-    for dependence, sources, error in late:
+    for dependence, sources in late:
         others = [(k, known) for k, (members, known, _) in enumerate(found) if members[0].source == dependence.source]
         roundabout = link_via(sources, others)
         if roundabout is None:
-            raise error
+            roundabout = _linked(program, loops, [dependence], sources, few=True)
         found.append(([dependence], sources, roundabout))
     groups = [Group(members[0].source, members[0].array,
                     {(d.sink, d.read): _placed(places, d).domain().coalesce() for d in members}, sources, tuple(links),
@@ -315,9 +327,11 @@ def _order(program: Program, groups: Sequence[Group]) -> tuple[str, ...]:
     """Statements such that values used at the point where they are made are made first."""
     graph: dict[str, set[str]] = {s.name: set() for s in program.statements}
     for group in groups:
-        if group.maker is not None and any(not any(link.distance) and not link.passes for link in group.links):
-            for statement, _ in group.uses:
-                graph[statement].add(group.maker)
+        for link in group.links:
+            if group.maker is not None and not any(link.distance) and not link.passes:
+                for (statement, _), points in group.uses.items():
+                    if not points.is_disjoint(link.users):
+                        graph[statement].add(group.maker)
     try:
         return tuple(TopologicalSorter(graph).static_order())
     except CycleError as error:
