@@ -38,13 +38,16 @@ INTEL_SUBJECTS: Mapping[str, Callable[[], Mapping[str, str]]] = {
 
 
 def measure_intel(name: str) -> dict[str, int]:
-    """Synthesize one of `INTEL_SUBJECTS` and count its cells. Raises `PnrError`."""
+    """Synthesize one of `INTEL_SUBJECTS` and count its cells. Raises `PnrError`.
+
+    Module by module, so that lanes and banks are synthesized once: nothing is optimized across their borders.
+    """
     sources = INTEL_SUBJECTS[name]()
     with tempfile.TemporaryDirectory(prefix="sluice-intel-") as directory:
         for file, text in sources.items():
             (Path(directory) / file).write_text(text)
         read = "".join(f"read_verilog {file}; " for file in sorted(sources))
-        synthesis = f"synth_intel_alm -family {FAMILY} -noiopad -noclkbuf -top {SYSTEM_MODULE}"
+        synthesis = f"synth_intel_alm -family {FAMILY} -noflatten -noiopad -noclkbuf -top {SYSTEM_MODULE}"
         run_tool("yosys", ["-q", "-p", f"{read}{synthesis}; tee -q -o cells.json stat -json"], Path(directory))
         return intel_counts(cell_counts(Path(directory)))
 

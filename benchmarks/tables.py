@@ -94,7 +94,7 @@ def _intel_table(results: dict[str, Any]) -> str:
     rows = [[module, *(counts[name] for name in names)] for module, counts in modules.items()]
     head = [name.replace("_", " ") for name in names]
     text = ("Cells of the vector processor with its scalar core by yosys `synth_intel_alm` "
-            f"({results['intel_family']}), not placed (`python -m benchmarks.area --intel`).")
+            f"({results['intel_family']}), module by module, not placed (`python -m benchmarks.area --intel`).")
     return f"\n\n{text}\n\n{table(['module', *head], rows)}"
 
 
