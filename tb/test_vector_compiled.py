@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_arrays import RandomProgram
+from random_arrays import random_inputs as random_data
 
+import compiler
 from compiler.bind.vector.apps import load
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.frontend import parallel_array as pa
+from compiler.frontend.c_scop import load_c
+from compiler.input_files import random_inputs
+from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 
+C = Path(__file__).resolve().parents[1] / "apps" / "dataflow"
 SLOW = {"seed": 5, "stall": StallProfile.uniform(0.25), "latency": 19}
 
 
@@ -55,8 +65,46 @@ def test_mixed_program(simulator: str) -> None:
     run_and_compare(program, 4, simulator)
 
 
+def test_values_spilled_to_memory(simulator: str) -> None:
+    """More values than the scratchpad of a small V4 holds, even for tiles of one element."""
+    arrays = [pa.input(f"x{i}", (4, 6), "int32") for i in range(12)]
+    out = arrays[0] * arrays[1]
+    for i in range(2, 12, 2):
+        out = out + (arrays[i] ^ arrays[i + 1]) * arrays[i]
+    program = pa.program("many", out=out, other=out.max(axis=1) - arrays[3].sum(axis=1))
+    design = compile_arrays(program, Options(lanes=4, scratchpad=64))
+    assert any(a.name.startswith("spilled") for a in design.code.arrays)
+    inputs = inputs_of(program, 3)
+    run = design.simulate(inputs, simulator, **SLOW)
+    for name, wanted in program.reference(inputs).items():
+        np.testing.assert_array_equal(run.outputs[name], wanted)
+
+
+def test_a_c_program(simulator: str) -> None:
+    """Loops that accumulate, through the interface that all targets share."""
+    program = load_c(C / "matmul.c", N=4)
+    design = compiler.compile(program, target="vector", lanes=4)
+    inputs = random_inputs(program, 4)
+    run = design.simulate(inputs, simulator)
+    for name, wanted in interpret(program, inputs).items():
+        np.testing.assert_array_equal(run.outputs[name], wanted)
+
+
+@settings(max_examples=5, derandomize=True, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_random_programs(seed: int) -> None:
+    """Shifts, transposition, stretching, sections, reductions, logic, selections: every type, on the processor."""
+    rng = np.random.default_rng(seed)
+    program = RandomProgram(rng).grow(int(rng.integers(3, 9)))
+    design = compile_arrays(program, Options(lanes=4))
+    inputs = random_data(program, rng)
+    run = design.simulate(inputs, "verilator", **SLOW)
+    for name, wanted in program.reference(inputs).items():
+        np.testing.assert_array_equal(run.outputs[name], wanted)
+
+
 def test_the_cost_model_is_close() -> None:
     """Where nothing stalls, prediction and hardware differ by less than a tenth."""
     design = compile_arrays(load("fir", n=2048), Options(lanes=4))
-    run = design.simulate(inputs_of(design.program, 1))
+    run = design.simulate(inputs_of(design.arrays, 1))
     assert abs(run.cycles - design.predicted_cycles) < 0.1 * run.cycles

@@ -44,11 +44,19 @@ def sorted_rows(image: pa.Array, columns: int, size: int) -> list[pa.Array]:
 
 
 def build(rows: int = 128, columns: int = 128, size: int = 5, dtype: str = "uint32") -> pa.ArrayProgram:
-    """`rows` x `columns` medians (an even number of rows) from an image that is size - 1 larger in both directions;
-    `size` is odd, 3 or more."""
-    if rows % 2 or size % 2 == 0 or size < 3:
-        raise pa.ArrayError(f"median takes an even number of rows and an odd size from 3 on, not {rows} and {size}")
+    """`rows` x `columns` medians from an image that is size - 1 larger in both directions; `size` is odd, 3 or more.
+    With an odd number of rows one more is computed, and left out."""
+    if size % 2 == 0 or size < 3:
+        raise pa.ArrayError(f"median takes an odd size from 3 on, not {size}")
     image = pa.input("image", (rows + size - 1, columns + size - 1), dtype)
+    if rows % 2:
+        larger = pa.pad(image, ((0, 1), (0, 0)), "edge")
+        return pa.program("median", median=medians(larger, rows + 1, columns, size)[:-1])
+    return pa.program("median", median=medians(image, rows, columns, size))
+
+
+def medians(image: pa.Array, rows: int, columns: int, size: int) -> pa.Array:
+    """An even number of rows of medians."""
     half, pairs, middle = rows // 2, size // 2, size * size // 2
     even, odd = sorted_rows(image[::2], columns, size), sorted_rows(image[1::2], columns, size)
     # The rows that windows 2m and 2m + 1 share: odd m, even m + 1, odd m + 1, ...; in pairs.
@@ -56,5 +64,4 @@ def build(rows: int = 128, columns: int = 128, size: int = 5, dtype: str = "uint
     ranks = merge_all(shared[:-1])
     candidates = rank_of(ranks, shared[-1], middle - size, middle)
     above, below = [r[:half] for r in even], [r[pairs:pairs + half] for r in odd]
-    medians = [rank_of(candidates, row, size, size)[0] for row in (above, below)]
-    return pa.program("median", median=pa.interleave(medians))
+    return pa.interleave([rank_of(candidates, row, size, size)[0] for row in (above, below)])

@@ -1,7 +1,7 @@
 """Measures the constants of the cost model in RTL simulation: ``python -m compiler.bind.vector.calibrate [--write]``.
 
 Each constant is the slope between two small programs that differ in one thing only. Without ``--write`` the constants
-are printed beside the recorded ones; with it, they replace them in ``cost_model.json``.
+are printed beside the recorded ones; with it, they replace those of the same machines in ``cost_model.json``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from compiler.bind.vector.c_code import c_program
-from compiler.bind.vector.cost import CONSTANTS_FILE, Constants, constants
+from compiler.bind.vector.cost import CONSTANTS_FILE, Constants, as_json, constants, recorded
+from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import Instruction, Loop, MemoryArray, Setting, Statement, Transfer, VectorProgram
 from hw.errors import SluiceError
 from hw.files import write_atomic
@@ -21,7 +22,7 @@ from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["main", "measure"]
 
-LANES = 4
+LANES = "1,4,16"
 ARRAY = 1 << 16
 GROUPS = 8
 _ADD = Mode(Op.VADD, False, Size.WORD, Size.WORD)
@@ -45,9 +46,15 @@ def _slope(make: Callable[[int], list[Statement]], spec: VectorSpec, few: int = 
     return (high - low) / (many - few) / GROUPS
 
 
+def _straight(make: Callable[[int], list[Statement]], spec: VectorSpec, few: int = 32, many: int = 96) -> float:
+    """Cycles per group of statements in code that runs once."""
+    low, high = (cycles([Setting("length", (1,)), *(s for i in range(n) for s in make(i))], spec) for n in (few, many))
+    return (high - low) / (many - few)
+
+
 def _independent(index: int) -> list[Statement]:
     place = index % 8 * 256
-    return [Instruction(_ADD, place, place + 2048, place + 4096)]
+    return [Instruction(_ADD, place, place + 512, place + 1024)]
 
 
 def _dependent(index: int) -> list[Statement]:
@@ -58,9 +65,16 @@ def _sums(index: int) -> list[Statement]:
     return [Instruction(_SUM, 0, 0, 0)]
 
 
+def _far(index: int) -> list[Statement]:
+    """An instruction of its own, at addresses that the core has to compute."""
+    place = 2052 + 16 * index
+    return [Instruction(_ADD, place, place + 512, place + 1024)]
+
+
 def _load(index: int, size: int, rows: int = 1) -> list[Statement]:
-    """To a place of its own: transfers to the same bytes would wait for each other."""
-    return [Transfer(False, index * 4096, "data", 4 if rows > 1 else 0, size, rows)]
+    """To one of two places in turn: transfers to the same bytes would wait for each other. Rows lie a word behind the
+    beginning of a beat."""
+    return [Transfer(False, index % 2 * 4096 + (4 if rows > 1 else 0), "data", 0, size, rows)]
 
 
 def measure(spec: VectorSpec) -> Constants:
@@ -69,34 +83,44 @@ def measure(spec: VectorSpec) -> Constants:
     instruction = _slope(_independent, spec)
     dependence = _slope(_dependent, spec)
     accumulate = _slope(_sums, spec)
+    fetch = (_straight(_far, spec) + _straight(_independent, spec)) / 2
     size = 1024
     transfer = _slope(lambda i: _load(i, size), spec) - size / spec.memory_bytes
-    rows = _slope(lambda i: [Setting("transfer", (256, 512)), *_load(i, 200, 16)], spec)
-    row = (rows - transfer) / 16 - -(-200 // spec.memory_bytes)
+    rows = _slope(lambda i: [Setting("transfer", (256, 512)), *_load(i, 192, 16)], spec)
+    row = (rows - transfer) / 16 - 192 / spec.memory_bytes
     start = float(cycles([], spec))
     one = cycles([Setting("length", (spec.lanes,)), *_load(0, 64), Instruction(_ADD, 4096, 0, 0)], spec)
     latency = one - start - 64 / spec.memory_bytes - dependence
-    values = (start, setting, instruction, dependence, accumulate, max(transfer, 0.0), max(row, 0.0), max(latency, 0.0))
-    return Constants(*(round(v, 2) for v in values))
+    values = (start, setting, instruction, fetch, dependence, accumulate, transfer, row, latency)
+    return Constants(*(round(max(v, 0.0), 2) for v in values))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print, or record. Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m compiler.bind.vector.calibrate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m compiler.bind.vector.calibrate", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="record the constants")
-    parser.add_argument("--lanes", type=int, default=LANES, help="of the machine (default: %(default)s)")
+    parser.add_argument("--lanes", default=LANES, help="of the machines, with commas (default: %(default)s)")
     options = parser.parse_args(arguments)
     try:
-        found = measure(VectorSpec(options.lanes))
+        found = {spec.lanes: measure(spec) for spec in _machines(options.lanes)}
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    recorded = asdict(constants())
-    for name, value in asdict(found).items():
-        print(f"{name:12} {value:8} cycles (recorded: {recorded[name]})")
+    for lanes, measured in found.items():
+        print(f"{lanes} lanes")
+        for name, value in asdict(measured).items():
+            print(f"  {name:12} {value:8} cycles (recorded: {asdict(constants(lanes))[name]})")
     if options.write:
-        write_atomic(CONSTANTS_FILE, found.as_json())
+        write_atomic(CONSTANTS_FILE, as_json(recorded() | found))
     return 0
+
+
+def _machines(text: str) -> list[VectorSpec]:
+    """The machines that a text of numbers with commas names. Raises `SluiceError`."""
+    if not all(part.isdecimal() for part in text.split(",")):
+        raise VectorTargetError(f"--lanes {text}: write numbers with commas, e.g. 1,4,16")
+    return [VectorSpec(int(part)) for part in text.split(",")]
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
-from compiler.bind.vector.cost import Timeline, constants
+from compiler.bind.vector.cost import CACHED, Timeline, constants
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Leaf, Reduce
 from compiler.bind.vector.layout import extents, regions
@@ -22,12 +22,17 @@ __all__ = ["Choice", "choose"]
 TRANSFER_MARGIN, ROW_MARGIN = 4.0, 2.0
 """Cycles that the estimate adds per transfer and per row that is moved on its own: of two shapes that look alike it
 prefers the one with fewer of them, because memory is shared with the scalar core."""
+ALL = 24
+"""Plans of no more tiles are timed as a whole."""
 SAMPLED = 4
 """Tiles that are timed; the rest is taken to be like the last of them."""
 WIDTHS = 4
 """Numbers of columns of sliding plans that fit and are timed, from the largest on."""
-ENOUGH = 6
-"""Shapes that fit and are timed, from the best estimate on, before the search ends."""
+ENOUGH, MORE, LARGE = 6, 16, 40
+"""Shapes that fit and are timed, from the best estimate on, before the search ends: fewer for phases of more than so
+many values."""
+REFINED = 3
+"""Shapes of which variants are tried."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Choice:
 
 
 def _counts(extent: int) -> Iterator[int]:
-    """Numbers of parts to try for a dimension."""
+    """Sizes of parts to try for a dimension, from large to small: equal parts, then powers of two."""
     last = 0
     count = 1
     while last != 1:
@@ -48,6 +53,7 @@ def _counts(extent: int) -> Iterator[int]:
             last = size
             yield size
         count = count + 1 if count < 8 else -(-count * 5 // 4)
+    yield from (1 << k for k in reversed(range((extent - 1).bit_length())))
 
 
 def _shapes(shape: tuple[int, ...]) -> Iterator[Iterator[tuple[int, ...]]]:
@@ -75,27 +81,42 @@ def choose(phase: Phase, sizes: Sizes, spec: VectorSpec, fixed: tuple[int, ...] 
         plan = make_plan(phase, sizes, spec, fixed)
         if plan.allocation.bytes > spec.capacity:
             raise _too_small(phase, plan, spec)
-        return _with_carry(Choice(plan, predict(plan)))
-    best: Choice | None = None
-    tried = 0
+        return _refined([_with_carry(Choice(plan, predict(plan)))])
+    found = _tiled(phase, sizes, spec)
+    best = _slid(phase, sizes, spec, _refined(found) if found else None)
+    if best is None:
+        raise _too_small(phase, make_plan(phase, sizes, spec, (1,) * len(phase.shape)), spec)
+    return best
+
+
+def _tiled(phase: Phase, sizes: Sizes, spec: VectorSpec) -> list[Choice]:
+    """Plans with the tiles that promise most."""
+    found: list[Choice] = []
     shapes = {(1,) * len(phase.shape), *(tile for series in _shapes(phase.shape) for tile in series)}
     estimates = {tile: estimate(phase, sizes, spec, tile) for tile in shapes}
+    enough = ENOUGH if len(sizes.bytes) > LARGE else MORE
     # All at once is always worth a look: the estimate does not know how much sums share between results.
     for tile in sorted(shapes, key=lambda t: (t != phase.shape, estimates[t].cycles, t)):
         if estimates[tile].bytes > spec.capacity:
             continue
         plan = make_plan(phase, sizes, spec, tile)
-        if plan.allocation.bytes > spec.capacity:
-            continue
-        choice = _with_carry(Choice(plan, predict(plan)))
-        if best is None or choice.cycles < best.cycles:
-            best = choice
-        tried += 1
-        if tried == ENOUGH:
+        if plan.allocation.bytes <= spec.capacity:
+            found.append(_with_carry(Choice(plan, predict(plan))))
+        if len(found) == enough:
             break
-    best = _slid(phase, sizes, spec, best)
-    if best is None:
-        raise _too_small(phase, make_plan(phase, sizes, spec, (1,) * len(phase.shape)), spec)
+    return found
+
+
+def _refined(choices: list[Choice]) -> Choice:
+    """The fastest of the best few choices, with loads further ahead where that helps."""
+    best, *others = sorted(choices, key=lambda c: c.cycles)
+    for choice in (best, *others[:REFINED - 1]):
+        plan = choice.plan
+        if not isinstance(plan, PhasePlan) or plan.steps < 3:
+            continue
+        other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, ahead=2)
+        if other.allocation.bytes <= plan.spec.capacity:
+            best = min(best, Choice(other, predict(other)), key=lambda c: c.cycles)
     return best
 
 
@@ -143,7 +164,7 @@ def estimate(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...]
         if node in results:
             beats += _beats(phase.shape, extents(box), size, spec)
             held += elements * size * (2 if count > 1 else 1)
-    busy = max(waves + len(boxes), beats, constants().instruction * len(boxes))
+    busy = max(waves + len(boxes), beats, constants(spec.lanes).instruction * len(boxes))
     return Estimate(count * busy + min(beats, waves), held)
 
 
@@ -158,7 +179,7 @@ def _waves(shape: tuple[int, ...], size: int, spec: VectorSpec) -> float:
 def _beats(whole: tuple[int, ...], shape: tuple[int, ...], size: int, spec: VectorSpec) -> float:
     """Cycles of a transfer of a part of an array."""
     rows = prod(shape[:-1]) if len(shape) > 1 and shape[-1] < whole[-1] else 0
-    extra = rows * (constants().row + ROW_MARGIN) + constants().transfer + TRANSFER_MARGIN
+    extra = rows * (constants(spec.lanes).row + ROW_MARGIN) + constants(spec.lanes).transfer + TRANSFER_MARGIN
     return prod(shape) * size / spec.memory_bytes + extra
 
 
@@ -185,7 +206,12 @@ def predict(plan: PhasePlan | SlidingPlan) -> float:
     times: list[float] = []
     total = plan.steps
     sampled = SAMPLED if isinstance(plan, PhasePlan) else plan.height
+    if isinstance(plan, PhasePlan) and plan.steps <= ALL:
+        sampled = ALL
+    length = 0
     for number, group in enumerate(plan.segments(Settings())):
+        length = max(length, len(group))
+        timeline.cold = number <= plan.period or plan.period * length > CACHED
         timeline.feed(group)
         times.append(max(timeline.lanes, timeline.dma))
         if number >= sampled + 1:

@@ -8,15 +8,18 @@ that the size of tiles can be chosen; results never depend on it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from compiler.bind.vector.ir import Instruction, Setting, Statement, Transfer
+from compiler.bind.vector.ir import Instruction, Loop, Setting, Statement, Transfer, unrolled
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["CONSTANTS_FILE", "Constants", "Interval", "Timeline", "constants"]
+__all__ = ["CACHED", "CONSTANTS_FILE", "Constants", "Interval", "Timeline", "as_json", "constants", "recorded"]
+
+CACHED = 140
+"""Vector instructions and settings whose code the scalar core's instruction cache of 4 KiB holds."""
 
 CONSTANTS_FILE = Path(__file__).with_name("cost_model.json")
 
@@ -26,29 +29,39 @@ class Constants:
     """Clock cycles.
 
     start: before the first instruction and after the last. setting: to issue a control operation; instruction: a
-    vector instruction. dependence: from the issue of a wavefront to that of one that needs its result; accumulate:
-    the same for the result of a row. transfer: lost per transfer; row: lost per row of a 2-D transfer whose sides are
-    aligned differently. latency: from the issue of a load to its first data.
+    vector instruction; fetch: one whose code is not in the core's instruction cache (between one whose operands the
+    core has at hand and one whose operands it has to compute). dependence: from the issue of a
+    wavefront to that of one that needs its result; accumulate: the same for the result of a row. transfer: lost per
+    transfer; row: lost per row of a 2-D transfer whose sides lie differently in their beats. latency: from the issue
+    of a load to its first data.
     """
 
     start: float = 60.0
     setting: float = 2.0
     instruction: float = 5.0
+    fetch: float = 10.0
     dependence: float = 7.0
     accumulate: float = 12.0
     transfer: float = 2.0
     row: float = 1.0
     latency: float = 25.0
 
-    def as_json(self) -> str:
-        """For the file."""
-        return json.dumps(asdict(self), indent=1) + "\n"
+
+def recorded() -> dict[int, Constants]:
+    """The recorded constants by lanes of the machine."""
+    return {int(lanes): Constants(**values) for lanes, values in json.loads(CONSTANTS_FILE.read_text()).items()}
 
 
-@lru_cache(maxsize=1)
-def constants() -> Constants:
-    """The recorded constants."""
-    return Constants(**json.loads(CONSTANTS_FILE.read_text()))
+def as_json(measured: Mapping[int, Constants]) -> str:
+    """For the file."""
+    return json.dumps({str(lanes): asdict(measured[lanes]) for lanes in sorted(measured)}, indent=1) + "\n"
+
+
+@lru_cache(maxsize=16)
+def constants(lanes: int) -> Constants:
+    """The constants for a machine: those of the next smaller one that was measured, or of the smallest."""
+    known = recorded()
+    return known[max((n for n in known if n <= lanes), default=min(known))]
 
 
 @dataclass(frozen=True)
@@ -80,15 +93,20 @@ class _Job:
     writes: bool
 
 
+def _count(body: Sequence[Statement]) -> int:
+    """Statements of a program's text."""
+    return sum(_count(s.body) if isinstance(s, Loop) else 1 for s in body)
+
+
 class Timeline:
     """Feeds on statements; `now` is when everything so far is finished. A `log`, if there is a list, takes note of
-    all work."""
+    all work. While it is `cold`, code has to be fetched."""
 
     WINDOW = 12
 
     def __init__(self, spec: VectorSpec, model: Constants | None = None) -> None:
         self.spec = spec
-        self.model = model or constants()
+        self.model = model or constants(spec.lanes)
         self.core = self.model.start
         self.lanes = 0.0
         self.dma = 0.0
@@ -101,11 +119,27 @@ class Timeline:
         self._settings: dict[str, tuple[int, ...]] = {}
         self._issued: list[float] = []
         self.log: list[Interval] | None = None
+        self.cold = False
 
     @property
     def now(self) -> float:
         """When everything so far is finished."""
         return max(self.core, self.lanes, self.dma, self.done)
+
+    def feed_program(self, body: Sequence[Statement], counters: tuple[int, ...] = ()) -> None:
+        """Carry out a program: what comes for the first time, or is in a loop that the cache does not hold, is cold."""
+        for statement in body:
+            if isinstance(statement, Loop):
+                held = _count(statement.body) <= CACHED
+                for turn in range(statement.count):
+                    self._turn(statement.body, (*counters, turn), self.cold if turn and held else True)
+            else:
+                self.feed(unrolled((statement,), counters))
+
+    def _turn(self, body: Sequence[Statement], counters: tuple[int, ...], cold: bool) -> None:
+        before, self.cold = self.cold, cold
+        self.feed_program(body, counters)
+        self.cold = before
 
     def feed(self, statements: Iterable[Statement]) -> None:
         """Carry out unrolled statements."""
@@ -113,7 +147,8 @@ class Timeline:
             match statement:
                 case Setting(kind, values):
                     self._settings[kind] = tuple(v for v in values if isinstance(v, int))
-                    self.core += self.model.setting * (2 if kind in ("rows", "matrices") else 1)
+                    cost = max(self.model.setting, self.model.fetch / 2) if self.cold else self.model.setting
+                    self.core += cost * (2 if kind in ("rows", "matrices") else 1)
                 case Instruction():
                     self._instruction(statement)
                 case Transfer():
@@ -133,7 +168,7 @@ class Timeline:
 
     def _instruction(self, statement: Instruction) -> None:
         mode = statement.mode
-        issue = self._issue(self.model.instruction)
+        issue = self._issue(max(self.model.instruction, self.model.fetch if self.cold else 0))
         steps = [self._settings[kind] for kind in ("rows", "matrices")[:mode.dimensions]]
         (length,) = self._settings["length"]
         count = 1
@@ -177,7 +212,7 @@ class Timeline:
     def _transfer(self, statement: Transfer) -> None:
         assert isinstance(statement.scratchpad, int) and isinstance(statement.bytes, int)
         assert isinstance(statement.rows, int) and isinstance(statement.offset, int)
-        issue = self._issue(self.model.setting * 2)
+        issue = self._issue(max(self.model.setting * 2, self.model.fetch if self.cold else 0))
         step, memory = self._settings.get("transfer", (0, 0)) if statement.rows > 1 else (0, 0)
         low = statement.scratchpad + min(0, (statement.rows - 1) * step)
         high = statement.scratchpad + max(0, (statement.rows - 1) * step) + statement.bytes
@@ -191,7 +226,9 @@ class Timeline:
                     start = max(start, end)
         width = self.spec.memory_bytes
         if statement.rows > 1 and memory != statement.bytes:
-            beats = statement.rows * (-(-statement.bytes // width) + self.model.row)
+            apart = (statement.scratchpad - statement.offset) % width or (step - memory) % width
+            touched = -(-(statement.offset % width + statement.bytes) // width)
+            beats = statement.rows * (touched + (self.model.row if apart else 0))
         else:
             beats = -(-statement.bytes * statement.rows // width)
         self.dma = start + beats + self.model.transfer

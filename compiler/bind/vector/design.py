@@ -73,7 +73,8 @@ class VectorDesign(Design):
     def predicted_cycles(self) -> int:
         """Clock cycles by the cost model."""
         timeline = Timeline(self.spec)
-        timeline.feed(unrolled(self.code.body))
+        timeline.cold = True
+        timeline.feed_program(self.code.body)
         return round(timeline.now)
 
     @property

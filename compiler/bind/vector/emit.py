@@ -108,6 +108,7 @@ class TileCode:
         addresses = self.placement.addresses[owner]
         base = addresses[self.turn % len(addresses)]
         strides = self.layout.buffers[owner].strides
+        base += self.layout.buffers[owner].lead
         return base + sum((i - low) * s for i, (low, _), s in zip(index, self.places[node], strides, strict=True))
 
     def strides(self, node: Node) -> tuple[int, ...]:

@@ -16,6 +16,12 @@ from compiler.bind.vector.translate import Graph
 __all__ = ["Buffer", "Layout", "extents", "layout_of", "make_layout", "reduced_box", "regions"]
 
 
+BEAT = 32
+"""Bytes of a beat of main memory, at most."""
+LONG = 256
+"""Rows of at least so many bytes are aligned."""
+
+
 def extents(box: Box) -> tuple[int, ...]:
     """Elements per dimension."""
     return tuple(high - low for low, high in box)
@@ -77,16 +83,18 @@ def regions(graph: Graph, tile: Box, clip: bool) -> dict[Node, Box]:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of a node: a box of `shape` elements of `size` bytes with steps of `strides` bytes per dimension."""
+    """Memory of a node: a box of `shape` elements of `size` bytes with steps of `strides` bytes per dimension, after
+    `lead` bytes that are there for alignment."""
 
     shape: tuple[int, ...]
     size: int
     strides: tuple[int, ...]
+    lead: int = 0
 
     @property
     def bytes(self) -> int:
         """From the first byte to the last."""
-        return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.size
+        return self.lead + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.size
 
 
 def _strides(shape: tuple[int, ...], size: int, pitch: int) -> tuple[int, ...]:
@@ -126,15 +134,24 @@ def layout_of(graph: Graph, sizes: Sizes, tile: tuple[int, ...], boxes: dict[Nod
     results = {r.node for r in graph.results}
     shapes = {n: extents(boxes[n]) for n in nodes}
     widths = [s[-1] for n, s in shapes.items() if len(s) > 1 and n not in home]
-    pitch = max(widths, default=1)
+    pitch = _pitch(max(widths, default=1), nodes)
     buffers = {}
     for node, shape in shapes.items():
         own = shape[-1] if shape else 1
         aligned = own * sizes.bytes[node] % row_bytes == 0
         common = 2 * own > pitch and not (node in results and aligned)
-        buffers[node] = Buffer(shape, sizes.bytes[node],
-                               _strides(shape, sizes.bytes[node], pitch if common else own))
+        size = sizes.bytes[node]
+        lead = boxes[node][-1][0] * size % BEAT if isinstance(node, Leaf) and own * size >= LONG else 0
+        buffers[node] = Buffer(shape, size, _strides(shape, size, pitch if common else own), lead)
     return Layout(tile, buffers, home)
+
+
+def _pitch(width: int, nodes: Iterable[Node]) -> int:
+    """Elements from row to row: whole beats, if that is little more than the widest row. Transfers of rows that begin
+    in the same place of a beat on both sides lose no cycles."""
+    unit = BEAT // min((n.dtype.itemsize for n in nodes if isinstance(n, Leaf)), default=4)
+    rounded = -(-width // unit) * unit
+    return rounded if (rounded - width) * 32 <= width else width
 
 
 def _homes(graph: Graph, nodes: list[Node], boxes: dict[Node, Box], sizes: Sizes) -> dict[Node, Node]:

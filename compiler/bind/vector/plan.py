@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import lcm
 
 from compiler.bind.vector.access import Box
 from compiler.bind.vector.allocate import Allocation, allocate
@@ -29,7 +30,7 @@ class PhasePlan:
     """A phase in tiles of `layout.tile`, with all addresses.
 
     `carry`: what a tile shares with the one before (rows around it, in a stencil) is copied inside the scratchpad, not
-    loaded again.
+    loaded again. `ahead`: how many tiles are loaded before they are needed.
     """
 
     phase: Phase
@@ -41,6 +42,7 @@ class PhasePlan:
     moving: tuple[Leaf, ...]
     resident: tuple[Leaf, ...]
     carry: bool = False
+    ahead: int = 1
 
     @cached_property
     def origins(self) -> list[tuple[int, ...]]:
@@ -55,6 +57,11 @@ class PhasePlan:
         """Tiles."""
         return len(self.origins)
 
+    @property
+    def period(self) -> int:
+        """Tiles after which all buffers come round."""
+        return lcm(*(len(a) for a in self.allocation.placement.addresses.values()))
+
     def tile(self, number: int, settings: Settings) -> TileCode:
         """The code maker of one tile."""
         return TileCode(self.phase.graph, self.sizes, self.layout, self.allocation.placement, settings,
@@ -63,28 +70,30 @@ class PhasePlan:
     def segments(self, settings: Settings) -> Iterator[list[Statement]]:
         """Statements in groups: what comes before the first tile, then one group per tile.
 
-        While a tile is computed, the next one is loaded and the one before is stored.
+        While a tile is computed, the next ones are loaded and the one before is stored.
         """
         pads = _Pads()
-        current = self.tile(0, settings)
-        yield [*self._load(current, self.resident, {}), *self._load(current, self.moving, {}),
-               *self._pad(current, self.resident, {}, pads)]
-        shared: dict[Leaf, int] = {}
-        for number in range(len(self.origins)):
-            following = self.tile(number + 1, settings) if number + 1 < len(self.origins) else None
-            coming = self._shared(current, following) if following is not None else {}
+        tiles = [self.tile(number, settings) for number in range(min(self.ahead, self.steps))]
+        shared: list[dict[Leaf, int]] = [{}, *(self._shared(a, b) for a, b in itertools.pairwise(tiles))]
+        start = self._load(tiles[0], self.resident, {})
+        for tile, known in zip(tiles, shared, strict=True):
+            start += self._load(tile, self.moving, known)
+        yield [*start, *self._pad(tiles[0], self.resident, {}, pads)]
+        for number in range(self.steps):
             group: list[Statement] = []
-            if following is not None:
-                group += self._load(following, self.moving, coming)
-            group += self._pad(current, self.moving, shared, pads)
+            if number + self.ahead < self.steps:
+                tiles.append(self.tile(number + self.ahead, settings))
+                shared.append(self._shared(tiles[-2], tiles[-1]))
+                group += self._load(tiles[-1], self.moving, shared[-1])
+            current, *later = tiles
+            group += self._pad(current, self.moving, shared[0], pads)
             group += current.compute(self.order)
-            if following is not None:
-                group += self._carry(current, following, coming)
+            if later:
+                group += self._carry(current, later[0], shared[1])
             for result in self.phase.graph.results:
                 group += store(current, result)
             yield group
-            if following is not None:
-                current, shared = following, coming
+            del tiles[0], shared[0]
 
     def _shared(self, code: TileCode, following: TileCode) -> dict[Leaf, int]:
         """For each array the first index (of its first dimension) that the next tile does not share with this one."""
@@ -126,7 +135,8 @@ class _Pads:
     def statements(self, code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
         """The slabs of `box` that are not there yet."""
         corner = [low for low, _ in code.places[leaf]]
-        known = self._known.get((leaf, code.turn % 2), set())
+        buffer = code.turn % len(code.placement.addresses[code.layout.root(leaf)])
+        known = self._known.get((leaf, buffer), set())
         kept: set[tuple[Box, int]] = set()
         for slab in pad_slabs(leaf, box):
             place = tuple((a - c, b - c) for (a, b), c in zip(slab.box, corner, strict=True))
@@ -135,11 +145,11 @@ class _Pads:
                 kept.add((place, value))
             if value is None or (place, value) not in known:
                 yield from pad(code, leaf, slab)
-        self._known[leaf, code.turn % 2] = kept
+        self._known[leaf, buffer] = kept
 
 
 def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...],
-              carry: bool = False) -> PhasePlan:
+              carry: bool = False, ahead: int = 1) -> PhasePlan:
     """A plan with tiles of that shape, whether it fits the scratchpad or not."""
     graph = phase.graph
     layout = make_layout(graph, sizes, tile, spec.row_bytes)
@@ -151,10 +161,10 @@ def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...
     weights = {n: b.bytes for n, b in layout.buffers.items()}
     order = evaluation_order(graph, weights, sizes.fused)
     scratch = _scratch(phase, sizes, spec, layout, order)
-    copies: dict[Node, int] = {**dict.fromkeys(resident, 1), **dict.fromkeys(moving, 1 if count == 1 else 2)}
+    copies: dict[Node, int] = {**dict.fromkeys(resident, 1), **dict.fromkeys(moving, 1 if count == 1 else 1 + ahead)}
     allocation = allocate(graph, sizes, layout, order, scratch, copies, count)
-    return PhasePlan(phase, sizes, spec, layout, order, allocation, tuple(moving), tuple(resident),
-                     carry)
+    return PhasePlan(phase, sizes, spec, layout, order, allocation, tuple(moving), tuple(resident), carry, ahead)
+
 
 
 def _divide(phase: Phase, leaves: list[Leaf], tile: tuple[int, ...], count: int) -> tuple[list[Leaf], list[Leaf]]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from compiler.bind.design import Run
 from compiler.bind.vector.cost import Interval, Timeline
-from compiler.bind.vector.ir import unrolled
 from compiler.bind.vector.text import print_program
 
 if TYPE_CHECKING:
@@ -67,7 +66,8 @@ def _chart(design: VectorDesign) -> str:
     timeline = Timeline(design.spec)
     log: list[Interval] = []
     timeline.log = log
-    timeline.feed(unrolled(design.code.body))
+    timeline.cold = True
+    timeline.feed_program(design.code.body)
     total = max(timeline.now, 1.0)
     parts = ("lanes", "load", "store")
     rows = []

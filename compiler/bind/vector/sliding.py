@@ -78,7 +78,8 @@ class _RowCode(TileCode):
         owner = self.layout.root(node)
         addresses = self.placement.addresses[owner]
         stride = self.layout.buffers[owner].strides[1]
-        return addresses[index[0] % len(addresses)] + (index[1] - self.places[node][1][0]) * stride
+        first = addresses[index[0] % len(addresses)] + self.layout.buffers[owner].lead
+        return first + (index[1] - self.places[node][1][0]) * stride
 
 
 @dataclass

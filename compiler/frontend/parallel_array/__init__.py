@@ -28,9 +28,29 @@ from compiler.frontend.parallel_array.functions import (
 )
 from compiler.frontend.parallel_array.location import ArrayError
 from compiler.frontend.parallel_array.program import ArrayProgram, evaluate, program
+from compiler.frontend.parallel_array.rearranging import (
+    arange,
+    concatenate,
+    diff,
+    flip,
+    full,
+    inner,
+    ones,
+    outer,
+    pad,
+    repeat,
+    roll,
+    square,
+    stack,
+    swapaxes,
+    tile,
+    zeros,
+)
 
 __all__ = [
-    "CLAMP", "WRAP", "Array", "ArrayError", "ArrayProgram", "Boundary", "abs_difference", "absolute", "array",
-    "as_array", "broadcast_to", "clip", "default", "dot", "evaluate", "input", "interleave", "matmul", "maximum",
-    "minimum", "program", "rotate", "select", "shift", "sliding_window_view", "stretch", "transpose", "where",
+    "CLAMP", "WRAP", "Array", "ArrayError", "ArrayProgram", "Boundary", "abs_difference", "absolute", "arange",
+    "array", "as_array", "broadcast_to", "clip", "concatenate", "default", "diff", "dot", "evaluate", "flip", "full",
+    "inner", "input", "interleave", "matmul", "maximum", "minimum", "ones", "outer", "pad", "program", "repeat",
+    "roll", "rotate", "select", "shift", "sliding_window_view", "square", "stack", "stretch", "swapaxes", "tile",
+    "transpose", "where", "zeros",
 ]

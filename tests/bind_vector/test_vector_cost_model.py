@@ -1,0 +1,68 @@
+"""The cost model: constants by machine, recorded by the calibration, and what the timeline makes of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from compiler.bind.vector import calibrate, cost
+from compiler.bind.vector.cost import Constants, Timeline, constants, recorded
+from compiler.bind.vector.ir import Instruction, Loop, Setting, Transfer
+from hw.vector_lanes.isa import Mode, Op, Size
+from hw.vector_lanes.spec import VectorSpec
+
+ADD = Mode(Op.VADD, False, Size.WORD, Size.WORD)
+
+
+def test_a_machine_takes_the_constants_of_the_next_smaller_one() -> None:
+    known = recorded()
+    assert constants(64) == known[max(known)] and constants(1) == known[min(known)]
+    assert all(constants(lanes) == known[lanes] for lanes in known)
+
+
+def test_calibration_writes_what_it_measures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "cost_model.json"
+    path.write_text(cost.CONSTANTS_FILE.read_text())
+    for module in (cost, calibrate):
+        monkeypatch.setattr(module, "CONSTANTS_FILE", path)
+    before = recorded()
+    monkeypatch.setattr(calibrate, "measure", lambda spec: Constants(start=100.0 + spec.lanes))
+    assert calibrate.main(["--lanes", "2,4"]) == 0 and recorded() == before
+    assert calibrate.main(["--write", "--lanes", "2,4"]) == 0
+    assert recorded() == before | {2: Constants(start=102.0), 4: Constants(start=104.0)}
+    assert list(json.loads(path.read_text())) == [str(n) for n in sorted({*before, 2, 4})]
+
+
+@pytest.mark.parametrize(("lanes", "message"), [
+    ("4;1", "error: --lanes 4;1: write numbers with commas, e.g. 1,4,16\n"),
+    ("3", "error: a vector processor has 1, 2, 4, … 64 lanes, not 3\n"),
+])
+def test_machines_that_are_none(lanes: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert calibrate.main(["--lanes", lanes]) == 1
+    assert capsys.readouterr().err == message
+
+
+def cycles(body: list, model: Constants, cold: bool = True) -> float:
+    timeline = Timeline(VectorSpec(4), model)
+    timeline.cold = cold
+    timeline.feed_program(body)
+    return timeline.now
+
+
+def test_code_is_fetched_once_if_the_cache_holds_it() -> None:
+    model = Constants(instruction=2.0, fetch=9.0, dependence=0.0)
+    few = [Instruction(ADD, 0, 2048 + 16 * i, 4096) for i in range(10)]
+    start = [Setting("length", (4,))]
+    once, many = (cycles([*start, Loop(n, tuple(few))], model) for n in (1, 11))
+    assert many - once == pytest.approx(10 * 10 * 2.0)
+    long = tuple(Instruction(ADD, 0, 2048 + 16 * i, 4096) for i in range(cost.CACHED + 1))
+    assert cycles([*start, Loop(3, long)], model) == pytest.approx(3 * cycles([*start, Loop(1, long)], model), rel=0.05)
+
+
+def test_rows_that_lie_differently_in_beats_cost_more() -> None:
+    model = replace(Constants(), row=3.0)
+    aligned, apart = ([Setting("transfer", (256, 512)), Transfer(False, place, "x", 0, 128, 10)] for place in (0, 4))
+    assert cycles(apart, model) - cycles(aligned, model) == pytest.approx(30.0)
