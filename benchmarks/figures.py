@@ -14,8 +14,8 @@ from benchmarks.tables import renew_readme
 
 __all__ = ["main"]
 
-MEASUREMENTS = ("applications", "large_array", "area", "vector", "vector_compiled", "dataflow", "dataflow --area",
-                "targets")
+MEASUREMENTS = ("applications", "large_array", "area", "area --intel", "fpga", "vector", "vector_compiled", "dataflow",
+                "dataflow --area", "systolic", "systolic_resources", "systolic_area", "systolic_lu", "targets")
 README = Path(__file__).parents[1] / "README.md"
 
 
