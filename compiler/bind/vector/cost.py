@@ -132,7 +132,7 @@ class Timeline:
             if isinstance(statement, Loop):
                 held = _count(statement.body) <= CACHED
                 for turn in range(statement.count):
-                    self._turn(statement.body, (*counters, turn), self.cold if turn and held else True)
+                    self._turn(statement.body, (*counters, turn), self.cold and not (turn and held))
             else:
                 self.feed(unrolled((statement,), counters))
 
