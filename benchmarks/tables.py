@@ -12,6 +12,7 @@ from benchmarks.fpga_tables import fpga_table
 from benchmarks.markdown import table
 from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
+from benchmarks.systolic_tables import systolic_tables
 from benchmarks.vector_tables import vector_tables
 from hw.errors import SluiceError
 from hw.files import write_atomic
@@ -43,7 +44,8 @@ class ReadmeError(SluiceError):
 def figure_tables() -> str:
     """All tables as Markdown."""
     return "\n\n".join([_application_table(), _area_table(), _array_text(), fpga_table(), vector_tables(),
-                        dataflow_tables(), recurrence_tables(), target_tables()])
+                        dataflow_tables(), systolic_tables(), recurrence_tables(),
+                        target_tables()])
 
 
 def _application_table() -> str:

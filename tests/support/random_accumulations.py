@@ -38,8 +38,8 @@ def _shape(draw: st.DrawFn, shape: str) -> tuple[dict[str, int], dict[str, tuple
     if shape == "rows":
         return {n: draw(size) for n in "yr"}, {"a": ("r", "y"), "b": ("r",)}, ("y",)
     stride = draw(st.integers(1, 2))
-    extents = {"y": draw(size), "x": draw(st.integers(3, 8)), "z": draw(st.integers(1, 3)), "v": draw(st.integers(1, 3)),
-               "u": draw(st.integers(1, 3))}
+    few = st.integers(1, 3)
+    extents = {"y": draw(size), "x": draw(st.integers(3, 8)), "z": draw(few), "v": draw(few), "u": draw(few)}
     return extents, {"a": (f"{stride}*x + u", f"{stride}*y + v", "z"), "b": ("z", "u", "v")}, ("x", "y")
 
 
