@@ -31,9 +31,9 @@ import compiler
 from benchmarks.results import RESULTS, write_results
 from compiler.bind.systolic.design import SystolicDesign
 from compiler.bind.systolic.kernel import recognise
-from compiler.bind.systolic.tuner.budget import Budget
-from compiler.bind.systolic.tuner.candidate import Candidate
-from compiler.bind.systolic.tuner.search import search_shape
+from compiler.bind.systolic.tuner.estimate import Tilings
+from compiler.bind.systolic.tuner.resources import evaluate_resources
+from compiler.bind.systolic.tuner.search import step_choices
 from compiler.bind.systolic.tuner.shapes import Shape
 from compiler.frontend.c_scop import load_c
 from compiler.ir.program import Program
@@ -47,6 +47,12 @@ _APPS = Path(__file__).parents[1] / "apps" / "systolic"
 _RESULT = RESULTS / "systolic.json"
 _BLOCKS = 2000
 """18 Kbit blocks of memory that a case may take: those of the published device."""
+
+_MOST_RESULTS = 1024
+"""Accumulators of a processing element."""
+
+_AS_FAST = 1.002
+"""Cycles, relative to the fastest, that count as equally fast."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +76,9 @@ CASES: dict[str, Case] = {
     "MM 13x16 x 8": Case("mm", 16, Shape(("i", "j"), (13, 16), "k", 8), {"I": 1040, "J": 1024, "K": 1024},
                          {"I": 312, "J": 256, "K": 512}, 0.94),
     "MM 16x16 x 32": Case("mm", 16, Shape(("i", "j"), (16, 16), "k", 32), _matrix(1024),
-                          {"I": 512, "J": 512, "K": 1024}, 0.803),
+                          _matrix(1024), 0.803, 1024),
     "MM 24x8 x 64": Case("mm", 8, Shape(("i", "j"), (24, 8), "k", 64), {"I": 1056, "J": 1024, "K": 1024},
-                         {"I": 1056, "J": 1024, "K": 1024}, 0.993),
+                         {"I": 1056, "J": 1024, "K": 1024}, 0.993, 1024),
     "CNN 16x14 x 8": Case("cnn", 16, Shape(("o", "h"), (16, 14), "i", 8),
                           {"O": 512, "I": 512, "H": 56, "W": 56, "P": 3, "Q": 3},
                           {"O": 64, "I": 64, "H": 28, "W": 28, "P": 3, "Q": 3}, 0.982),
@@ -95,12 +101,18 @@ ABLATION: dict[str, dict[str, Any]] = {
 _ABLATION_SIZE = 128
 
 
-def best_tiles(program: Program, shape: Shape, bus_bits: int) -> Candidate:
-    """The fastest tiling of `shape` by the models; of several the one with the least memory."""
-    found = search_shape(recognise(program), shape, Budget(block_ram=_BLOCKS), bus_bits)
-    if not found:
+def best_tiles(program: Program, shape: Shape, bus_bits: int) -> dict[str, int]:
+    """Steps per loop of the largest tiles that are, by the models, as fast as any of `shape`: they leave memory most
+    time."""
+    kernel = recognise(program)
+    tilings = Tilings(kernel, shape, step_choices(kernel, shape), bus_bits)
+    cycles, blocks = tilings.evaluate().cycles, evaluate_resources(tilings).block_ram
+    fits = (blocks <= _BLOCKS) & (tilings.geometry.results.own <= _MOST_RESULTS)
+    if not fits.any():
         raise SluiceError(f"{shape}: no tiling fits {_BLOCKS} blocks of memory")
-    return min(found, key=lambda c: (c.cycles, c.block_ram, c.luts))
+    fast = fits & (cycles <= _AS_FAST * cycles[fits].min())
+    row = int(np.argmax(np.where(fast, tilings.steps, 0)))
+    return dict(zip(kernel.loops, map(int, tilings.times[row]), strict=True))
 
 
 def _program(app: str, bits: int, sizes: Mapping[str, int]) -> Program:
@@ -111,6 +123,13 @@ def _compiled(program: Program, **options: Any) -> SystolicDesign:
     design = compiler.compile(program, target="systolic", **options)
     assert isinstance(design, SystolicDesign)
     return design
+
+
+def _designed(program: Program, case: Case, tile: Mapping[str, int]) -> SystolicDesign:
+    shape = case.shape
+    simd = f"{shape.simd}:{shape.lanes}" if shape.lanes > 1 else "off"
+    return _compiled(program, space=shape.space, array=shape.array, time=tile, simd=simd, bus_bits=case.bus_bits,
+                     check=False)
 
 
 def _inputs(program: Program) -> dict[str, np.ndarray]:
@@ -160,19 +179,19 @@ def measure(case: Case, simulator: str) -> dict[str, Any]:
     start = time.perf_counter()
     program = _program(case.app, case.bits, case.sizes)
     chosen = best_tiles(program, case.shape, case.bus_bits)
-    design = _compiled(program, **chosen.options, bus_bits=case.bus_bits, check=False)
+    design = _designed(program, case, chosen)
     polyhedral = time.perf_counter() - start
     start = time.perf_counter()
     emit_system(design.plan.spec)
     emitting = time.perf_counter() - start
     full = _program(case.app, case.bits, case.full)
-    whole = best_tiles(full, case.shape, case.bus_bits)
+    whole = _designed(full, case, best_tiles(full, case.shape, case.bus_bits)).predicted_cycles
     ideal = recognise(full).instances / case.shape.macs
     found = {
         "element bits": case.bits, "sizes": dict(case.sizes), "published sizes": dict(case.full),
-        "tile": dict(chosen.time), "published share": case.published, "ideal cycles": round(
+        "tile": chosen, "published share": case.published, "ideal cycles": round(
             recognise(program).instances / case.shape.macs),
-        "model": chosen.cycles, "share at published size, model": round(ideal / whole.cycles, 4),
+        "model": design.predicted_cycles, "share at published size, model": round(ideal / whole, 4),
         "compile s": round(polyhedral, 2), "Verilog s": round(emitting, 2),
     }
     if simulator != "none":

@@ -22,7 +22,7 @@ from compiler.bind.systolic.tuner.shapes import Shape, extent_choices, shapes
 from compiler.ir.program import Program
 from compiler.ir.text import parse_program, print_program
 
-__all__ = ["Search", "search_shape"]
+__all__ = ["Search", "search_shape", "search_text", "step_choices"]
 
 _TILINGS = 3000
 """Of one shape, at most; with more, fewer numbers of steps are tried along each loop."""
@@ -128,7 +128,7 @@ def search_text(program: str, budget: Budget, bus_bits: int, found: Sequence[Sha
 
 def search_shape(kernel: Kernel, shape: Shape, budget: Budget, bus_bits: int) -> tuple[Candidate, ...]:
     """The Pareto set of all tilings of a shape that fit."""
-    tilings = Tilings(kernel, shape, _times(kernel, shape), bus_bits)
+    tilings = Tilings(kernel, shape, step_choices(kernel, shape), bus_bits)
     cycles = tilings.evaluate().cycles
     used = evaluate_resources(tilings)
     fits = np.maximum.reduce([o.words for o in tilings.geometry.operands]) <= _MOST_WORDS
@@ -158,7 +158,7 @@ def _front(rows: np.ndarray, columns: Sequence[np.ndarray]) -> list[int]:
     return best
 
 
-def _times(kernel: Kernel, shape: Shape) -> np.ndarray:
+def step_choices(kernel: Kernel, shape: Shape) -> np.ndarray:
     """Steps per tile along every loop: all numbers that cut it with little padding, or a thinned selection."""
     rounds = [-(-extent // count) for extent, count in zip(kernel.extents, shape.counts(kernel.loops), strict=True)]
     choices = [extent_choices(count, count) for count in rounds]
