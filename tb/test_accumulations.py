@@ -11,9 +11,9 @@ from random_accumulations import accumulations
 from random_programs import random_inputs
 
 import compiler
-from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.route import Unroutable
 from compiler.bind.cgra.sites import ArrayTooSmall
+from compiler.bind.cgra.timing import TimingLoop
 from compiler.frontend.apps import load
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -43,16 +43,17 @@ def test_layer_is_exact_and_on_time(app, memory, simulator):
     check(load(app, **PROGRAMS[app]), memory, simulator)
 
 
-@pytest.mark.parametrize("memory", ["pub", "dual-port"])
-def test_random_accumulation(memory, simulator):
+def test_random_accumulation(simulator):
+    """On the dual-port memory, which takes any order; what the wide fetch refuses costs many attempts."""
+
     @seed(20261122)
-    @settings(max_examples=4 if simulator == "verilator" else 2, deadline=None, database=None,
-              phases=[Phase.explicit, Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
+    @settings(max_examples=2, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
+              suppress_health_check=list(HealthCheck))
     @given(accumulations())
     def run(program):
         try:
-            check(program, memory, simulator)
-        except (ArrayTooSmall, Unroutable, VectorizationError):
+            check(program, "dual-port", simulator)
+        except (ArrayTooSmall, Unroutable, TimingLoop):
             assume(False)
 
     run()

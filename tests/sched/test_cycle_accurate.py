@@ -14,6 +14,7 @@ from compiler.frontend.apps import applications
 from compiler.frontend.loop_nest import load, prog
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program, Statement
+from compiler.sched.accumulators import drain_accumulators, propagate_constants
 from compiler.sched.cycle_accurate import FusionError, Schedule, schedule_program
 from compiler.sched.partition import partition
 from compiler.sched.streams import choose_tile_depth, stage_streams
@@ -226,7 +227,7 @@ def _at(have: Schedule, statement: Statement, columns: list[np.ndarray], count: 
 @pytest.mark.parametrize("level", [None, 1, 0])
 @pytest.mark.parametrize("name", applications())
 def test_every_application_has_a_legal_schedule(name: str, level: int | None) -> None:
-    program = load(name, **{"brighten_blur": {"size": 9}}.get(name, {}))
+    program = drain_accumulators(propagate_constants(load(name, **{"brighten_blur": {"size": 9}}.get(name, {}))))
     require_legal(schedule(partition(program).program, fusion_level=level))
 
 

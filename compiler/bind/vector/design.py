@@ -197,7 +197,8 @@ class VectorDesign(Design):
         """
         from hw.soc.run import run_program
 
-        data = self._checked(inputs)
+        used = self.code.transferred  # the C compiler drops arrays that nothing moves
+        data = {name: values for name, values in self._checked(inputs).items() if name in used}
         memory = max(1 << 21, 1 << (self.layout()[1] + (1 << 17)).bit_length())
         result = run_program({f"{self.code.name}.c": self.c_code}, self.spec, loads=data,
                              dumps=list(self.arrays.outputs), simulator=simulator,

@@ -107,6 +107,20 @@ class VectorProgram:
         """The array of that name."""
         return next(a for a in self.arrays if a.name == name)
 
+    @property
+    def transferred(self) -> frozenset[str]:
+        """Names of the arrays that the program moves at all."""
+        return frozenset(_transferred(self.body))
+
+
+def _transferred(body: Sequence[Statement]) -> Iterator[str]:
+    for statement in body:
+        match statement:
+            case Loop():
+                yield from _transferred(statement.body)
+            case Transfer():
+                yield statement.array
+
 
 def fields_of(statement: Setting | Instruction | Transfer) -> tuple[Number, ...]:
     """The numbers of a statement, in order."""
