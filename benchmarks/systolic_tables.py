@@ -28,8 +28,8 @@ def _shares(cases: dict[str, Any]) -> str:
                      f["published share"] or "-", f.get("model error", "-"), f["share at published size, model"],
                      f["compile s"], f["Verilog s"]])
     text = ("Systolic arrays, from the start bit until the last result is in memory, loads and drain included, results "
-            "compared with gcc's (`python -m benchmarks.systolic`). The models chose the tiles. Published shares are of "
-            "floating point, except those of MM 16x16 x 32 and MM 24x8 x 64.")
+            "compared with gcc's (`python -m benchmarks.systolic`). The models chose the tiles. Published shares are "
+            "of floating point, except those of MM 16x16 x 32 and MM 24x8 x 64.")
     return f"{text}\n\n{table(head, rows)}"
 
 
