@@ -17,7 +17,7 @@ from hw.dataflow.kernel import Kernel
 from hw.dataflow.registers import RunError, dataflow_registers
 from hw.dataflow.spec import KernelSpec, StreamPorts, StreamSpec
 from hw.dataflow.transfers import StreamReader, StreamWriter
-from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_flat
+from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
 
 __all__ = ["SYSTEM_MODULE", "DataflowSystem", "emit_system", "top_module"]
@@ -154,11 +154,7 @@ def top_module(spec: StreamPorts, core: wiring.Component | None = None) -> tuple
     (AXI4), ``s_axil_awaddr`` and so on (AXI4-Lite)."""
     m = Module()
     m.submodules.system = system = DataflowSystem(spec, core)
-    ports = [
-        *connect_flat(m, system.m_axi, "m_axi", manager=True),
-        *connect_flat(m, system.s_axil, "s_axil", manager=False),
-        system.irq,
-    ]
+    ports = connect_system(m, system)
     return m, ports
 
 

@@ -8,12 +8,14 @@ from typing import Any
 from hw.dataflow.registers import dataflow_registers
 from hw.dataflow.spec import KernelPorts, SizeSpec, StreamSpec, Word
 from hw.dataflow.system import SYSTEM_MODULE
-from hw.designs.directory import DesignError, DesignImage
+from hw.designs.directory import DesignError, DesignImage, read_text
 from hw.designs.system import SystemDesign
 
-__all__ = ["DATAFLOW_SOURCE", "dataflow_design", "dataflow_parameters", "is_dataflow"]
+__all__ = ["DATAFLOW", "DATAFLOW_SOURCE", "dataflow_design", "dataflow_parameters"]
 
-_SYSTEM = "dataflow"
+DATAFLOW = "dataflow"
+"""What `DesignImage.parameters` call the system."""
+
 DATAFLOW_SOURCE = f"rtl/{SYSTEM_MODULE}.v"
 """Where the Verilog is in the directory."""
 
@@ -22,22 +24,14 @@ def dataflow_parameters(ports: KernelPorts) -> dict[str, Any]:
     """What `DesignImage.parameters` says about a kernel: that it is one, its run-time sizes and streams."""
     streams = {side: [[s.name, s.word.width, s.word.signed, s.words] for s in getattr(ports, side)]
                for side in ("inputs", "outputs")}
-    return {"system": _SYSTEM, "sizes": [[s.name, s.minimum, s.maximum] for s in ports.sizes], **streams}
-
-
-def is_dataflow(image: DesignImage) -> bool:
-    """Whether a design is a dataflow kernel."""
-    return image.parameters.get("system") == _SYSTEM
+    return {"system": DATAFLOW, "sizes": [[s.name, s.minimum, s.maximum] for s in ports.sizes], **streams}
 
 
 def dataflow_design(image: DesignImage, directory: Path) -> SystemDesign:
     """The system that `image`, which was read from `directory`, is for. Raises `DesignError`."""
     ports = KernelPorts(tuple(SizeSpec(*entry) for entry in _entries(image, "sizes", (str, int, int))),
                         _streams(image, "inputs"), _streams(image, "outputs"))
-    try:
-        text = (directory / DATAFLOW_SOURCE).read_text()
-    except OSError as error:
-        raise DesignError(f"{directory / DATAFLOW_SOURCE}: {error.strerror}") from error
+    text = read_text(directory / DATAFLOW_SOURCE)
     return SystemDesign(image, dataflow_registers(ports), SYSTEM_MODULE, {f"{SYSTEM_MODULE}.v": text})
 
 

@@ -42,7 +42,7 @@ from typing import Any
 from hw.errors import SluiceError
 from hw.files import write_atomic
 
-__all__ = ["DesignError", "DesignImage", "OutputRegion", "crc32", "read_design", "write_design"]
+__all__ = ["DesignError", "DesignImage", "OutputRegion", "crc32", "read_design", "read_text", "write_design"]
 
 FORMAT = "sluice-design"
 VERSION = 1
@@ -263,7 +263,8 @@ def read_design(directory: Path) -> DesignImage:
         raise DesignError(text if text.startswith(str(directory)) else f"{manifest_path}: {text}") from error
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a file of a design. Raises `DesignError`."""
     try:
         return path.read_bytes().decode("utf-8")
     except OSError as error:
@@ -274,7 +275,7 @@ def _read_text(path: Path) -> str:
 
 def _parse_json(path: Path) -> Any:
     try:
-        return json.loads(_read_text(path))
+        return json.loads(read_text(path))
     except (json.JSONDecodeError, RecursionError) as error:
         raise DesignError(f"{path}: not JSON: {error}") from error
 
@@ -286,7 +287,7 @@ def _file_name(name: str) -> str:
 
 
 def _checked_text(directory: Path, name: str, digests: Mapping[str, Any]) -> str:
-    text = _read_text(directory / name)
+    text = read_text(directory / name)
     if digests.get(name) != _digest(text):
         raise DesignError(f"{directory / name}: contents do not match the SHA-256 in {MANIFEST}")
     return text

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hw.designs.cgra import cgra_design
-from hw.designs.dataflow import dataflow_design, is_dataflow
+from hw.designs.dataflow import DATAFLOW, dataflow_design
 from hw.designs.directory import DesignError, read_design
 from hw.designs.loopback import loopback_image
-from hw.designs.pipeline import is_pipeline, pipeline_design
+from hw.designs.pipeline import PIPELINE, pipeline_design
 from hw.designs.system import SystemDesign
-from hw.designs.systolic import is_systolic, systolic_design
+from hw.designs.systolic import SYSTOLIC, systolic_design
 from hw.designs.vector import vector_design
 from hw.fabric.spec import FabricSpec
 
@@ -67,7 +67,8 @@ def load_design(name: str, array: str | None, bank_words: int | None, lanes: int
         _check_sizes(DESIGNS[name], sizes)
         return DESIGNS[name].make(sizes)
     image = read_design(Path(name))
-    if is_pipeline(image):
+    system = image.parameters.get("system")
+    if system == PIPELINE:
         if (array, bank_words, lanes) != (None, None, None):
             raise DesignError(f"design {image.name} is a pipeline; leave --array, --bank-words and --lanes out")
         return pipeline_design(image, Path(name))
@@ -77,9 +78,9 @@ def load_design(name: str, array: str | None, bank_words: int | None, lanes: int
         raise DesignError(f"design {image.name} has its own bank size; leave --bank-words out")
     if lanes is not None:
         raise DesignError(f"design {image.name} has no lanes; leave --lanes out")
-    if is_systolic(image):
+    if system == SYSTOLIC:
         return systolic_design(image, Path(name))
-    return dataflow_design(image, Path(name)) if is_dataflow(image) else cgra_design(image)
+    return dataflow_design(image, Path(name)) if system == DATAFLOW else cgra_design(image)
 
 
 def _check_sizes(design: NamedDesign, sizes: Sizes) -> None:

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hw.designs.directory import DesignError, DesignImage
+from hw.designs.directory import DesignError, DesignImage, read_text
 from hw.designs.system import SystemDesign
 from hw.dma.registers import Register, RegisterMap
 from hw.systolic.registers import FIXED_REGISTERS
+from hw.systolic.spec import BUSES
 from hw.systolic.system import SYSTEM_MODULE
 
-__all__ = ["is_systolic", "systolic_design", "systolic_documents", "systolic_parameters"]
+__all__ = ["SYSTOLIC", "systolic_design", "systolic_parameters"]
 
-_SYSTEM = "systolic"
-_BUSES = (32, 64, 128, 256, 512)
+SYSTOLIC = "systolic"
+"""What `DesignImage.parameters` call the system."""
 
 
 def systolic_parameters(registers: RegisterMap, bus_bits: int, sources: Mapping[str, str]) -> dict[str, Any]:
@@ -23,37 +24,18 @@ def systolic_parameters(registers: RegisterMap, bus_bits: int, sources: Mapping[
     others, the width of its bus, its files."""
     fixed = {register.name for register in FIXED_REGISTERS}
     own = [[register.name, register.offset] for register in registers.registers if register.name not in fixed]
-    return {"system": _SYSTEM, "registers": own, "bus_bits": bus_bits, "sources": sorted(sources)}
-
-
-def systolic_documents(sources: Mapping[str, str], registers: RegisterMap) -> dict[str, str]:
-    """Verilog and control registers, by paths in the design directory."""
-    title = "# Control registers of the systolic array\n\nByte offsets; 32 bits each.\n\n"
-    documents = {"rtl/registers.h": registers.c_header(), "rtl/registers.md": title + registers.markdown()}
-    return {f"rtl/{name}": text for name, text in sources.items()} | documents
-
-
-def is_systolic(image: DesignImage) -> bool:
-    """Whether a design is a systolic array."""
-    return image.parameters.get("system") == _SYSTEM
+    return {"system": SYSTOLIC, "registers": own, "bus_bits": bus_bits, "sources": sorted(sources)}
 
 
 def systolic_design(image: DesignImage, directory: Path) -> SystemDesign:
     """The system that `image`, which was read from `directory`, is for. Raises `DesignError`."""
     width, names = image.parameters.get("bus_bits"), image.parameters.get("sources")
-    if width not in _BUSES:
-        raise DesignError(f"parameters: bus_bits is {width!r}, must be one of {', '.join(map(str, _BUSES))}")
+    if width not in BUSES:
+        raise DesignError(f"parameters: bus_bits is {width!r}, must be one of {', '.join(map(str, BUSES))}")
     if not isinstance(names, list) or not all(isinstance(n, str) and "/" not in n for n in names):
         raise DesignError("parameters: sources must be a list of file names")
-    sources = {name: _text(directory / "rtl" / name) for name in names}
+    sources = {name: read_text(directory / "rtl" / name) for name in names}
     return SystemDesign(image, _registers(image), SYSTEM_MODULE, sources, data_width=width)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError as error:
-        raise DesignError(f"{path}: {error.strerror}") from error
 
 
 def _registers(image: DesignImage) -> RegisterMap:

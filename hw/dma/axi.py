@@ -15,8 +15,8 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Axi4LiteSignature", "Axi4Signature", "Response", "address_payload", "connect_flat", "flat_ports",
-           "is_error"]
+__all__ = ["Axi4LiteSignature", "Axi4Signature", "Response", "address_payload", "connect_flat", "connect_system",
+           "flat_ports", "is_error"]
 
 INCR = 1
 """AxBURST of incrementing bursts."""
@@ -104,6 +104,16 @@ def flat_ports(interface: wiring.PureInterface, prefix: str, *, manager: bool) -
     """
     for name, value, drives in _channel_signals(interface, manager):
         yield Signal(len(Value.cast(value)), name=f"{prefix}_{name}"), value, drives
+
+
+def connect_system(m: Module, system: Any) -> list[Signal]:
+    """Tie the ports `m_axi` and `s_axil` of a system to flat signals, and return those with its `irq`: what a top
+    module has beside ``clk`` and ``rst``."""
+    return [
+        *connect_flat(m, system.m_axi, "m_axi", manager=True),
+        *connect_flat(m, system.s_axil, "s_axil", manager=False),
+        system.irq,
+    ]
 
 
 def connect_flat(m: Module, interface: wiring.PureInterface, prefix: str, *, manager: bool) -> list[Signal]:

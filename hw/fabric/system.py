@@ -7,7 +7,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
-from hw.dma.axi import connect_flat
+from hw.dma.axi import connect_system
 from hw.dma.spec import DmaSpec
 from hw.fabric.array import ARRAY_MODULE, emit_array
 from hw.fabric.bank import Bank, BankSignature, check_global_buffer
@@ -57,11 +57,7 @@ def emit_system(spec: FabricSpec, dma: DmaSpec | None = None) -> dict[str, str]:
     check_global_buffer(spec)
     m = Module()
     m.submodules.system = system = CgraSystem(spec, dma)
-    ports = [
-        *connect_flat(m, system.m_axi, "m_axi", manager=True),
-        *connect_flat(m, system.s_axil, "s_axil", manager=False),
-        system.irq,
-    ]
+    ports = connect_system(m, system)
     top = verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)
     bank = verilog.convert(Bank(spec), BANK_MODULE, emit_src=False)
     return {f"{SYSTEM_MODULE}.v": top, f"{BANK_MODULE}.v": bank, **emit_array(spec)}

@@ -10,18 +10,19 @@ from amaranth.hdl import Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_flat
+from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
 from hw.pipeline.pipeline import Pipeline
 from hw.pipeline.registers import RunError, pipeline_registers
 from hw.pipeline.spec import PipelineError, PipelineSpec
 from hw.pipeline.streams import ArrayReader, ArrayStream, ArrayWriter
 
-__all__ = ["SYSTEM_MODULE", "PipelineSystem", "SystemSpec", "emit_pipeline", "emit_system"]
+__all__ = ["BUSES", "SYSTEM_MODULE", "PipelineSystem", "SystemSpec", "emit_pipeline", "emit_system"]
 
 SYSTEM_MODULE = "pipeline_system"
 PIPELINE_MODULE = "pipeline"
-_BUSES = (64, 128, 256, 512)
+BUSES = (64, 128, 256, 512)
+"""Bits of the memory bus that there can be."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class SystemSpec:
     bus_bits: int = 64
 
     def __post_init__(self) -> None:
-        if self.bus_bits not in _BUSES:
-            raise PipelineError(f"the memory bus has {', '.join(map(str, _BUSES))} bits, not {self.bus_bits}")
+        if self.bus_bits not in BUSES:
+            raise PipelineError(f"the memory bus has {', '.join(map(str, BUSES))} bits, not {self.bus_bits}")
         sides = (self.inputs, self.pipeline.inputs), (self.outputs, self.pipeline.outputs)
         for streams, cells in sides:
             if [(s.name, s.word, s.row * s.rows) for s in streams] != [(c.name, c.word, c.walk.count) for c in cells]:
@@ -170,11 +171,7 @@ def emit_system(spec: SystemSpec) -> dict[str, str]:
     """
     m = Module()
     m.submodules.system = system = PipelineSystem(spec)
-    ports = [
-        *connect_flat(m, system.m_axi, "m_axi", manager=True),
-        *connect_flat(m, system.s_axil, "s_axil", manager=False),
-        system.irq,
-    ]
+    ports = connect_system(m, system)
     return {f"{SYSTEM_MODULE}.v": verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)}
 
 

@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, Module, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.dma.axi import Axi4LiteSignature, connect_flat
+from hw.dma.axi import Axi4LiteSignature, connect_system
 from hw.dma.register_file import RegisterFile
 from hw.soc.command_gate import CommandGate
 from hw.soc.control import RunControl
@@ -188,11 +188,5 @@ def convert(system: Any, name: str) -> str:
     """The Verilog of a component with `system_ports` as the top module `name`."""
     m = Module()
     m.submodules.system = system
-    ports = [
-        *connect_flat(m, system.m_axi, "m_axi", manager=True),
-        *connect_flat(m, system.s_axil, "s_axil", manager=False),
-        system.irq,
-        system.uart_tx,
-        system.uart_rx,
-    ]
+    ports = [*connect_system(m, system), system.uart_tx, system.uart_rx]
     return verilog.convert(m, name, ports=ports, emit_src=False)

@@ -20,8 +20,8 @@ from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Operator, Word
 from hw.errors import SluiceError
 
-__all__ = ["EAST", "INTERIOR", "SOUTH", "Address", "ArraySpec", "Direction", "GuardSpec", "OperandSpec", "ResultSpec",
-           "SystolicError", "TileLoop", "TimeLoop"]
+__all__ = ["BUSES", "EAST", "INTERIOR", "SOUTH", "Address", "ArraySpec", "Direction", "GuardSpec", "OperandSpec",
+           "ResultSpec", "SystolicError", "TileLoop", "TimeLoop"]
 
 
 class SystolicError(SluiceError):
@@ -251,7 +251,8 @@ class ArraySpec:
         return -(-size // self.bus_bytes) * self.bus_bytes
 
 
-_BUSES = (32, 64, 128, 256, 512, 1024)
+BUSES = (32, 64, 128, 256, 512, 1024)
+"""Bits of the memory bus that there can be."""
 _COMBINES = ("add", "mul", "min", "max", "and", "or", "xor")
 _BITS_OF_A_BEAT = 2048
 
@@ -269,7 +270,7 @@ def _check_shape(spec: ArraySpec) -> None:
     for name in ("rows", "columns", "lanes"):
         value = getattr(spec, name)
         _require(value >= 1, f"array {spec.name} has {name} {value}, not at least 1")
-    _require(spec.bus_bits in _BUSES, f"the memory bus has 32, 64, 128, 256, 512 or 1024 bits, not {spec.bus_bits}")
+    _require(spec.bus_bits in BUSES, f"the memory bus has 32, 64, 128, 256, 512 or 1024 bits, not {spec.bus_bits}")
     _require(bool(spec.tile_loops and spec.time_loops), f"array {spec.name} needs a tile loop and a time loop")
     for loop in spec.time_loops:
         _require(loop.extent >= 1, f"time loop {loop.name} has extent {loop.extent}, not at least 1")

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_flat
+from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
 from hw.systolic.array import SystolicArray
 from hw.systolic.convert import FromMemory, ToMemory
@@ -186,10 +186,6 @@ def emit_system(spec: ArraySpec) -> dict[str, str]:
     """
     m = Module()
     m.submodules.system = system = SystolicSystem(spec)
-    ports = [
-        *connect_flat(m, system.m_axi, "m_axi", manager=True),
-        *connect_flat(m, system.s_axil, "s_axil", manager=False),
-        system.irq,
-    ]
+    ports = connect_system(m, system)
     top = verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)
     return {f"{SYSTEM_MODULE}.v": top, **system.array.emit_parts()}

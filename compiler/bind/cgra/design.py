@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.bind.c_host import c_identifier
 from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.options import Options
@@ -196,7 +196,7 @@ class CgraDesign(Design):
                         for a in mapped.outputs)
         registers = control_registers(self.spec)
         return DesignImage(
-            name=_identifier(self.program.name), array=str(self.spec), configuration=tuple(self.words),
+            name=c_identifier(self.program.name), array=str(self.spec), configuration=tuple(self.words),
             plan=tuple(self.plan.writes(registers)), memory=tuple(blocks), outputs=regions,
             memory_bytes=self.layout.end, parameters=_parameters(self.spec), metadata=self._metadata(),
         )
@@ -218,12 +218,6 @@ class CgraDesign(Design):
     def check(self, registers: Mapping[str, int]) -> None:
         """Raise `RunFailure` if the status registers report a failed run."""
         check_status(control_registers(self.spec), registers["STATUS"], registers["DETAIL"])
-
-
-def _identifier(name: str) -> str:
-    """`name` with underscores for everything that an identifier cannot have."""
-    text = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return text if text[:1].isalpha() or text[:1] == "_" else f"_{text}"
 
 
 def _parameters(spec: FabricSpec) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.bind.c_host import c_identifier
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.memory import array_bytes, bytes_of
@@ -22,7 +22,8 @@ from compiler.ir.program import Program
 from compiler.sched.cycle_accurate import Schedule
 from compiler.sched.partition import Partition
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
-from hw.designs.pipeline import pipeline_documents, pipeline_parameters
+from hw.designs.pipeline import pipeline_parameters
+from hw.designs.register_documents import system_documents
 from hw.pipeline.spec import BufferCell, LineCell, OperatorCell
 from hw.pipeline.system import SystemSpec, emit_pipeline
 from hw.sim.simulate import StallProfile
@@ -128,7 +129,7 @@ class FpgaDesign(Design):
         """Write ``rtl/*.v`` (the system, and the pipeline alone for systems of your own), the register map and the
         design directory that `hw.build` takes. Returns the directory."""
         directory = Path(directory)
-        documents = pipeline_documents(self.executable.sources, self.executable.registers)
+        documents = system_documents(self.executable.sources, self.executable.registers, "pipeline")
         pipeline = {f"rtl/{name}": text for name, text in emit_pipeline(self.system.pipeline).items()}
         write_design(directory, self.design_image(inputs), documents | pipeline)
         return directory
@@ -146,7 +147,7 @@ class FpgaDesign(Design):
         regions = tuple(OutputRegion(a.name, layout.addresses[a.name], array_bytes(a), sums.get(a.name))
                         for a in mapped.outputs)
         return DesignImage(
-            name=_identifier(self.program.name), array="1x1", configuration=(), plan=tuple(self.executable.writes()),
+            name=c_identifier(self.program.name), array="1x1", configuration=(), plan=tuple(self.executable.writes()),
             memory=tuple(blocks), outputs=regions, memory_bytes=layout.end,
             parameters=pipeline_parameters(self.system), metadata=self._metadata(),
         )
@@ -174,9 +175,3 @@ class FpgaDesign(Design):
         return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
                 f"<h1>{title} as a pipeline</h1><table>{lines}</table><h2>Schedule</h2>"
                 f"<pre>{escape(str(self.schedule))}</pre><h2>Cells</h2><pre>{escape(cells)}</pre></body></html>\n")
-
-
-def _identifier(name: str) -> str:
-    """`name` with underscores for everything that an identifier cannot have."""
-    text = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return text if text[:1].isalpha() or text[:1] == "_" else f"_{text}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.bind.fpga.errors import FpgaError
+from hw.pipeline.system import BUSES
 
 __all__ = ["Options"]
 
 _LIMITS = {"operator_latency": (1, 4), "multiplier_latency": (1, 8), "register_gap": (1, 64)}
-_BUSES = (64, 128, 256, 512)
 
 
 @dataclass(frozen=True)
@@ -39,5 +39,5 @@ class Options:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 0):
                 raise FpgaError(f"option {name} is {value!r}, must be a number from 0")
-        if self.bus_bits not in _BUSES:
-            raise FpgaError(f"option bus_bits is {self.bus_bits!r}, must be one of {', '.join(map(str, _BUSES))}")
+        if self.bus_bits not in BUSES:
+            raise FpgaError(f"option bus_bits is {self.bus_bits!r}, must be one of {', '.join(map(str, BUSES))}")

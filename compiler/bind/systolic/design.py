@@ -25,7 +25,8 @@ from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.space_time import enumerate_arrays
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
-from hw.designs.systolic import systolic_documents, systolic_parameters
+from hw.designs.register_documents import system_documents
+from hw.designs.systolic import systolic_parameters
 from hw.sim.simulate import StallProfile
 from hw.systolic.spec import INTERIOR
 
@@ -152,7 +153,7 @@ class SystolicDesign(Design):
         (``plan.json``), a C header and host function; with `inputs` also main memory before a run, and the checksum of
         the results if they fill their tiles. Returns the directory."""
         directory = Path(directory)
-        documents = systolic_documents(self.executable.sources, self.executable.registers) | {
+        documents = system_documents(self.executable.sources, self.executable.registers, "systolic array") | {
             "plan.json": print_plan(self.plan), "host/systolic.h": host_header(self.executable),
             "host/systolic.c": host_source(self.executable)}
         write_design(directory, self.design_image(inputs), documents)

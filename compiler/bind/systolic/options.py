@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.bind.systolic.errors import MappingError
+from hw.systolic.spec import BUSES
 
-__all__ = ["BUSES", "Options"]
-
-BUSES = (32, 64, 128, 256, 512, 1024)
+__all__ = ["Options"]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import prod
 from typing import Literal
 
+from compiler.bind.c_host import c_identifier
 from compiler.bind.systolic.body import operators, padding_counts
 from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.kernel import Kernel, Reference
@@ -123,16 +124,12 @@ def make_plan(kernel: Kernel, choice: Choice) -> Plan:
     build = _Build(kernel, choice, splits, times, tile_loops, rows, columns)
     names = _operand_names(kernel)
     spec = ArraySpec(
-        name=_identifier(kernel.program.name), rows=rows, columns=columns, tile_loops=tile_loops, time_loops=times,
+        name=c_identifier(kernel.program.name), rows=rows, columns=columns, tile_loops=tile_loops, time_loops=times,
         operands=tuple(build.operand(name, source, number == len(kernel.reads))
                        for number, (name, source) in enumerate(zip(names, sources, strict=True))),
         body=operators(kernel), result=build.result(), lanes=choice.lanes, guards=build.guards(),
         bus_bits=choice.bus_bits)
     return Plan(kernel, choice, splits, spec, sources)
-
-
-def _identifier(name: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in name)
 
 
 def _operand_names(kernel: Kernel) -> list[str]:

@@ -12,7 +12,6 @@ from math import log2
 import numpy as np
 
 from compiler.bind.systolic.kernel import Kernel, recognise
-from compiler.bind.systolic.options import BUSES
 from compiler.bind.systolic.tuner.budget import Budget, TunerError
 from compiler.bind.systolic.tuner.candidate import Candidate, pareto
 from compiler.bind.systolic.tuner.estimate import Tilings
@@ -21,6 +20,7 @@ from compiler.bind.systolic.tuner.resources import evaluate_resources, multiplie
 from compiler.bind.systolic.tuner.shapes import Shape, extent_choices, shapes
 from compiler.ir.program import Program
 from compiler.ir.text import parse_program, print_program
+from hw.systolic.spec import BUSES
 
 __all__ = ["Search", "search_shape", "search_text", "step_choices"]
 
