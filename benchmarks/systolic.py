@@ -106,7 +106,7 @@ def best_tiles(program: Program, shape: Shape, bus_bits: int) -> dict[str, int]:
     time."""
     kernel = recognise(program)
     tilings = Tilings(kernel, shape, step_choices(kernel, shape), bus_bits)
-    cycles, blocks = tilings.evaluate().cycles, evaluate_resources(tilings).block_ram
+    cycles, blocks = tilings.cycles, evaluate_resources(tilings).block_ram
     fits = (blocks <= _BLOCKS) & (tilings.geometry.results.own <= _MOST_RESULTS)
     if not fits.any():
         raise SluiceError(f"{shape}: no tiling fits {_BLOCKS} blocks of memory")

@@ -43,8 +43,7 @@ def test_the_fast_models_are_those_of_plans(app: str) -> None:
     for shape in pick.sample(list(shapes(of, 24)), 10):
         times = np.array([[pick.choice([1, 1, 2, 3, 5]) for _ in of.loops] for _ in range(4)])
         bus = pick.choice([32, 64, 256])
-        tilings = Tilings(of, shape, times, bus)
-        found = tilings.evaluate()
+        found = Tilings(of, shape, times, bus)
         for row, steps in enumerate(times):
             time = dict(zip(of.loops, map(int, steps), strict=True))
             choice = Choice(shape.space, shape.array, time, order(of), shape.simd, shape.lanes, bus_bits=bus)

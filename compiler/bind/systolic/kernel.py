@@ -77,6 +77,11 @@ class Kernel:
         return tuple(name for k, name in enumerate(self.loops) if not any(s.coefficients[k] for s in self.target))
 
     @property
+    def references(self) -> tuple[Reference, ...]:
+        """Operands of an array: the body's reads, then the initial values."""
+        return (*self.reads, self.initial) if self.initial is not None else self.reads
+
+    @property
     def instances(self) -> int:
         """Evaluations of the body."""
         return prod(self.extents)

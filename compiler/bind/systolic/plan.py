@@ -95,18 +95,13 @@ class Plan:
                                    f"'{kernel.program.name}': its subscripts differ in more than constants")
         sources = tuple(
             replace(source, reference=reference)
-            for source, reference in zip(self.sources, _references(kernel), strict=True))
+            for source, reference in zip(self.sources, kernel.references, strict=True))
         return replace(self, kernel=kernel, sources=sources)
 
 
 def _moving(reference: Reference | None) -> object:
     """What the array is built for: the coefficients."""
     return reference and (reference.type, reference.array is None, [s.coefficients for s in reference.subscripts])
-
-
-def _references(kernel: Kernel) -> tuple[Reference, ...]:
-    """Operands of the array: the body's reads, then the initial values."""
-    return (*kernel.reads, kernel.initial) if kernel.initial is not None else kernel.reads
 
 
 def make_plan(kernel: Kernel, choice: Choice) -> Plan:
@@ -119,7 +114,7 @@ def make_plan(kernel: Kernel, choice: Choice) -> Plan:
                   for name in order)
     plain = [name for name in kernel.loops if name not in kernel.reduction_loops]
     tile_loops = tuple(TileLoop(name, name in kernel.reduction_loops) for name in (*plain, *kernel.reduction_loops))
-    sources = tuple(Source(r, number_words(r, kernel.loops, splits, order)) for r in _references(kernel))
+    sources = tuple(Source(r, number_words(r, kernel.loops, splits, order)) for r in kernel.references)
     rows, columns = (_count(splits, axis) for axis in (0, 1))
     build = _Build(kernel, choice, splits, times, tile_loops, rows, columns)
     names = _operand_names(kernel)
@@ -135,7 +130,7 @@ def make_plan(kernel: Kernel, choice: Choice) -> Plan:
 def _operand_names(kernel: Kernel) -> list[str]:
     """Array names, numbered where one array is read in several ways."""
     found: list[str] = []
-    for reference in _references(kernel):
+    for reference in kernel.references:
         base = reference.array or "initial"
         name, number = base, 1
         while name in found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from hw.boards.capacity import device_capacity
@@ -66,8 +65,4 @@ def parse_budget(text: str) -> Budget:
         if name not in known or not number.isdecimal():
             raise TunerError(f"budget '{part.strip()}': write NAME=NUMBER with a name out of {', '.join(known)}")
         limits[name] = int(number)
-    return _budget(limits)
-
-
-def _budget(limits: Mapping[str, int]) -> Budget:
     return Budget(**limits)

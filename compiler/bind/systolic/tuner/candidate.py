@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any, get_type_hints
 
 import numpy as np
+from typeguard import CollectionCheckStrategy, TypeCheckError, check_type
 
 from compiler.bind.systolic.tuner.budget import TunerError, Usage
 
-__all__ = ["Candidate", "pareto", "read_candidate"]
+__all__ = ["Candidate", "front", "pareto", "read_candidate"]
 
 
 @dataclass(frozen=True)
@@ -51,27 +53,34 @@ class Candidate:
 
 def read_candidate(data: Mapping[str, object]) -> Candidate:
     """The candidate that was recorded as JSON. Raises `TunerError`."""
-    names = {field.name for field in fields(Candidate)}
-    if set(data) != names:
-        raise TunerError("that is no candidate")
-    values = dict(data)
-    for name in ("space", "array", "time"):
-        values[name] = tuple(tuple(v) if isinstance(v, list) else v for v in _sequence(values[name]))
-    return Candidate(**values)  # type: ignore[arg-type]
+    values = {name: _tuples(value) for name, value in data.items()}
+    kinds = get_type_hints(Candidate)
+    try:
+        if values.keys() != kinds.keys():
+            raise TunerError("that is no candidate")
+        for name, kind in kinds.items():
+            check_type(values[name], kind, collection_check_strategy=CollectionCheckStrategy.ALL_ITEMS)
+    except TypeCheckError:
+        raise TunerError("that is no candidate") from None
+    return Candidate(**values)
 
 
-def _sequence(value: object) -> Sequence[object]:
-    if not isinstance(value, Sequence):
-        raise TunerError("that is no candidate")
-    return value
+def _tuples(value: Any) -> Any:
+    """JSON's lists as the tuples that they were."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def pareto(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Those that no other one beats in everything (cycles, multipliers, block RAM, LUTs), fastest first."""
     ordered = sorted(dict.fromkeys(candidates), key=Candidate.costs)
     costs = np.array([c.costs() for c in ordered]).reshape(len(ordered), -1)
+    return [ordered[row] for row in front(costs)]
+
+
+def front(costs: np.ndarray) -> list[int]:
+    """Rows of `costs` [rows, kinds] that no other one is as good as in every column, in ascending order of costs."""
     best: list[int] = []
-    for row in range(len(ordered)):
+    for row in np.lexsort(costs.T[::-1]):
         if not (costs[best] <= costs[row]).all(axis=1).any():
-            best.append(row)
-    return [ordered[row] for row in best]
+            best.append(int(row))
+    return best

@@ -17,19 +17,11 @@ from compiler.bind.systolic.kernel import Kernel, Reference
 from compiler.bind.systolic.latency import DRAIN, FILL, QUEUE
 from compiler.bind.systolic.plan import space_axes
 from compiler.bind.systolic.tuner.shapes import Shape
+from hw.dataflow.registers import element_bytes
 
-__all__ = ["Column", "Estimate", "Geometry", "Results", "Stream", "Tilings"]
+__all__ = ["Column", "Geometry", "Results", "Stream", "Tilings"]
 
 Column = np.ndarray
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Of every tiling: cycles, bits of all feeders and of all accumulators."""
-
-    cycles: Column
-    feeder_bits: Column
-    accumulator_bits: Column
 
 
 @dataclass(frozen=True)
@@ -63,15 +55,21 @@ class Tilings:
         """Streams of words and how the array lies."""
         return Geometry(self)
 
-    def evaluate(self) -> Estimate:
-        """Latency and memory of all tilings."""
-        geometry = self.geometry
-        feeders = [stream.words * stream.bits * stream.feeders for stream in geometry.operands]
-        held = geometry.results.own * geometry.results.bits * geometry.rows * geometry.columns
-        return Estimate(self._cycles(geometry.operands, geometry.results), 2 * _total(feeders), held)
+    @property
+    def feeder_bits(self) -> Column:
+        """Bits of all feeders."""
+        return 2 * _total(stream.words * stream.bits * stream.feeders for stream in self.geometry.operands)
 
-    def _cycles(self, operands: Sequence[Operand], results: Results) -> Column:
-        """As `compiler.bind.systolic.latency.predict`, double-buffered."""
+    @property
+    def accumulator_bits(self) -> Column:
+        """Bits of all accumulators."""
+        results = self.geometry.results
+        return results.own * results.bits * self.geometry.rows * self.geometry.columns
+
+    @cached_property
+    def cycles(self) -> Column:
+        """Cycles of a run, as `compiler.bind.systolic.latency.predict` has them, double-buffered."""
+        operands, results = self.geometry.operands, self.geometry.results
         bytes_ = self.bus_bits // 8
         first = _total(o.memory_bytes for o in operands) // bytes_
         fill = FILL + _largest([first, *(o.chain for o in operands)])
@@ -128,19 +126,19 @@ class Geometry:
         self.space = "none" if not reduced else "both" if reduced == {0, 1} else "columns"
         self.lanes_in_results = shape.lanes > 1 and shape.simd not in kernel.reduction_loops
         self.operands = [Operand(tilings, self, reference, number == len(kernel.reads))
-                         for number, reference in enumerate(_references(kernel))]
+                         for number, reference in enumerate(kernel.references)]
         self.results = Results(tilings, self)
-
-
-def _element_bytes(width: int) -> int:
-    return max(1, (1 << (width - 1).bit_length()) // 8)
 
 
 def _packed(words: Column, size: int, bus_bits: int) -> Column:
     """Words per beat of a chain: powers of two up to a beat of memory, or to the first that holds all words."""
     most = max(1, 1 << (bus_bits // size).bit_length() - 1) if size <= bus_bits else 1
-    enough = np.left_shift(1, np.ceil(np.log2(np.maximum(words, 1))).astype(np.int64))
-    return np.minimum(most, enough)
+    return np.minimum(most, power_of_two(words))
+
+
+def power_of_two(count: Column) -> Column:
+    """The smallest powers of two that are not below `count`."""
+    return np.left_shift(1, np.ceil(np.log2(np.maximum(count, 1))).astype(np.int64))
 
 
 class Stream:
@@ -150,7 +148,7 @@ class Stream:
     def __init__(self, tilings: Tilings, width: int, elements: int, words: Column, images: int) -> None:
         self.words = words
         self.bits = width * elements
-        size = 1 << (elements * _element_bytes(width) - 1).bit_length()
+        size = 1 << (elements * element_bytes(width) - 1).bit_length()
         self.pack = _packed(words, size * 8, tilings.bus_bits)
         beats = -(-words // self.pack)
         self.chain = images * beats
@@ -187,10 +185,6 @@ class Results(Stream):
         exits = 1 if geometry.space == "both" else geometry.rows
         leaving = self.own * (geometry.columns if geometry.space == "none" else 1)
         super().__init__(tilings, kernel.type.width, elements, leaving, exits)
-
-
-def _references(kernel: Kernel) -> tuple[Reference, ...]:
-    return (*kernel.reads, kernel.initial) if kernel.initial is not None else kernel.reads
 
 
 def _by_loop(tilings: Tilings, reference: Reference) -> Column:

@@ -16,7 +16,7 @@ import numpy as np
 
 from compiler.bind.systolic.kernel import Kernel
 from compiler.bind.systolic.tuner.budget import TunerError
-from compiler.bind.systolic.tuner.estimate import Column, Geometry, Tilings
+from compiler.bind.systolic.tuner.estimate import Column, Geometry, Tilings, power_of_two
 from compiler.ir.expr import Apply, Cast, Const, Expr, postorder
 from compiler.ir.types import Int
 
@@ -130,16 +130,12 @@ def _memories(geometry: Geometry) -> list[_Memory]:
     """Feeders, accumulators, queues of results."""
     found = []
     for stream in geometry.operands:
-        depth, width = 2 * _power(-(-stream.words // stream.pack)), stream.pack * stream.bits
+        depth, width = 2 * power_of_two(-(-stream.words // stream.pack)), stream.pack * stream.bits
         found.append(_Memory(depth, width, stream.feeders, depth * width > _LUT_RAM_BITS))
     results = geometry.results
     places = {"none": geometry.rows * geometry.columns, "columns": geometry.rows, "both": 1}[geometry.space]
     found += [_Memory(results.own, results.bits, places, results.own > _LUT_RAM_WORDS)] * 2
     return found
-
-
-def _power(count: Column) -> Column:
-    return np.left_shift(1, np.ceil(np.log2(np.maximum(count, 1))).astype(np.int64))
 
 
 def features(tilings: Tilings) -> dict[str, Column]:
@@ -160,7 +156,6 @@ def features(tilings: Tilings) -> dict[str, Column]:
 def _stream_loops(tilings: Tilings) -> int:
     """Tile loops that streams count, and those that they have strides for."""
     kernel = tilings.kernel
-    references = (*kernel.reads, kernel.initial) if kernel.initial is not None else kernel.reads
-    strides = sum(reference.depends(k) for reference in references for k in range(len(kernel.loops)))
+    strides = sum(reference.depends(k) for reference in kernel.references for k in range(len(kernel.loops)))
     plain = len(kernel.loops) - len(kernel.reduction_loops)
     return strides + sum(stream.innermost + 1 for stream in tilings.geometry.operands) + 2 * plain

@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.bind.systolic.kernel import Kernel, recognise
 from compiler.bind.systolic.tuner.budget import Budget, TunerError
-from compiler.bind.systolic.tuner.candidate import Candidate, pareto
+from compiler.bind.systolic.tuner.candidate import Candidate, front, pareto
 from compiler.bind.systolic.tuner.estimate import Tilings
 from compiler.bind.systolic.tuner.record import Record
 from compiler.bind.systolic.tuner.resources import evaluate_resources, multipliers
@@ -129,7 +129,7 @@ def search_text(program: str, budget: Budget, bus_bits: int, found: Sequence[Sha
 def search_shape(kernel: Kernel, shape: Shape, budget: Budget, bus_bits: int) -> tuple[Candidate, ...]:
     """The Pareto set of all tilings of a shape that fit."""
     tilings = Tilings(kernel, shape, step_choices(kernel, shape), bus_bits)
-    cycles = tilings.evaluate().cycles
+    cycles = tilings.cycles
     used = evaluate_resources(tilings)
     fits = np.maximum.reduce([o.words for o in tilings.geometry.operands]) <= _MOST_WORDS
     for name in ("multipliers", "block_ram", "luts"):
@@ -137,25 +137,15 @@ def search_shape(kernel: Kernel, shape: Shape, budget: Budget, bus_bits: int) ->
         if limit is not None:
             fits &= getattr(used, name) <= limit
     columns = (cycles, used.multipliers, used.block_ram, used.luts, used.flip_flops)
-    rows = _front(np.flatnonzero(fits), columns)
+    rows = np.flatnonzero(fits)
+    costs = np.stack([cycles, used.block_ram, used.luts], axis=1)[rows]
     return tuple(_candidate(kernel, shape, tilings.times[row], [int(column[row]) for column in columns])
-                 for row in rows)
+                 for row in rows[front(costs)])
 
 
 def _candidate(kernel: Kernel, shape: Shape, times: np.ndarray, figures: Sequence[int]) -> Candidate:
     steps = tuple((name, int(count)) for name, count in zip(kernel.loops, times, strict=True))
     return Candidate(shape.space, shape.array, steps, shape.simd if shape.lanes > 1 else "", shape.lanes, *figures)
-
-
-def _front(rows: np.ndarray, columns: Sequence[np.ndarray]) -> list[int]:
-    """Rows that no other beats in cycles, block RAM and LUTs."""
-    cycles, _, blocks, luts, _ = columns
-    order = rows[np.lexsort((luts[rows], blocks[rows], cycles[rows]))]
-    best: list[int] = []
-    for row in order:
-        if not any(blocks[b] <= blocks[row] and luts[b] <= luts[row] for b in best):
-            best.append(int(row))
-    return best
 
 
 def step_choices(kernel: Kernel, shape: Shape) -> np.ndarray:
