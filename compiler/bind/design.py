@@ -104,6 +104,17 @@ class Design(ABC):
     def compile_seconds(self) -> float:
         """Time that compiling took."""
 
+    def summary(self, run: Run | None = None, equal: bool | None = None) -> dict[str, object]:
+        """What a report says first: predictions, resources, choices and, if given, one run."""
+        predicted = f"predicted cycles{'' if self.predicts_exactly else ' (model)'}"
+        rows: dict[str, object] = {predicted: self.predicted_cycles, "lower bound": self.lower_bound,
+                                   **self.resources, **self.choices}
+        if run is not None:
+            rows |= {"measured cycles": run.cycles, "stall cycles": run.stall_cycles, "wall cycles": run.wall_cycles}
+        if equal is not None:
+            rows["equal to the reference"] = "yes" if equal else "NO"
+        return rows
+
     @abstractmethod
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:
         """A self-contained HTML page about this design and, if given, one run of it."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from compiler.bind.cgra.floor_plan import floor_plan
 from compiler.bind.cgra.netlist import Pin
 from compiler.bind.design import BufferStorage, Run
+from compiler.bind.page import html_page, html_table, html_text
 
 if TYPE_CHECKING:
     from compiler.bind.cgra.design import CgraDesign
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["html_report"]
 
 _STYLE = """
-body { font: 15px/1.5 sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222; }
-table { border-collapse: collapse; margin: 1em 0; } td, th { padding: .25em .9em; border-bottom: 1px solid #ddd; }
-th { text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
-pre { background: #f6f6f6; padding: 1em; overflow-x: auto; font-size: 13px; } .plan { overflow-x: auto; }
+.plan { overflow-x: auto; }
 .bar { fill: #7aa6d6; } .live { fill: #3c78b4; } .allocated { fill: #d5e3f2; }
 """
 
@@ -39,17 +37,15 @@ def html_report(design: CgraDesign, run: Run | None, equal: bool | None) -> str:
     """The page as text. `equal`: whether the simulated outputs equal the reference, None if nothing was simulated."""
     title = f"{design.program.name} on a {design.spec} array"
     sections = [
-        ("Result", _table(_results(design, run, equal))),
-        ("Choices", _table(list(design.choices.items()))),
+        ("Result", html_table(_results(design, run, equal))),
+        ("Choices", html_table(list(design.choices.items()))),
         ("Floor plan", f'<div class="plan">{floor_plan(design.physical, design.spec)}</div>'),
-        ("Schedule", _time_chart(activities(design), design.predicted_cycles) + _pre(str(design.schedule))),
+        ("Schedule", _time_chart(activities(design), design.predicted_cycles) + html_text(str(design.schedule))),
         ("Occupancy", _occupancy(design)),
-        ("Buffers", _storage(design.storage) + _pre("\n\n".join(map(str, design.application.buffers)))),
-        ("Compile time", _table([(k, f"{v:.3f} s") for k, v in design.seconds.items()])),
+        ("Buffers", _storage(design.storage) + html_text("\n\n".join(map(str, design.application.buffers)))),
+        ("Compile time", html_table([(k, f"{v:.3f} s") for k, v in design.seconds.items()])),
     ]
-    body = "\n".join(f"<h2>{name}</h2>\n{content}" for name, content in sections)
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-            f"<style>{_STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n")
+    return html_page(title, sections, _STYLE)
 
 
 def activities(design: CgraDesign) -> list[Activity]:
@@ -85,15 +81,6 @@ def _results(design: CgraDesign, run: Run | None, equal: bool | None) -> list[tu
     return [*rows, *((k, str(v)) for k, v in design.resources.items())]
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> str:
-    cells = "".join(f'<tr><th>{escape(k)}</th><td class="number">{escape(v)}</td></tr>' for k, v in rows)
-    return f"<table>{cells}</table>"
-
-
-def _pre(text: str) -> str:
-    return f"<pre>{escape(text)}</pre>"
-
-
 def _time_chart(rows: Sequence[Activity], total: int) -> str:
     """Bars from first to last active cycle."""
     label, width, step = 230, 900, 22
@@ -118,7 +105,7 @@ def _occupancy(design: CgraDesign) -> str:
     used, spec = design.resources, design.spec
     tiles = spec.rows * spec.columns
     share = (used["PEs"] + used["delay PEs"] + used["memory tiles"]) / tiles
-    return _table([*rows, (f"tiles in use, of {tiles}", f"{share:.1%}")])
+    return html_table([*rows, (f"tiles in use, of {tiles}", f"{share:.1%}")])
 
 
 def _storage(rows: Sequence[BufferStorage]) -> str:

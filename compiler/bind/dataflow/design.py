@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from compiler.bind.dataflow.plan import Plan
 from compiler.bind.dataflow.running import Executable
 from compiler.bind.dataflow.timing import high_water
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.bind.page import html_page, html_table, html_text
 from compiler.ir.program import Program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.process_network import derive, draw_network, print_network
@@ -115,17 +115,10 @@ class DataflowDesign(Design):
 
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:
         """A self-contained HTML page: the network's picture, predictions and, if given, one run."""
-        rows = {"predicted cycles": self.predicted_cycles, "lower bound": self.lower_bound, **self.resources,
-                **self.choices}
-        if run is not None:
-            rows |= {"measured cycles": run.cycles, "stall cycles": run.stall_cycles, "wall cycles": run.wall_cycles}
-        if equal is not None:
-            rows["equal to the reference"] = "yes" if equal else "NO"
-        lines = "".join(f"<tr><td>{escape(str(k))}</td><td>{escape(str(v))}</td></tr>\n" for k, v in rows.items())
-        title = escape(self.program.name)
-        return (f"<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head><body>"
-                f"<h1>{title} as a dataflow kernel</h1>{draw_network(self.plan.network)}<table>{lines}</table>"
-                f"<pre>{escape(str(self.plan.network))}</pre></body></html>\n")
+        sections = [("Network", draw_network(self.plan.network)),
+                    ("Result", html_table(self.summary(run, equal).items(), numbers=False)),
+                    ("Processes and channels", html_text(str(self.plan.network)))]
+        return html_page(f"{self.program.name} as a dataflow kernel", sections)
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write the design directory that `hw.build` takes: ``rtl/dataflow_system.v``, control registers, the network

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.memory import array_bytes, bytes_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.running import Executable
+from compiler.bind.page import html_page, html_table, html_text
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.cycle_accurate import Schedule
@@ -162,16 +162,8 @@ class FpgaDesign(Design):
 
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:
         """A self-contained HTML page about this design and, if given, one run of it."""
-        rows: dict[str, object] = {"cycles predicted": self.predicted_cycles, "lower bound": self.lower_bound,
-                                   **self.resources, **self.choices}
-        if run is not None:
-            rows |= {"cycles simulated": run.cycles, "stalled cycles": run.stall_cycles, "wall cycles": run.wall_cycles}
-        if equal is not None:
-            rows["equal to the reference"] = "yes" if equal else "NO"
-        rows |= {f"words of {s.name}": f"{s.live_words} live, {s.allocated_words} allocated" for s in self.storage}
-        lines = "".join(f"<tr><th>{escape(k)}</th><td>{escape(str(v))}</td></tr>\n" for k, v in rows.items())
-        title = escape(self.program.name)
+        words = {f"words of {s.name}": f"{s.live_words} live, {s.allocated_words} allocated" for s in self.storage}
         cells = "\n".join(f"{number}: {cell}" for number, cell in enumerate(self.system.pipeline.cells))
-        return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
-                f"<h1>{title} as a pipeline</h1><table>{lines}</table><h2>Schedule</h2>"
-                f"<pre>{escape(str(self.schedule))}</pre><h2>Cells</h2><pre>{escape(cells)}</pre></body></html>\n")
+        sections = [("Result", html_table((self.summary(run, equal) | words).items(), numbers=False)),
+                    ("Schedule", html_text(str(self.schedule))), ("Cells", html_text(cells))]
+        return html_page(f"{self.program.name} as a pipeline", sections)

@@ -139,13 +139,9 @@ class SystolicDesign(Design):
 
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:
         """A self-contained HTML page: the array, its I/O groups, predictions and, if given, one run."""
-        rows: dict[str, object] = {"predicted cycles (model)": self.predicted_cycles, "lower bound": self.lower_bound,
-                                   **self.resources, **self.choices}
+        rows = self.summary(run, equal)
         if run is not None:
-            rows |= {"measured cycles": run.cycles, **run.counters,
-                     "share of the array's peak": f"{self.lower_bound / run.cycles:.3f}"}
-        if equal is not None:
-            rows["equal to the reference"] = "yes" if equal else "NO"
+            rows |= {**run.counters, "share of the array's peak": f"{self.lower_bound / run.cycles:.3f}"}
         return report_page(self.plan, rows)
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:

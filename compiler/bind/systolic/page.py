@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 
+from compiler.bind.page import html_page, html_table
 from compiler.bind.systolic.plan import Plan
 from hw.systolic.spec import EAST, SOUTH
 
@@ -17,10 +17,8 @@ _SHOWN = 8
 
 def report_page(plan: Plan, rows: Mapping[str, object]) -> str:
     """A self-contained HTML page with `rows` as its table."""
-    lines = "".join(f"<tr><td>{escape(str(k))}</td><td>{escape(str(v))}</td></tr>\n" for k, v in rows.items())
-    title = escape(plan.kernel.program.name)
-    return (f"<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head><body>"
-            f"<h1>{title} as a systolic array</h1>{_picture(plan)}<table>{lines}</table></body></html>\n")
+    sections = [("Elements", _picture(plan)), ("Result", html_table(rows.items(), numbers=False))]
+    return html_page(f"{plan.kernel.program.name} as a systolic array", sections)
 
 
 def _picture(plan: Plan) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from compiler.bind.design import Run
+from compiler.bind.page import html_page, html_table, html_text
 from compiler.bind.vector.cost import Interval, Timeline
 from compiler.bind.vector.text import print_program
 
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["html_report"]
 
 _STYLE = """
-body { font: 15px/1.5 sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222; }
-table { border-collapse: collapse; margin: 1em 0; } td, th { padding: .25em .9em; border-bottom: 1px solid #ddd; }
-th { text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
-pre { background: #f6f6f6; padding: 1em; overflow: auto; max-height: 40em; font-size: 13px; }
 .lanes { fill: #3c78b4; } .load { fill: #7bb27b; } .store { fill: #d59a52; }
 """
 
@@ -31,17 +27,15 @@ def html_report(design: VectorDesign, run: Run | None, equal: bool | None) -> st
     """The page as text. `equal`: whether the simulated outputs equal the reference, None if nothing was simulated."""
     title = f"{design.code.name} on {design.spec.lanes} vector lanes"
     sections = [
-        ("Result", _table(_results(design, run, equal))),
-        ("Choices", _table(list(design.choices.items()))),
+        ("Result", html_table(_results(design, run, equal))),
+        ("Choices", html_table(list(design.choices.items()))),
         ("Busy (model)", _chart(design)),
-        ("Scratchpad", _table([(s.name, f"{s.live_words} words live, {s.allocated_words} allocated")
+        ("Scratchpad", html_table([(s.name, f"{s.live_words} words live, {s.allocated_words} allocated")
                                for s in design.storage])),
-        ("Vector program", f"<pre>{escape(print_program(design.code))}</pre>"),
-        ("C program", f"<pre>{escape(design.c_code)}</pre>"),
+        ("Vector program", html_text(print_program(design.code))),
+        ("C program", html_text(design.c_code)),
     ]
-    body = "\n".join(f"<h2>{name}</h2>\n{content}" for name, content in sections)
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-            f"<style>{_STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n")
+    return html_page(title, sections, _STYLE)
 
 
 def _results(design: VectorDesign, run: Run | None, equal: bool | None) -> list[tuple[str, str]]:
@@ -54,11 +48,6 @@ def _results(design: VectorDesign, run: Run | None, equal: bool | None) -> list[
     rows.append(("ratio to the bound", f"{cycles / max(design.lower_bound, 1):.4f}"))
     resources = [(k, f"{v:,}") for k, v in design.resources.items()]
     return [*rows, *resources, ("compile time", f"{design.compile_seconds:.2f} s")]
-
-
-def _table(rows: Sequence[tuple[str, str]]) -> str:
-    cells = "".join(f'<tr><th>{escape(k)}</th><td class="number">{escape(v)}</td></tr>' for k, v in rows)
-    return f"<table>{cells}</table>"
 
 
 def _chart(design: VectorDesign) -> str:

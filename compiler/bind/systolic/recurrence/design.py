@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ import numpy as np
 from compiler.bind.dataflow.host import host_header, stream_host_source
 from compiler.bind.dataflow.image import stream_image
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.bind.page import html_page, html_table
 from compiler.bind.systolic.recurrence.depths import SizedArray
 from compiler.bind.systolic.recurrence.mapping import space_choices
 from compiler.bind.systolic.recurrence.picture import draw_cells
@@ -132,17 +132,9 @@ class RecurrenceDesign(Design):
 
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:
         """A self-contained HTML page: the array's picture, predictions and, if given, one run."""
-        rows: dict[str, object] = {"predicted cycles (model)": self.predicted_cycles, "lower bound": self.lower_bound,
-                                   **self.resources, **self.choices}
-        if run is not None:
-            rows |= {"measured cycles": run.cycles, "wall cycles": run.wall_cycles}
-        if equal is not None:
-            rows["equal to the reference"] = "yes" if equal else "NO"
-        lines = "".join(f"<tr><td>{escape(str(k))}</td><td>{escape(str(v))}</td></tr>\n" for k, v in rows.items())
-        title = escape(self.program.name)
-        return (f"<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head><body>"
-                f"<h1>{title} as a systolic array</h1>{draw_cells(self.array.mapping)}<table>{lines}</table>"
-                "</body></html>\n")
+        sections = [("Cells", draw_cells(self.array.mapping)),
+                    ("Result", html_table(self.summary(run, equal).items(), numbers=False))]
+        return html_page(f"{self.program.name} as a systolic array", sections)
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write the design directory that `hw.build` takes: Verilog, control registers, ``array.svg``, a C header and
