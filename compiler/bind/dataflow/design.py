@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import ClassVar
 
 from compiler.bind.dataflow.bounds import TickBound, tick_bound
-from compiler.bind.dataflow.host import host_header, host_source
-from compiler.bind.dataflow.image import stream_image
+from compiler.bind.dataflow.host import host_source
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan
 from compiler.bind.dataflow.running import Executable
+from compiler.bind.dataflow.stream_design import StreamDesign
 from compiler.bind.dataflow.timing import high_water
-from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.bind.design import BufferStorage, Run
 from compiler.bind.page import html_page, html_table, html_text
 from compiler.ir.program import Program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.process_network import derive, draw_network, print_network
-from hw.designs.directory import DesignImage, write_design
-from hw.sim.simulate import StallProfile
 
 __all__ = ["DataflowDesign"]
 
 
 @dataclass
-class DataflowDesign(Design):
-    """See `Design`. Cycles are ticks of the kernel; `seconds`: the compile time. `sizes`: the values that the kernel's
-    run-time sizes have in `program`."""
+class DataflowDesign(StreamDesign):
+    """See `StreamDesign`. Cycles are ticks of the kernel. `sizes`: the values that the kernel's run-time sizes have in
+    `program`."""
+
+    target: ClassVar[str] = "dataflow"
 
     program: Program
     options: Options
@@ -99,20 +95,6 @@ class DataflowDesign(Design):
                  "reorder": options.reorder, "transform": options.transform or None}
         return {k: str(v) for k, v in given.items() if v is not None} | self.plan.choices
 
-    @property
-    def compile_seconds(self) -> float:
-        """Time that compiling took."""
-        return self.seconds
-
-    def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int = 0,
-                 stall: StallProfile | None = None, waves: bool = False) -> Run:
-        """Run the emitted Verilog: one blocking call for the whole job. `seed` and `stall` randomise the memory's gaps.
-
-        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout`, and `DataflowError` for an error that the hardware
-        reports.
-        """
-        return self.executable.run(check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves)
-
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:
         """A self-contained HTML page: the network's picture, predictions and, if given, one run."""
         sections = [("Network", draw_network(self.plan.network)),
@@ -120,23 +102,16 @@ class DataflowDesign(Design):
                     ("Processes and channels", html_text(str(self.plan.network)))]
         return html_page(f"{self.program.name} as a dataflow kernel", sections)
 
-    def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
-        """Write the design directory that `hw.build` takes: ``rtl/dataflow_system.v``, control registers, the network
-        (JSON and SVG), a C header and host function; with `inputs` also main memory as it is before a run, and the
-        checksums of the results. Returns the directory."""
-        directory = Path(directory)
-        documents = {f"rtl/{name}": text for name, text in self.executable.sources.items()}
-        documents |= {
-            "network.json": print_network(self.plan.network), "network.svg": draw_network(self.plan.network),
-            "host/dataflow.h": host_header(self.executable), "host/dataflow.c": host_source(self.executable),
-        }
-        write_design(directory, self.design_image(inputs), documents)
-        return directory
+    @property
+    def array_size(self) -> str:
+        """One row, and a column for every lane."""
+        return f"1x{self.options.lanes}"
 
-    def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
-        """The design as plain data; with `inputs`, their memory contents and the expected results' checksums."""
-        return stream_image(self.executable, f"1x{self.options.lanes}", self._metadata(), inputs)
+    @property
+    def host_c(self) -> str:
+        """The host function, in C."""
+        return host_source(self.executable)
 
-    def _metadata(self) -> dict[str, Any]:
-        return {"target": "dataflow", "choices": self.choices, "predicted_cycles": self.predicted_cycles,
-                "lower_bound": self.lower_bound, "resources": self.resources}
+    def drawings(self) -> dict[str, str]:
+        """The network, as JSON and as a picture."""
+        return {"network.json": print_network(self.plan.network), "network.svg": draw_network(self.plan.network)}

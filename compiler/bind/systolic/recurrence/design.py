@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import ClassVar
 
 import islpy as isl
-import numpy as np
 
-from compiler.bind.dataflow.host import host_header, stream_host_source
-from compiler.bind.dataflow.image import stream_image
-from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.bind.dataflow.host import stream_host_source
+from compiler.bind.dataflow.stream_design import StreamDesign
+from compiler.bind.design import BufferStorage, Run
 from compiler.bind.page import html_page, html_table
 from compiler.bind.systolic.recurrence.depths import SizedArray
 from compiler.bind.systolic.recurrence.mapping import space_choices
 from compiler.bind.systolic.recurrence.picture import draw_cells
 from compiler.bind.systolic.recurrence.running import RecurrenceExecutable
 from compiler.ir.program import Program
-from hw.designs.directory import DesignImage, write_design
 from hw.ops import DIVISIONS
-from hw.sim.simulate import StallProfile
 
 __all__ = ["RecurrenceDesign"]
 
@@ -30,11 +25,12 @@ _MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
 
 
 @dataclass
-class RecurrenceDesign(Design):
-    """See `Design`. Cycles are from the first word that enters the array to the last one that leaves it; those of the
-    prediction are a model in which memory is never late. `seconds`: the compile time."""
+class RecurrenceDesign(StreamDesign):
+    """See `StreamDesign`. Cycles are from the first word that enters the array to the last one that leaves it; those of
+    the prediction are a model in which memory is never late."""
 
     predicts_exactly: ClassVar[bool] = False
+    target: ClassVar[str] = "systolic"
 
     program: Program
     array: SizedArray
@@ -116,41 +112,22 @@ class RecurrenceDesign(Design):
         """All legal choices of space loops."""
         return tuple(space_choices(self.array.mapping.recurrence))
 
-    @property
-    def compile_seconds(self) -> float:
-        """Time that compiling took."""
-        return self.seconds
-
-    def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int = 0,
-                 stall: StallProfile | None = None, waves: bool = False) -> Run:
-        """Run the emitted Verilog: one blocking call for the whole job. `seed` and `stall` randomise the memory's gaps.
-
-        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout`, and `DataflowError` for an error that the hardware
-        reports.
-        """
-        return self.executable.run(check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves)
-
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:
         """A self-contained HTML page: the array's picture, predictions and, if given, one run."""
         sections = [("Cells", draw_cells(self.array.mapping)),
                     ("Result", html_table(self.summary(run, equal).items(), numbers=False))]
         return html_page(f"{self.program.name} as a systolic array", sections)
 
-    def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
-        """Write the design directory that `hw.build` takes: Verilog, control registers, ``array.svg``, a C header and
-        host function; with `inputs` also main memory as it is before a run, and the checksums of the results. Returns
-        the directory."""
-        directory = Path(directory)
-        documents = {f"rtl/{name}": text for name, text in self.executable.sources.items()}
-        documents |= {
-            "array.svg": draw_cells(self.array.mapping), "host/dataflow.h": host_header(self.executable),
-            "host/dataflow.c": stream_host_source(self.executable, self.executable.host_order),
-        }
-        write_design(directory, self.design_image(inputs), documents)
-        return directory
+    @property
+    def array_size(self) -> str:
+        """Rows and columns of the box around the cells."""
+        return "x".join(map(str, self.extents))
 
-    def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
-        """The design as plain data; with `inputs`, their memory contents and the expected results' checksums."""
-        metadata = {"target": "systolic", "choices": self.choices, "predicted_cycles": self.predicted_cycles,
-                    "lower_bound": self.lower_bound, "resources": self.resources}
-        return stream_image(self.executable, "x".join(map(str, self.extents)), metadata, inputs)
+    @property
+    def host_c(self) -> str:
+        """The host function, in C."""
+        return stream_host_source(self.executable, self.executable.host_order)
+
+    def drawings(self) -> dict[str, str]:
+        """The cells."""
+        return {"array.svg": draw_cells(self.array.mapping)}

@@ -1,0 +1,78 @@
+"""What all designs share whose hardware is streams behind the manager of `hw.dataflow.system`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from compiler.bind.dataflow.host import host_header
+from compiler.bind.dataflow.image import stream_image
+from compiler.bind.dataflow.running import StreamExecutable
+from compiler.bind.design import Design, Run, check_inputs
+from hw.designs.directory import DesignImage, write_design
+from hw.sim.simulate import StallProfile
+
+__all__ = ["StreamDesign"]
+
+
+class StreamDesign(Design):
+    """See `Design`. `seconds`: the compile time."""
+
+    target: ClassVar[str]
+    """Name of the target, for the design directory."""
+
+    seconds: float
+
+    @property
+    @abstractmethod
+    def executable(self) -> StreamExecutable:
+        """How it runs."""
+
+    @property
+    @abstractmethod
+    def array_size(self) -> str:
+        """Rows and columns of the hardware, such as ``4x4``."""
+
+    @property
+    @abstractmethod
+    def host_c(self) -> str:
+        """The host function, in C."""
+
+    @abstractmethod
+    def drawings(self) -> dict[str, str]:
+        """Texts of the design directory that show the hardware, by file name."""
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time that compiling took."""
+        return self.seconds
+
+    def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int = 0,
+                 stall: StallProfile | None = None, waves: bool = False) -> Run:
+        """Run the emitted Verilog: one blocking call for the whole job. `seed` and `stall` randomise the memory's gaps.
+
+        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout`, and `DataflowError` for an error that the hardware
+        reports.
+        """
+        return self.executable.run(check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves)
+
+    def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
+        """Write the design directory that `hw.build` takes: Verilog, control registers, `drawings`, a C header and
+        host function; with `inputs` also main memory as it is before a run, and the checksums of the results. Returns
+        the directory."""
+        directory = Path(directory)
+        documents = {f"rtl/{name}": text for name, text in self.executable.sources.items()}
+        documents |= self.drawings()
+        documents |= {"host/dataflow.h": host_header(self.executable), "host/dataflow.c": self.host_c}
+        write_design(directory, self.design_image(inputs), documents)
+        return directory
+
+    def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
+        """The design as plain data; with `inputs`, their memory contents and the expected results' checksums."""
+        metadata = {"target": self.target, "choices": self.choices, "predicted_cycles": self.predicted_cycles,
+                    "lower_bound": self.lower_bound, "resources": self.resources}
+        return stream_image(self.executable, self.array_size, metadata, inputs)
