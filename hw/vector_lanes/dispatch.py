@@ -321,25 +321,29 @@ class Dispatcher(wiring.Component):
             m.d.sync += [behind.instruction.eq(checked), behind.blockers.eq(jobs.conflicts)]
 
     def _jobs(self, m: Module, jobs: JobTable, waiting: list[_Waiting], loads: Value) -> None:
-        """The transfer waits for the youngest instruction in its way, and those before; `waiting`: youngest first."""
+        """The transfer waits for the youngest instruction in its way, and those before; `waiting`: youngest first.
+
+        How many those are is counted for every answer beforehand: the comparison of ranges comes late in the cycle.
+        """
         checked = self._checked
         instruction = checked.instruction
         in_flight, wait = Signal(retirements()), Signal(retirements())
         m.d.sync += in_flight.eq(in_flight + loads - self.retired)
         unfinished = [(place.valid, place.instruction) for place in waiting]
         unfinished.append((self.sequencing_valid, self.sequencing))
+        younger = [valid for valid, _ in unfinished]
+        ends = [self._still_to_end(m, in_flight, younger[:number]) for number in range(len(unfinished) + 1)]
         # Instructions whose wavefronts are all on their way are soon over, so they are not looked at.
-        younger = Cat(place.valid for place in waiting)
-        m.d.comb += wait.eq(in_flight - (younger[0] + younger[1] + self.sequencing_valid))
-        for number, (valid, other) in reversed(list(enumerate(unfinished))):
+        m.d.comb += wait.eq(ends[-1])
+        for (valid, other), count in reversed(list(zip(unfinished, ends, strict=False))):
             with m.If(valid & self._in_the_way(other)):
-                m.d.comb += wait.eq(in_flight - sum(younger[:number], Const(0, 1)))
+                m.d.comb += wait.eq(count)
         payload = jobs.payload
         m.d.comb += [
             jobs.range_d.eq(instruction.range_d), jobs.range_a.eq(instruction.range_a),
             jobs.range_b.eq(instruction.range_b), jobs.transfer.eq(checked.transfer), jobs.to_host.eq(checked.to_host),
             jobs.retired.eq(self.retired), jobs.finished.eq(self.job_done),
-            jobs.wait.eq(Mux(wait != 0, wait - self.retired, 0)),
+            jobs.wait.eq(wait),
             payload.sp.eq(instruction.d.address), payload.memory.eq(instruction.scalar),
             payload.bytes.eq(instruction.counts.vl), payload.rows.eq(instruction.counts.rows),
             payload.sp_inc.eq(instruction.d.row_step), payload.memory_inc.eq(instruction.d.mat_step),
@@ -351,6 +355,13 @@ class Dispatcher(wiring.Component):
             self.vector_idle.eq(~Cat(*(valid & ~kind for valid, kind in stages), in_flight != 0).any()),
             self.dma_idle.eq(~Cat(*(valid & kind for valid, kind in stages), jobs.active).any()),
         ]
+
+    def _still_to_end(self, m: Module, in_flight: Value, younger: list[Value]) -> Signal:
+        """How many instructions in flight, without the `younger` ones, are unfinished after this cycle."""
+        count = Signal(retirements())
+        older = in_flight - sum(younger, Const(0, 1))
+        m.d.comb += count.eq(Mux(older == 0, 0, older - self.retired))
+        return count
 
     def _in_the_way(self, other: data.View) -> Value:
         """Whether the transfer that was checked conflicts with an instruction that is not finished."""
