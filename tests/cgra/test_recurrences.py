@@ -137,3 +137,11 @@ def test_the_published_layer_takes_no_more_than_was_published(memory: str, share
     netlist = build_application(schedule, MemTileSpec(kind=memory), shared=shared).netlist
     assert netlist.count(MemNode) <= 80 and netlist.count(PeNode) <= 128
     assert max(entry.last for entry in schedule.statements.values()) < 7056 / 0.98
+
+
+def test_delays_before_a_memory_are_followed() -> None:
+    """Two weights share a memory tile and must not be written in one cycle, so one of them is delayed on its way."""
+    design = compiler.compile(load("mobilenet_layer", size=6, inputs=2, outputs=1), memory="dual-port", array="8x8")
+    netlist = design.physical.netlist
+    assert [edge.sink for edge in netlist.edges
+            if edge.source.node == "in_depthwise_delay0" and isinstance(netlist.nodes[edge.sink.node], MemNode)]

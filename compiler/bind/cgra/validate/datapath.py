@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.bind.cgra.validate.fabric import Fabric, Origin
+from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin
 from compiler.ir.evaluate import TableIndexError, evaluate
 from compiler.ir.expr import Lookup, postorder
 from compiler.ir.program import Program, Statement
@@ -25,8 +25,6 @@ from hw.ops import OPERATIONS, Kind
 from hw.pe.config import PeConfig
 
 __all__ = ["Datapath", "Leaf", "require_same_value", "require_tables"]
-
-PE_LATENCY = 1
 
 
 @dataclass(frozen=True, order=True)

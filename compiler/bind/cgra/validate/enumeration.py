@@ -11,8 +11,7 @@ import numpy as np
 
 from compiler.bind.cgra.validate.banks import BankProof
 from compiler.bind.cgra.validate.claims import Claims
-from compiler.bind.cgra.validate.datapath import PE_LATENCY
-from compiler.bind.cgra.validate.fabric import Fabric, Origin
+from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin
 from compiler.bind.cgra.validate.memory import MemoryProof
 from compiler.bind.cgra.validate.memory_numbers import MemoryNumbers
 from compiler.ir.expr import Const
@@ -65,6 +64,9 @@ class Enumeration:
     def _even(self, origin: Origin, source: Source, seen: set[Origin]) -> bool:
         if not isinstance(origin, CoreOutput) or origin in seen or self._is_result(origin, source):
             return True
+        passed = self.fabric.passed(origin)
+        if passed is not None:
+            return self._even(passed.origin, source, seen | {origin})
         memory = self.memories.get((origin.row, origin.column))
         if memory is None:
             return True
@@ -98,6 +100,9 @@ class Enumeration:
             if bank is None or source != Source(bank.array.name, computed=False) or bank.bank.direction != "input":
                 return np.zeros(len(cycles), dtype=bool)
             return _sends(bank, cycles - GLB_INPUT_LATENCY, values)
+        passed = self.fabric.passed(origin)
+        if passed is not None:
+            return self._right(passed.origin, source, cycles - passed.lag, values)
         core = self.fabric.tile(origin.row, origin.column).core
         if isinstance(core, PeConfig):
             return self._selected(origin, core, source, cycles, values)

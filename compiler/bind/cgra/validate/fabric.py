@@ -12,10 +12,14 @@ from compiler.sched.verify import ValidationError
 from hw.fabric.config import ArrayConfig, TileConfig
 from hw.fabric.routing import CoreOutput, Network, Side, StreamSource, TrackSource, Wire, core_outputs, neighbour
 from hw.fabric.spec import IO_OUTPUT_LATENCY, FabricSpec
+from hw.pe.config import PeConfig
 
-__all__ = ["Arrival", "Fabric", "Origin"]
+__all__ = ["PE_LATENCY", "Arrival", "Fabric", "Origin"]
 
 Origin = CoreOutput | StreamSource
+
+PE_LATENCY = 1
+"""Cycles from the operands of a processing element to its result."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,17 @@ class Fabric:
         network = Network.BIT if port.startswith("bit") else Network.WORD
         origin, hops = self._walk(row, column, network, tile.connections[port], what)
         return Arrival(origin, hops + 1 + tile.delays.get(port, 0))
+
+    def passed(self, origin: Origin) -> Arrival | None:
+        """What a unit that only passes its input on takes, a cycle before it shows it; None for any other unit."""
+        if not isinstance(origin, CoreOutput):
+            return None
+        core = self.tile(origin.row, origin.column).core
+        passes = isinstance(core, PeConfig) and core.op == "pass" and core.constants[0] is None
+        if not passes or origin.port != core.output:
+            return None
+        arrival = self.arrival(origin.row, origin.column, "word0")
+        return Arrival(arrival.origin, arrival.lag + PE_LATENCY)
 
     def capture(self, column: int) -> Arrival:
         """What the bank of a column takes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -248,8 +248,12 @@ class Proof:
     def _prove(self, origin: Origin, source: Source, demand: Demand) -> None:
         """The words of `demand`, values of `source`, are visible at `origin` when they are needed."""
         cycles = demand.cycles.intersect_domain(demand.origins.domain())
+        passed = self.fabric.passed(origin)
         if source.computed and self.claims.result(source.name) == origin:
             self._prove_result(origin, source.name, demand, cycles)
+        elif passed is not None:
+            earlier = demand.cycles.apply_range(isl.Map(f"{{ [c] -> [c - {passed.lag}] }}"))
+            self._prove(passed.origin, source, replace(demand, cycles=earlier))
         elif isinstance(origin, StreamSource):
             self._prove_stream(origin, source, demand, cycles)
         else:
