@@ -38,11 +38,11 @@ from hw.errors import SluiceError
 from hw.fabric.array import emit_array, emit_tiles
 from hw.fabric.spec import FabricSpec
 from hw.files import write_atomic
-from hw.pnr import Figures, place_and_route, synthesize, tool_version
+from hw.pnr import Figures, cell_counts, place_and_route, synthesize, tool_version
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["SUBJECTS", "Harness", "Port", "Subject", "main", "measure", "mhz_text"]
+__all__ = ["SUBJECTS", "Harness", "Port", "Subject", "main", "measure", "mhz_text", "yosys_area"]
 
 _RESULT = Path(__file__).parent / "results" / "area.json"
 _TARGET_MHZ = 100.0
@@ -158,6 +158,17 @@ def measure(subject: Subject, route: bool = True) -> dict[str, Any]:
         return _figures(area, inside) | asked
     bits = sum(port.width for port in subject.ports if port.name not in _COMMON)
     return _figures(inside, inside) | asked | {"harness_ff": bits}
+
+
+def yosys_area(subject: Subject) -> dict[str, int]:
+    """Cells of a module by yosys, without harness and placing: LUT (four inputs; a pair for two bits of carry), FF,
+    block RAM of 18 Kbit, LUT RAM of 16x4 bits, multipliers of 18x18 bits. Raises `PnrError`."""
+    with tempfile.TemporaryDirectory(prefix="sluice-area-") as folder:
+        synthesize(subject.sources, subject.module, Path(folder))
+        cells = cell_counts(Path(folder))
+    lut = cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0)
+    return {"lut": lut, "ff": cells.get("TRELLIS_FF", 0), "block_ram": cells.get("DP16KD", 0),
+            "lut_ram": cells.get("TRELLIS_DPR16X4", 0), "multipliers": cells.get("MULT18X18D", 0)}
 
 
 def _implement(sources: Mapping[str, str], top: str, target: float, *, out_of_context: bool, route: bool) -> Figures:

@@ -60,7 +60,29 @@ def target_tables() -> str:
     text = ("The same programs on every target: cycles, and in brackets their ratio to the target's lower bound "
             "(`python -m benchmarks.targets`; predicted before simulation). A dash is a program that the target does "
             "not take (the reasons are in `benchmarks/results/targets.json`), an empty field one that was not tried.")
-    return f"{text}\n\n{table(['program', *names], rows)}"
+    return f"{text}\n\n{table(['program', *names], rows)}{_target_hardware(results)}"
+
+
+def _target_hardware(results: dict[str, Any]) -> str:
+    """Area and clock rates, if they have been measured."""
+    names, rows = results["targets"], []
+    for program, entries in results["programs"].items():
+        rows.append([program, *(_hardware(entries.get(name) or {}) for name in names)])
+    if not any(field not in ("", "-") for row in rows for field in row[1:]):
+        return ""
+    text = ("Their hardware on an ECP5, DMA and registers included: LUT / FF / block RAM / multipliers by yosys, and "
+            "MHz routed where that has been measured. The array and the vector processor are the same for every "
+            "program: area of all tiles, or of the processor with its scalar core, and MHz of the slowest tile or of "
+            "the processor by `python -m benchmarks.area`.")
+    return f"\n\n{text}\n\n{table(['program', *names], rows)}"
+
+
+def _hardware(figures: dict[str, Any]) -> str:
+    if "refused" in figures:
+        return "-"
+    area, speed = figures.get("area", {}), figures.get("mhz", {})
+    counts = " / ".join(str(area[name]) for name in ("lut", "ff", "block_ram", "multipliers") if name in area)
+    return ", ".join(part for part in (counts, f"{speed['mhz']} MHz" if "mhz" in speed else "") if part)
 
 
 def _entry(figures: dict[str, Any] | None) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,14 +22,14 @@ import numpy as np
 from rich.console import Console
 
 import compiler
-from benchmarks.area import Subject
+from benchmarks.area import Subject, yosys_area
 from benchmarks.area import measure as measure_area
 from benchmarks.results import RESULTS, read_results, write_results
 from compiler.frontend.apps import load
 from compiler.ir.interpret import interpret
 from hw.errors import SluiceError
 from hw.pipeline.system import SYSTEM_MODULE, emit_pipeline
-from hw.pnr import cell_counts, synthesize, tool_version
+from hw.pnr import tool_version
 
 __all__ = ["SUBJECTS", "Entry", "area", "main", "measure"]
 
@@ -91,15 +90,8 @@ def _subject(entry: Entry) -> Subject:
 
 
 def area(entry: Entry) -> dict[str, int]:
-    """Cells by yosys: LUT (four inputs; a pair for two bits of carry), FF, block RAM of 18 Kbit, LUT RAM of 16x4 bits,
-    multipliers of 18x18 bits."""
-    subject = _subject(entry)
-    with tempfile.TemporaryDirectory(prefix="sluice-fpga-") as folder:
-        synthesize(subject.sources, subject.module, Path(folder))
-        cells = cell_counts(Path(folder))
-    lut = cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0)
-    return {"lut": lut, "ff": cells.get("TRELLIS_FF", 0), "block_ram": cells.get("DP16KD", 0),
-            "lut_ram": cells.get("TRELLIS_DPR16X4", 0), "multipliers": cells.get("MULT18X18D", 0)}
+    """Cells of the pipeline or system by `yosys_area`."""
+    return yosys_area(_subject(entry))
 
 
 _PARTS: Mapping[str, Callable[[Entry], Any]] = {

@@ -1,9 +1,10 @@
-"""The same programs on every target that takes them: cycles and their ratio to the target's lower bound.
+"""The same programs on every target that takes them: cycles and their ratio to the target's lower bound, area, MHz.
 
-    python -m benchmarks.targets [--target NAME ...] [--program NAME ...] [-o FILE]
+    python -m benchmarks.targets [--target NAME ...] [--program NAME ...] [--only cycles,area,mhz] [-o FILE]
 
 Cycles are those that a design states before it is simulated; where a target's statement is an estimate, `exact` is
-false. A program that a target refuses is recorded with the refusal. Results of what is not asked for are kept.
+false. Area and MHz: see `benchmarks.target_area`; half a minute and some minutes for each program and target. A
+program that a target refuses is recorded with the refusal. Results of what is not asked for are kept.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.results import RESULTS, write_results
+from benchmarks.target_area import PARTS
+from compiler.bind.design import Design
 from compiler.bind.registry import TARGETS, compile_program
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import load_c
@@ -32,6 +35,9 @@ _IMAGE = 32
 """Rows and columns of images."""
 
 _BOTH = {"width": _IMAGE, "height": _IMAGE}
+_PARTS = ("cycles", *PARTS)
+"""What can be measured."""
+
 _STENCILS = {"brighten_blur": {"size": _IMAGE, "tiles": 1}, "cascade": _BOTH, "conv_3_3": _BOTH, "gaussian": _BOTH,
              "harris": _BOTH, "unsharp": _BOTH}
 
@@ -48,30 +54,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", action="append", choices=tuple(TARGETS), help="only this one (repeat)")
     parser.add_argument("--program", action="append", choices=tuple(programs()), help="only this one (repeat)")
+    parser.add_argument("--only", default=",".join(_PARTS), metavar="PARTS", help=f"some of {', '.join(_PARTS)}")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "targets.json", metavar="FILE")
     options = parser.parse_args(arguments)
-    console = Console(highlight=False)
-    kept = _kept(options.output)
-    for name, build in programs().items():
-        if options.program and name not in options.program:
-            continue
-        program = build()
-        for target in options.target or TARGETS:
-            kept.setdefault(name, {})[target] = figures = _measured(program, target)
-            console.print(f"{name} on {target}: {figures.get('cycles', '-')} {figures.get('refused', '')}")
-            write_results(options.output, {"image": _IMAGE, "targets": list(TARGETS), "programs": kept})
+    parts = options.only.split(",")
+    if set(parts) - set(_PARTS):
+        print(f"error: --only {options.only}: write some of {', '.join(_PARTS)}", file=sys.stderr)
+        return 1
+    _measure_all(options.program or list(programs()), options.target or list(TARGETS), parts, options.output)
     return 0
 
 
-def _measured(program: Program, target: str) -> dict[str, Any]:
+def _measure_all(names: Sequence[str], targets: Sequence[str], parts: Sequence[str], output: Path) -> None:
+    console = Console(highlight=False)
+    kept = _kept(output)
+    for name in names:
+        program = programs()[name]()
+        for target in targets:
+            entries = kept.setdefault(name, {})
+            entries[target] = figures = _measured(program, target, parts, entries.get(target, {}))
+            console.print(f"{name} on {target}: {figures}", soft_wrap=True)
+            write_results(output, {"image": _IMAGE, "targets": list(TARGETS), "programs": kept})
+
+
+def _measured(program: Program, target: str, parts: Sequence[str], before: dict[str, Any]) -> dict[str, Any]:
+    """The wanted parts of the figures, those `before` for the others, or why the target refuses the program."""
     try:
         design = compile_program(program, target)
-        cycles, bound = design.predicted_cycles, design.lower_bound
-        return {"cycles": cycles, "bound": bound, "ratio": round(cycles / bound, 2),
-                "exact": design.predicts_exactly, "resources": dict(design.resources),
-                "compile seconds": round(design.compile_seconds, 2)}
+        cycles = _cycles(design)
     except SluiceError as error:
-        return {"refused": " ".join(str(error).split())}
+        return {"refused": _one_line(error)}
+    kept = {key: value for key, value in before.items() if key != "refused"}
+    kept |= cycles if "cycles" in parts else {}
+    return kept | {part: _hardware(design, part) for part in parts if part in PARTS}
+
+
+def _cycles(design: Design) -> dict[str, Any]:
+    cycles, bound = design.predicted_cycles, design.lower_bound
+    return {"cycles": cycles, "bound": bound, "ratio": round(cycles / bound, 2), "exact": design.predicts_exactly,
+            "resources": dict(design.resources), "compile seconds": round(design.compile_seconds, 2)}
+
+
+def _hardware(design: Design, part: str) -> dict[str, Any]:
+    try:
+        return PARTS[part](design)
+    except SluiceError as error:
+        return {"failed": _one_line(error)}
+
+
+def _one_line(error: SluiceError) -> str:
+    return " ".join(str(error).split())
 
 
 def _kept(output: Path) -> dict[str, Any]:
