@@ -1,0 +1,57 @@
+"""The table of all targets: what is measured of a design, what of its machine, and what is kept."""
+
+import json
+
+import pytest
+
+from benchmarks import dataflow_tables
+from benchmarks.target_area import AreaError, design_area, design_mhz
+from benchmarks.targets import main, programs
+from compiler.bind.cgra.design import CgraDesign
+from compiler.bind.registry import compile_program
+from hw.fabric.spec import TileKind
+
+PROGRAM = "moving_average"
+
+
+def test_the_area_of_a_machine_is_that_of_its_tiles():
+    design = compile_program(programs()[PROGRAM](), "cgra")
+    assert isinstance(design, CgraDesign)
+    area, mhz = design_area(design), design_mhz(design)
+    pe, memory = (len(design.spec.tiles(kind)) for kind in (TileKind.PE, TileKind.MEM))
+    assert area["of"] == f"{pe} x pe_tile + {memory} x mem_tile_pub"
+    assert area["multipliers"] == pe
+    assert mhz["of"] in ("pe_tile", "mem_tile_pub")
+
+
+def test_a_machine_that_is_not_measured():
+    design = compile_program(programs()[PROGRAM](), "vector", lanes=64)
+    with pytest.raises(AreaError, match=r"^vector_64 is not measured: type  python -m benchmarks\.area vector_64$"):
+        design_area(design)
+
+
+def test_parts_are_kept(tmp_path):
+    output = tmp_path / "targets.json"
+    ask = ["--target", "dataflow", "--program", PROGRAM, "-o", str(output)]
+    assert main([*ask, "--only", "cycles"]) == 0
+    first = json.loads(output.read_text())["programs"][PROGRAM]["dataflow"]
+    assert main([*ask, "--target", "cgra", "--only", "area"]) == 0
+    entries = json.loads(output.read_text())["programs"][PROGRAM]
+    assert entries["dataflow"]["cycles"] == first["cycles"]
+    assert entries["dataflow"]["area"]["lut"] > 0
+    assert "cycles" not in entries["cgra"]
+
+
+def test_unknown_parts(capsys):
+    assert main(["--only", "volts"]) == 1
+    assert capsys.readouterr().err == "error: --only volts: write some of cycles, area, mhz\n"
+
+
+def test_table_of_hardware(monkeypatch):
+    area = {"lut": 10, "ff": 20, "block_ram": 3, "lut_ram": 0, "multipliers": 4}
+    entries = {"fast": {"cycles": 8, "ratio": 1.0, "exact": True, "area": area, "mhz": {"mhz": 99.5}},
+               "small": {"cycles": 8, "ratio": 1.0, "exact": True, "area": area}, "other": {"refused": "too large"}}
+    results = {"targets": ["fast", "small", "other", "new"], "programs": {"fir": entries}}
+    monkeypatch.setattr(dataflow_tables, "read_results", lambda name: results)
+    assert dataflow_tables.target_tables().splitlines()[-1] == (
+        "| fir | 10 / 20 / 3 / 4, 99.5 MHz | 10 / 20 / 3 / 4 | - |  |")
