@@ -222,7 +222,7 @@ def random_config(rng: random.Random, spec: MemTileSpec) -> Config:
     ]
     outputs = []
     for o in range(spec.outputs):
-        rest = {**region(), "chained": chain_id is not None and rng.random() < 0.7}
+        rest = {**region(), "chained": chain_id is not None and rng.random() < 0.7, "passing": rng.random() < 0.4}
         fetch_read = nests(o, "fetch", "read") if pub else nests(o, "read")
         outputs.append(PubOutput(*fetch_read, **rest) if pub else DualPortOutput(*fetch_read, **rest))
     contents = tuple(int(word) for word in words(1024, rng.randrange(999), 1)[0])

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from hw.memtile.affine import AffineNest, decode_nest, encode_nest
+from hw.memtile.contents import contents_words, unpack_contents
 from hw.memtile.spec import (
-    CONTENTS_FEATURE,
-    REGISTERS_PER_FEATURE,
     TILE_FEATURE,
     ConfigurationError,
     MemTileSpec,
@@ -57,7 +56,8 @@ class PubOutput:
 
     `fetch` takes an SRAM word to the transpose buffer (addresses: SRAM wide word, TB block), `read` takes a word of
     the transpose buffer to the output (address: TB word). If `chained`, words whose block another tile of the chain
-    holds come from the chain input instead.
+    holds come from the chain input instead. If `passing`, the output takes the chain input in every cycle in which
+    `read` does not fire: the tile is a multiplexer by schedule.
     """
 
     fetch: AffineNest
@@ -65,6 +65,7 @@ class PubOutput:
     base: int = 0
     mask: int = ALL_ONES
     chained: bool = False
+    passing: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,13 +81,14 @@ class DualPortInput:
 class DualPortOutput:
     """An output port of the dual-port buffer: `read` takes an SRAM word to the output (address: SRAM word).
 
-    It cannot fire in cycle 0 (`MemTileSpec.read_ahead`).
+    It cannot fire in cycle 0 (`MemTileSpec.read_ahead`). `chained` and `passing` as in `PubOutput`.
     """
 
     read: AffineNest
     base: int = 0
     mask: int = ALL_ONES
     chained: bool = False
+    passing: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ def decode_config(words: Mapping[tuple[int, int], int], spec: MemTileSpec) -> Co
 def _words(config: Config, spec: MemTileSpec) -> Words:
     _check_kind(type(config), spec)
     _check_mode(config, spec)
-    return _tile_words(config, spec) | _controller_words(config, spec) | _contents_words(config, spec)
+    return _tile_words(config, spec) | _controller_words(config, spec) | contents_words(config.contents, spec)
 
 
 def _check_kind(kind: type, spec: MemTileSpec) -> None:
@@ -191,6 +193,7 @@ def _tile_words(config: Config, spec: MemTileSpec) -> Words:
     registers = {TileRegister.MODE: mode, TileRegister.CHAINED: 0}
     for number, port in _used(config.outputs):
         registers[TileRegister.CHAINED] |= int(port.chained) << number
+        registers[TileRegister.CHAINED] |= int(port.passing) << TileRegister.PASSING_BIT + number
         registers[TileRegister.OUTPUT_REGION + number] = _region(port, f"output {number}")
     for number, port in _used(config.inputs):
         registers[TileRegister.INPUT_REGION + number] = _region(port, f"input {number}")
@@ -239,22 +242,6 @@ def _advance(nest: AffineNest, cycles: int) -> AffineNest:
     return replace(nest, time_offset=nest.time_offset - cycles)
 
 
-def _contents_words(config: Config, spec: MemTileSpec) -> Words:
-    if len(config.contents) > spec.capacity_words:
-        raise ConfigurationError(f"{len(config.contents)} words of contents, {spec.capacity_words} fit")
-    for address, word in enumerate(config.contents):
-        if not 0 <= word < 1 << spec.word_width:
-            raise ConfigurationError(f"contents word {address} is {word}, not a number of {spec.word_width} bits")
-    pack = spec.contents_pack
-    words: Words = {}
-    for register in range(-(-len(config.contents) // pack)):
-        chunk = config.contents[register * pack : (register + 1) * pack]
-        data = sum(word << i * spec.word_width for i, word in enumerate(chunk))
-        feature, low = divmod(register, REGISTERS_PER_FEATURE)
-        words[CONTENTS_FEATURE + feature, low] = data
-    return words
-
-
 def _canonical(config: AnyConfig, spec: MemTileSpec) -> AnyConfig:
     def port(kind: type, number: int, ports: tuple, roles: tuple[str, ...]) -> Input | Output | None:
         if number >= len(ports) or ports[number] is None:
@@ -275,11 +262,14 @@ def _canonical(config: AnyConfig, spec: MemTileSpec) -> AnyConfig:
 def _decode(kind: type[AnyConfig], words: Mapping[tuple[int, int], int], spec: MemTileSpec) -> AnyConfig:
     _check_kind(kind, spec)
     tile, controllers, contents = _split(words, spec)
-    mode, chained = tile.pop(TileRegister.MODE, 0), tile.pop(TileRegister.CHAINED, 0)
+    mode = tile.pop(TileRegister.MODE, 0)
+    passing, chained = divmod(tile.pop(TileRegister.CHAINED, 0), 1 << TileRegister.PASSING_BIT)
     if mode & 0xFFFC or mode >> 16 >> spec.chain_bits or mode >> 32:
         raise ConfigurationError(f"memory tile: mode 0x{mode:x} has bits that mean nothing")
     if chained >> spec.outputs:
         raise ConfigurationError(f"memory tile: chained outputs 0x{chained:x} for {spec.outputs} outputs")
+    if passing >> spec.outputs:
+        raise ConfigurationError(f"memory tile: passing outputs 0x{passing:x} for {spec.outputs} outputs")
     input_kind, output_kind, input_roles, output_roles = _PORTS[kind]
 
     def port(make: type, roles: tuple[str, ...], number: int, register: int, **fields: bool) -> object:
@@ -294,7 +284,8 @@ def _decode(kind: type[AnyConfig], words: Mapping[tuple[int, int], int], spec: M
 
     inputs = tuple(port(input_kind, input_roles, i, TileRegister.INPUT_REGION) for i in range(spec.inputs))
     outputs = tuple(
-        port(output_kind, output_roles, o, TileRegister.OUTPUT_REGION, chained=bool(chained >> o & 1))
+        port(output_kind, output_roles, o, TileRegister.OUTPUT_REGION, chained=bool(chained >> o & 1),
+             passing=bool(passing >> o & 1))
         for o in range(spec.outputs)
     )
     if tile:
@@ -315,13 +306,7 @@ def _split(
     tile = features.pop(TILE_FEATURE, {})
     registers = {name: features.pop(spec.feature(name), {}) for name in spec.controllers}
     nests = {name: _decode_controller(name, values, spec) for name, values in registers.items()}
-    packed: dict[int, int] = {}
-    for feature in sorted(features):
-        if feature < CONTENTS_FEATURE:
-            raise ConfigurationError(f"memory tile has no feature 0x{feature:02x}")
-        base = (feature - CONTENTS_FEATURE) * REGISTERS_PER_FEATURE
-        packed |= {base + register: data for register, data in features[feature].items()}
-    return tile, nests, _unpack(packed, spec)
+    return tile, nests, unpack_contents(features, spec)
 
 
 def _decode_controller(name: str, registers: dict[int, int], spec: MemTileSpec) -> AffineNest | None:
@@ -332,18 +317,3 @@ def _decode_controller(name: str, registers: dict[int, int], spec: MemTileSpec) 
     if nest is None or not name.startswith("read"):
         return nest
     return replace(nest, time_offset=nest.time_offset + spec.read_ahead)
-
-
-def _unpack(packed: dict[int, int], spec: MemTileSpec) -> tuple[int, ...]:
-    if not packed:
-        return ()
-    if max(packed) >= spec.contents_registers:
-        raise ConfigurationError(f"contents register {max(packed)} is not in 0..{spec.contents_registers - 1}")
-    ones = (1 << spec.word_width) - 1
-    values: list[int] = []
-    for register in range(max(packed) + 1):
-        data = packed.get(register, 0)
-        if data >> spec.word_width * spec.contents_pack:
-            raise ConfigurationError(f"contents register {register}: 0x{data:x} has too many bits")
-        values += [data >> i * spec.word_width & ones for i in range(spec.contents_pack)]
-    return tuple(values)

@@ -4,6 +4,7 @@ to a place in this tile. Seed 001, section 6.1."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib.data import ArrayLayout, StructLayout, View
@@ -19,7 +20,17 @@ from hw.memtile.spec import (
     TileRegister,
 )
 
-__all__ = ["ContentsWrite", "MemCore", "MemCoreSignature", "Place", "TileRegisters", "conflicting", "lanes", "select"]
+__all__ = [
+    "ContentsWrite",
+    "MemCore",
+    "MemCoreSignature",
+    "Place",
+    "TileRegisters",
+    "conflicting",
+    "contents_write",
+    "lanes",
+    "select",
+]
 
 REGION = StructLayout({"base": 16, "mask": 16})
 MODE = StructLayout({"rom": 1, "chaining": 1, "reserved": 14, "chain_id": 16})
@@ -61,7 +72,8 @@ def _regions(count: int) -> Member:
 class TileRegisters(Component):
     """Registers of the tile feature (map: `hw.memtile.spec`), written when `cfg_valid` is 1.
 
-    `mode`, `chained` (one bit per output), `inputs` and `outputs` (circular region of each port) are flip-flops.
+    `mode`, `chained` and `passing` (one bit per output), `inputs` and `outputs` (circular region of each port) are
+    flip-flops.
     """
 
     def __init__(self, spec: MemTileSpec) -> None:
@@ -73,6 +85,7 @@ class TileRegisters(Component):
                 "cfg_data": In(32),
                 "mode": Out(MODE),
                 "chained": Out(spec.outputs),
+                "passing": Out(spec.outputs),
                 "inputs": _regions(spec.inputs),
                 "outputs": _regions(spec.outputs),
             }
@@ -86,6 +99,8 @@ class TileRegisters(Component):
         for register, target in targets.items():
             with m.If(self.cfg_valid & (self.cfg_register == register)):
                 m.d.sync += Value.cast(target).eq(self.cfg_data)
+        with m.If(self.cfg_valid & (self.cfg_register == TileRegister.CHAINED)):
+            m.d.sync += self.passing.eq(self.cfg_data[TileRegister.PASSING_BIT :])
         return m
 
 
@@ -142,11 +157,6 @@ class MemCore(Component):
             result.append(controller)
         return result
 
-    def _contents_write(self) -> ContentsWrite:
-        bits = CONTENTS_FEATURES.bit_length() - 1
-        valid = self.cfg_valid & (self.cfg_feature[bits:] == CONTENTS_FEATURE >> bits)
-        return ContentsWrite(valid, Cat(self.cfg_register, self.cfg_feature[:bits]))
-
     def _place(self, m: Module, address: Value, region: View, mode: View) -> Place:
         """Circular region, then division of the logical address space among the tiles of a chain."""
         bits = self.spec.sram_bits
@@ -162,6 +172,13 @@ class MemCore(Component):
             m.d.sync += self.conflict.eq(0)
         with m.Elif(self.en & clash):
             m.d.sync += self.conflict.eq(1)
+
+
+def contents_write(core: Any) -> ContentsWrite:
+    """The configuration write to the SRAM of `core`, which has a configuration port."""
+    bits = CONTENTS_FEATURES.bit_length() - 1
+    valid = core.cfg_valid & (core.cfg_feature[bits:] == CONTENTS_FEATURE >> bits)
+    return ContentsWrite(valid, Cat(core.cfg_register, core.cfg_feature[:bits]))
 
 
 def conflicting(requests: list[Value]) -> Value:

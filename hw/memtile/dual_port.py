@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory, MemoryData
 from amaranth.lib.wiring import Component, In, Out
 
 from hw.memtile.controller import AffineController
-from hw.memtile.core import MemCore, Place, TileRegisters, select
+from hw.memtile.core import MemCore, Place, TileRegisters, contents_write, select
 from hw.memtile.spec import MemTileSpec
 
 __all__ = ["DualPortBuffer", "DualPortSram"]
@@ -63,7 +63,8 @@ class DualPortBuffer(MemCore):
 
     - write i: `data_in[i]` goes to the SRAM at the end of c.
     - read o: an SRAM word, as after cycles up to c - 1, is on `data_out[o]` from c + 1 until the cycle after the next
-      read. A chained output takes `chain_in[o]` of cycle c if the address is not this tile's.
+      read. A chained output takes `chain_in[o]` of cycle c if the address is not this tile's. A passing output takes
+      `chain_in[o]` of every cycle c in which read o does not fire.
 
     The SRAM access of a read is in c - 1 and sees the write of that cycle, so that the SRAM's output does not drive
     the routing network: read controllers run one cycle ahead of their configuration (`MemTileSpec.read_ahead`).
@@ -90,7 +91,8 @@ class DualPortBuffer(MemCore):
             m.d.sync += passed.eq(sram.write_data)
         for o, (grant, place) in enumerate(zip(grants, places, strict=True)):
             pending = grant | rom if o == 0 else grant
-            self._drive_output(m, o, pending, registers.chained[o] & ~place.own, sram, passed)
+            foreign = registers.chained[o] & ~place.own
+            self._drive_output(m, o, pending, foreign, registers.passing[o], sram, passed)
         self._flag_conflicts(m, [c.fire for c in writes], [c.fire for c in reads])
         return m
 
@@ -102,7 +104,7 @@ class DualPortBuffer(MemCore):
         grants, address = select(fires, [place.address for place in places])
         _, data = select(fires, list(self.data_in))
         write = Cat(grant & place.own for grant, place in zip(grants, places, strict=True)).any()
-        contents = self._contents_write()
+        contents = contents_write(self)
         m.d.comb += [
             sram.write_address.eq(Mux(contents.valid, contents.index, address)),
             sram.write_data.eq(Mux(contents.valid, self.cfg_data, data)),
@@ -123,15 +125,16 @@ class DualPortBuffer(MemCore):
         return grants
 
     def _drive_output(
-        self, m: Module, number: int, grant: Value, foreign: Value, sram: DualPortSram, passed: Value
+        self, m: Module, number: int, grant: Value, foreign: Value, passing: Value, sram: DualPortSram, passed: Value
     ) -> None:
         """Take the word that was read in the last cycle, or written (`passed`) to the address that was read, or the
         chain's. One LUT after the SRAM."""
+        foreign = foreign | ~grant
         pending, from_chain, instead = Signal(), Signal(), Signal()
         with m.If(self.flush):
-            m.d.sync += pending.eq(0)
+            m.d.sync += [pending.eq(0), from_chain.eq(1), instead.eq(1)]
         with m.Elif(self.en):
             m.d.sync += [pending.eq(grant), from_chain.eq(foreign), instead.eq(foreign | sram.collision)]
         other = Mux(from_chain, self.chain_in[number], passed)
-        with m.If(self.en & pending):
+        with m.If(self.en & (pending | passing)):
             m.d.sync += self.data_out[number].eq(Mux(instead, other, sram.read_data))

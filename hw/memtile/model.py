@@ -125,6 +125,10 @@ def _used(ports: Sequence[Port | None]) -> Iterator[tuple[int, Port]]:
     return ((number, port) for number, port in enumerate(ports) if port is not None)
 
 
+def _passing(outputs: Sequence[Port | None]) -> list[int]:
+    return [number for number, port in _used(outputs) if isinstance(port, PubOutput | DualPortOutput) and port.passing]
+
+
 class DualPortModel(MemModel):
     """Model of `hw.memtile.dual_port.DualPortBuffer`."""
 
@@ -135,6 +139,7 @@ class DualPortModel(MemModel):
         inputs, outputs = (config.inputs, config.outputs) if isinstance(config, DualPortConfig) else ((), ())
         self.writes = {i: (_schedule(p.write, cycles), self._region(p)) for i, p in _used(inputs)}
         self.reads = {o: (_schedule(p.read, cycles), self._region(p), p.chained) for o, p in _used(outputs)}
+        self.passing = _passing(outputs)
 
     def advance(self, cycle: int, data_in: list[int], chain_in: list[int]) -> None:
         self._read(cycle, chain_in)
@@ -151,6 +156,9 @@ class DualPortModel(MemModel):
             schedule, region, chained = self.reads[port]
             address, own = region.locate(schedule[cycle][0])
             self.data_out[port] = chain_in[port] if chained and not own else self.sram[address]
+        for other in self.passing:
+            if other != port:
+                self.data_out[other] = chain_in[other]
 
 
 class WideFetchModel(MemModel):
@@ -173,11 +181,14 @@ class WideFetchModel(MemModel):
         self.stores = {i: (_schedule(p.store, cycles), self._region(p)) for i, p in _used(inputs)}
         self.fetches = {o: (_schedule(p.fetch, cycles), self._region(p)) for o, p in _used(outputs)}
         self.reads = {o: (_schedule(p.read, cycles), p.chained) for o, p in _used(outputs)}
+        self.passing = _passing(outputs)
 
     def advance(self, cycle: int, data_in: list[int], chain_in: list[int]) -> None:
         for port, (schedule, chained) in self.reads.items():
             if cycle in schedule:
                 self._read(port, schedule[cycle][0], chain_in[port] if chained else None)
+            elif port in self.passing:
+                self.data_out[port] = chain_in[port]
         self._fill()
         self._access(cycle)
         for port, schedule in self.writes.items():

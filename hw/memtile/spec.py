@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from hw.configuration import ConfigurationError
 
@@ -27,9 +27,13 @@ __all__ = [
     "TILE_FEATURE",
     "AffineSpec",
     "ConfigurationError",
+    "MemKind",
     "MemTileSpec",
     "TileRegister",
 ]
+
+MemKind = Literal["pub", "dual-port", "dual-port-pe", "buffet"]
+"""Implementations of a memory tile."""
 
 TILE_FEATURE = 0x80
 CONTROLLER_FEATURE = 0x81
@@ -39,10 +43,12 @@ REGISTERS_PER_FEATURE = 0x100
 
 
 class TileRegister:
-    """Registers of the tile feature. Mode: bit 0 ROM, bit 1 chaining, bits 31:16 the tile's place in its chain."""
+    """Registers of the tile feature. Mode: bit 0 ROM, bit 1 chaining, bits 31:16 the tile's place in its chain.
+    Chained: from bit 0 on which outputs are chained, from bit 16 on which outputs pass."""
 
     MODE = 0x00
     CHAINED = 0x01
+    PASSING_BIT = 16
     INPUT_REGION = 0x10
     OUTPUT_REGION = 0x20
 
@@ -66,7 +72,7 @@ class AffineSpec:
         _require(1 <= self.dims < self.OFFSET_ENTRY + 1, f"dims {self.dims} is not in 1..15")
         _require(2 <= self.counter_width <= 32, f"counter_width {self.counter_width} is not in 2..32")
         _require(2 <= self.time_width <= 32, f"time_width {self.time_width} is not in 2..32")
-        _require(1 <= len(self.address_widths) <= 13, f"{len(self.address_widths)} addresses are not in 1..13")
+        _require(len(self.address_widths) <= 13, f"{len(self.address_widths)} addresses are not in 0..13")
         for width in self.address_widths:
             _require(1 <= width <= 32, f"address width {width} is not in 1..32")
 
@@ -78,7 +84,9 @@ class MemTileSpec:
     `word_width` bits per word, `fetch_width` words per SRAM access, `depth` wide words, `agg_words` words in each
     aggregator, `tb_words` words in each transpose buffer, `inputs` and `outputs` ports, `dims` loop levels per
     controller, `time_width` bits of cycle number. `kind` is "pub" (wide-fetch single-port SRAM, seed 001, section
-    6.1.3) or "dual-port" (one-word 1W1R SRAM, section 6.1.1; it has no aggregators and transpose buffers).
+    6.1.3), "dual-port" (one-word 1W1R SRAM, section 6.1.1; it has no aggregators and transpose buffers),
+    "dual-port-pe" (that SRAM with addresses from processing elements, see `hw.memtile.addressed`) or "buffet" (that
+    SRAM behind ready-valid streams, section 6.2; its times are numbers of tokens, see `hw.memtile.buffet`).
     """
 
     word_width: int = 16
@@ -90,15 +98,18 @@ class MemTileSpec:
     outputs: int = 2
     dims: int = 6
     time_width: int = 24
-    kind: Literal["pub", "dual-port"] = "pub"
+    kind: MemKind = "pub"
 
     ADDRESS_WIDTH = 16
     """Bits of a logical SRAM address; those above the tile's own capacity select the tile of a chain."""
     ROM_LATENCY = 3
     """ROM mode: an address at `data_in[0]` in cycle c gives its word on `data_out[0]` in cycle c + 3."""
 
+    START_CYCLES = 16
+    """Kind "dual-port-pe": unstalled cycles from the flush in which `started` is 0."""
+
     def __post_init__(self) -> None:
-        _require(self.kind in ("pub", "dual-port"), f"kind '{self.kind}' is neither 'pub' nor 'dual-port'")
+        _require(self.kind in get_args(MemKind), f"kind '{self.kind}' is none of {', '.join(get_args(MemKind))}")
         _require(1 <= self.word_width <= 32, f"word_width {self.word_width} is not in 1..32")
         for name in ("fetch_width", "depth", "agg_words", "tb_words"):
             value = getattr(self, name)
@@ -109,6 +120,8 @@ class MemTileSpec:
         for name in ("inputs", "outputs"):
             value = getattr(self, name)
             _require(1 <= value <= 15, f"{name} {value} is not in 1..15")
+            single = self.kind != "dual-port-pe" or value == 1
+            _require(single, f"kind 'dual-port-pe' has 1 of {name}, not {value}")
         _require(len(self.controllers) <= CONTENTS_FEATURE - CONTROLLER_FEATURE, "too many controllers")
         _require(self.sram_bits < self.ADDRESS_WIDTH, f"{self.sram_words} SRAM addresses exceed 2^15")
         registers = CONTENTS_FEATURES * REGISTERS_PER_FEATURE
@@ -147,7 +160,7 @@ class MemTileSpec:
     @property
     def contents_pack(self) -> int:
         """Words of SRAM contents in one configuration register, first word in the low bits."""
-        if self.kind == "dual-port":
+        if self.kind != "pub":
             return 1
         return min(self.fetch_width, 1 << ((32 // self.word_width).bit_length() - 1))
 
@@ -169,10 +182,15 @@ class MemTileSpec:
 
         "pub": write (address: AGG word), store (AGG block, SRAM), fetch (SRAM, TB block), read (TB word).
         "dual-port": write (SRAM), read (SRAM).
+        "buffet": fill (no address, words are appended), update (SRAM), read (SRAM), shrink (SRAM, the new head).
         """
         agg, tb, sram = _bits(self.agg_words), _bits(self.tb_words), self.ADDRESS_WIDTH
         if self.kind == "dual-port":
             roles = [("write", self.inputs, (sram,)), ("read", self.outputs, (sram,))]
+        elif self.kind == "dual-port-pe":
+            roles = []
+        elif self.kind == "buffet":
+            roles = [("fill", 1, ()), ("update", 1, (sram,)), ("read", 1, (sram,)), ("shrink", 1, (sram,))]
         else:
             roles = [
                 ("write", self.inputs, (agg,)),

@@ -14,7 +14,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory, MemoryData
 from amaranth.lib.wiring import Component, In, Out
 
-from hw.memtile.core import MemCore, Place, TileRegisters, lanes, select
+from hw.memtile.core import MemCore, Place, TileRegisters, contents_write, lanes, select
 from hw.memtile.spec import MemTileSpec
 
 __all__ = ["Aggregator", "SinglePortSram", "TransposeBuffer", "WideFetchBuffer"]
@@ -145,7 +145,8 @@ class WideFetchBuffer(MemCore):
     - store i: a block of the aggregator, as after cycles up to c - 1, goes to the SRAM at the end of c.
     - fetch o: an SRAM word, as after cycles up to c - 1, goes to the transpose buffer at the end of c + 1.
     - read o: a word of the transpose buffer, as after cycles up to c - 1, is on `data_out[o]` from c + 1 until the
-      cycle after the next read. A chained output takes `chain_in[o]` of cycle c if the block is not this tile's.
+      cycle after the next read. A chained output takes `chain_in[o]` of cycle c if the block is not this tile's. A
+      passing output takes `chain_in[o]` of every cycle c in which read o does not fire.
 
     ROM mode: `data_in[0]` in c is a word address, its word goes through block 0 of the transpose buffer and is on
     `data_out[0]` in c + 3.
@@ -172,8 +173,8 @@ class WideFetchBuffer(MemCore):
                 fetch = _Request(fetch.fire, fetch.place, Mux(rom, 0, fetch.detail))
             self._fill(m, buffer, fetch, fill, sram.read_data)
             m.d.comb += buffer.address.eq(address)
-            foreign = registers.chained[o] & ~buffer.data_own
-            with m.If(self.en & read):
+            foreign = (registers.chained[o] & ~buffer.data_own) | ~read
+            with m.If(self.en & (read | registers.passing[o])):
                 m.d.sync += self.data_out[o].eq(Mux(foreign, self.chain_in[o], buffer.data))
         self._flag_conflicts(m, [request.fire for request in (*stores, *fetches)])
         return m
@@ -212,7 +213,7 @@ class WideFetchBuffer(MemCore):
         grants, address = select(fires, [request.place.address for request in requests])
         _, wide = select(fires[: len(stores)], [store.detail for store in stores])
         store = Cat(grant & request.place.own for grant, request in zip(grants, stores, strict=False)).any()
-        contents, lane_count = self._contents_write(), len(sram.write)
+        contents, lane_count = contents_write(self), len(sram.write)
         lane_bits = lane_count.bit_length() - 1
         with m.If(contents.valid):
             data = self.cfg_data[: len(sram.write_data) // lane_count].replicate(lane_count)

@@ -46,7 +46,8 @@ def pub_configs(draw: st.DrawFn) -> PubConfig:
     )
     chain = draw(st.sampled_from([None, 0, 127]))
     sources = tuple(
-        PubOutput(get(f"fetch{o}"), get(f"read{o}"), **draw(REGION), chained=chain is not None and bool(o))
+        PubOutput(get(f"fetch{o}"), get(f"read{o}"), **draw(REGION), chained=chain is not None and bool(o),
+                  passing=not o)
         for o in range(draw(st.integers(0, 2)))
     )
     contents = tuple(draw(st.lists(st.integers(0, 65535), max_size=9)))
@@ -157,7 +158,7 @@ def test_words_that_mean_nothing(change: dict[tuple[int, int], int], message: st
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"kind": "fifo"}, "kind 'fifo' is neither 'pub' nor 'dual-port'"),
+        ({"kind": "fifo"}, "kind 'fifo' is none of pub, dual-port, buffet"),
         ({"word_width": 33}, "word_width 33 is not in 1..32"),
         ({"depth": 500}, "depth 500 is not a power of two above 1"),
         ({"tb_words": 4}, "tb_words 4 is less than two fetches"),
