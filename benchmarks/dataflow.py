@@ -27,14 +27,13 @@ from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.target import compile_program
 from compiler.frontend.c_scop import load_c
+from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
-from compiler.ir.program import Program
-from compiler.ir.types import Int
 from hw.dataflow.system import SYSTEM_MODULE
 from hw.errors import SluiceError
 from hw.sim.simulate import StallProfile
 
-__all__ = ["main", "measure_design", "random_inputs"]
+__all__ = ["main", "measure_design"]
 
 _APPS = Path(__file__).parents[1] / "apps" / "dataflow"
 _SIZES = {"jacobi_2d": {"N": 16, "T": 4}, "lu": {"N": 20}, "triangular_solve": {"N": 24}}
@@ -69,17 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def random_inputs(program: Program, seed: int = 0) -> dict[str, np.ndarray]:
-    """Integers over the whole range of every input's type."""
-    generator = np.random.default_rng(seed)
-    found = {}
-    for array in program.inputs:
-        if not isinstance(array.type, Int):
-            raise BenchmarkError(f"input {array.name} of {program.name} is no integer")
-        found[array.name] = generator.integers(array.type.minimum, array.type.maximum, array.shape, endpoint=True)
-    return found
-
-
 def measure_design(design: DataflowDesign, simulator: str) -> dict[str, Any]:
     """The figures of one design. Raises `BenchmarkError` if a simulation's results or ticks are not as predicted."""
     bound, storage = design.bound, design.storage
@@ -93,7 +81,7 @@ def measure_design(design: DataflowDesign, simulator: str) -> dict[str, Any]:
     }
     if simulator == "none":
         return figures
-    inputs = random_inputs(design.program)
+    inputs = random_inputs(design.program, 0)
     run = design.simulate(inputs, simulator, seed=1, stall=_STALLS)
     reference = interpret(design.program, inputs)
     if any(not np.array_equal(run.outputs[name], reference[name]) for name in reference):

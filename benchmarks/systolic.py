@@ -36,6 +36,7 @@ from compiler.bind.systolic.tuner.resources import evaluate_resources
 from compiler.bind.systolic.tuner.search import step_choices
 from compiler.bind.systolic.tuner.shapes import Shape
 from compiler.frontend.c_scop import load_c
+from compiler.input_files import random_inputs
 from compiler.ir.program import Program
 from compiler.ir.types import Int
 from hw.errors import SluiceError
@@ -132,15 +133,6 @@ def _designed(program: Program, case: Case, tile: Mapping[str, int]) -> Systolic
                      check=False)
 
 
-def _inputs(program: Program) -> dict[str, np.ndarray]:
-    generator = np.random.default_rng(0)
-    found = {}
-    for array in program.inputs:
-        assert isinstance(array.type, Int)
-        found[array.name] = generator.integers(array.type.minimum, array.type.maximum, array.shape, endpoint=True)
-    return found
-
-
 def by_gcc(app: str, macros: Mapping[str, int], program: Program, inputs: Mapping[str, np.ndarray]
            ) -> dict[str, np.ndarray]:
     """The outputs of the C file as gcc compiles it. Raises `SluiceError` if it does not."""
@@ -163,7 +155,7 @@ def by_gcc(app: str, macros: Mapping[str, int], program: Program, inputs: Mappin
 
 def _simulated(design: SystolicDesign, app: str, macros: Mapping[str, int], simulator: str) -> dict[str, Any]:
     """Cycles and counters of a run whose results are gcc's."""
-    inputs = _inputs(design.program)
+    inputs = random_inputs(design.program, 0)
     run = design.simulate(inputs, simulator, fast=simulator == "verilator")
     for name, wanted in by_gcc(app, macros, design.program, inputs).items():
         if not np.array_equal(run.outputs[name], wanted):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from c_reference import call, compile_c
 from dataflow_group import Group
-from network_programs import matmul, program, random_data
+from network_programs import matmul, program
 
 import compiler
 from compiler.bind.dataflow.design import DataflowDesign
@@ -21,6 +21,7 @@ from compiler.bind.design import InputError, Run
 from compiler.frontend.c_scop import load_c
 from compiler.frontend.kernel import cast
 from compiler.frontend.loop_nest import prog
+from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import Int
@@ -76,7 +77,7 @@ def check(group: Group, name: str, simulator: str, stall: StallProfile | None, s
           at: DataflowDesign | None = None) -> Run:
     """Outputs are the interpreter's, unstalled cycles as predicted."""
     design = at or group.designs[name]
-    inputs = random_data(design.program, seed)
+    inputs = random_inputs(design.program, seed)
     run = group.run(name, inputs, simulator, stall, seed, at)
     for output, values in interpret(design.program, inputs).items():
         assert np.array_equal(run.outputs[output], values), output
@@ -94,7 +95,7 @@ def test_f14_f15_f26_matrix_product(group: Group, simulator: str) -> None:
 
 def test_f26_one_call_multiplies_matrices() -> None:
     design = designed(matmul(16, transposed=False))
-    inputs = random_data(design.program)
+    inputs = random_inputs(design.program, 0)
     expected = inputs["a"].astype(np.int64) @ inputs["b"].astype(np.int64)
     run = design.simulate(inputs, "icarus", stall=STALLS)
     assert np.array_equal(run.outputs["c"], expected.astype(np.int16))
@@ -127,7 +128,7 @@ def test_f12_sizes_that_the_kernel_is_not_made_for(group: Group, sized: SizedDes
     wrong.__dict__["executable"] = replace(design.executable, sizes=(6,))
     wrong.executable.__dict__["places"] = design.executable.places
     with pytest.raises(DataflowError, match="the kernel is not made for N=6"):
-        group.run("sized", random_data(design.program), "icarus", None, at=wrong)
+        group.run("sized", random_inputs(design.program, 0), "icarus", None, at=wrong)
     with pytest.raises(DataflowError, match=r"size N is 6, not in 2\.\.5 that the kernel is made for"):
         sized.at(N=6)
     with pytest.raises(DataflowError, match="sizes are N, not M"):
@@ -137,7 +138,7 @@ def test_f12_sizes_that_the_kernel_is_not_made_for(group: Group, sized: SizedDes
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_f34_programs_equal_gcc(name: str, group: Group, simulator: str, tmp_path: Path) -> None:
     design = group.designs[name]
-    inputs = random_data(design.program)
+    inputs = random_inputs(design.program, 0)
     run = group.run(name, inputs, simulator, STALLS, seed=2)
     assert run.cycles == design.predicted_cycles
     macros = "".join(f"#define {key} {value}\n" for key, value in SIZES.get(name, {"N": 9}).items())
@@ -169,7 +170,7 @@ def _arguments(tested: Program, inputs: dict[str, np.ndarray]) -> tuple[list[np.
 def test_memory_errors_end_the_run_with_a_code() -> None:
     design = designed(matmul(6, transposed=False), reorder="chip")
     ins, outs = design.executable.places
-    inputs = random_data(design.program)
+    inputs = random_inputs(design.program, 0)
     for place, kind in ((ins[1], "reading"), (outs[0], "writing")):
         with pytest.raises(DataflowError, match=f"the run ended with a memory error while {kind} a stream"):
             design.executable.run(inputs, "icarus", seed=1, stall=None, waves=False,
@@ -184,7 +185,7 @@ def test_f26_the_c_function_runs_the_hardware(tmp_path: Path) -> None:
     body = (tmp_path / "host" / "dataflow.c").read_text().replace('#include "dataflow.h"', text)
     library = compile_c(tmp_path, {"host": body})
     memory, registers = np.zeros(1 << 16, np.uint8), np.zeros(1 << 10, np.uint32)
-    inputs = random_data(design.program)
+    inputs = random_inputs(design.program, 0)
     c = np.zeros((5, 5), np.int16)
     arguments = [memory, registers, *(inputs[name].astype(np.int16) for name in ("a", "b")), c]
     host = Thread(target=call, args=(library, "matmul_run", arguments), daemon=True)

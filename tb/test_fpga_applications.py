@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from merged_programs import merged
-from random_programs import programs, random_inputs
+from random_programs import programs
 
 import compiler
 from compiler.bind.fpga.errors import FpgaError
 from compiler.frontend.apps import load
+from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 

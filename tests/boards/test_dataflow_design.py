@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from network_programs import matmul, random_data
+from network_programs import matmul
 
 import compiler
 import hw.build
 from compiler.bind.dataflow.design import DataflowDesign
+from compiler.input_files import random_inputs
 from hw.designs.dataflow import dataflow_design
 from hw.designs.directory import DesignError
 from hw.designs.registry import load_design
@@ -26,7 +27,7 @@ def design() -> DataflowDesign:
 
 @pytest.mark.parametrize("board", ["de3", "ulx3s-85f"])
 def test_build_command_takes_the_directory(design: DataflowDesign, tmp_path: Path, board: str) -> None:
-    design.emit(tmp_path / "design", random_data(design.program))
+    design.emit(tmp_path / "design", random_inputs(design.program, 0))
     arguments = ["--board", board, "--design", str(tmp_path / "design"), "-o", str(tmp_path / "out")]
     assert hw.build.main(arguments) == 0
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_bench import run_kernel
-from network_programs import INNER_PRODUCT, KERNELS, kernel, matmul, nests, program, random_data
+from network_programs import INNER_PRODUCT, KERNELS, kernel, matmul, nests, program
 
 import compiler
 from compiler.__main__ import main
@@ -27,6 +27,7 @@ from compiler.bind.dataflow.timing import node_delays
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import load_c
 from compiler.frontend.loop_nest import prog
+from compiler.input_files import random_inputs
 from compiler.ir.expr import Read
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -46,7 +47,7 @@ SMALL = {"matmul": {"N": 6}, "fir": {"N": 20, "TAPS": 5}, "jacobi_1d": {"N": 12}
 def check(tested: Program, options: Options = DEFAULT, gap: float = 0.0) -> Plan:
     """Compile, run in Amaranth's simulator, compare with the interpreter; ticks as predicted, queues exactly full."""
     plan = make_plan(tested, options)
-    inputs = random_data(tested)
+    inputs = random_inputs(tested, 0)
     run = run_kernel(tested, plan, inputs, gap)
     for name, values in interpret(tested, inputs).items():
         assert np.array_equal(run.outputs[name], values), name
@@ -154,7 +155,7 @@ void f(const int16_t x[6][6], int16_t y[6][6]) {
 
 def test_f22_constant_stream() -> None:
     tested = matmul(4, init=7)
-    inputs = random_data(tested)
+    inputs = random_inputs(tested, 0)
     run = run_kernel(tested, make_plan(tested, Options()), inputs)
     expected = (inputs["a"] @ inputs["b"] + 7).astype(np.int16)
     assert np.array_equal(run.outputs["c"], expected)
@@ -284,7 +285,7 @@ def test_f33_a_queue_of_one_word_less_fails() -> None:
     channels = list(plan.kernel.channels)
     channels[number] = replace(channels[number], depth=channels[number].depth - 1)
     damaged = replace(plan, kernel=replace(plan.kernel, channels=tuple(channels)))
-    inputs = random_data(tested)
+    inputs = random_inputs(tested, 0)
     run = run_kernel(tested, damaged, inputs)
     assert not np.array_equal(run.outputs["a"], interpret(tested, inputs)["a"])
 
@@ -345,12 +346,12 @@ def test_design_answers_before_simulation(tmp_path: Path) -> None:
     assert {entry.name for entry in design.storage} >= {"Comp_0->Comp_0.1'", "Comp_1->Comp_1.2'"}
     assert all(entry.allocated_words >= 1 for entry in design.storage)
     assert "<svg" in design.report()
-    folder = design.emit(tmp_path / "out", random_data(matmul(5)))
+    folder = design.emit(tmp_path / "out", random_inputs(matmul(5), 0))
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["metadata"]["predicted_cycles"] == design.predicted_cycles
     assert "module dataflow_system" in (folder / "rtl" / "dataflow_system.v").read_text()
     assert parse_network((folder / "network.json").read_text()).program.name == "matmul"
-    assert read_design(folder) == design.design_image(random_data(matmul(5)))
+    assert read_design(folder) == design.design_image(random_inputs(matmul(5), 0))
     assert all(region.crc32 is not None for region in read_design(folder).outputs)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from pipeline_emulator import run_pipeline
-from random_programs import programs, random_inputs
+from random_programs import programs
 
 import compiler
+from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.pipeline.streams import ArrayStream
 

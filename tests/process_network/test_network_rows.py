@@ -7,12 +7,13 @@ from pathlib import Path
 import islpy as isl
 import numpy as np
 import pytest
-from network_programs import INNER_PRODUCT, MATMUL, ROW_SUM, matmul, program, random_data
+from network_programs import INNER_PRODUCT, MATMUL, ROW_SUM, matmul, program
 
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
 from compiler.bind.dataflow.sized import compile_sizes
 from compiler.frontend.c_scop import load_c
+from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.points import enumerate_points
 from compiler.ir.program import Program
@@ -66,7 +67,7 @@ def test_f12_triangular_and_strided_bounds(loops: str, fired: list[tuple[int, in
     count, columns = enumerate_points(statement.reads[-1].map.intersect_domain(statement.domain).range())
     assert list(zip(*(c.tolist() for c in columns), strict=True)) == fired and count == len(fired)
     assert plan.kernel.ticks == len(fired) == plan.network.node("S").firings
-    inputs = random_data(plan.network.program)
+    inputs = random_inputs(plan.network.program, 0)
     expected = interpret(plan.network.program, inputs)["y"]
     assert np.array_equal(run_scheduled(plan.network, inputs).outputs["y"], expected)
 
@@ -154,7 +155,7 @@ def test_f13_a_node_with_two_results_and_an_input_with_an_argument() -> None:
     assert kinds["Read_x"] is NodeKind.INPUT and kinds["T"] is NodeKind.COMPUTE
     assert kinds["Y"] is NodeKind.OUTPUT and kinds["Write_z"] is NodeKind.OUTPUT
     assert sum(edge.source == "T" for edge in network.edges) == 2
-    inputs = random_data(network.program)
+    inputs = random_inputs(network.program, 0)
     run = run_scheduled(network, inputs)
     for name, values in interpret(network.program, inputs).items():
         assert np.array_equal(run.outputs[name], values)

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_programs import INNER_PRODUCT, KERNELS, ROW_SUM, kernel, matmul, nests, program, random_data
+from network_programs import INNER_PRODUCT, KERNELS, ROW_SUM, kernel, matmul, nests, program
 
 from compiler.frontend.c_scop import ScopError
 from compiler.frontend.loop_nest import prog
+from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program, Statement
 from compiler.sched import transform
@@ -43,7 +44,7 @@ def edges(network: ProcessNetwork) -> dict[str, tuple[str, int]]:
 
 def check_run(network: ProcessNetwork, seed: int = 0) -> None:
     """Both ways to run it give what the interpreter gives, and the channels fill exactly to their sizes."""
-    inputs = random_data(network.program, seed)
+    inputs = random_inputs(network.program, seed)
     expected = interpret(network.program, inputs)
     scheduled, free = run_scheduled(network, inputs), run_freely(network, inputs)
     for name, values in expected.items():
@@ -206,7 +207,7 @@ def test_f08_a_movable_reader_needs_no_reordering() -> None:
 def test_f08_f33_sizes_are_reached_and_one_word_less_is_too_small(name: str) -> None:
     network = derive(kernel(name))
     check_run(network)
-    inputs = random_data(network.program)
+    inputs = random_inputs(network.program, 0)
     for edge in network.edges:
         with pytest.raises(NetworkError, match=r"channel .* of \d+ words overflows at \w+\["):
             run_scheduled(network, inputs, {edge.name: edge.size - 1})
@@ -215,9 +216,9 @@ def test_f08_f33_sizes_are_reached_and_one_word_less_is_too_small(name: str) -> 
 def test_f33_a_channel_that_is_too_small_deadlocks() -> None:
     network = derive(matmul(4))
     with pytest.raises(NetworkError, match=r"deadlock: .*Comp\[0, 3, 3\]"):
-        run_freely(network, random_data(network.program), {"Comp->Comp.2'": 15})
+        run_freely(network, random_inputs(network.program, 0), {"Comp->Comp.2'": 15})
     with pytest.raises(NetworkError, match="deadlock: "):
-        run_freely(network, random_data(network.program), {"Comp->Comp.1'": 3})
+        run_freely(network, random_inputs(network.program, 0), {"Comp->Comp.1'": 3})
 
 
 @pytest.mark.parametrize("name", ["triangular", "elimination", "strided"])

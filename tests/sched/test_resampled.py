@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_programs import random_inputs
 
 import compiler
 from compiler.bind.cgra.netlist import MemNode
 from compiler.frontend.loop_nest import load, prog
+from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.resampled import share_resampled_windows

@@ -10,10 +10,11 @@ import islpy as isl
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_programs import programs, random_inputs
+from random_programs import programs
 
 from compiler.frontend.apps import applications
 from compiler.frontend.loop_nest import Prog, load, prog
+from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_programs import programs, random_inputs
+from random_programs import programs
 
 from compiler.frontend.loop_nest import prog
+from compiler.input_files import random_inputs
 from compiler.ir.expr import Iterator, apply
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program

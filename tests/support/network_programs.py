@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 from hypothesis import strategies as st
 
 from compiler.frontend.c_scop import parse_scop
@@ -120,12 +119,6 @@ def program(name: str, text: str, **sizes: int) -> Program:
 def kernel(name: str) -> Program:
     """One of `KERNELS`."""
     return program(name, KERNELS[name])
-
-
-def random_data(program: Program, seed: int = 0) -> dict[str, np.ndarray]:
-    """Inputs over the whole range of their types."""
-    random = np.random.default_rng(seed)
-    return {a.name: random.integers(a.type.minimum, a.type.maximum, a.shape, endpoint=True) for a in program.inputs}
 
 
 @st.composite

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 
 from compiler.frontend import kernel
@@ -187,10 +186,4 @@ def _sum_up(loads: int, steps: int) -> list[tuple[Any, ...]]:
     """Steps that add all loads to the last value, so that none is unused."""
     word = Int(16, False)
     return [("binary", loads + steps - 1 + k, k, word, ("add", 0)) for k in range(loads)]
-
-
-def random_inputs(program: Program, seed: int) -> dict[str, np.ndarray]:
-    """Full-range random data for every input."""
-    generator = np.random.default_rng(seed)
-    return {a.name: generator.integers(a.type.minimum, a.type.maximum + 1, a.shape) for a in program.inputs}  # type: ignore[union-attr]
 
