@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from amaranth.hdl import Cat, Mux, Value
 
-__all__ = ["DIVISIONS", "EVERY_OPERATION", "OPERATIONS", "Datapath", "Kind", "Operation", "operation"]
+__all__ = ["CHANGE_OF_SIGN", "DIVISIONS", "EVERY_OPERATION", "OPERATIONS", "Datapath", "Kind", "Operation", "operation"]
 
 
 class Kind(Enum):
@@ -173,7 +173,10 @@ DIVISIONS: dict[str, Operation] = {entry.name: entry for entry in _DIVISION_ENTR
 What C leaves undefined is as in RISC-V: division by zero gives all ones and the dividend as remainder.
 """
 
-EVERY_OPERATION: dict[str, Operation] = OPERATIONS | DIVISIONS
+CHANGE_OF_SIGN = Operation("neg", 26, (W,), W, lambda w, a: -a, lambda d: -d.a)
+"""What floating-point numbers cannot do by subtraction from zero; see `hw.dataflow.floating`."""
+
+EVERY_OPERATION: dict[str, Operation] = OPERATIONS | DIVISIONS | {CHANGE_OF_SIGN.name: CHANGE_OF_SIGN}
 """All entries: what expressions may contain."""
 
 

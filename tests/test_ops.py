@@ -48,6 +48,7 @@ DEFINITIONS: dict[str, Callable[..., int]] = {
     "le": lambda w, a, b: int(a <= b),
     "div": lambda w, a, b: math.trunc(Fraction(a, b)) if b else -1,
     "rem": lambda w, a, b: a - b * math.trunc(Fraction(a, b)) if b else a,
+    "neg": lambda w, a: -a,
 }
 
 

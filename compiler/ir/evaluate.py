@@ -2,18 +2,19 @@
 
 Integers up to 31 bits are computed in int64, where no operation of `hw.ops` can overflow before its result wraps
 (the widest result, of a multiply-add or a left shift, has 2 * 31 + 1 bits). Wider ones are computed with Python's
-integers in object arrays: slower, and exact too.
+integers in object arrays: slower, and exact too. Floating-point numbers: `compiler.ir.floating`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold
+from compiler.ir.floating import apply_float, decode, from_integers, rounded, to_integers
 from compiler.ir.program import Table
-from compiler.ir.types import Int, ProgramError, Type
+from compiler.ir.types import Float, Int, ProgramError, Type
 from hw.ops import operation
 
 __all__ = ["TableIndexError", "evaluate", "integer", "storage"]
@@ -32,12 +33,17 @@ class TableIndexError(ProgramError):
 def integer(type: Type) -> Int:
     """`type` if it is an integer type. Raises `ProgramError` otherwise."""
     if not isinstance(type, Int):
-        raise ProgramError(f"values of type {type} cannot be interpreted: only integers are supported")
+        raise ProgramError(f"values of type {type} are no integers")
     return type
 
 
-def storage(type: Int) -> np.dtype:
-    """The dtype in which values of `type` are held during interpretation."""
+def storage(type: Type) -> np.dtype:
+    """The dtype in which values of `type` are held during interpretation. Raises `ProgramError` if it has none."""
+    if isinstance(type, Float) and type.computable:
+        return type.dtype
+    if not isinstance(type, Int):
+        raise ProgramError(f"values of type {type} cannot be interpreted: only integers and floating-point numbers "
+                           "within float8.23 are supported")
     return np.dtype(np.int64 if type.width <= _NARROW else object)
 
 
@@ -53,22 +59,39 @@ def evaluate(
     """
 
     def step(node: Expr, arguments: list[np.ndarray]) -> np.ndarray:
-        type = integer(node.type)
         match node:
-            case Const(constant, _):
-                return np.array([constant], storage(type))
+            case Const(constant, type):
+                return _constants(type, (constant,))
             case Read(index, _):
                 return read(index)
-            case Iterator(name, _):
-                return _wrapped(type, iterators[name])
-            case Cast():
-                return _wrapped(type, arguments[0])
-            case Lookup(table, _, _):
+            case Iterator(name, type):
+                return _wrapped(integer(type), iterators[name])
+            case Cast(arg, type):
+                return _converted(arg.type, type, arguments[0])
+            case Lookup(table, _, type):
                 return _looked_up(tables[table], arguments[0], type)
-            case Apply(op, args, _):
-                return _applied(op, type, [integer(arg.type) for arg in args], arguments)
+            case Apply(op, args, type):
+                words = next((arg.type for arg in args if isinstance(arg.type, Float)), None)
+                if words is not None:
+                    return apply_float(op, words, arguments)
+                return _applied(op, integer(type), [integer(arg.type) for arg in args], arguments)
 
     return fold(value, step)
+
+
+def _constants(type: Type, values: Sequence[int]) -> np.ndarray:
+    """Constants of the program text: floating-point ones are bit patterns."""
+    held = storage(type)
+    return decode(type, np.array(values, np.int64)) if isinstance(type, Float) else np.array(values, held)
+
+
+def _converted(source: Type, type: Type, values: np.ndarray) -> np.ndarray:
+    if isinstance(type, Float):
+        if isinstance(source, Float):
+            return values if source == type else rounded(type, values.astype(np.float64))
+        return from_integers(type, values)
+    type = integer(type)
+    return _wrapped(type, to_integers(type, values) if isinstance(source, Float) else values)
 
 
 def _wrapped(type: Int, values: np.ndarray) -> np.ndarray:
@@ -92,10 +115,10 @@ def _word_width(op: str, types: list[Int]) -> int:
     return 1 if op == "lut3" else max(type.width for type in types)
 
 
-def _looked_up(table: Table, index: np.ndarray, type: Int) -> np.ndarray:
+def _looked_up(table: Table, index: np.ndarray, type: Type) -> np.ndarray:
     outside = np.flatnonzero((index < 0) | (index >= len(table.values)))
     if outside.size:
         first = int(outside[0])
         size = len(table.values)
         raise TableIndexError(f"index {index[first]} is outside table '{table.name}' of {size} entries", first)
-    return np.array(table.values, storage(type))[index.astype(np.int64, copy=False)]
+    return _constants(type, table.values)[index.astype(np.int64, copy=False)]

@@ -1,7 +1,8 @@
 """Expressions: what a statement computes from the words it reads.
 
 Immutable trees whose every node carries its exact type. Integers wrap at the width of the node; conversions are
-explicit `Cast` nodes. Operations are the entries of `hw.ops`. All word operands of an operation (shift amounts too)
+explicit `Cast` nodes. Floating-point numbers round once per node (`compiler.ir.floating`). Operations are the entries
+of `hw.ops`. All word operands of an operation (shift amounts too)
 share one type, which is also the type of a word result; bit operands and bit results have type `BIT`.
 
 Nodes may be shared, which makes the tree a graph; `postorder` and `fold` visit every node once, without recursion.
@@ -14,7 +15,8 @@ from collections.abc import Iterator as Iterating
 from dataclasses import dataclass
 from typing import TypeVar
 
-from compiler.ir.types import BIT, Int, ProgramError, Type
+from compiler.ir.floating import FLOAT_OPERATIONS
+from compiler.ir.types import BIT, Float, Int, ProgramError, Type
 from hw.ops import EVERY_OPERATION, Kind, Operation
 
 __all__ = [
@@ -40,7 +42,7 @@ LUT3_TABLE = Int(8, signed=False)
 
 @dataclass(frozen=True)
 class Const:
-    """An integer of the program text."""
+    """An integer of the program text; of a floating-point type, the bit pattern of the number."""
 
     value: int
     type: Type
@@ -73,7 +75,11 @@ class Apply:
 
 @dataclass(frozen=True)
 class Cast:
-    """The integer value of `arg` wrapped to the type: zero or sign extension, truncation, change of sign."""
+    """The integer value of `arg` wrapped to the type: zero or sign extension, truncation, change of sign.
+
+    To a floating-point type: the nearest number. From one to an integer: rounded towards zero
+    (`compiler.ir.floating.to_integers`).
+    """
 
     arg: Expr
     type: Type
@@ -148,7 +154,7 @@ def apply(op: str, *args: Expr) -> Apply:
 def result_type(op: str, types: Sequence[Type]) -> Type:
     """Type of operation `op` on arguments of `types`.
 
-    Raises `ProgramError` on an unknown name, wrong arity, mixed types and types other than integers.
+    Raises `ProgramError` on an unknown name, wrong arity, mixed types and types that lack the operation.
     """
     if op not in EVERY_OPERATION:
         raise ProgramError(f"there is no operation '{op}'; there are: {', '.join(sorted(EVERY_OPERATION))}")
@@ -173,8 +179,12 @@ def _without_table(entry: Operation, types: Sequence[Type]) -> Sequence[Type]:
 
 def _operand(entry: Operation, kind: Kind, type: Type) -> Type | None:
     """`type` of a word operand, None for a bit operand. Raises `ProgramError` if `type` is not of `kind`."""
-    if not isinstance(type, Int):
-        raise ProgramError(f"operation '{entry.name}' on {type}: only integer operations are supported")
+    if isinstance(type, Float):
+        if entry.name not in FLOAT_OPERATIONS or not type.computable:
+            raise ProgramError(f"operation '{entry.name}' on {type}: floating-point numbers of up to float8.23 have "
+                               f"{', '.join(FLOAT_OPERATIONS)}")
+    elif not isinstance(type, Int):
+        raise ProgramError(f"operation '{entry.name}' on {type}: there is no fixed-point arithmetic")
     if (type == BIT) != (kind is Kind.BIT):
         raise ProgramError(f"operation '{entry.name}' takes a {kind.value} and is given a value of type {type}")
     return type if kind is Kind.WORD else None

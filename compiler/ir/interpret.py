@@ -20,9 +20,10 @@ import networkx as nx
 import numpy as np
 
 from compiler.ir.evaluate import TableIndexError, evaluate, integer, storage
+from compiler.ir.floating import as_elements
 from compiler.ir.points import Columns, enumerate_points, evaluate_map
 from compiler.ir.program import Access, Array, Program, Statement
-from compiler.ir.types import ProgramError
+from compiler.ir.types import Fixed, Float, ProgramError
 
 __all__ = ["interpret"]
 
@@ -31,18 +32,19 @@ Rows = np.ndarray | None
 
 
 def interpret(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The outputs of a verified `program` for `inputs`, arrays of integers by name.
+    """The outputs of a verified `program` for `inputs`, arrays of numbers by name.
 
-    Outputs come in the smallest numpy integer type that holds their element type. Raises `ProgramError` if an input
-    is missing, unknown, of another shape or outside its type's range, and if a lookup leaves its table.
+    Outputs come in the smallest numpy integer type that holds their element type, floating-point ones in float32.
+    Raises `ProgramError` if an input is missing, unknown, of another shape or outside its type's range, and if a lookup
+    leaves its table.
     """
     _check_names(program, inputs)
     memory = {array.name: _initial(array, inputs.get(array.name)) for array in program.arrays}
     statements = {statement.name: _Instances(program, statement) for statement in program.statements}
     _run(_Plan(program), statements, memory, dict.fromkeys(statements, None), frozenset())
     return {
-        array.name: memory[array.name].reshape(array.shape).astype(integer(array.type).dtype)
-        for array in program.outputs
+        array.name: memory[array.name].reshape(array.shape).astype(array.type.dtype)
+        for array in program.outputs if not isinstance(array.type, Fixed)
     }
 
 
@@ -58,18 +60,24 @@ def _check_names(program: Program, inputs: Mapping[str, np.ndarray]) -> None:
 
 def _initial(array: Array, data: np.ndarray | None) -> np.ndarray:
     """The flat contents of `array` before the program runs."""
-    type = integer(array.type)
+    held = storage(array.type)
     if array.role != "input":
-        return np.zeros(array.shape, storage(type)).ravel()
+        return np.zeros(array.shape, held).ravel()
     data = np.asarray(data)
     if data.shape != array.shape:
         raise ProgramError(f"input '{array.name}' has shape {list(data.shape)}; the program wants {list(array.shape)}")
+    if isinstance(array.type, Float):
+        try:
+            return as_elements(array.type, data).ravel()
+        except ValueError as error:
+            raise ProgramError(f"input '{array.name}' {error}; the program wants {array.type}") from None
+    type = integer(array.type)
     if data.dtype.kind not in "iub":
-        raise ProgramError(f"input '{array.name}' holds {data.dtype}; the program wants integers, {array.type}")
+        raise ProgramError(f"input '{array.name}' holds {data.dtype}; the program wants integers, {type}")
     low, high = int(data.min()), int(data.max())
     if not (type.contains(low) and type.contains(high)):
-        raise ProgramError(f"input '{array.name}' holds values {low}..{high}, which do not fit {array.type}")
-    return data.ravel().astype(storage(type))
+        raise ProgramError(f"input '{array.name}' holds values {low}..{high}, which do not fit {type}")
+    return data.ravel().astype(held)
 
 
 class _Instances:

@@ -11,6 +11,9 @@ C computes in at least 32 bits. Often fewer give the same result, for one of two
 smallest width out of 16, 32 and 64 that its operands allow. Operations are not made narrower than 16 bits: words of
 common targets have that many, and 8-bit results of wider operations only need a cast at the end. Every statement
 stores exactly what it stored before (intermediate arrays: exactly, or the low bits if nobody uses more).
+
+Floating-point numbers have one width. Statements with any of them stay as they are; what they store is not known to be
+small, and they use all bits of what they read.
 """
 
 from __future__ import annotations
@@ -20,11 +23,23 @@ from dataclasses import replace
 
 import islpy as isl
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, fold, with_children
+from compiler.ir.expr import (
+    Apply,
+    Cast,
+    Const,
+    Expr,
+    Iterator,
+    Lookup,
+    Read,
+    children,
+    fold,
+    postorder,
+    with_children,
+)
 from compiler.ir.expr import apply as checked_apply
 from compiler.ir.program import Array, Program, Statement
 from compiler.ir.ranges import Range, hull, type_range, value_range
-from compiler.ir.types import BIT, Int
+from compiler.ir.types import BIT, Float, Int
 from hw.ops import OPERATIONS
 
 __all__ = ["narrow", "narrow_value"]
@@ -43,7 +58,8 @@ def narrow(program: Program) -> Program:
     `program` must be verified. Types of inputs, outputs and tables, accesses, domains and order stay.
     """
     ranges = _array_ranges(program)
-    program = _retyped(program, {a.name: _array_type(a, ranges[a.name]) for a in program.arrays})
+    integers = [a for a in program.arrays if isinstance(a.type, Int)]
+    program = _retyped(program, {a.name: _array_type(a, ranges[a.name]) for a in integers})
     program = _rewritten(program, ranges)
     demands = _demands(program)
     if demands:
@@ -256,6 +272,8 @@ def _rewritten(program: Program, ranges: Mapping[str, Range]) -> Program:
     tables = {t.name: (min(t.values), max(t.values)) for t in program.tables}
 
     def value(statement: Statement) -> Expr:
+        if _has_floats(statement):
+            return statement.value
         reads = [_within(ranges[access.array], program.array(access.array)) for access in statement.reads]
         type = _own_array(program.array(statement.write.array))
         if statement.value.type != BIT:
@@ -267,8 +285,11 @@ def _rewritten(program: Program, ranges: Mapping[str, Range]) -> Program:
 
 def _within(range: Range, array: Array) -> Range:
     """`range` if elements of `array` hold it, else all values of its type (only their low bits are right)."""
-    type = _own_array(array)
-    return range if _fits(range, type) else type_range(type)
+    return range if isinstance(array.type, Int) and _fits(range, array.type) else type_range(array.type)
+
+
+def _has_floats(statement: Statement) -> bool:
+    return any(isinstance(node.type, Float) for node in postorder(statement.value))
 
 
 def _own_array(array: Array) -> Int:
@@ -345,12 +366,13 @@ def _retyped(program: Program, types: Mapping[str, Int]) -> Program:
     def statement(old: Statement) -> Statement:
         def step(node: Expr, args: list[Expr]) -> Expr:
             if isinstance(node, Read):
-                type = types.get(old.reads[node.index].array, _own(node))
-                return _cast(Read(node.index, type), _own(node))
+                type = types.get(old.reads[node.index].array)
+                return node if type is None else _cast(Read(node.index, type), _own(node))
             return with_children(node, args)
 
         value = fold(old.value, step)
-        return replace(old, value=_cast(value, types.get(old.write.array, _own(value))))
+        type = types.get(old.write.array)
+        return replace(old, value=value if type is None else _cast(value, type))
 
     return replace(program, arrays=tuple(map(array, program.arrays)),
                    statements=tuple(map(statement, program.statements)))
@@ -358,7 +380,8 @@ def _retyped(program: Program, types: Mapping[str, Int]) -> Program:
 
 def _demands(program: Program) -> dict[str, Int]:
     """Wide intermediates of which every reader uses the low 16 bits only, directly or into each other."""
-    wide = {a.name: a for a in program.arrays if a.role == "intermediate" and _own_array(a).width > _WIDTHS[0]}
+    wide = {a.name: a for a in program.arrays
+            if a.role == "intermediate" and isinstance(a.type, Int) and a.type.width > _WIDTHS[0]}
     while True:
         kept = {name for name in wide if all(_uses_low(s, name, wide) for s in program.statements)}
         if kept == set(wide):
@@ -368,11 +391,10 @@ def _demands(program: Program) -> dict[str, Int]:
 
 def _uses_low(statement: Statement, name: str, wide: Mapping[str, Array]) -> bool:
     """Whether `statement` uses no more than 16 bits of array `name`, if arrays `wide` are stored with 16 bits."""
-    type = _own(statement.value)
-    width = _WIDTHS[0] if statement.write.array in wide else type.width
     indices = {n for n, access in enumerate(statement.reads) if access.array == name}
-    if not indices:
-        return True
+    if not indices or _has_floats(statement):
+        return not indices
+    width = _WIDTHS[0] if statement.write.array in wide else _own(statement.value).width
     pending, seen = [(statement.value, width)], set()
     while pending:
         node, demand = pending.pop()

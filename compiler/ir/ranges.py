@@ -1,15 +1,15 @@
 """Value ranges: an interval that contains every value an expression can have.
 
 Ranges are of the values themselves, after they have wrapped. An operation whose exact result may leave its type has the
-range of the type.
+range of the type. Of floating-point numbers nothing is known: they have the range of their bit patterns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read
-from compiler.ir.types import Int, Type
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children
+from compiler.ir.types import Float, Int, Type
 
 __all__ = ["Range", "hull", "type_range", "value_range"]
 
@@ -18,7 +18,9 @@ Range = tuple[int, int]
 
 
 def type_range(type: Type) -> Range:
-    """All values of an integer `type`."""
+    """All values of an integer `type`, all bit patterns of a floating-point one."""
+    if isinstance(type, Float):
+        return 0, (1 << type.width) - 1
     assert isinstance(type, Int)
     return type.minimum, type.maximum
 
@@ -31,6 +33,8 @@ def hull(*ranges: Range) -> Range:
 def value_range(node: Expr, arguments: list[Range], reads: list[Range], iterators: Mapping[str, Range],
                 tables: Mapping[str, Range]) -> Range:
     """The range of `node`, whose children have the ranges `arguments`."""
+    if isinstance(node.type, Float) or any(isinstance(child.type, Float) for child in children(node)):
+        return type_range(node.type)
     match node:
         case Const(value, _):
             return value, value

@@ -1,7 +1,8 @@
 """Exact number formats of arrays, tables and expression nodes.
 
-Integers are complete. Fixed-point and floating-point formats exist with their text form, so that arrays can
-carry them; operations on them are refused for now (`compiler.ir.expr.result_type` raises `ProgramError`).
+Integers, and floating-point numbers of up to 32 bits, are complete; what floating-point operations compute is in
+`compiler.ir.floating`. Fixed-point formats exist with their text form, so that arrays can carry them; operations on
+them are refused (`compiler.ir.expr.result_type` raises `ProgramError`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 
 from hw.errors import SluiceError
 
-__all__ = ["BIT", "INT16", "UINT16", "Fixed", "Float", "Int", "ProgramError", "Type", "parse_type"]
+__all__ = ["BFLOAT16", "BIT", "FLOAT16", "FLOAT32", "FLOAT64", "INT16", "UINT16", "Fixed", "Float", "Int",
+           "ProgramError", "Type", "parse_type"]
 
 MAXIMUM_WIDTH = 64
 
@@ -84,7 +86,10 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Float:
-    """Floating-point numbers: a sign, `exponent` bits and `mantissa` stored bits. Text form ``float8.23``."""
+    """IEEE 754 binary floating-point numbers: a sign, `exponent` bits and `mantissa` stored bits; ``float8.23``.
+
+    Constants and table entries of the type are bit patterns, so that each is exactly one number.
+    """
 
     exponent: int
     mantissa: int
@@ -92,12 +97,36 @@ class Float:
     def __str__(self) -> str:
         return f"float{self.exponent}.{self.mantissa}"
 
+    @property
+    def width(self) -> int:
+        """Bits of a number."""
+        return 1 + self.exponent + self.mantissa
+
+    @property
+    def computable(self) -> bool:
+        """Whether there is arithmetic on the type: what numpy's float32 contains."""
+        return 2 <= self.exponent <= FLOAT32.exponent and 2 <= self.mantissa <= FLOAT32.mantissa
+
+    @property
+    def dtype(self) -> np.dtype:
+        """What inputs and outputs are exchanged in: float32, which contains every computable format."""
+        return np.dtype(np.float32)
+
+    def contains(self, pattern: int) -> bool:
+        """Whether `pattern` is a bit pattern of the type."""
+        return 0 <= pattern < 1 << self.width
+
 
 Type = Int | Fixed | Float
 
 BIT = Int(1, signed=False)
 UINT16 = Int(16, signed=False)
 INT16 = Int(16, signed=True)
+FLOAT16 = Float(5, 10)
+BFLOAT16 = Float(8, 7)
+FLOAT32 = Float(8, 23)
+FLOAT64 = Float(11, 52)
+"""C's ``double``: a type that constants may have, without arithmetic."""
 
 _TEXT = re.compile(r"(?P<kind>u?int|u?fixed|float)(?P<first>\d+)(?:\.(?P<second>\d+))?")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-FLAGS = ("-std=gnu11", "-O1", "-fwrapv", "-w", "-fPIC", "-shared")
+FLAGS = ("-std=gnu11", "-O1", "-fwrapv", "-ffp-contract=off", "-w", "-fPIC", "-shared")
 
 
 def compile_c(folder: Path, texts: Mapping[str, str]) -> ctypes.CDLL:
