@@ -118,13 +118,17 @@ class Statement:
 
 @dataclass(frozen=True)
 class Program:
-    """Arrays, tables, statements, and `order`, which maps every statement instance to its time vector."""
+    """Arrays, tables, statements, and `order`, which maps every statement instance to its time vector.
+
+    `shared`: groups of isomorphic statements that are to take turns on one set of units, where a target has units.
+    """
 
     name: str
     arrays: tuple[Array, ...]
     tables: tuple[Table, ...]
     statements: tuple[Statement, ...]
     order: isl.UnionMap
+    shared: tuple[tuple[str, ...], ...] = ()
 
     def __hash__(self) -> int:
         return hash((self.name, self.arrays, self.tables, self.statements))

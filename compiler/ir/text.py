@@ -32,6 +32,7 @@ def print_program(program: Program) -> str:
     lines += [f"  table {table.name} : {table.type} = {list(table.values)}" for table in program.tables]
     for statement in program.statements:
         lines += [f"  {line}" for line in _statement_lines(statement)]
+    lines += [f"  share {', '.join(group)}" for group in program.shared]
     return "\n".join([*lines, f'  order "{program.order}"', "}", ""])
 
 
@@ -149,11 +150,12 @@ class _Reader:
 
     def program(self, tree: _Tree) -> Program:
         name, *parts = tree.children
-        made: dict[str, list[Any]] = {"array": [], "table": [], "statement": [], "order": []}
+        made: dict[str, list[Any]] = {"array": [], "table": [], "statement": [], "share": [], "order": []}
         for part in parts:
             made[part.data].append(getattr(self, part.data)(*part.children))
         title = _made(name, str, "a name")
-        return Program(title, tuple(made["array"]), tuple(made["table"]), tuple(made["statement"]), made["order"][0])
+        return Program(title, tuple(made["array"]), tuple(made["table"]), tuple(made["statement"]), made["order"][0],
+                       tuple(made["share"]))
 
     def array(self, role: Role, name: lark.Token, type_: lark.Token, shape: _Tree) -> Array:
         sizes = tuple(int(size) for size in shape.children if size is not None)
@@ -161,6 +163,9 @@ class _Reader:
 
     def table(self, name: lark.Token, type_: lark.Token, *values: lark.Token | None) -> Table:
         return Table(str(name), tuple(int(value) for value in values if value is not None), parse_type(type_))
+
+    def share(self, *names: lark.Token) -> tuple[str, ...]:
+        return tuple(map(str, names))
 
     def order(self, text: lark.Token) -> isl.UnionMap:
         return _made(text, isl.UnionMap, "an order")

@@ -14,9 +14,10 @@ import islpy as isl
 from compiler.ir import expr
 from compiler.ir.check_data import check_bounds, check_initialised, check_outputs
 from compiler.ir.expr import Apply, Cast, Const, Expr, Lookup, Read, postorder
+from compiler.ir.isomorphism import check_shared
 from compiler.ir.names import check_name
 from compiler.ir.program import ROLES, Access, Array, Program, Statement
-from compiler.ir.types import Int, ProgramError, Type
+from compiler.ir.types import Fixed, Float, Int, ProgramError, Type
 
 __all__ = ["verify"]
 
@@ -33,6 +34,7 @@ def verify(program: Program) -> None:
             _check_access(program, statement, access)
         _check_write(program, statement)
         _check_value(program, statement)
+    check_shared(program)
     _check_order(program)
     check_bounds(program)
     check_initialised(program)
@@ -68,7 +70,7 @@ def _check_table(name: str, values: tuple[int, ...], type: Type) -> None:
     if not values:
         raise ProgramError(f"table '{name}' is empty")
     for index, value in enumerate(values):
-        if not isinstance(type, Int) or not type.contains(value):
+        if isinstance(type, Fixed) or not type.contains(value):
             raise ProgramError(f"table '{name}': entry {index}, {value}, does not fit {type}")
 
 
@@ -136,7 +138,7 @@ def _check_node(program: Program, statement: Statement, node: Expr) -> None:
     """Raise `ProgramError`, without naming the statement, if `node` is ill-typed; its operands are checked already."""
     match node:
         case Const(value, type):
-            if not isinstance(type, Int) or not type.contains(value):
+            if isinstance(type, Fixed) or not type.contains(value):
                 raise ProgramError(f"constant {value} does not fit {type}")
         case Read(index, type):
             _check_read(program, statement, index, type)
@@ -148,9 +150,10 @@ def _check_node(program: Program, statement: Statement, node: Expr) -> None:
         case Apply(op, args, type):
             _check_apply(op, args, type)
         case Cast(arg, type):
-            _check_integers("a conversion", arg.type, type)
+            _check_numbers("a conversion", arg.type, type)
         case Lookup(name, index, type):
-            _check_integers("a table lookup", index.type, type)
+            _check_integers("a table lookup", index.type)
+            _check_numbers("a table lookup", type)
             if program.table(name).type != type:
                 raise ProgramError(f"table '{name}' holds {program.table(name).type}, not {type}")
 
@@ -175,6 +178,13 @@ def _check_integers(what: str, *types: Type) -> None:
     for type in types:
         if not isinstance(type, Int):
             raise ProgramError(f"{what} with {type}: only integers are supported")
+
+
+def _check_numbers(what: str, *types: Type) -> None:
+    for type in types:
+        if isinstance(type, Fixed) or (isinstance(type, Float) and not type.computable):
+            raise ProgramError(f"{what} with {type}: only integers and floating-point numbers within float8.23 are "
+                               "supported")
 
 
 def _check_order(program: Program) -> None:

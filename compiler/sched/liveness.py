@@ -33,7 +33,8 @@ def remove_dead_statements(program: Program) -> Program:
         return program
     statements = tuple(s for s in program.statements if s.name in live)
     order = program.order.intersect_domain(_instances(statements))
-    return replace(program, statements=statements, order=order)
+    shared = tuple(kept for group in program.shared if len(kept := tuple(n for n in group if n in live)) > 1)
+    return replace(program, statements=statements, order=order, shared=shared)
 
 
 def _instances(statements: tuple[Statement, ...]) -> isl.UnionSet:

@@ -16,10 +16,11 @@ from compiler.sched.transform.loops import reorder, reverse, shift
 from compiler.sched.transform.nests import distribute, fuse
 from compiler.sched.transform.parallel import parallelize
 from compiler.sched.transform.script import apply_script
+from compiler.sched.transform.share import share
 from compiler.sched.transform.split import split, tile
 from compiler.sched.transform.unroll import unroll
 
 __all__ = [
-    "TransformError", "apply_script", "distribute", "fuse", "parallelize", "reorder", "reverse", "shift", "split",
-    "tile", "unroll",
+    "TransformError", "apply_script", "distribute", "fuse", "parallelize", "reorder", "reverse", "share", "shift",
+    "split", "tile", "unroll",
 ]

@@ -56,9 +56,21 @@ def rewritten(program: Program, statements: tuple[Statement, ...], where: Mappin
               directive: str) -> Program:
     """`program` with other statements and places, checked: dependences kept, verifier passed.
 
-    `images` says where the instances of every old statement went. Raises `TransformError`.
+    `images` says where the instances of every old statement went; the parts of statements that share units share them
+    part by part. Raises `TransformError`.
     """
-    result = replace(program, statements=statements, order=order_of_places(statements, where))
+    result = replace(program, statements=statements, order=order_of_places(statements, where),
+                     shared=tuple(g for group in program.shared for g in _parts(program, group, images, directive)))
     check_legal(program, result, images, directive)
     verify(result)
     return result
+
+
+def _parts(program: Program, group: tuple[str, ...], images: Images, directive: str) -> list[tuple[str, ...]]:
+    """The groups that a group of statements with shared units becomes."""
+    parts = [[image.get_tuple_name(isl.dim_type.out) for image in images[name]] for name in group]
+    for name, mine in zip(group, parts, strict=True):
+        if len(mine) != len(parts[0]):
+            raise TransformError(f"{directive} makes {len(mine)} of {program.statement(name)} and {len(parts[0])} of "
+                                 f"{program.statement(group[0])}, with which it shares its units")
+    return list(zip(*parts, strict=True))

@@ -15,6 +15,7 @@ from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.loops import reorder, reverse, shift
 from compiler.sched.transform.nests import distribute, fuse
 from compiler.sched.transform.parallel import parallelize
+from compiler.sched.transform.share import share
 from compiler.sched.transform.split import split, tile
 from compiler.sched.transform.unroll import unroll
 
@@ -31,7 +32,7 @@ def _reorder(program: Program, *iterators: str, statements: list[str] | None) ->
 
 _DIRECTIVES: Mapping[str, Callable[..., Program]] = {
     "distribute": distribute, "fuse": fuse, "parallelize": parallelize, "reorder": _reorder, "reverse": reverse,
-    "shift": shift, "split": split, "tile": _tile, "unroll": unroll,
+    "share": share, "shift": shift, "split": split, "tile": _tile, "unroll": unroll,
 }
 _FORMS: Mapping[str, tuple[type, ...]] = {
     "distribute": (str, int), "fuse": (str, str, int), "parallelize": (str, int), "reverse": (str,),
@@ -40,7 +41,7 @@ _FORMS: Mapping[str, tuple[type, ...]] = {
 """Kinds of the arguments; trailing ones may be left out where the directive has a default."""
 
 _LEAST = {"distribute": 1, "fuse": 2, "unroll": 1}
-_WITHOUT_CHOICE = ("distribute", "fuse")
+_WITHOUT_CHOICE = ("distribute", "fuse", "share")
 
 
 def apply_script(program: Program, text: str) -> Program:
@@ -97,8 +98,8 @@ def _check(text: str, name: str, arguments: list[Any], options: dict[str, Any]) 
     named = {key: value for key, value in options.items() if key != "statements"}
     if name == "tile":
         good = bool(named) and all(isinstance(value, int) for value in named.values()) and not arguments
-    elif name == "reorder":
-        good = bool(arguments) and all(isinstance(a, str) for a in arguments) and not named
+    elif name in ("reorder", "share"):
+        good = len(arguments) > (name == "share") and all(isinstance(a, str) for a in arguments) and not named
     else:
         form = _FORMS[name]
         kinds = zip(arguments, form, strict=False)
@@ -110,6 +111,7 @@ def _check(text: str, name: str, arguments: list[Any], options: dict[str, Any]) 
 
 _USES: Mapping[str, str] = {
     "distribute": "distribute(statement, 1)", "fuse": "fuse(first, second, 1)",
-    "parallelize": "parallelize(i, 4)", "reorder": "reorder(j, i)", "reverse": "reverse(i)", "shift": "shift(i, 1)",
+    "parallelize": "parallelize(i, 4)", "reorder": "reorder(j, i)", "reverse": "reverse(i)",
+    "share": "share(first, second)", "shift": "shift(i, 1)",
     "split": "split(i, 4)", "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
 }
