@@ -24,7 +24,7 @@ from hw.fabric.routing import (
     switch_sources,
 )
 from hw.fabric.spec import FabricSpec, TileKind
-from hw.memtile import DualPortConfig, PubConfig
+from hw.memtile import AddressedConfig, DualPortConfig, PubConfig
 from hw.pe.config import PeConfig
 
 __all__ = [
@@ -55,7 +55,7 @@ TILE_FEATURE = 0x01
 EDGE = 0x80
 """The row, as far as addresses go, of the edge stages and the banks."""
 
-CoreConfig = PeConfig | PubConfig | DualPortConfig
+CoreConfig = PeConfig | PubConfig | DualPortConfig | AddressedConfig
 """What the core of a tile does."""
 
 
@@ -193,8 +193,8 @@ def _decode_core(words: Words, spec: FabricSpec, kind: TileKind) -> CoreConfig |
         return None
     if kind is TileKind.PE:
         return PeConfig.decode(words, spec.pe)
-    memory = PubConfig if spec.mem.kind == "pub" else DualPortConfig
-    return memory.decode(words, spec.mem)
+    memories = {"pub": PubConfig, "dual-port": DualPortConfig, "dual-port-pe": AddressedConfig}
+    return memories[spec.mem.kind].decode(words, spec.mem)
 
 
 def _switch_index(

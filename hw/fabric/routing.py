@@ -146,11 +146,13 @@ def core_inputs(spec: FabricSpec, kind: TileKind, network: Network | str) -> tup
     """Names of the core inputs of a tile kind on one network, in configuration order."""
     if kind is TileKind.PE:
         return tuple(f"{Network(network)}{index}" for index in range(3))
+    addressed = spec.mem.kind == "dual-port-pe"
     if Network(network) is Network.BIT:
-        return ()
+        return ("write_enable",) if addressed else ()
     return (
         *(f"in{index}" for index in range(spec.mem.inputs)),
         *(f"chain{index}" for index in range(spec.mem.outputs)),
+        *(("write_address", "read_address") if addressed else ()),
     )
 
 
@@ -159,7 +161,7 @@ def core_outputs(spec: FabricSpec, kind: TileKind, network: Network | str) -> tu
     if kind is TileKind.PE:
         return (f"{Network(network)}0",)
     if Network(network) is Network.BIT:
-        return ()
+        return ("started",) if spec.mem.kind == "dual-port-pe" else ()
     return tuple(f"out{index}" for index in range(spec.mem.outputs))
 
 

@@ -20,6 +20,7 @@ from hw.fabric.connection_box import ConnectionBox, DelayLine
 from hw.fabric.routing import Network, Side, connection_sources, core_inputs, core_outputs
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.fabric.switch_box import SwitchBox, network_width
+from hw.memtile.addressed import AddressedBuffer
 from hw.memtile.dual_port import DualPortBuffer
 from hw.memtile.wide_fetch import WideFetchBuffer
 from hw.multiplexer import hold
@@ -143,6 +144,10 @@ class PeTile(Tile):
         m.submodules.core = core = Pe(self.spec.pe)
         self.receiver.serve(m, core)
         m.d.comb += core.en.eq(self.core_en)
+        if self.spec.pe.counter:
+            flush = Signal()
+            m.d.sync += flush.eq(self.flush)
+            m.d.comb += core.flush.eq(flush)
         for port, value in inputs.items():
             m.d.comb += getattr(core, f"i_{port}").eq(value)
         return {"word0": core.o_word, "bit0": core.o_bit}
@@ -162,15 +167,19 @@ class MemTile(Tile):
         return {"i_conflict": In(1), "o_conflict": Out(1)}
 
     def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
-        core = (WideFetchBuffer if self.spec.mem.kind == "pub" else DualPortBuffer)(self.spec.mem)
+        cores = {"pub": WideFetchBuffer, "dual-port": DualPortBuffer, "dual-port-pe": AddressedBuffer}
+        core = cores[self.spec.mem.kind](self.spec.mem)
         m.submodules.core = ResetInserter(self.receiver.clear)(core)
         self.receiver.serve(m, core)
         flush = Signal()
         m.d.sync += [flush.eq(self.flush), self.o_conflict.eq(self.i_conflict | core.conflict)]
         m.d.comb += [core.en.eq(self.core_en), core.flush.eq(flush)]
-        for prefix, signals in (("in", core.data_in), ("chain", core.chain_in)):
-            for index, signal in enumerate(signals):
-                register = Signal.like(signal, name=f"{prefix}{index}_register")
-                m.d.sync += register.eq(hold(register, self.core_en, inputs[f"{prefix}{index}"]))
-                m.d.comb += signal.eq(register)
-        return {f"out{index}": signal for index, signal in enumerate(core.data_out)}
+        named = {f"in{index}": signal for index, signal in enumerate(core.data_in)}
+        named |= {f"chain{index}": signal for index, signal in enumerate(core.chain_in)}
+        for port, value in inputs.items():
+            signal = named[port] if port in named else getattr(core, port)
+            register = Signal.like(signal, name=f"{port}_register")
+            m.d.sync += register.eq(hold(register, self.core_en, value))
+            m.d.comb += signal.eq(register)
+        bits = {port: getattr(core, port) for port in core_outputs(self.spec, self.kind, Network.BIT)}
+        return {f"out{index}": signal for index, signal in enumerate(core.data_out)} | bits

@@ -1,5 +1,6 @@
 """Physical unified buffers: memory tiles with affine controllers. Seed 001, section 6.1."""
 
+from hw.memtile.addressed_config import AddressedConfig, AddressedInput, AddressedOutput
 from hw.memtile.affine import Affine, AffineNest, decode_nest, encode_nest
 from hw.memtile.config import (
     DualPortConfig,
@@ -13,6 +14,9 @@ from hw.memtile.config import (
 from hw.memtile.spec import AffineSpec, ConfigurationError, MemTileSpec
 
 __all__ = [
+    "AddressedConfig",
+    "AddressedInput",
+    "AddressedOutput",
     "Affine",
     "AffineNest",
     "AffineSpec",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NoReturn
 
 from hw.configuration import ConfigurationError, Field, Layout, Words
 from hw.ops import OPERATIONS, Kind, Operation
 
-__all__ = ["PE_FEATURE", "PeConfig", "PeSpec", "pe_layout"]
+__all__ = ["COUNT", "PE_FEATURE", "PeConfig", "PeSpec", "pe_layout"]
 
 PE_FEATURE = 0
 """Feature of the configuration bus that holds a processing element's registers."""
@@ -17,14 +18,27 @@ OPERANDS = 3
 """Word operands and bit operands that a processing element has, each."""
 
 _TABLE_BITS = 8
-_NAMES = {entry.code: entry.name for entry in OPERATIONS.values()}
+
+
+def _no_value(*_: object) -> NoReturn:
+    raise AssertionError("what a counter gives depends on the cycle, not on operands")
+
+
+COUNT = Operation("count", 48, (Kind.WORD, Kind.WORD, Kind.WORD), Kind.WORD, _no_value, _no_value)
+"""A counter: after a flush its word is the first constant, then in every cycle the second one more, but 0 after the
+third; its bit is 1 while the word is the third. Only elements with `PeSpec.counter` have it; it has no inputs."""
+
+_OPERATIONS = OPERATIONS | {COUNT.name: COUNT}
+_NAMES = {entry.code: entry.name for entry in _OPERATIONS.values()}
 
 
 @dataclass(frozen=True)
 class PeSpec:
-    """Parameters of a processing element. `width`: bits of a data word, 2 to 32."""
+    """Parameters of a processing element. `width`: bits of a data word, 2 to 32. `counter`: it has the operation
+    `COUNT` (seed 001, section 7.2.2)."""
 
     width: int = 16
+    counter: bool = False
 
     def __post_init__(self) -> None:
         if not 2 <= self.width <= 32:
@@ -50,9 +64,9 @@ class PeConfig:
     @property
     def operation(self) -> Operation:
         """The operation's entry in the table. Raises `ConfigurationError` if there is none of that name."""
-        if self.op not in OPERATIONS:
+        if self.op not in _OPERATIONS:
             raise ConfigurationError(f"processing element: there is no operation '{self.op}'")
-        return OPERATIONS[self.op]
+        return _OPERATIONS[self.op]
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -73,6 +87,8 @@ class PeConfig:
 
     def words(self, spec: PeSpec) -> dict[tuple[int, int], int]:
         """Configuration words. Raises `ConfigurationError` for an unknown operation or a value that is too wide."""
+        if self.op == COUNT.name:
+            self._check_count(spec)
         values = {"enable": 1, "op": self.operation.code, "signed": int(self.signed), "table": self.table}
         for index, constant in enumerate(self.constants):
             if constant is not None:
@@ -81,6 +97,12 @@ class PeConfig:
             if constant is not None:
                 values |= {f"bit_constant{index}_used": 1, f"bit_constant{index}": constant}
         return pe_layout(spec).encode(values)
+
+    def _check_count(self, spec: PeSpec) -> None:
+        if not spec.counter:
+            raise ConfigurationError("processing element: it has no counter")
+        if None in self.constants:
+            raise ConfigurationError("processing element: a counter takes three constants and no input")
 
     @classmethod
     def decode(cls, words: Words, spec: PeSpec) -> PeConfig | None:

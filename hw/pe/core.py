@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from hw.configuration import CONFIGURATION_PORT, ConfigurationStore
 from hw.multiplexer import hold, multiplex
 from hw.ops import OPERATIONS, Datapath, Kind
-from hw.pe.config import OPERANDS, PeSpec, pe_layout
+from hw.pe.config import COUNT, OPERANDS, PeSpec, pe_layout
 
 __all__ = ["PE_LATENCY", "Pe"]
 
@@ -25,6 +25,9 @@ class Pe(wiring.Component):
     result is at `o_word` or `o_bit`, by the kind of the operation's result, `PE_LATENCY` cycles later; the other
     output is zero. Everything holds while `en` is 0 and while the processing element is off.
 
+    With `spec.counter` there are the operation `hw.pe.config.COUNT`, whose value is on the outputs in the first cycle
+    after `flush` and counts the cycles with `en` from then on, and the port `flush`.
+
     The configuration port (see `hw.configuration`) works whatever `en` is.
     """
 
@@ -38,6 +41,7 @@ class Pe(wiring.Component):
                 **{f"i_bit{index}": In(1) for index in range(OPERANDS)},
                 "o_word": Out(spec.width),
                 "o_bit": Out(1),
+                **({"flush": In(1)} if spec.counter else {}),
             }
         )
 
@@ -52,7 +56,18 @@ class Pe(wiring.Component):
         for output, kind in ((self.o_word, Kind.WORD), (self.o_bit, Kind.BIT)):
             result = multiplex(store.value("op"), self._results(m, datapath, kind))
             m.d.sync += output.eq(hold(output, advance, result))
+        if self.spec.counter:
+            self._count(m, store, advance)
         return m
+
+    def _count(self, m: Module, store: ConfigurationStore, advance: Value) -> None:
+        """The result registers are those of the counter where it is the operation."""
+        first, stride, last = (store.value(f"constant{index}") for index in range(OPERANDS))
+        following = Mux(self.o_word == last, 0, self.o_word + stride)[: self.spec.width]
+        value = Signal(self.spec.width)
+        m.d.comb += value.eq(Mux(self.flush, first, following))
+        with m.If((store.value("op") == COUNT.code) & (self.flush | advance)):
+            m.d.sync += [self.o_word.eq(value), self.o_bit.eq(value == last)]
 
     def _results(self, m: Module, datapath: Datapath, kind: Kind) -> list[Value]:
         """Results of one kind by the code of the operation; zero where the code means another kind or nothing."""

@@ -15,13 +15,14 @@ from ortools.linear_solver import pywraplp
 from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, Separation, StreamIn, StreamOut
 from hw.errors import SluiceError
 
-__all__ = ["INPUT_STAGE", "PE_LATENCY", "Bound", "TimingLoop", "TimingSystem", "latency", "linear_solver"]
+__all__ = ["INPUT_STAGE", "MEMORY_START", "PE_LATENCY", "Bound", "TimingLoop", "TimingSystem", "latency",
+           "linear_solver"]
 
 INPUT_STAGE = 1
 """Cycles from a track wire to the core behind an input stage without extra delay; also the IO connection box."""
 PE_LATENCY = 2
 """Cycles from a track wire to the output of a PE: input stage and result register."""
-_MEMORY_START = 4
+MEMORY_START = 4
 """A memory output that nothing else bounds, as of a table, has its first fetch in cycle 0 at the earliest and is
 visible so many cycles later."""
 
@@ -99,7 +100,7 @@ class TimingSystem:
             if isinstance(self.netlist.nodes[pin.node], StreamIn):
                 self.anchors[index] = self.stream_latency
             elif index not in followers:
-                self.anchors[index] = _MEMORY_START
+                self.anchors[index] = MEMORY_START
         successors: dict[int, list[int]] = {}
         for bound in self.bounds:
             successors.setdefault(bound.before, []).append(bound.after)
@@ -107,7 +108,7 @@ class TimingSystem:
         _reach(self.anchors, successors, reached)
         for index in range(len(self.variables)):
             if index not in reached:
-                self.anchors[index] = _MEMORY_START
+                self.anchors[index] = MEMORY_START
                 _reach([index], successors, reached)
 
     def earliest(self, *, limits: bool) -> list[int]:
@@ -128,7 +129,7 @@ class TimingSystem:
                     via[after] = (before, bound, weight)
                     changed = after
             if changed < 0:
-                return [time if time is not None else _MEMORY_START for time in times]
+                return [time if time is not None else MEMORY_START for time in times]
         raise _loop(via, changed)
 
     def latest(self, earliest: list[int]) -> list[int]:
