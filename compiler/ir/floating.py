@@ -12,13 +12,14 @@ all bits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
 from compiler.ir.types import FLOAT32, Float, Int
 
-__all__ = ["FLOAT_OPERATIONS", "apply_float", "as_elements", "decode", "encode", "encode_number", "from_integers",
-           "rounded", "to_integers"]
+__all__ = ["FLOAT_OPERATIONS", "apply_float", "as_elements", "decode", "encode", "encode_exact", "encode_number",
+           "from_integers", "rounded", "to_integers"]
 
 _ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
@@ -115,6 +116,18 @@ def as_elements(type: Float, data: np.ndarray) -> np.ndarray:
 def encode_number(type: Float, value: float) -> int:
     """The bit pattern of the number of `type` that is nearest to `value`."""
     return int(encode(type, rounded(type, np.array([value], np.float64)))[0])
+
+
+def encode_exact(type: Float, value: Fraction) -> int:
+    """The bit pattern of the number of `type`, computable or not, that is nearest to `value`; zero is positive."""
+    size, least = abs(value), _least_exponent(type)
+    if not size:
+        return 0
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    exponent = max(least, exponent - (size < Fraction(2) ** exponent))
+    steps = round(size / Fraction(2) ** (exponent - type.mantissa))
+    infinity = ((1 << type.exponent) - 1) << type.mantissa
+    return min(infinity, ((exponent - least) << type.mantissa) + steps) | (value < 0) << type.width - 1
 
 
 def from_integers(type: Float, values: np.ndarray) -> np.ndarray:

@@ -20,6 +20,8 @@ BODY
 }
 """
 
+IN_DOUBLE = "this computes in double, since a constant has that type; write constants of type float, as 1.5f"
+
 FAULTS = {
     # Control.
     "while (t) t--;": "6:1: 'while' loops are not supported: their trip count is not affine; use 'for'",
@@ -75,12 +77,23 @@ FAULTS = {
     "b[0] = &t;": "6:9: pointers are not supported; use subscripts",
     "int *q; b[0] = 1;": "6:5: 'q' is a pointer; only arrays and scalars can be used in a scop",
     "_Bool q = 1; b[0] = q;":
-        "6:1: '_Bool' is no integer type; there are char, short, int, long and those of <stdint.h>",
+        "6:1: '_Bool' is no arithmetic type; there are char, short, int, long, those of <stdint.h> and float",
     # Floating point.
-    "for (i = 0; i < N; i++) b[i] = x[i];":
-        "3:54: 'float' is a floating-point type; only integer types can be compiled for now",
-    "b[0] = 1.5;": "6:8: 1.5 is a floating-point constant; only integers can be compiled for now",
-    "b[0] = (double)a[0];": "6:9: 'double' is a floating-point type; only integer types can be compiled for now",
+    "b[0] = (double)a[0];": "6:9: 'double' cannot be compiled: of floating-point types there is float",
+    "double s = 0; b[0] = s;": "6:1: 'double' cannot be compiled: of floating-point types there is float",
+    "b[0] = x[0] * 0.5;": f"6:8: {IN_DOUBLE}",
+    "b[0] = x[0] > 0.1;": f"6:8: {IN_DOUBLE}",
+    "b[0] = a[0] ? x[0] : 1.0;": f"6:8: {IN_DOUBLE}",
+    "b[0] = 1.5L;": "6:8: 1.5L is no constant of type float or double",
+    "b[0] = x[0] % 2;": "6:8: '%' takes integers, not floating-point numbers",
+    "b[0] = a[0] & 1.5f;": "6:8: '&' takes integers, not floating-point numbers",
+    "b[0] = 1 << x[0];": "6:8: '<<' takes integers, not floating-point numbers",
+    "b[0] = ~x[0];": "6:9: '~' takes integers, not floating-point numbers",
+    "b[x[0]] = 1;": "6:3: subscript of 'b' is not affine: it depends on the contents of an array",
+    "b[(int)1.0f] = 1;": "6:8: subscript of 'b' is not affine: 1.0f is not an integer constant",
+    "const int w[2] = {1, 2}; b[0] = w[x[0]];": "6:35: subscript of 'w' is a floating-point number",
+    "for (float f = 0; f < 3; f++) b[0] = 1;": "6:1: iterator 'f' is not an integer variable",
+    "const float f = 2; b[f] = 1;": "6:22: subscript of 'b' is not affine: it computes in floating point",
     # Expressions.
     "b[0] = g(a[0]);": "6:8: calls g(); functions cannot be called in a scop",
     "g(b);": "6:1: calls g(); functions cannot be called in a scop",

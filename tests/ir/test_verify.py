@@ -141,7 +141,8 @@ CASES = [
     (
         TWICE,
         "cast(#0:uint16):fixed16.8",
-        "statement 'Twice' (two.py:3): a conversion with fixed16.8: only integers are supported",
+        "statement 'Twice' (two.py:3): a conversion with fixed16.8: only integers and floating-point numbers within "
+        "float8.23 are supported",
     ),
     (
         TWICE,

@@ -15,11 +15,13 @@ The file is ordinary C that any compiler takes, and the program computes what th
 
 * **Control**: ``for`` loops with affine bounds and constant steps, ``if`` with affine conditions (exact, any nesting)
   or conditions on data (they select), blocks, declarations, labels (they name the statement).
-* **Data**: arrays and scalars of integer types from 8 to 64 bits; parameters, globals, locals. What becomes an input
-  or an output: `compiler.frontend.c_scop.assemble`. The data of the function's other statements does not count.
+* **Data**: arrays and scalars of integer types from 8 to 64 bits and of float; parameters, globals, locals. What
+  becomes an input or an output: `compiler.frontend.c_scop.assemble`. The data of the function's other statements does
+  not count.
 * **Expressions**: all integer operators, with C's promotions and conversions on a 64-bit machine with signed char.
   Signed overflow wraps (as with ``-fwrapv``), right shifts of negative numbers are arithmetic, and division by zero
-  is defined (`hw.ops.DIVISIONS`).
+  is defined (`hw.ops.DIVISIONS`). On floats: arithmetic, comparisons, ``?:`` and conversions, one rounding each, in the
+  order of the source, as ``gcc -ffp-contract=off`` does it (`compiler.ir.floating`); nothing computes in double.
 * **Parameters**: object-like macros and scalar integer parameters of the function get values by name.
 """
 

@@ -18,7 +18,7 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.constants import NotConstant, literal
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.source import Source
-from compiler.frontend.c_scop.types import INT, integer_type, promote, usual
+from compiler.frontend.c_scop.types import INT, Number, number_type, promote, usual
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.types import Int
 
@@ -140,7 +140,7 @@ class AffineReader:
         if isinstance(found, int):
             return self._number(found), INT
         if isinstance(found, Variable) and found.constant is not None:
-            return self._number(found.constant), found.type
+            return self._number(found.constant), _whole(node, found.type)
         if isinstance(found, Variable) and found.storage == "parameter" and found.scalar:
             raise NotAffine(node, f"parameter '{node.name}' has no value; give {node.name}=VALUE")
         raise NotAffine(node, f"'{node.name}' is neither a loop iterator nor a constant")
@@ -151,7 +151,7 @@ class AffineReader:
         if node.op not in ("-", "+", "~"):
             raise NotAffine(node, f"operator '{node.op}' is not affine")
         value, own = self._read(node.expr)
-        type = promote(own)
+        type = _whole(node, promote(own))
         value = self._converted(node, value, own, type)
         if node.op == "+":
             return value, type
@@ -161,7 +161,7 @@ class AffineReader:
         """Both operands of `node` after the usual conversions."""
         left, left_type = self._read(node.left)
         right, right_type = self._read(node.right)
-        type = usual(left_type, right_type)
+        type = _whole(node, usual(left_type, right_type))
         return self._converted(node, left, left_type, type), self._converted(node, right, right_type, type), type
 
     def _binary(self, node: c_ast.BinaryOp) -> tuple[isl.PwAff, Int]:
@@ -183,7 +183,7 @@ class AffineReader:
         left, own = self._read(node.left)
         right, right_type = self._read(node.right)
         amount = _constant(node, self._checked(node, right, right_type))
-        type = promote(own)
+        type = _whole(node, promote(own))
         left = self._converted(node, left, own, type)
         if not 0 <= amount < type.width:
             raise NotAffine(node, f"it shifts by {amount}")
@@ -205,7 +205,7 @@ class AffineReader:
         where = self.condition(node.cond)
         yes, yes_type = self._read(node.iftrue)
         no, no_type = self._read(node.iffalse)
-        type = usual(yes_type, no_type)
+        type = _whole(node, usual(yes_type, no_type))
         yes, no = self._converted(node, yes, yes_type, type), self._converted(node, no, no_type, type)
         return self._indicator(where).cond(yes, no), type
 
@@ -215,7 +215,7 @@ class AffineReader:
     def _cast_type(self, node: c_ast.Cast) -> Int:
         if not isinstance(node.to_type.type, c_ast.TypeDecl):
             raise NotAffine(node, "it casts to a pointer")
-        return integer_type(node.to_type.type, self.scope.typedefs, self.source)
+        return _whole(node, number_type(node.to_type.type, self.scope.typedefs, self.source))
 
     def _converted(self, node: Any, value: isl.PwAff, type: Int, target: Int) -> isl.PwAff:
         """`value` of `type` as a value of `target`: a wider type needs the value itself."""
@@ -230,6 +230,13 @@ class AffineReader:
             return self._number(type.wrap(value.max_val().to_python()))
         self.checks.append((node, value, type))
         return value
+
+
+def _whole(node: Any, type: Number) -> Int:
+    """`type` if it is an integer type. Raises `NotAffine`."""
+    if not isinstance(type, Int):
+        raise NotAffine(node, "it computes in floating point")
+    return type
 
 
 def _constant(node: c_ast.BinaryOp, value: isl.PwAff) -> int:

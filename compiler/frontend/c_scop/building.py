@@ -7,12 +7,15 @@ from collections.abc import Callable
 import islpy as isl
 import numpy as np
 
+from compiler.frontend.c_scop.numbers import as_type, folded
+from compiler.frontend.c_scop.types import Number
 from compiler.ir import expr
 from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr
-from compiler.ir.types import BIT, Int
+from compiler.ir.types import BIT, FLOAT64, Float, Int
 from hw.ops import operation
 
-__all__ = ["affine", "apply", "as_int", "bit", "cast", "integer", "logic", "negation", "select", "truth"]
+__all__ = ["affine", "apply", "as_int", "bit", "cast", "integer", "is_double", "is_power_of_two", "logic", "negation",
+           "number", "select", "truth"]
 
 _INT = Int(32)
 
@@ -25,19 +28,42 @@ def integer(node: Expr) -> Int:
 
 def apply(op: str, *args: Expr) -> Expr:
     """Operation `op`, computed now if all operands are constants."""
+    constants = [arg for arg in args if isinstance(arg, Const)]
+    if len(constants) == len(args) and isinstance(args[-1].type, Float):
+        return folded(op, constants)
     result = expr.apply(op, *args)
-    if not all(isinstance(arg, Const) for arg in args):
+    if len(constants) < len(args):
         return result
-    values = [np.array([arg.value], object) for arg in args if isinstance(arg, Const)]
+    values = [np.array([arg.value], object) for arg in constants]
     width = max((integer(arg).width for arg in args if arg.type not in (BIT, LUT3_TABLE)), default=1)
     return Const(int(integer(result).wrap(int(np.ravel(operation(op).evaluate(width, *values))[0]))), result.type)
 
 
-def cast(node: Expr, type: Int) -> Expr:
+def number(node: Expr) -> Number:
+    """The type of `node`, which is an integer or floating-point type."""
+    assert isinstance(node.type, Int | Float)
+    return node.type
+
+
+def cast(node: Expr, type: Number) -> Expr:
     """`node` converted to `type`."""
     if node.type == type:
         return node
-    return Const(type.wrap(node.value), type) if isinstance(node, Const) else Cast(node, type)
+    return as_type(node, type) if isinstance(node, Const) else Cast(node, type)
+
+
+def is_double(node: Expr) -> bool:
+    """Whether `node` has the type double."""
+    return node.type == FLOAT64
+
+
+def is_power_of_two(node: Const) -> bool:
+    """Whether a floating-point constant is a power of two (or minus one) so large that its reciprocal is one too:
+    multiplying by it is dividing by the reciprocal."""
+    assert isinstance(node.type, Float)
+    fraction = node.value & (1 << node.type.mantissa) - 1
+    exponent = node.value >> node.type.mantissa & (1 << node.type.exponent) - 1
+    return fraction == 0 and 1 < exponent < (1 << node.type.exponent) - 2
 
 
 def bit(value: bool) -> Const:
@@ -63,10 +89,14 @@ _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "
 
 
 def negation(condition: Expr) -> Expr:
-    """The opposite of a bit."""
-    if isinstance(condition, Apply) and condition.op in _OPPOSITE:
+    """The opposite of a bit. Of floating-point numbers one may be less, equal, greater, or none of these."""
+    if isinstance(condition, Apply) and condition.op in _OPPOSITE and _reversible(condition):
         return apply(_OPPOSITE[condition.op], *condition.args)
     return _table(lambda p, q: 1 - p, condition, condition)
+
+
+def _reversible(comparison: Apply) -> bool:
+    return isinstance(comparison.args[0].type, Int) or comparison.op in ("eq", "ne")
 
 
 def logic(op: str, left: Expr, right: Expr) -> Expr:
@@ -78,8 +108,9 @@ def logic(op: str, left: Expr, right: Expr) -> Expr:
 
 
 def select(condition: Expr, yes: Expr, no: Expr) -> Expr:
-    """``condition ? yes : no`` of operands of one type; what says minimum, maximum or distance becomes that."""
-    if isinstance(condition, Apply) and condition.op in ("lt", "le", "gt", "ge"):
+    """``condition ? yes : no`` of operands of one type; what says minimum, maximum or distance of integers becomes
+    that."""
+    if isinstance(condition, Apply) and condition.op in ("lt", "le", "gt", "ge") and _reversible(condition):
         small, large = condition.args if condition.op in ("lt", "le") else condition.args[::-1]
         if (yes, no) == (small, large):
             return apply("min", yes, no)

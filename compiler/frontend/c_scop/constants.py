@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from pycparser import c_ast
 
-from compiler.ir.types import Int
+from compiler.ir.floating import encode_exact
+from compiler.ir.types import FLOAT32, FLOAT64, Float, Int
 
-__all__ = ["NotConstant", "divide", "evaluate", "literal", "remainder"]
+__all__ = ["NotConstant", "divide", "evaluate", "literal", "literal_constant", "remainder"]
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlL]*)")
+_FLOATING = re.compile(r"(?P<digits>0[xX][0-9a-fA-F.]+[pP][+-]?\d+|[\d.]+(?:[eE][+-]?\d+)?)(?P<suffix>[fF]?)")
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34}
 
 
@@ -49,6 +52,27 @@ def literal(node: c_ast.Constant) -> tuple[int, Int]:
         if type.contains(value):
             return value, type
     raise NotConstant(node, f"{node.value} does not fit any integer type")
+
+
+def literal_constant(node: c_ast.Constant) -> tuple[int, Int | Float]:
+    """Value and type of a literal; of a floating-point one (C11, 6.4.4.2) the bit pattern of the nearest number, that
+    is, not of the nearest double first. Raises `NotConstant`."""
+    if "float" not in node.type and "double" not in node.type:
+        return literal(node)
+    match = _FLOATING.fullmatch(node.value)
+    if match is None:
+        raise NotConstant(node, f"{node.value} is no constant of type float or double")
+    type = FLOAT32 if match["suffix"] else FLOAT64
+    return encode_exact(type, _fraction(match["digits"])), type
+
+
+def _fraction(digits: str) -> Fraction:
+    """The exact value of a decimal or hexadecimal floating-point literal."""
+    if not digits.lower().startswith("0x"):
+        return Fraction(digits)
+    mantissa, power = digits[2:].lower().split("p")
+    whole, _, part = mantissa.partition(".")
+    return int(whole + part or "0", 16) * Fraction(2) ** (int(power) - 4 * len(part))
 
 
 def _candidates(unsigned: bool, long: bool, decimal: bool) -> list[Int]:

@@ -3,11 +3,15 @@
 Arithmetic is done in the type that C prescribes, at least 32 bits; `compiler.ir.narrow` reduces it afterwards where
 that changes nothing. Shift amounts outside 0..width-1 are undefined in C: constant ones are an error, others shift
 everything out. Division and remainder round towards zero; by constants they become multiplications and shifts.
+
+Floating-point numbers are floats. Constants of type double are taken where they are converted to another type, or
+compared with a float, unless their value is no float; computing in double is refused.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import islpy as isl
@@ -15,15 +19,16 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.affine import AffineReader, NotAffine, value_range
-from compiler.frontend.c_scop.constants import NotConstant, literal
+from compiler.frontend.c_scop.constants import NotConstant, literal_constant
 from compiler.frontend.c_scop.division import DivisionError, quotient, remainder
 from compiler.frontend.c_scop.errors import ScopError
-from compiler.frontend.c_scop.types import INT, integer_type, promote, usual
+from compiler.frontend.c_scop.types import INT, Number, number_type, promote, usual
 from compiler.frontend.c_scop.typing_rules import type_of
 from compiler.frontend.c_scop.variables import Variable
 from compiler.ir import expr
 from compiler.ir.expr import Const, Expr, Lookup
-from compiler.ir.types import Int
+from compiler.ir.floating import encode_exact
+from compiler.ir.types import FLOAT32, Float, Int
 
 __all__ = ["Element", "Lowering", "Split"]
 
@@ -91,7 +96,7 @@ class Lowering:
                 raise self._error(node, f"calls {name}(); functions cannot be called in a scop")
         raise self._error(node, _REFUSED.get(type(node), f"{type(node).__name__} is not supported"))
 
-    def converted(self, node: Any, type: Int) -> Expr:
+    def converted(self, node: Any, type: Number) -> Expr:
         """The value of `node` as if assigned to a variable of `type`."""
         return building.cast(self.value(node), type)
 
@@ -147,11 +152,9 @@ class Lowering:
 
     def _literal(self, node: c_ast.Constant) -> Expr:
         try:
-            return Const(*literal(node))
+            return Const(*literal_constant(node))
         except NotConstant as error:
-            floats = "float" in node.type or "double" in node.type
-            reason = f"{node.value} is a floating-point constant; only integers can be compiled for now"
-            raise self._error(node, reason if floats else error.reason) from None
+            raise self._error(node, error.reason) from None
 
     def _name(self, node: c_ast.ID) -> Expr:
         if node.name in self.reader.iterators:
@@ -189,6 +192,8 @@ class Lowering:
         index: Expr = Const(0, INT)
         for size, subscript in zip(variable.shape, subscripts, strict=True):
             self._check_index(node, variable, subscript, size or 1)
+            if isinstance(building.number(self.value(subscript)), Float):
+                raise self._error(subscript, f"subscript of '{variable.name}' is a floating-point number")
             scaled = building.apply("mul", index, Const(size or 1, INT))
             index = building.apply("add", scaled, self.converted(subscript, INT))
         if isinstance(index, Const):
@@ -217,10 +222,10 @@ class Lowering:
 
     # Operators.
 
-    def _cast_type(self, node: c_ast.Cast) -> Int:
+    def _cast_type(self, node: c_ast.Cast) -> Number:
         if not isinstance(node.to_type.type, c_ast.TypeDecl):
             raise self._error(node, "pointers are not supported; use subscripts")
-        return integer_type(node.to_type.type, self.reader.scope.typedefs, self.reader.source)
+        return number_type(node.to_type.type, self.reader.scope.typedefs, self.reader.source)
 
     def _unary(self, node: c_ast.UnaryOp) -> Expr:
         if node.op == "!":
@@ -229,6 +234,8 @@ class Lowering:
             operand = self._promoted(node.expr)
             if node.op == "+":
                 return operand
+            if isinstance(operand.type, Float):
+                return building.apply("neg", self._whole(node, operand) if node.op == "~" else operand)
             if node.op == "-":
                 return building.apply("sub", Const(0, operand.type), operand)
             return building.apply("xor", operand, Const(building.integer(operand).wrap(-1), operand.type))
@@ -237,27 +244,42 @@ class Lowering:
 
     def _promoted(self, node: Any) -> Expr:
         value = self.value(node)
-        return building.cast(value, promote(building.integer(value)))
+        return building.cast(value, promote(building.number(value)))
+
+    def _whole(self, node: Any, operand: Expr) -> Expr:
+        """`operand` if it is an integer. Raises `ScopError`."""
+        if isinstance(operand.type, Float):
+            raise self._error(node, f"'{node.op}' takes integers, not floating-point numbers")
+        return operand
 
     def _binary(self, node: c_ast.BinaryOp) -> Expr:
         if node.op in ("&&", "||"):
             return building.as_int(self.truth(node))
         if node.op in _SHIFTS:
             return self._shift(node)
-        left, right = self._balanced(self.value(node.left), self.value(node.right))
+        operands = self.value(node.left), self.value(node.right)
         if node.op in _COMPARE:
+            left, right = self._balanced(node, *_as_floats(*operands))
             return building.as_int(building.apply(_COMPARE[node.op], left, right))
+        left, right = self._balanced(node, *operands)
+        if node.op not in ("+", "-", "*", "/"):
+            self._whole(node, left)
         if node.op in _ARITHMETIC:
             return building.apply(_ARITHMETIC[node.op], left, right)
         return self._divided(node, left, right)
 
-    @staticmethod
-    def _balanced(left: Expr, right: Expr) -> tuple[Expr, Expr]:
-        type = usual(building.integer(left), building.integer(right))
+    def _balanced(self, node: Any, left: Expr, right: Expr) -> tuple[Expr, Expr]:
+        """Both operands of `node` in their common type. Raises `ScopError` if that is double, unless both are
+        constants."""
+        type = usual(building.number(left), building.number(right))
+        double = building.is_double(left) or building.is_double(right)
+        if double and not (isinstance(left, Const) and isinstance(right, Const)):
+            raise self._error(node, "this computes in double, since a constant has that type; write constants of type "
+                                    "float, as 1.5f")
         return building.cast(left, type), building.cast(right, type)
 
     def _shift(self, node: c_ast.BinaryOp) -> Expr:
-        value, amount = self._promoted(node.left), self._promoted(node.right)
+        value, amount = (self._whole(node, self._promoted(part)) for part in (node.left, node.right))
         type = building.integer(value)
         width = type.width
         if isinstance(amount, Const) and not 0 <= amount.value < width:
@@ -265,6 +287,10 @@ class Lowering:
         return building.apply(_SHIFTS[node.op], value, building.cast(amount, type))
 
     def _divided(self, node: c_ast.BinaryOp, left: Expr, right: Expr) -> Expr:
+        if isinstance(right, Const) and isinstance(right.type, Float):
+            inverse = building.apply("div", Const(encode_exact(right.type, Fraction(1)), right.type), right)
+            power = isinstance(inverse, Const) and building.is_power_of_two(inverse)
+            return building.apply("mul", left, inverse) if power else building.apply("div", left, right)
         if not isinstance(right, Const):
             return building.apply("div" if node.op == "/" else "rem", left, right)
         try:
@@ -276,7 +302,7 @@ class Lowering:
         where = self.truth(node.cond)
         if isinstance(where, Const):
             return self._promoted_as(node, node.iftrue if where.value else node.iffalse)
-        yes, no = self._balanced(self.value(node.iftrue), self.value(node.iffalse))
+        yes, no = self._balanced(node, self.value(node.iftrue), self.value(node.iffalse))
         return building.select(where, yes, no)
 
     def _promoted_as(self, node: c_ast.TernaryOp, chosen: Any) -> Expr:
@@ -284,7 +310,7 @@ class Lowering:
         other = node.iffalse if chosen is node.iftrue else node.iftrue
         value = self.value(chosen)
         type = type_of(other, self.reader.scope, self.reader.iterators)
-        return building.cast(value, usual(building.integer(value), type))
+        return self._balanced(node, value, Const(0, type))[0]
 
     def truth(self, node: Any) -> Expr:
         """`node` as a condition: one bit. A condition on iterators is true or false on `domain`, or splits it."""
@@ -311,6 +337,17 @@ class Lowering:
         if self.domain.is_disjoint(where):
             return False
         raise Split(where)
+
+
+def _as_floats(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """A comparison of a float with a constant of type double that is a float: both as floats."""
+    operands = []
+    for operand, other in ((left, right), (right, left)):
+        if isinstance(operand, Const) and building.is_double(operand) and other.type == FLOAT32:
+            single = building.cast(operand, FLOAT32)
+            operand = single if building.cast(single, building.number(operand)) == operand else operand
+        operands.append(operand)
+    return operands[0], operands[1]
 
 
 def _count_message(variable: Variable, count: int) -> str:

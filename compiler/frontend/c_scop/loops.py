@@ -178,6 +178,6 @@ def iterator_type(head: LoopHead, scope: Scope) -> Int:
     place = scope.source.place(head.node.coord)
     if found is None:
         raise ScopError(place, f"iterator '{head.name}' is not declared")
-    if not isinstance(found, Variable) or not found.scalar:
+    if not isinstance(found, Variable) or not found.scalar or not isinstance(found.type, Int):
         raise ScopError(place, f"iterator '{head.name}' is not an integer variable")
     return found.type

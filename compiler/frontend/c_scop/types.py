@@ -1,6 +1,7 @@
-"""C's arithmetic types on the usual 64-bit machine: char is signed, int has 32 bits, long has 64.
+"""C's arithmetic types on the usual 64-bit machine: char is signed, int has 32 bits, long has 64, float is IEEE 754's.
 
-A type is the `Int` of the intermediate representation. Signed overflow, undefined in C, wraps (as ``gcc -fwrapv``).
+A type is the `Int` or `Float` of the intermediate representation. Signed overflow, undefined in C, wraps (as
+``gcc -fwrapv``). Only constants can have the type double.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.source import Source
-from compiler.ir.types import Float, Int, Type
+from compiler.ir.types import FLOAT32, FLOAT64, Float, Int, Type
 
-__all__ = ["INT", "PRELUDE", "integer_type", "named_type", "promote", "usual"]
+__all__ = ["INT", "PRELUDE", "Number", "named_type", "number_type", "promote", "usual"]
 
 INT = Int(32)
+
+Number = Int | Float
+"""Types of C's arithmetic."""
 
 PRELUDE = "".join(
     f"typedef {'signed' if kind else 'unsigned'} {base} {'' if kind else 'u'}int{variant}{width}_t;\n"
@@ -33,7 +37,7 @@ PRELUDE = "".join(
 """Types of the standard headers that a file may use; everything outside the scop only has to parse."""
 
 _WORDS = {"char", "short", "int", "long", "signed", "unsigned"}
-_FLOATS: dict[tuple[str, ...], Float] = {("float",): Float(8, 23), ("double",): Float(11, 52)}
+_FLOATS: dict[tuple[str, ...], Float] = {("float",): FLOAT32, ("double",): FLOAT64}
 
 
 def named_type(names: tuple[str, ...], typedefs: Mapping[str, Type]) -> Type | None:
@@ -49,27 +53,30 @@ def named_type(names: tuple[str, ...], typedefs: Mapping[str, Type]) -> Type | N
     return Int(width, "unsigned" not in words)
 
 
-def integer_type(node: Any, typedefs: Mapping[str, Type], source: Source) -> Int:
-    """The integer type of a declaration or cast whose innermost `TypeDecl` is `node`. Raises `ScopError`."""
+def number_type(node: Any, typedefs: Mapping[str, Type], source: Source) -> Number:
+    """The type of a declaration or cast whose innermost `TypeDecl` is `node`. Raises `ScopError`."""
     names = tuple(node.type.names) if isinstance(node.type, c_ast.IdentifierType) else ()
     type = named_type(names, typedefs)
-    if isinstance(type, Int):
+    if isinstance(type, Int) or (isinstance(type, Float) and type == FLOAT32):
         return type
     text = " ".join(names) or "this type"
     place = source.place(node.type.coord or node.coord)
     if isinstance(type, Float):
-        raise ScopError(place, f"'{text}' is a floating-point type; only integer types can be compiled for now")
-    raise ScopError(place, f"'{text}' is no integer type; there are char, short, int, long and those of <stdint.h>")
+        raise ScopError(place, f"'{text}' cannot be compiled: of floating-point types there is float")
+    raise ScopError(place, f"'{text}' is no arithmetic type; there are char, short, int, long, those of <stdint.h> "
+                           "and float")
 
 
-def promote(type: Int) -> Int:
-    """Integer promotion (C11, 6.3.1.1): everything narrower than int becomes int."""
-    return INT if type.width < INT.width else type
+def promote(type: Number) -> Number:
+    """Integer promotion (C11, 6.3.1.1): every integer type narrower than int becomes int."""
+    return INT if isinstance(type, Int) and type.width < INT.width else type
 
 
-def usual(a: Int, b: Int) -> Int:
+def usual(a: Number, b: Number) -> Number:
     """The usual arithmetic conversions (C11, 6.3.1.8): the common type of two operands."""
     a, b = promote(a), promote(b)
+    if isinstance(a, Float) or isinstance(b, Float):
+        return max((type for type in (a, b) if isinstance(type, Float)), key=lambda type: type.width)
     if a.width != b.width:
         return a if a.width > b.width else b
     return Int(a.width, a.signed and b.signed)

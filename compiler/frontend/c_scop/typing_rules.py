@@ -8,17 +8,16 @@ from typing import Any
 from pycparser import c_ast
 
 from compiler.frontend.c_scop.affine import IteratorValue
-from compiler.frontend.c_scop.constants import NotConstant, literal
-from compiler.frontend.c_scop.types import INT, integer_type, promote, usual
+from compiler.frontend.c_scop.constants import NotConstant, literal_constant
+from compiler.frontend.c_scop.types import INT, Number, number_type, promote, usual
 from compiler.frontend.c_scop.variables import Scope, Variable
-from compiler.ir.types import Int
 
 __all__ = ["type_of"]
 
 _TRUTH = {"<", "<=", ">", ">=", "==", "!=", "&&", "||"}
 
 
-def type_of(node: Any, scope: Scope, iterators: Mapping[str, IteratorValue]) -> Int:
+def type_of(node: Any, scope: Scope, iterators: Mapping[str, IteratorValue]) -> Number:
     """The type of `node`; int for what cannot be compiled, since only evaluated code is held to the rules."""
     match node:
         case c_ast.Constant():
@@ -33,7 +32,7 @@ def type_of(node: Any, scope: Scope, iterators: Mapping[str, IteratorValue]) -> 
         case c_ast.UnaryOp(op="-" | "+" | "~"):
             return promote(type_of(node.expr, scope, iterators))
         case c_ast.Cast() if isinstance(node.to_type.type, c_ast.TypeDecl):
-            return integer_type(node.to_type.type, scope.typedefs, scope.source)
+            return number_type(node.to_type.type, scope.typedefs, scope.source)
         case c_ast.TernaryOp():
             return usual(type_of(node.iftrue, scope, iterators), type_of(node.iffalse, scope, iterators))
         case c_ast.BinaryOp() if node.op not in _TRUTH:
@@ -42,8 +41,8 @@ def type_of(node: Any, scope: Scope, iterators: Mapping[str, IteratorValue]) -> 
     return INT
 
 
-def _literal_type(node: c_ast.Constant) -> Int:
+def _literal_type(node: c_ast.Constant) -> Number:
     try:
-        return literal(node)[1]
+        return literal_constant(node)[1]
     except NotConstant:
         return INT

@@ -11,13 +11,16 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 from compiler.frontend.c_scop.errors import Place, ScopError
+from compiler.frontend.c_scop.numbers import as_type, known_number
 from compiler.frontend.c_scop.source import Source
-from compiler.frontend.c_scop.types import integer_type, named_type
+from compiler.frontend.c_scop.types import Number, named_type, number_type
+from compiler.ir.expr import Const
 from compiler.ir.names import check_name
 from compiler.ir.types import Int, ProgramError, Type
 
 __all__ = ["Scope", "Storage", "Variable", "names_in"]
 
+_LONGEST = Int(64)
 Storage = Literal["parameter", "global", "local", "inner"]
 
 
@@ -32,7 +35,7 @@ class Variable:
 
     name: str
     array: str
-    type: Int
+    type: Number
     shape: tuple[int | None, ...]
     storage: Storage
     place: Place
@@ -47,7 +50,7 @@ class Variable:
 
     @property
     def constant(self) -> int | None:
-        """Its value if it is a scalar that is always the same."""
+        """Its value (bits of a floating-point number) if it is a scalar that is always the same."""
         return self.values[0] if self.fixed and self.scalar and self.values else None
 
 
@@ -88,7 +91,9 @@ class Scope:
         known = self.outer.constants() if self.outer else {}
         for name, entry in self.names.items():
             known.pop(name, None)
-            value = entry.constant if isinstance(entry, Variable) else entry
+            value = entry
+            if isinstance(entry, Variable):
+                value = entry.constant if isinstance(entry.type, Int) else None
             if isinstance(value, int):
                 known[name] = value
         return known
@@ -159,7 +164,7 @@ class Scope:
             else:
                 raise ScopError(place, f"'{node.name}' is a pointer; only arrays and scalars can be used in a scop")
             kind = kind.type
-        type = integer_type(kind, self.typedefs, self.source)
+        type = number_type(kind, self.typedefs, self.source)
         variable = Variable(node.name, self.free_name(node.name), type, tuple(sizes), storage, place, pointer=pointer)
         self._initialise(variable, node)
         return variable
@@ -180,7 +185,8 @@ class Scope:
         const = "const" in (node.quals or [])
         if variable.storage == "parameter":
             if variable.scalar and variable.name in self.settings:
-                variable.values, variable.fixed = (variable.type.wrap(self.settings[variable.name]),), True
+                value = Const(self.settings[variable.name], _LONGEST)
+                variable.values, variable.fixed = (as_type(value, variable.type).value,), True
             return
         static = variable.storage == "global" or "static" in (node.storage or [])
         if node.init is not None and (const or variable.storage == "local"):
@@ -199,16 +205,16 @@ class Scope:
             flat = self._flat(init, sizes)
         except NotConstant:
             return None
-        return tuple(variable.type.wrap(value) for value in flat)
+        return tuple(as_type(value, variable.type).value for value in flat)
 
-    def _flat(self, init: Any, sizes: list[int]) -> list[int]:
+    def _flat(self, init: Any, sizes: list[int]) -> list[Const]:
         if not sizes:
-            return [evaluate(init, self.constants())]
+            return [known_number(init, self.constants())]
         if not isinstance(init, c_ast.InitList) or len(init.exprs) > sizes[0]:
             raise NotConstant(init, "not a plain initialiser")
         step = prod(sizes[1:])
         parts = [value for entry in init.exprs for value in self._flat(entry, sizes[1:])]
-        return parts + [0] * (sizes[0] * step - len(parts))
+        return parts + [Const(0, _LONGEST)] * (sizes[0] * step - len(parts))
 
 
 def _possible(name: str) -> bool:

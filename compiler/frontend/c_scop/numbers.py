@@ -1,0 +1,98 @@
+"""Arithmetic on constants, integers and floating-point numbers, with C's types."""
+
+from __future__ import annotations
+
+import math
+import operator
+import struct
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from pycparser import c_ast
+
+from compiler.frontend.c_scop.constants import NotConstant, evaluate, literal_constant
+from compiler.frontend.c_scop.types import Number, usual
+from compiler.ir.evaluate import evaluate as evaluate_expression
+from compiler.ir.expr import Const
+from compiler.ir.expr import apply as typed
+from compiler.ir.floating import decode, encode, encode_exact, to_integers
+from compiler.ir.types import FLOAT64, Float, Int
+
+__all__ = ["as_type", "folded", "known_number"]
+
+_LONG = Int(64)
+_ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+_NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+
+
+def as_type(constant: Const, type: Number) -> Const:
+    """`constant` converted to `type`, as C does."""
+    if constant.type == type:
+        return constant
+    if isinstance(constant.type, Int):
+        value = constant.value
+        return Const(type.wrap(value) if isinstance(type, Int) else encode_exact(type, Fraction(value)), type)
+    value = _number(constant)
+    if isinstance(type, Int):
+        return Const(int(to_integers(type, np.array([value]))[0]), type)
+    return Const(_pattern(type, value), type)
+
+
+def _number(constant: Const) -> float:
+    """The value of a floating-point constant."""
+    if constant.type == FLOAT64:
+        return struct.unpack("<d", struct.pack("<Q", constant.value))[0]
+    assert isinstance(constant.type, Float)
+    return float(decode(constant.type, np.array([constant.value]))[0])
+
+
+def _pattern(type: Float, value: float) -> int:
+    """The bits of the number of `type` nearest to `value`."""
+    sign = int(math.copysign(1, value) < 0) << type.width - 1
+    infinity = ((1 << type.exponent) - 1) << type.mantissa
+    if math.isnan(value):
+        return infinity | 1 << type.mantissa - 1
+    return sign | (infinity if math.isinf(value) else encode_exact(type, Fraction(abs(value))))
+
+
+def folded(op: str, operands: list[Const]) -> Const:
+    """Operation `op` of `hw.ops` on floating-point constants of one type."""
+    type = operands[0].type
+    if type != FLOAT64:
+        result = typed(op, *operands)
+        value = evaluate_expression(result, lambda k: np.empty(0), {}, {})
+        found = encode(result.type, value) if isinstance(result.type, Float) else value
+        return Const(int(found[0]), result.type)
+    values = [_number(operand) for operand in operands]
+    if op == "neg":
+        return Const(operands[0].value ^ 1 << 63, FLOAT64)
+    if op in _ARITHMETIC:
+        return Const(_pattern(FLOAT64, _ARITHMETIC[op](*values)), FLOAT64)
+    with np.errstate(all="ignore"):
+        return Const(_pattern(FLOAT64, float(np.float64(values[0]) / np.float64(values[1]))), FLOAT64)
+
+
+def known_number(node: Any, names: Mapping[str, int]) -> Const:
+    """A constant expression: integers as they are in mathematics, floating-point numbers rounded in their types.
+    `names` are integers that are known. Raises `NotConstant`."""
+    match node:
+        case c_ast.Constant():
+            return Const(*literal_constant(node))
+        case c_ast.UnaryOp(op="-" | "+"):
+            operand = known_number(node.expr, names)
+            if isinstance(operand.type, Float):
+                return folded("neg", [operand]) if node.op == "-" else operand
+        case c_ast.BinaryOp() if node.op in _NAMES:
+            operands = known_number(node.left, names), known_number(node.right, names)
+            type = usual(*(_arithmetic(operand) for operand in operands))
+            if isinstance(type, Float):
+                return folded(_NAMES[node.op], [as_type(operand, type) for operand in operands])
+    return Const(evaluate(node, names), _LONG)
+
+
+def _arithmetic(constant: Const) -> Number:
+    if not isinstance(constant.type, Int | Float):
+        raise NotConstant(None, "it has no arithmetic type")
+    return constant.type

@@ -1,0 +1,139 @@
+"""Floats in C: the interpreter computes what gcc's code computes, bit for bit but for the bits of not-a-numbers."""
+
+from __future__ import annotations
+
+import tempfile
+from ctypes import CDLL
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from c_reference import call, compile_c
+from random_float_c import SIZE, FloatFunction, random_float_function
+
+from compiler.frontend.c_scop import parse_scop
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+
+SPECIAL = np.array([0, 0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x807FFFFF, 0x00800000, 0x7F7FFFFF,
+                    0x3F800001], np.uint32).view(np.float32)
+
+
+def same_numbers(found: np.ndarray, expected: np.ndarray) -> None:
+    """Equal bits, or both no number."""
+    if expected.dtype != np.float32:
+        np.testing.assert_array_equal(found, expected)
+        return
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(found[numbers].view(np.uint32), expected[numbers].view(np.uint32))
+
+
+def gcc(function: str, text: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """`arrays`, in the order of the parameters, after a call of gcc's code."""
+    after = {name: array.copy() for name, array in arrays.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        call(compile_c(Path(folder), {"kernel": text}), function, list(after.values()))
+    return after
+
+
+def test_random_functions_compute_what_gcc_computes() -> None:
+    random, generator = Random(5), np.random.default_rng(5)
+    functions = [random_float_function(random, f"f{number}") for number in range(24)]
+    with tempfile.TemporaryDirectory() as folder:
+        library = compile_c(Path(folder), {function.name: function.text for function in functions})
+    for function in functions:
+        compare(library, function, generator)
+
+
+def compare(library: CDLL, function: FloatFunction, generator: np.random.Generator) -> None:
+    program = parse_scop(function.text)
+    for kind in range(3):
+        a, b = generator.standard_normal((2, SIZE)).astype(np.float32)
+        if kind == 1:
+            a, b = generator.choice(SPECIAL, (2, SIZE))
+        if kind == 2:
+            a, b = generator.integers(0, 1 << 32, (2, SIZE)).astype(np.uint32).view(np.float32)
+        n = generator.integers(-(1 << 31), 1 << 31, SIZE).astype(np.int32)
+        memory = {"a": a, "b": b, "n": n, "y": np.zeros_like(a), "z": np.zeros_like(a), "m": np.zeros_like(n)}
+        call(library, function.name, list(memory.values()))
+        found = interpret(program, {array.name: memory[array.name] for array in program.inputs})
+        for name, result in found.items():
+            same_numbers(result, memory[name])
+
+
+CONVERSIONS = """
+void f(const float x[16], const int n[16], signed char c[16], unsigned char uc[16], short s[16], int i[16],
+       unsigned u[16], long l[16], float y[16], float z[16]) {
+#pragma scop
+  for (int k = 0; k < 16; k++) {
+    c[k] = x[k];
+    uc[k] = (unsigned char)x[k];
+    s[k] = x[k];
+    i[k] = x[k] * 3;
+    u[k] = x[k];
+    l[k] = x[k];
+    y[k] = n[k];
+    z[k] = (unsigned)n[k] + (float)(short)n[k];
+  }
+#pragma endscop
+}
+"""
+
+
+def test_conversions_are_those_of_gcc() -> None:
+    x = np.array([0, -0.0, 0.99, -0.99, 126.9, -127.9, 255.5, 300, -300, 40000, 1e9, 2147483520, 3e9, -7e4, 1e7,
+                  5], np.float32)
+    n = np.array([0, 1, -1, 16777217, 16777219, -16777217, 2147483647, -2147483648, *range(8)], np.int32)
+    kinds = {"c": np.int8, "uc": np.uint8, "s": np.int16, "i": np.int32, "u": np.uint32, "l": np.int64, "y": np.float32,
+             "z": np.float32}
+    zeros = {name: np.zeros(16, kind) for name, kind in kinds.items()}
+    after = gcc("f", CONVERSIONS, {"x": x, "n": n, **zeros})
+    for name, result in interpret(parse_scop(CONVERSIONS), {"x": x, "n": n}).items():
+        if name in ("i", "u", "l", "y", "z"):
+            same_numbers(result, after[name])
+        else:
+            np.testing.assert_array_equal(result[np.abs(x) < 30000], after[name][np.abs(x) < 30000])
+
+
+def one_element(body: str, before: str = "") -> Program:
+    text = f"{before}\nvoid f(const float x[4], float y[4]) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    return parse_scop(text)
+
+
+@pytest.mark.parametrize(("body", "value"), [
+    ("0.1f", 0x3DCCCCCD), ("0.1", 0x3DCCCCCD), ("1", 0x3F800000), ("-0.0f", 0x80000000), ("1.0f / 3", 0x3EAAAAAB),
+    ("1.0000000596046448f", 0x3F800001), ("1.0000000596046448", 0x3F800000), ("0x1.8p1f", 0x40400000),
+    (".5e1f", 0x40A00000), ("1e-45f", 1), ("1e39f", 0x7F800000), ("(float)(1.0 / 3.0)", 0x3EAAAAAB),
+    ("-1.5f * 2", 0xC0400000), ("0.0f / 0.0f != 0.0f / 0.0f", 0x3F800000), ("(int)2.9f", 0x40000000),
+    ("(unsigned char)-1.0f + 0.5f", 0x437F8000), ("K", 0x3FC00000), ("T[2]", 0x3E800000), ("M", 0xBE800000),
+    ("(2.5 > 2) - 0.5", 0x3F000000),
+])
+def test_constants_are_exact(body: str, value: int) -> None:
+    before = "static const float K = 1.5, T[3] = {1, 2.0f, 0.25};\n#define M -0.25f"
+    program = one_element(f"for (int i = 0; i < 4; i++) y[i] = {body};", before)
+    assert interpret(program, {})["y"].view(np.uint32).tolist() == [value] * 4
+
+
+def test_arithmetic_stays_as_it_is_written() -> None:
+    program = one_element("for (int i = 0; i < 4; i++) y[i] = (x[i] + 1e8f) - 1e8f + x[i] / 4.0f - x[i] / 3.0f;")
+    text = str([statement.value for statement in program.statements])
+    assert text.count("'div'") == 1 and text.count("'mul'") == 1 and "'min'" not in text
+    x = np.array([1.5, 2.25, -3.0, 1e-40], np.float32)
+    big = np.float32(1e8)
+    assert (interpret(program, {"x": x})["y"] == (x + big) - big + x / np.float32(4) - x / np.float32(3)).all()
+
+
+def test_negations_of_comparisons_hold_for_what_is_no_number() -> None:
+    program = one_element("for (int i = 0; i < 4; i++) y[i] = !(x[i] < 1.0f) + 2 * (x[i] >= 1.0f);")
+    assert interpret(program, {"x": np.array([0, 1, np.nan, 2], np.float32)})["y"].tolist() == [0, 3, 1, 3]
+
+
+def test_a_scalar_parameter_is_an_input_or_a_constant() -> None:
+    text = ("void f(float k, const float x[4], float y[4]) {\n#pragma scop\n"
+            "for (int i = 0; i < 4; i++) y[i] = k * x[i];\n#pragma endscop\n}\n")
+    x = np.arange(4, dtype=np.float32)
+    assert interpret(parse_scop(text), {"k": np.array([2.5]), "x": x})["y"].tolist() == [0, 2.5, 5, 7.5]
+    assert interpret(parse_scop(text, k=3), {"x": x})["y"].tolist() == [0, 3, 6, 9]
