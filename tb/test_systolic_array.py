@@ -29,8 +29,8 @@ INT8, INT16, INT32 = Word(8, True), Word(16, True), Word(32, True)
 STALLS = StallProfile.uniform(0.3)
 ERROR_FIELD = 8
 
-LANES = matmul(2, 3, steps=16, block=(2, 4), lanes=2, pack=4, result_pack=4)
-"""A 2x3 array with two lanes: a tile is 128 steps."""
+LANES = matmul(2, 3, steps=16, block=(2, 4), lanes=2, pack=4, result_pack=4, row_pack=2)
+"""A 2x3 array with two lanes: a tile is 128 steps. Two results of a PE go along the row together."""
 
 NOT_NEUTRAL = (*MAC, Operator("const", (), INT32, value=3), Operator("add", (4, 5), INT32))
 """``a * b + 3``: words of zeros would count."""

@@ -64,7 +64,7 @@ class SystolicArray(wiring.Component):
     """`spec.rows` times `spec.columns` PEs with their edges.
 
     Ports: `clear` (resets everything); `west`, `north` (steps, from the sequencer); `fill_K` (chain of operand K);
-    `results` (beats of `result_beat`, the last one of a tile marked). `entered`: the PE in the north-west corner takes
+    `results` (beats of `result_beat`). `entered`: the PE in the north-west corner takes
     a step; `completed`: the last exit (the PE in the south-east corner if results are in PEs) has completed a result.
     """
 

@@ -41,7 +41,7 @@ def hop_fields(spec: ArraySpec, operand: OperandSpec) -> dict[str, int]:
 
 
 def result_beat(bits: int) -> data.StructLayout:
-    """A beat of a chain of results, `end` being the last one of a tile from there and upstream."""
+    """A beat of a chain of results, `end` being the last one of a round (`hw.systolic.drain`)."""
     return data.StructLayout({"data": bits, "end": 1})
 
 

@@ -106,8 +106,8 @@ class FromMemory(wiring.Component):
 
 
 class ToMemory(wiring.Component):
-    """Beats of the chain of results into tiles as they lie in memory. Ports: `i` (`result_beat`), `o` (beats of
-    memory)."""
+    """Beats of the chain of results into tiles as they lie in memory; up to a beat of memory per cycle. Ports: `i`
+    (`result_beat`), `o` (beats of memory)."""
 
     def __init__(self, spec: ArraySpec):
         self._spec = spec
@@ -120,7 +120,7 @@ class ToMemory(wiring.Component):
         bits = 8 * result.pack * spec.word_bytes(result)
         if bits < spec.bus_bits:
             m.submodules.widen = part = Widen(bits, spec.bus_bits // bits)
-            m.d.comb += part.flush.eq(self.i.p.end)
+            m.d.comb += part.flush.eq(self._last(m))
         else:
             m.submodules.narrow = part = Narrow(spec.bus_bits, bits // spec.bus_bits)
         m.d.comb += [
@@ -129,6 +129,15 @@ class ToMemory(wiring.Component):
         ]
         connect(m, part.o, flipped(self.o))
         return m
+
+    def _last(self, m: Module) -> Value:
+        """Last beat of a tile: of the last round."""
+        rounds = self._spec.exit_beats
+        number, last = Signal(range(rounds)), Signal()
+        m.d.comb += last.eq(self.i.p.end & (number == rounds - 1))
+        with m.If(self.i.valid & self.i.ready & self.i.p.end):
+            m.d.sync += number.eq(Mux(last, 0, number + 1))
+        return last
 
 
 def _from_bytes(spec: ArraySpec, operand: OperandSpec, beat: Value) -> Value:

@@ -63,7 +63,7 @@ class EdgeAccumulator(wiring.Component):
     """Accumulates the partial results of a row (or of the whole array) over steps and tiles.
 
     Ports: `i` (steps, of layout `Bundles.east` from a row, `Bundles.edge` from the edge if `below`), `sum_i` (their
-    partial results), `o` (results), `completed`: one has been completed.
+    partial results), `o` (results, each a round of its own), `completed`: one has been completed.
     """
 
     def __init__(self, spec: ArraySpec, *, below: bool):
@@ -82,9 +82,10 @@ class EdgeAccumulator(wiring.Component):
         m.submodules.sums = sums = SumQueue(len(self.sum_i.data))
         m.submodules.results = results = Results(self._spec, latency)
         connect(m, flipped(self.i), skid.i)
-        connect(m, results.o, flipped(self.o))
         start = Signal()
         m.d.comb += [
+            self.o.p.data.eq(results.o.payload), self.o.p.end.eq(1), self.o.valid.eq(results.o.valid),
+            results.o.ready.eq(self.o.ready),
             start.eq(skid.o.valid & results.ready), skid.o.ready.eq(start), results.start.eq(start),
             *(results.control[name].eq(skid.o.p[name]) for name in self._bundles.control),
             sums.push.eq(self.sum_i.valid), sums.data.eq(self.sum_i.data),

@@ -6,9 +6,10 @@ last feeder comes first, because its words have the longest way. The words of a 
 the chain, a word to a power of two of bytes, a tile to whole beats of memory. Elements are little-endian, of 1, 2, 4 or
 8 bytes.
 
-Result tile: exits (rows, or one), in each of them its words: of every PE from west to east (of the row with a
-reduction in space), in the order in which a tile's results are completed, which is that of the time loops without the
-reduction loops; in each of them its elements.
+Result tile, as an array: exits (rows, or one), in each of them its words: in the order in which a tile's results are
+completed, which is that of the time loops without the reduction loops, `row_pack` of every PE from west to east, then
+the next ones (all of the row with a reduction in space); in each of them its elements. In memory beats of `pack` words:
+the first one of every exit, the second one of every exit, and so on.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
 from hw.systolic.spec import ArraySpec, OperandSpec, SystolicError
 
-__all__ = ["dtype", "operand_shape", "pack_tile", "result_shape", "unpack_tile"]
+__all__ = ["dtype", "operand_shape", "pack_results", "pack_tile", "result_order", "result_shape",
+           "unpack_tile"]
 
 
 def dtype(word: Word) -> np.dtype:
@@ -49,10 +51,27 @@ def pack_tile(spec: ArraySpec, operand: OperandSpec, tile: np.ndarray) -> bytes:
     return image.tobytes().ljust(spec.operand_bytes(operand), b"\0")
 
 
+def result_order(spec: ArraySpec) -> np.ndarray:
+    """Of every word of an exit ``number * columns + column``: the PE that it comes from, and its number there."""
+    columns, pack = spec.exit_words // spec.result.words, spec.result.row_pack
+    return np.arange(spec.exit_words).reshape(-1, pack, columns).swapaxes(1, 2).ravel()
+
+
 def unpack_tile(spec: ArraySpec, content: bytes) -> np.ndarray:
     """The tile of results, of shape `result_shape`, in `ArraySpec.result_bytes` bytes of memory."""
     exits, words, elements = result_shape(spec)
     size = spec.word_bytes(spec.result) // element_bytes(spec.result.word.width)
     values = np.frombuffer(content, dtype(spec.result.word))
     count = exits * spec.exit_beats * spec.result.pack * size
-    return values[:count].reshape(exits, -1, size)[:, :words, :elements]
+    beats = values[:count].reshape(spec.exit_beats, exits, spec.result.pack * size)
+    return beats.swapaxes(0, 1).reshape(exits, -1, size)[:, :words, :elements]
+
+
+def pack_results(spec: ArraySpec, tile: np.ndarray) -> bytes:
+    """The inverse of `unpack_tile`; what the hardware leaves undefined is 0."""
+    exits, words, elements = result_shape(spec)
+    size, pack = spec.word_bytes(spec.result) // element_bytes(spec.result.word.width), spec.result.pack
+    image = np.zeros((exits, spec.exit_beats * pack, size), dtype(spec.result.word))
+    image[:, :words, :elements] = tile
+    beats = image.reshape(exits, spec.exit_beats, pack * size).swapaxes(0, 1)
+    return beats.tobytes().ljust(spec.result_bytes, b"\0")

@@ -11,6 +11,7 @@ from hw.systolic.accumulator import combine_words, neutral_word
 from hw.systolic.buffers import Skid, SumQueue
 from hw.systolic.bundles import Bundles, chain_beat, field, result_beat
 from hw.systolic.compute import Compute
+from hw.systolic.convert import Widen
 from hw.systolic.drain import Merge
 from hw.systolic.edges import nearer
 from hw.systolic.feeder import Feeder, feeder_latency
@@ -45,7 +46,7 @@ class ProcessingElement(wiring.Component):
             beats = stream.Signature(chain_beat(spec, operand))
             ports |= {f"fill_{k}": In(beats), f"next_{k}": Out(beats)}
         if spec.result.space == "none":
-            beats = stream.Signature(result_beat(spec.word_bits(spec.result)))
+            beats = stream.Signature(result_beat(spec.result.row_pack * spec.word_bits(spec.result)))
             ports |= {"upstream": In(beats), "drain": Out(beats), "completed": Out(1)}
         else:
             ports |= {"sum_i": In(partial_result(spec)), "sum_o": Out(partial_result(spec))}
@@ -104,8 +105,14 @@ class ProcessingElement(wiring.Component):
                   initial: Value | None) -> Value:
         """Accumulate here; results go along the row. Returns whether the step can start."""
         m.submodules.results = results = Results(self._spec, compute.latency)
-        m.submodules.merge = merge = Merge(len(value))
-        connect(m, results.o, merge.own)
+        pack = self._spec.result.row_pack
+        m.submodules.merge = merge = Merge(pack * len(value))
+        if pack > 1:
+            m.submodules.packer = packer = Widen(len(value), pack)
+            connect(m, results.o, packer.i)
+            connect(m, packer.o, merge.own)
+        else:
+            connect(m, results.o, merge.own)
         connect(m, flipped(self.upstream), merge.upstream)
         connect(m, merge.o, flipped(self.drain))
         m.d.comb += [merge.head.eq(self.head), results.start.eq(start), results.value.eq(value),

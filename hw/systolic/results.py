@@ -9,8 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.dataflow.pipeline import Taps
 from hw.systolic.accumulator import Accumulator
 from hw.systolic.buffers import Queue
-from hw.systolic.bundles import Bundles, field, result_beat
-from hw.systolic.drain import Marker
+from hw.systolic.bundles import Bundles, field
 from hw.systolic.spec import ArraySpec
 
 __all__ = ["Results"]
@@ -20,8 +19,8 @@ class Results(wiring.Component):
     """Accumulators and the queue of their results, which has room for a tile, so that steps never wait for another PE.
 
     Ports: `control` (fields of `Bundles.control`) of a step that starts when `start` is high; only while `ready`.
-    `value`, which is combined, comes `latency` cycles later, and `initial` one cycle before. `o`: results, the last
-    one of a tile marked; `push`: one has been completed.
+    `value`, which is combined, comes `latency` cycles later, and `initial` one cycle before. `o`: results;
+    `push`: one has been completed.
     """
 
     def __init__(self, spec: ArraySpec, latency: int):
@@ -30,16 +29,14 @@ class Results(wiring.Component):
         bits = spec.word_bits(spec.result)
         super().__init__({
             "start": In(1), "ready": Out(1), "control": In(self._control), "initial": In(bits), "value": In(bits),
-            "o": Out(stream.Signature(result_beat(bits))), "push": Out(1),
+            "o": Out(stream.Signature(bits)), "push": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         words, bits = self._spec.result.words, len(self.value)
         m.submodules.queue = queue = Queue(bits, words)
-        m.submodules.marker = marker = Marker(bits, words)
-        connect(m, queue.o, marker.i)
-        connect(m, marker.o, flipped(self.o))
+        connect(m, queue.o, flipped(self.o))
         m.d.comb += [queue.push.eq(self.push), queue.data.eq(self._total(m))]
         self._room(m, queue.o.valid & queue.o.ready)
         return m

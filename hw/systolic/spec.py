@@ -111,7 +111,8 @@ class ResultSpec:
       an assignment, which needs an array without reductions.
     * `space`: where results come from. ``"none"``: every PE. ``"columns"``: combined along each row, at the east edge.
       ``"both"``: combined along rows and then down the east edge, in one place.
-    * `pack`: results per beat of the chain down the edge, a power of two.
+    * `pack`: results per beat of the chain down the edge, a power of two. `row_pack`: results of one PE per beat of the
+      chain along its row, a power of two that divides `pack` and `words`; 1 with a reduction in space.
     * `double_buffered`: the next tile begins while results leave; else after they have left.
     """
 
@@ -123,6 +124,7 @@ class ResultSpec:
     vector: bool = False
     pack: int = 1
     double_buffered: bool = True
+    row_pack: int = 1
 
 
 @dataclass(frozen=True)
@@ -324,6 +326,11 @@ def _check_result(spec: ArraySpec) -> None:
     _require(result.combine is None or result.combine in _COMBINES,
              f"results cannot be combined with '{result.combine}', only with {', '.join(_COMBINES)}")
     _check_chain(spec, result, "the result")
+    turn = result.row_pack
+    _require(_is_power(turn) and result.pack % turn == 0 and result.words % turn == 0,
+             f"{turn} results per beat along rows: not a power of two that divides the {result.pack} of a beat down "
+             f"the edge and the {result.words} of a PE")
+    _require(result.space == "none" or turn == 1, "with a reduction in space no results go along rows")
     _check_address(spec, result, "the result")
     for loop, coefficient in zip(spec.time_loops, result.address.coefficients, strict=True):
         _require(not (loop.reduction and coefficient), f"the result's address depends on reduction loop {loop.name}")

@@ -32,6 +32,7 @@ from compiler.sched.verify import ValidationError
 from hw.build import main as build
 from hw.designs.registry import load_design
 from hw.errors import SluiceError
+from hw.systolic.layout import pack_results
 from hw.systolic.spec import SOUTH, Address
 
 MM = kernel_app("mm", I=5, J=4, K=6)
@@ -211,6 +212,7 @@ def test_arrays_do_not_run_other_programs() -> None:
 @pytest.mark.parametrize(("name", "options"), [
     ("pointwise", {"array": "2x2"}), ("mm", {"space": "i,k", "array": "2x2"}), ("depthwise", {"array": "2x2"}),
     ("mttkrp", {"space": "k,l", "array": "2x2", "simd": "j:2"}),
+    ("mm", {"array": "2x3", "simd": "k:8", "time": "i:2,j:2", "bus_bits": 256}),
 ])
 def test_the_host_function_packs_runs_and_unpacks(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     """The C function, compiled, with memory in which the results lie already and a status that says done."""
@@ -237,18 +239,10 @@ def test_the_host_function_packs_runs_and_unpacks(name: str, options: dict[str, 
 
 
 def _result_bytes(plan: Plan, inputs: dict[str, np.ndarray]) -> bytes:
-    """Results as the hardware leaves them in memory; what it does not define is 85."""
+    """Results as the hardware leaves them in memory."""
     tiles = [to_tiles(plan, n, None if s.reference.array is None else inputs[s.reference.array])
              for n, s in enumerate(plan.sources)]
-    content = b""
-    for tile in run_array(plan.spec, plan.tiles, tiles, []):
-        image = bytearray(b"\x55" * plan.spec.result_bytes)
-        row = plan.spec.exit_beats * plan.spec.result.pack * plan.spec.word_elements(plan.spec.result)
-        for number, exit_words in enumerate(tile):
-            values = exit_words.astype("<i4").tobytes()
-            image[4 * row * number : 4 * row * number + len(values)] = values
-        content += bytes(image)
-    return content
+    return b"".join(pack_results(plan.spec, tile) for tile in run_array(plan.spec, plan.tiles, tiles, []))
 
 
 def test_design_directories_are_built_for_boards(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ MAC = (
 
 
 def matmul(rows: int, columns: int, *, steps: int, block: tuple[int, int] = (1, 1), lanes: int = 1, pack: int = 1,
-           result_pack: int = 1, bus_bits: int = 64, double: bool = True, word: Word = INT8) -> ArraySpec:
+           result_pack: int = 1, bus_bits: int = 64, double: bool = True, word: Word = INT8,
+           row_pack: int = 1) -> ArraySpec:
     """Matrix product, space loops i and j: a tile is ``rows * block[0]`` by ``columns * block[1]`` results and
     ``steps * lanes`` products each. Time loops k, i, j; tile loops i, j, k."""
     high, wide = block
@@ -39,8 +40,8 @@ def matmul(rows: int, columns: int, *, steps: int, block: tuple[int, int] = (1, 
     return ArraySpec(
         "matmul", rows, columns, (TileLoop("i"), TileLoop("j"), TileLoop("k", True)),
         (TimeLoop("k", steps, True), TimeLoop("i", high), TimeLoop("j", wide)), (a, b), body,
-        ResultSpec(INT32, high * wide, Address((0, wide, 1)), pack=result_pack, double_buffered=double), lanes,
-        bus_bits=bus_bits)
+        ResultSpec(INT32, high * wide, Address((0, wide, 1)), pack=result_pack, double_buffered=double,
+                   row_pack=row_pack), lanes, bus_bits=bus_bits)
 
 
 @dataclass(frozen=True)

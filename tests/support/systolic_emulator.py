@@ -127,4 +127,6 @@ def _exits(spec: ArraySpec, total: np.ndarray) -> np.ndarray:
         total = folded(spec, total, 1)
     if spec.result.space == "both":
         total = folded(spec, total, 0)
-    return total.reshape(total.shape[0], -1, total.shape[3])
+    rows, columns, words, elements = total.shape
+    turns = total.reshape(rows, columns, words // spec.result.row_pack, spec.result.row_pack, elements)
+    return turns.swapaxes(1, 2).reshape(rows, -1, elements)

@@ -102,8 +102,8 @@ def test_a_row_of_pes(rate: float) -> None:
     for number, (_, _, e, a, _) in enumerate(work):
         for column in range(3):
             sums[number // 40, column, e] += a * b[column][number]
-    results = [{"data": int(value) % (1 << 32), "end": int(k == 11)} for tile in sums for k, value in
-               enumerate(tile.ravel())]
+    results = [{"data": int(value) % (1 << 32), "end": int(k % 3 == 2)} for tile in sums for k, value in
+               enumerate(tile.T.ravel())]
     design = Links([*pes], links, [(pes[0].head, 1)])
     sources = [(pes[0].west, west), *((pe.north, beats) for pe, beats in zip(pes, north, strict=True))]
     ends = [(pe.south, north[k]) for k, pe in enumerate(pes)] + [(pes[-1].east, west), (pes[-1].drain, results)]
@@ -128,7 +128,7 @@ def test_sums_along_a_row(rate: float) -> None:
     sums = np.zeros((tiles, 2), np.int64)
     for number, (_, _, e, a, _) in enumerate(work):
         sums[number // 10, e] += a * sum(column[number] for column in b)
-    results = [{"data": int(value) % (1 << 16), "end": k} for tile in sums for k, value in enumerate(tile)]
+    results = [{"data": int(value) % (1 << 16), "end": 1} for tile in sums for value in tile]
     west = [{"first": f, "last": last, "entry": e, "data_0": a & 0xFF} for f, last, e, a, _ in work]
     north = [[{"data_1": value & 0xFF} for value in column] for column in b]
     sources = [(pes[0].west, west), *((pe.north, beats) for pe, beats in zip(pes, north, strict=True))]

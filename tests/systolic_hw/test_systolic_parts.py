@@ -9,14 +9,14 @@ from itertools import product
 from typing import Any
 
 import pytest
-from amaranth.hdl import Elaboratable, Value
+from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib import wiring
 from amaranth.sim import Simulator, SimulatorContext
 from systolic_arrays import matmul
 
 from hw.systolic.bundles import Bundles
 from hw.systolic.convert import Narrow, Widen
-from hw.systolic.drain import Marker, Merge
+from hw.systolic.drain import Exit, Merge
 from hw.systolic.feeder import Feeder
 from hw.systolic.loader import BURST_BEATS, Bursts, StreamPlan
 from hw.systolic.sequencer import Sequencer
@@ -204,32 +204,45 @@ def test_a_feeder_keeps_its_words_and_passes_on_the_rest(pack: int) -> None:
 
 
 def test_results_from_upstream_go_first() -> None:
+    """Rounds of three beats from upstream; one of its own ends each."""
     part = Merge(8)
 
     async def own(ctx: SimulatorContext) -> None:
-        await offer(ctx, part.own, [{"data": k, "end": k % 2} for k in range(6)], 6)
+        await offer(ctx, part.own, range(3), 6)
 
     async def upstream(ctx: SimulatorContext) -> None:
         await offer(ctx, part.upstream, [{"data": 100 + k, "end": k % 3 == 2} for k in range(9)], 7)
 
     async def sink(ctx: SimulatorContext) -> None:
-        found = [(beat.data, beat.end) for beat in await collect(ctx, part.o, 15, 8)]
-        order = [data for tile in range(3) for data in (*range(100 + 3 * tile, 103 + 3 * tile), 2 * tile, 2 * tile + 1)]
-        assert found == [(data, int(data < 100 and data % 2 == 1)) for data in order]
+        found = [(beat.data, beat.end) for beat in await collect(ctx, part.o, 12, 8)]
+        assert found == [(data, int(data < 100)) for turn in range(3)
+                         for data in (*range(100 + 3 * turn, 103 + 3 * turn), turn)]
 
     simulate(part, own, upstream, sink)
 
 
-def test_the_last_result_of_a_tile_is_marked() -> None:
-    part = Marker(8, 3)
+def test_exits_pack_at_the_same_time() -> None:
+    """Two results to a beat of every row, rows in turns; of the five of a tile the last one comes alone."""
+    spec = matmul(3, 5, steps=1, result_pack=2)
+    upper, lower = Exit(spec), Exit(spec)
+    chain = Module()
+    chain.submodules += [upper, lower]
+    wiring.connect(chain, upper.o, lower.upstream)
+    chain.d.comb += upper.head.eq(1)
+
+    def row(base: int) -> Any:
+        async def source(ctx: SimulatorContext) -> None:
+            await offer(ctx, (lower if base else upper).own, [{"data": base + k, "end": 1} for k in range(10)], base)
+        return source
 
     async def sink(ctx: SimulatorContext) -> None:
-        assert [beat.end for beat in await collect(ctx, part.o, 7, 9)] == [0, 0, 1, 0, 0, 1, 0]
+        found = await collect(ctx, lower.o, 12, 9)
+        assert [beat.end for beat in found] == 6 * [0, 1]
+        low, high = ([beat.data >> shift & 0xFFFFFFFF for beat in found] for shift in (0, 32))
+        assert low == [base + k for k in (0, 2, 4, 5, 7, 9) for base in (0, 100)]
+        assert high[:4] + high[6:10] == [base + k for k in (1, 3, 6, 8) for base in (0, 100)]
 
-    async def source(ctx: SimulatorContext) -> None:
-        await offer(ctx, part.i, range(7), 10)
-
-    simulate(part, sink, source)
+    simulate(chain, row(0), row(100), sink)
 
 
 def test_narrow_words_from_wide_ones_and_back() -> None:

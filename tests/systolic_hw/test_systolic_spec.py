@@ -13,7 +13,7 @@ from systolic_emulator import body as evaluate
 from hw.dataflow.spec import Operator, Word
 from hw.systolic.compute import Compute
 from hw.systolic.formats import FORMATS, find_format
-from hw.systolic.layout import operand_shape, pack_tile, result_shape, unpack_tile
+from hw.systolic.layout import operand_shape, pack_results, pack_tile, result_shape, unpack_tile
 from hw.systolic.registers import RunSettings, run_writes, systolic_registers
 from hw.systolic.spec import (
     EAST,
@@ -59,6 +59,9 @@ PROBLEMS: list[tuple[dict[str, Any], str]] = [
     ({"result": replace(SPEC.result, words=5)}, "a tile computes 4 results per PE, but has room for 5"),
     ({"result": replace(SPEC.result, address=Address((1, 1, 1)), words=6)}, "address depends on reduction loop k"),
     ({"result": replace(SPEC.result, combine=None)}, r"an assignment cannot have reduction loops \(k, k\)"),
+    ({"result": replace(SPEC.result, row_pack=2)},
+     "2 results per beat along rows: not a power of two that divides the 1 of a beat down the edge and the 4 of a PE"),
+    ({"result": replace(SPEC.result, space="columns", pack=2, row_pack=2)}, "no results go along rows"),
     ({"guards": (GuardSpec("k", 2, 11, (3, 0, 0), lanes=1),)}, "guard k: the index goes to 11, beyond the tile of 11"),
     ({"guards": (GuardSpec("k", 2, 12, (-3, 0, 0), lanes=1),)}, "guard k has a negative coefficient"),
     ({"guards": (GuardSpec("k", 5, 12, (3, 0, 0), lanes=1),)}, "guard k: there is no tile loop 5"),
@@ -97,11 +100,12 @@ def test_an_operand_tile_in_memory() -> None:
 
 
 def test_a_result_tile_in_memory() -> None:
-    """An exit's results are filled up to beats of the chain."""
+    """Beats of the chain, of all exits in turns; an exit's results are filled up to whole ones."""
     spec = replace(SPEC, result=replace(SPEC.result, pack=8))
-    content = np.zeros((2, 16, 1), "<i4")
-    content[:, :12, 0] = np.arange(24).reshape(2, 12)
-    assert np.array_equal(unpack_tile(spec, content.tobytes()), np.arange(24).reshape(result_shape(spec)))
+    content = np.array([[*range(8)], [*range(12, 20)], [*range(8, 12), *4 * [0]], [*range(20, 24), *4 * [0]]], "<i4")
+    tile = np.arange(24).reshape(result_shape(spec))
+    assert np.array_equal(unpack_tile(spec, content.tobytes()), tile)
+    assert pack_results(spec, tile) == content.tobytes()
 
 
 def test_registers_of_a_run() -> None:

@@ -144,18 +144,22 @@ def _unpack(plan: Plan, place: Place) -> list[str]:
     spec, kernel = plan.spec, plan.kernel
     result = spec.result
     word = spec.word_bytes(result) // element_bytes(result.word.width)
-    row = spec.exit_beats * result.pack * word
     tile = spec.result_bytes // element_bytes(result.word.width)
     tiles = [(f"t{k}", plan.tiles[k]) for k in spec.result_loops]
     free = [loop for loop in spec.time_loops if not loop.reduction]
     times = [(f"x{k}", loop.extent) for k, loop in enumerate(free)]
     columns = [("column", spec.columns)] if result.space == "none" else []
-    loops = [*tiles, ("row", spec.exits), *columns, *times, ("lane", spec.word_elements(result))]
+    loops = [*tiles, ("row", spec.exits), *times, *columns, ("lane", spec.word_elements(result))]
     strides = [(tile * prod(extent for _, extent in tiles[k + 1:]), name) for k, (name, _) in enumerate(tiles)]
-    strides += [(row, "row"), *((word * result.words, name) for name, _ in columns)]
-    strides += [(word * prod(extent for _, extent in times[k + 1:]), name) for k, (name, _) in enumerate(times)]
+    number = _sum([(prod(extent for _, extent in times[k + 1:]), name) for k, (name, _) in enumerate(times)], 0)
+    pack, turn = result.pack, result.row_pack
+    strides += [(word * spec.exits * pack, f"(place / {pack})"), (word * pack, "row"), (word, f"(place % {pack})"),
+                (1, "lane")]
     counters = {loop.name: name for loop, (name, _) in zip(free, times, strict=True)}
-    body = [*_iterations(plan, counters), _store(plan, _sum([*strides, (1, "lane")], 0))]
+    order = [(turn * prod(extent for _, extent in columns), f"(number / {turn})"),
+             *((turn, name) for name, _ in columns), (1, f"number % {turn}")]
+    body = [*_iterations(plan, counters), f"const int number = {number};", f"const int place = {_sum(order, 0)};",
+            _store(plan, _sum(strides, 0))]
     return [f"  {{ /* {kernel.output} */",
             f"    const volatile {_c_word(result.word)} *words = (volatile void *)(memory + {place.address});",
             *_nest(loops, body), "  }"]

@@ -114,18 +114,20 @@ def _chain(spec: ArraySpec, operand: OperandSpec) -> int:
 
 
 def _leave(spec: ArraySpec) -> int:
-    """Cycles in which a tile's results pass the narrowest place on their way: the chain down the edge, one beat per
-    cycle, or the memory port."""
-    return max(spec.exits * spec.exit_beats, spec.result_bytes // spec.bus_bytes)
+    """Cycles in which a tile's results pass the narrowest place on their way: the chain along a row or the one down
+    the edge, one beat per cycle, or the memory port."""
+    return max(spec.exit_words // spec.result.row_pack, spec.exits * spec.exit_beats,
+               spec.result_bytes // spec.bus_bytes)
 
 
 def _left(spec: ArraySpec) -> int:
-    """Cycles in which results still leave after a tile's last step. They leave as they are completed: one of each PE
-    after the reduction loops that are inside all others."""
-    leave, words = _leave(spec), spec.result.words
-    inside = 1
+    """Cycles in which results still leave after a tile's last step. They leave in rounds, one result of each PE, as
+    they are completed: while a loop that is no reduction goes on, whatever goes on inside it completes its results."""
+    rounds, inside, ahead = 1, 1, 0
+    leave = _leave(spec)
     for loop in reversed(spec.time_loops):
         if not loop.reduction:
-            break
+            ahead += (loop.extent - 1) * min(inside, leave // spec.result.words * rounds)
+            rounds *= loop.extent
         inside *= loop.extent
-    return max(-(-leave // words), leave - inside * (words - 1))
+    return leave - ahead

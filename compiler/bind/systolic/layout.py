@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from compiler.bind.systolic.plan import Plan
-from hw.systolic.layout import dtype, operand_shape, pack_tile, result_shape, unpack_tile
+from hw.systolic.layout import dtype, operand_shape, pack_results, pack_tile, result_order, result_shape, unpack_tile
 from hw.systolic.spec import EAST, INTERIOR, OperandSpec
 
 __all__ = ["from_tiles", "operand_images", "pack_operand", "pack_result", "result_places", "to_tiles", "unpack_result"]
@@ -31,11 +31,10 @@ def pack_result(plan: Plan, out: np.ndarray) -> bytes | None:
     """The tiles in which the results `out` come, None if the hardware writes words there that are none of them."""
     spec = plan.spec
     where, inside = result_places(plan, out.shape)
-    word = spec.result.word
-    tiles = out.ravel()[where] if inside.all() else np.zeros(1)
-    plain = spec.word_bytes(spec.result) == spec.word_elements(spec.result) * dtype(word).itemsize
-    content = tiles.astype(dtype(word)).tobytes()
-    return content if inside.all() and plain and len(content) == len(tiles) * spec.result_bytes else None
+    defined = spec.exits * spec.exit_words * spec.word_elements(spec.result) * dtype(spec.result.word).itemsize
+    if not inside.all() or defined != spec.result_bytes:
+        return None
+    return b"".join(pack_results(spec, tile) for tile in out.ravel()[where])
 
 
 def operand_images(plan: Plan, number: int) -> tuple[int, ...]:
@@ -125,9 +124,9 @@ def result_places(plan: Plan, extents: tuple[int, ...]) -> tuple[np.ndarray, np.
     count = prod(plan.tiles[k] for k in spec.result_loops)
     shape = (count, *result_shape(spec))
     steps = _tile_steps(plan, spec.result_loops)
-    words = np.indices((spec.exit_words // spec.result.words, *_free_extents(plan)), np.int64)
-    words = words.reshape(len(words), -1)
-    column, times = words[0][None, None, :, None], dict(zip(_free_loops(plan), words[1:], strict=True))
+    words = np.indices((*_free_extents(plan), spec.exit_words // spec.result.words), np.int64)
+    words = words.reshape(len(words), -1)[:, result_order(spec)]
+    column, times = words[-1][None, None, :, None], dict(zip(_free_loops(plan), words[:-1], strict=True))
     row = np.arange(spec.exits)[None, :, None, None]
     lanes = np.arange(shape[3])
     inside = np.ones((1, 1, 1, 1), bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import gcd, prod
 from typing import Literal
 
 from compiler.bind.c_host import c_identifier
@@ -30,7 +30,7 @@ from hw.systolic.spec import (
     TimeLoop,
 )
 
-__all__ = ["Choice", "Plan", "Source", "make_plan", "space_axes"]
+__all__ = ["Choice", "Plan", "Source", "make_plan", "row_pack_limit", "space_axes"]
 
 _MOST_BEAT_BITS = 1024
 
@@ -140,6 +140,13 @@ def _operand_names(kernel: Kernel) -> list[str]:
     return found
 
 
+def row_pack_limit(exits: int, bus_words: int, room: int) -> int:
+    """Results per beat along rows, at most: what fills a memory beat of `bus_words` results from `exits` rows in every
+    cycle, but not more than the `room` results that the widest word of an operand is as wide as; a power of two."""
+    wanted = 1 << (-(-bus_words // exits) - 1).bit_length()
+    return min(wanted, 1 << max(1, room).bit_length() - 1)
+
+
 # Loops.
 
 
@@ -221,7 +228,7 @@ class _Build:
         return any(split.lanes > 1 and split.loop not in self.kernel.reduction_loops for split in self.splits)
 
     def _pack(self, width: int, vector: bool, words: int) -> int:
-        """Words per beat: as many as a beat of memory holds, but no more than there are."""
+        """Words per beat: as many as a beat of memory holds, but no more than `words`, rounded up to a power of two."""
         elements = self.choice.lanes if vector else 1
         size = 1 << (elements * max(8, 1 << (width - 1).bit_length()) - 1).bit_length()
         if self.choice.pack is not None:
@@ -245,12 +252,23 @@ class _Build:
                 coefficients[number] = words
                 words *= self.times[number].extent
         kind, vector = self.kernel.type, self._result_vector()
-        where = self._space()
-        count = words * (self.columns if where == "none" else 1)
+        row_pack, pack = self._result_packs(kind.width, vector, words)
         return ResultSpec(
             Word(kind.width, kind.signed), words, Address(tuple(coefficients)), self.kernel.combine,
-            space=where, vector=vector,
-            pack=self._pack(kind.width, vector, count), double_buffered=self.choice.double_buffering)
+            space=self._space(), vector=vector, pack=pack, double_buffered=self.choice.double_buffering,
+            row_pack=row_pack)
+
+    def _result_packs(self, width: int, vector: bool, words: int) -> tuple[int, int]:
+        """Results per beat along rows and down the edge, where a beat wider than what all rows give per cycle would not
+        be faster."""
+        where, lanes = self._space(), self.choice.lanes
+        exits, turn = 1 if where == "both" else self.rows, 1
+        if where == "none":
+            widest = max(r.type.width * (lanes if self._vector(r) else 1) for r in self.kernel.references)
+            bus = self._pack(width, vector, self.choice.bus_bits)
+            turn = gcd(words, row_pack_limit(exits, bus, widest // (width * (lanes if vector else 1))))
+        count = words * (self.columns if where == "none" else 1)
+        return turn, self._pack(width, vector, min(count, exits * turn))
 
     def guards(self) -> tuple[GuardSpec, ...]:
         return tuple(self._guard(name) for name in self.kernel.reduction_loops

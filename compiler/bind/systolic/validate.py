@@ -296,7 +296,10 @@ class _Check:
             c * t for c, t in zip(result.address.coefficients, steps.times, strict=True))
         word = rank[np.broadcast_to(address, steps.row.shape)]
         exits = np.zeros_like(steps.row) if result.space == "both" else steps.row
-        return exits, steps.column * result.words + word if result.space == "none" else word
+        if result.space != "none":
+            return exits, word
+        turn, place = np.divmod(word, result.row_pack)
+        return exits, (turn * self.spec.columns + steps.column) * result.row_pack + place
 
     @cached_property
     def destinations(self) -> isl.Map:

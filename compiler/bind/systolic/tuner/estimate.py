@@ -15,7 +15,7 @@ import numpy as np
 
 from compiler.bind.systolic.kernel import Kernel, Reference
 from compiler.bind.systolic.latency import DRAIN, FILL, QUEUE
-from compiler.bind.systolic.plan import space_axes
+from compiler.bind.systolic.plan import row_pack_limit, space_axes
 from compiler.bind.systolic.tuner.shapes import Shape
 from hw.dataflow.registers import element_bytes
 
@@ -73,8 +73,9 @@ class Tilings:
         bytes_ = self.bus_bits // 8
         first = _total(o.memory_bytes for o in operands) // bytes_
         fill = FILL + _largest([first, *(o.chain for o in operands)])
-        leave = np.maximum(results.memory_bytes // bytes_, results.chain)
-        left = np.maximum(-(-leave // results.own), leave - self.steps // results.own * (results.own - 1))
+        leave = np.maximum.reduce([results.memory_bytes // bytes_, results.chain,
+                                    results.words // results.row_pack])
+        left = leave - np.minimum(leave // results.own, self.steps // results.own) * (results.own - 1)
         drain = DRAIN + self.geometry.rows + self.geometry.columns + left
         even = _largest([o.memory_bytes for o in operands]) <= QUEUE * bytes_
         return fill + np.where(even, *self._steady(operands, leave)) + drain
@@ -130,10 +131,10 @@ class Geometry:
         self.results = Results(tilings, self)
 
 
-def _packed(words: Column, size: int, bus_bits: int) -> Column:
-    """Words per beat of a chain: powers of two up to a beat of memory, or to the first that holds all words."""
-    most = max(1, 1 << (bus_bits // size).bit_length() - 1) if size <= bus_bits else 1
-    return np.minimum(most, power_of_two(words))
+def bus_words(width: int, elements: int, bus_bits: int) -> int:
+    """Words of so many elements that a beat of memory holds: a power of two, at least 1."""
+    size = 8 << (elements * element_bytes(width) - 1).bit_length()
+    return max(1, bus_bits // size)
 
 
 def power_of_two(count: Column) -> Column:
@@ -143,13 +144,15 @@ def power_of_two(count: Column) -> Column:
 
 class Stream:
     """What operands and results have in common: `words` of `bits` of a tile in each of `images` places, `pack` of them
-    to a beat; cycles on the daisy `chain` and bytes in memory of a tile."""
+    to a beat; cycles on the daisy `chain` and bytes in memory of a tile. `most`: no more than these to a beat."""
 
-    def __init__(self, tilings: Tilings, width: int, elements: int, words: Column, images: int) -> None:
+    def __init__(self, tilings: Tilings, width: int, elements: int, words: Column, images: int,
+                 most: Column | None = None) -> None:
         self.words = words
         self.bits = width * elements
         size = 1 << (elements * element_bytes(width) - 1).bit_length()
-        self.pack = _packed(words, size * 8, tilings.bus_bits)
+        together = power_of_two(words if most is None else np.minimum(words, most))
+        self.pack = np.minimum(bus_words(width, elements, tilings.bus_bits), together)
         beats = -(-words // self.pack)
         self.chain = images * beats
         bus = tilings.bus_bits // 8
@@ -184,7 +187,12 @@ class Results(Stream):
         elements = tilings.shape.lanes if geometry.lanes_in_results else 1
         exits = 1 if geometry.space == "both" else geometry.rows
         leaving = self.own * (geometry.columns if geometry.space == "none" else 1)
-        super().__init__(tilings, kernel.type.width, elements, leaving, exits)
+        self.row_pack = np.ones_like(self.own)
+        if geometry.space == "none":
+            bits, bus = kernel.type.width * elements, bus_words(kernel.type.width, elements, tilings.bus_bits)
+            room = max(operand.bits for operand in geometry.operands) // bits
+            self.row_pack = np.gcd(self.own, row_pack_limit(exits, bus, room))
+        super().__init__(tilings, kernel.type.width, elements, leaving, exits, most=exits * self.row_pack)
 
 
 def _by_loop(tilings: Tilings, reference: Reference) -> Column:
