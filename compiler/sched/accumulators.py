@@ -130,7 +130,10 @@ def _walk(statement: Statement, iterator: str) -> isl.Aff:
 
 
 def propagate_constants(program: Program) -> Program:
-    """`program` with reads that always see one constant, which some statement stores, replaced by that constant."""
+    """`program` with reads that always see one constant, which some statement stores, replaced by that constant.
+
+    Not in statements that share units: they have to stay alike.
+    """
     constants = {s.name: s.value for s in program.statements if isinstance(s.value, Const)}
     seen: dict[tuple[str, int], set[str]] = {}
     for dependence in flow(program) if constants else ():
@@ -139,8 +142,9 @@ def propagate_constants(program: Program) -> Program:
     known = {key: value for key, values in found.items() if len(values) == 1 and (value := values.pop()) is not None}
     if not known:
         return program
+    shared = {name for group in program.shared for name in group}
     statements = tuple(_with_constants(s, {k: v for (name, k), v in known.items() if name == s.name})
-                       for s in program.statements)
+                       if s.name not in shared else s for s in program.statements)
     return replace(program, statements=statements)
 
 

@@ -31,6 +31,7 @@ from compiler.sched.dependences import (
     recurrences,
     topological_order,
 )
+from compiler.sched.sharing import NoTurnError, Turns, default_slack, feedback
 from compiler.sched.streams import StagedProgram
 from hw.errors import SluiceError
 
@@ -83,6 +84,12 @@ class Schedule:
     period: int
     alignment: int = 1
     interval: int = 1
+
+    @property
+    def end(self) -> int:
+        """Logical cycle after the last one in which an output is computed."""
+        last = max(self.statements[footprint.statement].last for footprint in self.staged.outputs)
+        return (self.staged.tiles - 1) * self.period + last + 1
 
     @cached_property
     def lower_bound(self) -> int:
@@ -175,6 +182,13 @@ class _Levels:
     def members(self, level: int) -> list[Loop]:
         return [loop for loop, have in self.level.items() if have == level]
 
+    def by_level(self) -> dict[int, list[Loop]]:
+        """The loops of every level."""
+        found: dict[int, list[Loop]] = {}
+        for loop, level in self.level.items():
+            found.setdefault(level, []).append(loop)
+        return found
+
     def order(self) -> nx.DiGraph:
         """Which level lies directly inside which."""
         graph = nx.DiGraph()
@@ -203,8 +217,7 @@ class _Levels:
 
     def make_rates_whole(self) -> None:
         """Scale every level so that its rates are the smallest whole numbers."""
-        for level in set(self.level.values()):
-            loops = self.members(level)
+        for loops in self.by_level().values():
             scale = lcm(*(self.rate[loop].denominator for loop in loops))
             common = gcd(*(int(self.rate[loop] * scale) for loop in loops))
             for loop in loops:
@@ -214,19 +227,29 @@ class _Levels:
         """Cycles between two steps of each level: the length of the longest level directly inside it."""
         graph = self.order()
         weight: dict[int, int] = {}
+        steps: dict[int, int] = {}
+        members = self.by_level()
         for level in reversed(list(nx.topological_sort(graph))):
-            inner = [weight[k] * self.length(k, trips, alignment) for k in graph.successors(level)]
-            weight[level] = max(inner, default=interval)
+            weight[level] = max((weight[k] * steps[k] for k in graph.successors(level)), default=interval)
+            steps[level] = self._steps(members[level], trips, alignment)
         return weight
 
     def length(self, level: int, trips: Mapping[Loop, int], alignment: int) -> int:
         """Steps of a level: those of its busiest loop, rounded up to a multiple of `alignment`."""
-        busiest = max(int(self.rate[loop]) * trips[loop] for loop in self.members(level))
+        return self._steps(self.members(level), trips, alignment)
+
+    def _steps(self, loops: list[Loop], trips: Mapping[Loop, int], alignment: int) -> int:
+        busiest = max(int(self.rate[loop]) * trips[loop] for loop in loops)
         return -(-busiest // alignment) * alignment
 
 
+_WORTH = 1.05
+"""A program that shares units may take so many times longer if it needs less memory for that: statements that
+interleave instead of following each other."""
+
+
 def schedule_program(staged: StagedProgram, fusion_level: int | None = None, alignment: int = 1,
-                     interval: int = 1) -> Schedule:
+                     interval: int = 1, slack: int | None = None) -> Schedule:
     """Schedule `staged`, one instance of the busiest loop every `interval` cycles.
 
     `fusion_level` is the number of loops inside the tile loops that producers and consumers share step by step:
@@ -234,7 +257,28 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     loop have finished, 0 when the producer has; loads are no producers in this sense. `alignment` rounds the lengths
     of loops up, for memories that cannot follow them otherwise. Raises `DependenceError` for recurrences,
     `FusionError` for a level that no statement has.
+
+    Statements that share units take turns. Where there are too few cycles for that, either the period grows or a
+    multiple of `interval` is taken, whatever ends earlier. `slack`: cycles for the way through shared units and back to
+    them, by default an estimate.
     """
+    if not staged.program.shared:
+        return _schedule_at(staged, fusion_level, alignment, interval, 0)
+    slack = default_slack(staged.program) if slack is None else slack
+    best = _schedule_at(staged, fusion_level, alignment, interval, slack)
+    alone = replace(staged, program=replace(staged.program, shared=()))
+    if best.end <= _WORTH * _schedule_at(alone, fusion_level, alignment, interval, 0).end:
+        return best
+    for times in range(2, 1 + max(map(len, staged.program.shared))):
+        slower = _schedule_at(staged, fusion_level, alignment, interval * times, slack)
+        if slower.end <= _WORTH * best.end:
+            best = slower
+    return best
+
+
+def _schedule_at(staged: StagedProgram, fusion_level: int | None, alignment: int, interval: int,
+                 slack: int) -> Schedule:
+    """The schedule at this initiation interval; the period is the least at which shared units suffice."""
     dependences = flow(staged.program)
     order = topological_order(staged.program, dependences)
     statements = {name: staged.program.statement(name) for name in order}
@@ -247,9 +291,17 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     levels = _align(staged, nests, order, dependences, trips)
     weights = levels.weights(trips, alignment, interval)
     entries = _strides(levels, weights, statements, nests)
-    entries = _offsets(staged, entries, order, dependences, fusion_level)
     period = _period(levels, weights, trips, entries, alignment)
-    return Schedule(staged, dependences, entries, period, alignment, interval)
+    late = feedback(staged.program, dependences, recurrences(staged.program, dependences))
+    while True:
+        turns = Turns(staged.program.shared, period if staged.tiles > 1 else None, late, slack)
+        try:
+            entries = _offsets(staged, entries, order, dependences, fusion_level, turns)
+        except NoTurnError as error:
+            longer = max(error.bound, period + max(1, period // 16))
+            period = -(-longer // alignment) * alignment
+            continue
+        return Schedule(staged, dependences, entries, period, alignment, interval)
 
 
 def _period(levels: _Levels, weights: Mapping[int, int], trips: Mapping[Loop, int],
@@ -267,19 +319,37 @@ def _align(staged: StagedProgram, nests: Mapping[str, tuple[str, ...]], order: l
     (it has a loop of its own around theirs) would then wait for a longer loop of the producer each time."""
     levels = _Levels(nests)
     position = {name: k for k, name in enumerate(order)}
+    refused: set[tuple[tuple[Loop, Loop, Fraction], ...]] = set()
     for dependence in sorted(dependences, key=lambda d: position[d.sink]):
         matches = _matches(staged, dependence)
-        before = levels.snapshot()
-        for producer, consumer, slope in matches:
-            levels.join(producer, consumer, slope)
-        if levels.level != before[0] and _walks_again(nests, matches):
-            after = levels.longest(trips)
-            joined = levels.snapshot()
-            levels.restore(before)
-            if after <= levels.longest(trips):
-                levels.restore(joined)
+        if tuple(matches) not in refused and not _join(levels, nests, matches, trips):
+            refused.add(tuple(matches))
     levels.make_rates_whole()
     return levels
+
+
+def _join(levels: _Levels, nests: Mapping[str, tuple[str, ...]], matches: list[tuple[Loop, Loop, Fraction]],
+          trips: Mapping[Loop, int]) -> bool:
+    """Join as many pairs of loops, from the outermost inwards, as slow nobody down: where a consumer walks a block of
+    values several times, they share the loop over blocks, and the next block comes while this one is in use.
+
+    False if all pairs would slow somebody down.
+    """
+    before = levels.snapshot()
+    alone = 0
+    for count in range(len(matches), 0, -1):
+        for producer, consumer, slope in matches[:count]:
+            levels.join(producer, consumer, slope)
+        if levels.level == before[0] or not _walks_again(nests, matches):
+            return True
+        joined = levels.snapshot()
+        after = levels.longest(trips)
+        levels.restore(before)
+        alone = alone or levels.longest(trips)
+        if after <= alone:
+            levels.restore(joined)
+            return True
+    return False
 
 
 def _walks_again(nests: Mapping[str, tuple[str, ...]], matches: list[tuple[Loop, Loop, Fraction]]) -> bool:
@@ -333,8 +403,10 @@ def _strides(levels: _Levels, weights: Mapping[int, int], statements: Mapping[st
 
 
 def _offsets(staged: StagedProgram, entries: dict[str, StatementSchedule], order: list[str],
-             dependences: tuple[Dependence, ...], fusion_level: int | None) -> dict[str, StatementSchedule]:
-    """Start every statement as early as its producers allow, rounded up to the fusion level.
+             dependences: tuple[Dependence, ...], fusion_level: int | None,
+             turns: Turns) -> dict[str, StatementSchedule]:
+    """Start every statement as early as its producers and its turn on shared units allow, rounded up to the fusion
+    level.
 
     A recurrence may send its first statements back to wait for its last ones; a round per statement is enough.
     """
@@ -342,11 +414,13 @@ def _offsets(staged: StagedProgram, entries: dict[str, StatementSchedule], order
     carried = recurrences(staged.program, dependences)
     back = [d for d in dependences if d.key in carried]
     for _ in range(len(order) + 1):
+        turns.clear()
         for name in order:
-            starts = [_earliest_start(schedule, d, fusion_level) for d in dependences
+            starts = [_earliest_start(schedule, d, fusion_level) + turns.wait(d) for d in dependences
                       if d.sink == name and d.key not in carried]
             entry = schedule.statements[name]
-            schedule.statements[name] = replace(entry, offset=max([entry.offset, *starts]))
+            offset = turns.place(name, max([entry.offset, *starts]), entry.strides, entry.trips)
+            schedule.statements[name] = replace(entry, offset=offset)
         late = {d.sink: 1 - schedule.distance(d)[0] for d in back if schedule.distance(d)[0] < 1}
         if not late:
             return schedule.statements

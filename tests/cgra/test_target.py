@@ -40,14 +40,15 @@ def compiled(program: Program, **options: Any) -> CgraDesign:
 
 
 @pytest.mark.parametrize(("options", "kind", "message"), [
-    ({"memory": "sram"}, OptionsError, "there is no memory 'sram'; there are: pub, dual-port"),
+    ({"memory": "sram"}, OptionsError, "there is no memory 'sram'; there are: pub, dual-port, dual-port-pe"),
+    ({"share": "all"}, OptionsError, "share is 'all', not one of asked, auto"),
     ({"array": "big"}, FabricError, "'big' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32"),
     ({"half_words": 100}, FabricError, "half a bank cannot have 100 words; it needs a power of two from 8 on"),
     ({"fusion_level": 9}, FusionError, "fusion level 9 does not exist: the deepest loop nest has 2 levels"),
     ({"tile_depth": 3}, StreamError, "3 tile loops were asked for, but statements share 1 independent outer loops (not "
      "counting the innermost)"),
-    ({"unroll": 2}, TargetError, "target cgra has no option 'unroll'; there are: memory, array, fusion_level, "
-     "tile_depth, half_words, seed"),
+    ({"unroll": 2}, TargetError, "target cgra has no option 'unroll'; there are: memory, counter, array, "
+     "fusion_level, tile_depth, half_words, seed, transform, share"),
 ])
 def test_wrong_options(options: dict[str, Any], kind: type[SluiceError], message: str) -> None:
     with pytest.raises(kind) as error:
@@ -119,7 +120,8 @@ def test_schedules_are_loosened_only_as_far_as_a_memory_needs(memory: str, size:
 def test_choices_say_what_was_asked_and_taken() -> None:
     design = compiled(load("gaussian", width=8, height=8), memory="dual-port", array="4x4", fusion_level=1, seed=3)
     assert design.choices == {
-        "memory": "dual-port", "array": "4x4", "fusion_level": "1", "half_words": "32768", "seed": "3",
+        "memory": "dual-port", "counter": "True", "array": "4x4", "fusion_level": "1", "half_words": "32768",
+        "seed": "3", "transform": "", "share": "asked", "shared units": "none",
         "tile loops": "0 (1 tiles)", "period": "64 cycles", "initiation interval": "1",
         "alignment of loop lengths": "1", "arrays in parts": "none"}
 

@@ -29,7 +29,8 @@ def plan_dual_port(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id:
         for k in range(len(buffer.reads)):
             chained = bool(buffer.chained) and buffer.chained[k]
             nest = _read(buffer, k, spec)
-            outputs[buffer.outputs[k]] = DualPortOutput(nest, buffer.base, buffer.region - 1, chained)
+            outputs[buffer.outputs[k]] = DualPortOutput(nest, buffer.base, buffer.region - 1, chained,
+                                                       buffer.passing)
     _require_free_ports(buffers)
     return DualPortConfig(tuple(inputs), tuple(outputs), chain_id)
 

@@ -20,7 +20,8 @@ from compiler.sched.affine import pieces
 from compiler.sched.cycle_accurate import Schedule, StatementSchedule
 from compiler.sched.dependences import constant_bounds
 
-__all__ = ["BufferTraffic", "Lattice", "ReadTraffic", "TrafficGroup", "WriteTraffic", "array_traffic", "delay_traffic"]
+__all__ = ["BufferTraffic", "Lattice", "ReadTraffic", "TrafficGroup", "WriteTraffic", "array_traffic", "delay_traffic",
+           "exact_traffic"]
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,15 @@ def array_traffic(schedule: Schedule, buffer: UnifiedBuffer, readers: Sequence[R
                                 schedule.staged.tiles, size, packing)
         found.append(TrafficGroup(traffic, tuple(served for _, served in reads)))
     return found
+
+
+def exact_traffic(schedule: Schedule, buffer: UnifiedBuffer, reader: ReadPort, packing: int) -> BufferTraffic:
+    """The traffic of one reader, which reads in no other cycles than those of the instances that want a word."""
+    lattice, read = _read_traffic(schedule, buffer.writer.schedule, reader, packing)
+    write, size = lattice.write(buffer.writer.schedule, packing)
+    read = ReadTraffic(read.name, read.time[read.real], read.address[read.real], read.real[read.real])
+    return BufferTraffic(f"{buffer.name} for {read.name}", write, (read,), schedule.period, schedule.staged.tiles, size,
+                         packing)
 
 
 def _delay(first: ReadTraffic, second: ReadTraffic) -> int | None:

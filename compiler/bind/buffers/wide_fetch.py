@@ -57,7 +57,7 @@ class PlacedBuffer:
     """A buffer in one memory tile: its input port, the output port of each read, and all shifts.
 
     `write_shift` is added to logical cycles of writes to get firing cycles, `read_shifts` likewise per read.
-    `base` and `region` (a power of two) are in blocks.
+    `base` and `region` (a power of two) are in blocks. `passing`: between its reads the outputs pass the chain input.
     """
 
     traffic: BufferTraffic
@@ -69,6 +69,7 @@ class PlacedBuffer:
     base: int
     region: int
     chained: tuple[bool, ...] = ()
+    passing: bool = False
 
 
 def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec) -> FetchPlan:
@@ -359,7 +360,7 @@ def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: M
     fetch_nest = _nest(fetch, traffic, shift - lead, (tile_blocks, tile_fetches))
     read_nest = _nest(word, traffic, shift, (tile_fetches * spec.fetch_width,))
     chained = bool(buffer.chained) and buffer.chained[read]
-    return PubOutput(fetch_nest, read_nest, buffer.base, buffer.region - 1, chained)
+    return PubOutput(fetch_nest, read_nest, buffer.base, buffer.region - 1, chained, buffer.passing)
 
 
 def _delay_output(buffer: PlacedBuffer, read: int, lead: int, spec: MemTileSpec) -> PubOutput:

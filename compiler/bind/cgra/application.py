@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from compiler.bind.buffers.sequences import array_traffic
 from compiler.bind.buffers.taps import TapGroup, group_taps
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer, extract_buffers
-from compiler.bind.cgra.controls import ControlTable, control_table
+from compiler.bind.cgra.addresses import AddressUnits
+from compiler.bind.cgra.controls import ControlTable, control_pattern, control_table
 from compiler.bind.cgra.cover import Coverer
 from compiler.bind.cgra.memories import MemoryAllocator, MemoryTile
 from compiler.bind.cgra.netlist import Edge, MemNode, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
+from compiler.bind.cgra.shared import Group, SharedUnits
 from compiler.bind.cgra.signals import Operand, Signal
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import Schedule
 from compiler.sched.dependences import Dependence, recurrences, topological_order
+from compiler.sched.sharing import feedback
 from hw.errors import SluiceError
 from hw.memtile import MemTileSpec
 from hw.ops import Kind
@@ -30,13 +33,32 @@ class ApplicationError(SluiceError):
     """The program uses something that the array cannot hold."""
 
 
+@dataclass(frozen=True)
+class SharedUse:
+    """Statements that take turns on `units` processing elements; `multiplexers` memory outputs bring the operands."""
+
+    members: tuple[str, ...]
+    units: int
+    multiplexers: int
+
+    @property
+    def saved(self) -> int:
+        """Processing elements that units for each statement would take beyond these."""
+        return (len(self.members) - 1) * self.units
+
+    def __str__(self) -> str:
+        return (f"{', '.join(self.members)} take turns on {self.units} PEs, {self.saved} fewer, through "
+                f"{self.multiplexers} multiplexers in memory tiles")
+
+
 @dataclass
 class Application:
     """The netlist of a scheduled program and where its parts came from.
 
     `results`: stream of each statement's values. `reads`: stream that each read (statement, number) sees.
     `streams_in` and `streams_out`: stream unit of each main-memory array. `roms`: table of each ROM tile. `controls`:
-    what each control tile plays.
+    what each control tile plays. `addresses`: the units that compute addresses.
+    `shared`: what statements share. `units`: number of processing elements that compute each statement's values.
     `registers`: words of shift registers that the taps need.
     """
 
@@ -51,6 +73,9 @@ class Application:
     streams_out: dict[str, str]
     roms: dict[str, str]
     controls: dict[str, ControlTable]
+    addresses: AddressUnits
+    shared: list[SharedUse] = field(default_factory=list)
+    units: dict[str, int] = field(default_factory=dict)
 
     @property
     def registers(self) -> int:
@@ -59,6 +84,8 @@ class Application:
 
 
 _MASK = (1 << 16) - 1
+_LATENCY = 4096
+"""Cycles that the run may take beyond its tiles."""
 _NEAR = 16
 """Cycles by which a control stream may be later than one that is there already."""
 
@@ -68,6 +95,7 @@ class _Builder:
     schedule: Schedule
     mem: MemTileSpec
     allocator: MemoryAllocator
+    shared: SharedUnits
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     taps: dict[str, list[TapGroup]] = field(default_factory=dict)
@@ -77,11 +105,14 @@ class _Builder:
     streams_out: dict[str, str] = field(default_factory=dict)
     roms: dict[str, str] = field(default_factory=dict)
     controls: dict[str, ControlTable] = field(default_factory=dict)
+    units: dict[str, int] = field(default_factory=dict)
     _found: dict[tuple[str, int, str], Signal] = field(default_factory=dict)
     _waiting: dict[tuple[str, int, str], Pin] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.carried = recurrences(self.schedule.staged.program, self.schedule.dependences)
+        program, dependences = self.schedule.staged.program, self.schedule.dependences
+        self.carried = recurrences(program, dependences)
+        self.back = self.carried | feedback(program, dependences, self.carried)
         self.sources: dict[tuple[str, int], list[Dependence]] = {}
         for dependence in self.schedule.dependences:
             self.sources.setdefault((dependence.sink, dependence.read), []).append(dependence)
@@ -100,11 +131,43 @@ class _Builder:
         return {name: node for name, node in self.nodes.items() if name not in silent}
 
     def add_statement(self, statement: Statement) -> None:
+        group = self.shared.group(statement.name)
+        if group is not None:
+            if statement.name not in self.results:
+                self._add_group(group)
+            return
         for k in range(len(statement.reads)):
             self._merge(statement, k)
         operands = [self.reads[statement.name, k] for k in range(len(statement.reads))]
+        self._cover(statement, operands)
+
+    def _add_group(self, group: Group) -> None:
+        """The units of statements that share them."""
+        self._cover(group.statement, group.signals)
+        units = self.units[group.statement.name]
+        if not units:
+            raise ApplicationError(f"{', '.join(group.members)} only move values: they have no units to share")
+        for name in group.members:
+            self.results[name] = self.results[group.statement.name]
+            self.units[name] = units
+            self.reads |= {(name, read): signal for read, signal in zip(group.reads[name], group.signals, strict=True)}
+
+    def connect_shared(self) -> list[SharedUse]:
+        """Give the units that statements share their operands."""
+        heads = self.shared.connect()
+        self.nodes |= self.shared.nodes
+        self.reads = {key: _moved(signal, heads) for key, signal in self.reads.items()}
+        self.edges = [replace(edge, source=heads[edge.source].pin, distance=edge.distance + heads[edge.source].distance)
+                      if edge.source in heads else edge for edge in self.edges]
+        own = self.shared.multiplexers
+        return [SharedUse(group.members, self.units[group.members[0]],
+                          sum(len(own.get(group.pin(k), ())) for k in range(group.operands)))
+                for group in self.shared.groups]
+
+    def _cover(self, statement: Statement, operands: list[Signal]) -> None:
         coverer = Coverer(statement, operands, self.mem)
         self.results[statement.name] = coverer.result()
+        self.units[statement.name] = len(coverer.pes)
         self.nodes.update((pe.name, pe) for pe in coverer.pes)
         for name, (node, table) in coverer.roms.items():
             self.nodes[name], self.roms[name] = node, table
@@ -167,6 +230,8 @@ class _Builder:
         name = f"control{len(self.controls)}"
         self.controls[name] = table
         self.nodes[name] = MemNode(name)
+        if self.mem.kind == "dual-port-pe":
+            self.allocator.addresses.read(name, control_pattern(table, self.schedule.period, self.mem))
         bit = PeConfig("ne", False, (None, 0, None), (None, None, None), 0)
         self.nodes[f"{name}.bit"] = PeNode(f"{name}.bit", bit)
         self.edges.append(Edge(Pin(name, "out0"), Pin(f"{name}.bit", "word0"), "word"))
@@ -175,6 +240,9 @@ class _Builder:
     def _deliver(self, reader: ReadPort, signal: Signal) -> None:
         """The stream in which a reader finds the values of one statement."""
         key = reader.dependence.key
+        if self.shared.takes(reader):
+            self.shared.deliver(reader, signal)
+            return
         self._found[key] = signal
         if key in self._waiting:
             self.edges.append(Edge(signal.pin, self._waiting.pop(key), "word", signal.distance))
@@ -186,8 +254,12 @@ class _Builder:
     def serve_readers(self, buffer: UnifiedBuffer) -> None:
         """Give every read of `buffer` its stream: a tap of a delay line where its distance is constant."""
         source = self.results[buffer.writer.statement]
-        back = any(reader.dependence.key in self.carried for reader in buffer.readers)
-        constant = [r for r in buffer.readers if r.distance is not None]
+        for reader in filter(self.shared.multiplexed, buffer.readers):
+            self.shared.multiplex(buffer, reader, source)
+        readers = [reader for reader in buffer.readers
+                   if not self.shared.multiplexed(reader) and not self.shared.repeats(reader)]
+        back = any(reader.dependence.key in self.back for reader in readers)
+        constant = [r for r in readers if r.distance is not None]
         groups = group_taps(constant) if constant else []
         self.taps[buffer.name] = groups
         heads = [g.head for g in groups if g.head]
@@ -200,7 +272,7 @@ class _Builder:
             for tap in group.taps:
                 assert tap.distance is not None
                 self._deliver(tap, stream.delayed(tap.distance - group.head))
-        self._serve_varying(buffer, source, [r for r in buffer.readers if r.distance is None], back)
+        self._serve_varying(buffer, source, [r for r in readers if r.distance is None], back)
 
     def _serve_varying(self, buffer: UnifiedBuffer, source: Signal, readers: list[ReadPort], back: bool) -> None:
         for group in array_traffic(self.schedule, buffer, readers, self.allocator.packing):
@@ -210,8 +282,9 @@ class _Builder:
                     self._deliver(readers[number], signal.delayed(delay))
 
 
-def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False) -> Application:
-    """Map all statements and buffers of `schedule` to units; `sparse` and `shared` as in `MemoryAllocator`.
+def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False,
+                      counter: bool = False) -> Application:
+    """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter` as in `MemoryAllocator`.
 
     Raises `CoverError`, `CapacityError`, `VectorizationError`, `DependenceError` or `ApplicationError`, each naming
     what does not fit.
@@ -220,7 +293,9 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
     _check_arrays(program)
     _check_tables(program, mem)
     buffers = {b.writer.statement: b for b in extract_buffers(schedule)}
-    builder = _Builder(schedule, mem, MemoryAllocator(mem, sparse, shared))
+    cycles = staged.tiles * schedule.period + _LATENCY
+    allocator = MemoryAllocator(mem, sparse, shared, counter, cycles)
+    builder = _Builder(schedule, mem, allocator, SharedUnits(schedule, list(buffers.values()), allocator))
     loads = {f.statement: f.array for f in staged.inputs}
     outputs = {f.statement: f.array for f in staged.outputs}
     for name in topological_order(program, schedule.dependences):
@@ -234,13 +309,19 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
             builder.serve_readers(buffers[name])
         if name in outputs:
             builder.add_output(outputs[name], name)
+    uses = builder.connect_shared()
     edges = (*builder.edges, *builder.allocator.edges)
     nodes = builder.heard_nodes(edges) | builder.allocator.nodes()
     netlist = Netlist(nodes, edges, tuple(builder.allocator.separations))
     netlist.verify()
     return Application(schedule, netlist, builder.allocator.tiles, list(buffers.values()), builder.taps,
                        builder.results, builder.reads, builder.streams_in, builder.streams_out, builder.roms,
-                       builder.controls)
+                       builder.controls, builder.allocator.addresses, uses, builder.units)
+
+
+def _moved(signal: Signal, heads: Mapping[Pin, Signal]) -> Signal:
+    """The signal that one on a pin that only stands for another stands for."""
+    return heads[signal.pin].delayed(signal.distance) if signal.pin in heads else signal
 
 
 def _check_arrays(program: Program) -> None:

@@ -17,12 +17,14 @@ from hw.fabric.bank_config import BankConfig
 from hw.fabric.config import ArrayConfig, IoConfig, TileConfig
 from hw.fabric.routing import Network, Side, Source, TrackSource
 from hw.fabric.spec import GLB_INPUT_LATENCY, FabricSpec
-from hw.memtile import DualPortConfig, PubConfig
+from hw.memtile import AddressedConfig, DualPortConfig, PubConfig
 from hw.pe.config import PeConfig
 
 __all__ = ["configure", "configure_banks"]
 
-Core = PeConfig | PubConfig | DualPortConfig
+Core = PeConfig | PubConfig | DualPortConfig | AddressedConfig
+
+_MEMORIES = {"pub": PubConfig, "dual-port": DualPortConfig, "dual-port-pe": AddressedConfig}
 
 
 @dataclass
@@ -59,6 +61,7 @@ def configure(application: Application, physical: Physical, spec: FabricSpec) ->
 
 def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Mapping[str, Core]:
     cores: dict[str, Core] = {n: node.config for n, node in physical.netlist.nodes.items() if isinstance(node, PeNode)}
+    cores |= application.addresses.configurations(physical.retiming.times)
     for tile in application.memories:
         cores[tile.name] = configure_memory(tile, physical.retiming.times, spec.mem)
     schedule = application.schedule
@@ -71,11 +74,10 @@ def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Ma
     return cores
 
 
-def _rom(table: Table, spec: FabricSpec) -> PubConfig | DualPortConfig:
+def _rom(table: Table, spec: FabricSpec) -> Core:
     """A memory tile that looks words up."""
     contents = tuple(value & ((1 << spec.mem.word_width) - 1) for value in table.values)
-    kind = PubConfig if spec.mem.kind == "pub" else DualPortConfig
-    return kind(contents=contents, rom=True)
+    return _MEMORIES[spec.mem.kind](contents=contents, rom=True)
 
 
 def configure_banks(application: Application, physical: Physical) -> dict[int, BankConfig]:

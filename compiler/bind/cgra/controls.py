@@ -14,13 +14,24 @@ import islpy as isl
 import numpy as np
 
 from compiler.bind.buffers.counters import counted
+from compiler.bind.cgra.address_patterns import AddressPattern, Level
 from compiler.ir.points import contains
 from compiler.ir.program import Statement
 from compiler.sched.cycle_accurate import Schedule, StatementSchedule
 from hw.errors import SluiceError
-from hw.memtile import Affine, AffineNest, DualPortConfig, DualPortOutput, MemTileSpec, PubConfig, PubOutput
+from hw.memtile import (
+    AddressedConfig,
+    AddressedOutput,
+    Affine,
+    AffineNest,
+    DualPortConfig,
+    DualPortOutput,
+    MemTileSpec,
+    PubConfig,
+    PubOutput,
+)
 
-__all__ = ["ControlError", "ControlTable", "control_table", "plan_control"]
+__all__ = ["ControlError", "ControlTable", "control_pattern", "control_table", "plan_control"]
 
 _LEAD = 2
 """Cycles by which a fetch precedes its first read; nothing else uses the SRAM of a control table."""
@@ -92,11 +103,19 @@ def _contents(statement: Statement, chosen: isl.Set, entry: StatementSchedule, n
     return tuple(int(v) for v in contains(chosen, columns, count))
 
 
+def control_pattern(table: ControlTable, period: int, spec: MemTileSpec) -> AddressPattern:
+    """The addresses of `table`, for processing elements to compute."""
+    levels = [*map(Level, table.times, table.strides, table.ranges), Level(period, 0, None)]
+    return AddressPattern.of(levels, 0, spec.capacity_words, table.offset)
+
+
 def plan_control(table: ControlTable, shift: int, tiles: int, period: int,
-                 spec: MemTileSpec) -> PubConfig | DualPortConfig:
+                 spec: MemTileSpec) -> PubConfig | DualPortConfig | AddressedConfig:
     """Configuration of the memory tile that plays `table`; `shift` is added to logical cycles to get firing cycles."""
     ranges, times = (*table.ranges, tiles), (*table.times, period)
     start = table.offset + shift
+    if spec.kind == "dual-port-pe":
+        return AddressedConfig(outputs=(AddressedOutput(),), contents=table.contents)
     if spec.kind == "dual-port":
         nest = AffineNest(ranges, times, start, (Affine((*table.strides, 0)),))
         return DualPortConfig(outputs=(DualPortOutput(counted(nest)),), contents=table.contents)

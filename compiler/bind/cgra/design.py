@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +95,13 @@ class CgraDesign(Design):
 
     @property
     def resources(self) -> dict[str, int]:
-        """Tiles used; `delay PEs` only balance paths, `registers` are words of shift registers between taps."""
-        compute = self.application.netlist.count(PeNode)
+        """Tiles used; `delay PEs` only balance paths, `registers` are words of shift registers between taps. `address
+        PEs` are there where memories have no address generators."""
+        mapped, addresses = self.application.netlist.count(PeNode), len(self.application.addresses.nodes)
         return {
-            "PEs": compute,
-            "delay PEs": self.physical.netlist.count(PeNode) - compute,
+            "PEs": mapped - addresses,
+            **({"address PEs": addresses} if self.spec.mem.kind == "dual-port-pe" else {}),
+            "delay PEs": self.physical.netlist.count(PeNode) - mapped,
             "memory tiles": self.application.netlist.count(MemNode),
             "registers": self.application.registers,
             "input-stage delay words": self.physical.retiming.words,
@@ -112,12 +115,23 @@ class CgraDesign(Design):
         return buffer_storage(self.application.memories, places, self.config, self.spec.mem)
 
     @property
+    def occupancy(self) -> float:
+        """Part of the cycles of all processing elements that compute statements in which they do so (seed 001, figure
+        7.6): from the first cycle to `predicted_cycles`, without those that only select, test or pass."""
+        schedule, units = self.schedule, self.application.units
+        shared = {name: use.members[0] for use in self.application.shared for name in use.members}
+        busy = sum(units[name] * prod(schedule.statements[name].trips.values()) for name in units)
+        total = sum(count for name, count in units.items() if shared.get(name, name) == name)
+        return busy * schedule.staged.tiles / (total * self.predicted_cycles) if total else 0.0
+
+    @property
     def choices(self) -> dict[str, str]:
         staged = self.schedule.staged
         taken = {"tile loops": f"{staged.tile_depth} ({staged.tiles} tiles)",
                  "period": f"{self.schedule.period} cycles",
                  "initiation interval": str(self.schedule.interval),
                  "alignment of loop lengths": str(self.schedule.alignment),
+                 "shared units": "; ".join(map(str, self.application.shared)) or "none",
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 

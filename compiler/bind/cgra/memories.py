@@ -16,10 +16,12 @@ from compiler.bind.buffers import dual_port, wide_fetch
 from compiler.bind.buffers.circular import UNLIMITED, Lifetimes, block_lifetimes
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, delay_traffic
 from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
-from compiler.bind.cgra.netlist import Edge, MemNode, Pin, Separation
+from compiler.bind.cgra.address_patterns import read_pattern, write_pattern
+from compiler.bind.cgra.addresses import AddressUnits
+from compiler.bind.cgra.netlist import Edge, MemNode, Node, Pin, Separation
 from compiler.bind.cgra.signals import Signal
 from hw.errors import SluiceError
-from hw.memtile import DualPortConfig, MemTileSpec, PubConfig
+from hw.memtile import AddressedConfig, AddressedInput, AddressedOutput, DualPortConfig, MemTileSpec, PubConfig
 from hw.memtile.spec import ConfigurationError
 from hw.ops import Kind
 
@@ -40,13 +42,15 @@ class CapacityError(SluiceError):
 
 @dataclass(frozen=True)
 class TileBuffer:
-    """One buffer in a tile: input port, and for each of its reads the output port. `limit`: largest region."""
+    """One buffer in a tile: input port, and for each of its reads the output port. `limit`: largest region.
+    `passing`: its outputs pass the chain input on while it is not read."""
 
     traffic: BufferTraffic
     input: int
     reads: tuple[ReadTraffic, ...]
     outputs: tuple[int, ...]
     limit: int
+    passing: bool = False
 
 
 @dataclass
@@ -66,9 +70,10 @@ class MemoryTile:
 class MemoryAllocator:
     """Puts buffers into memory tiles and collects the units, connections and separations that this takes."""
 
-    def __init__(self, spec: MemTileSpec, sparse: bool = False, shared: bool = False) -> None:
+    def __init__(self, spec: MemTileSpec, sparse: bool = False, shared: bool = False, counter: bool = False,
+                 cycles: int = 0) -> None:
         """`sparse`: reads that are no delay lines get a wide word for every word, so that any order will do. `shared`:
-        two of them may share a tile."""
+        two of them may share a tile. `counter` and `cycles` as in `AddressUnits`."""
         self.spec = spec
         self.shared = shared
         self.fetch = spec.fetch_width if spec.kind == "pub" else 1
@@ -77,6 +82,7 @@ class MemoryAllocator:
         self.tiles: list[MemoryTile] = []
         self.edges: list[Edge] = []
         self.separations: list[Separation] = []
+        self.addresses = AddressUnits(counter, cycles, self.edges, self.separations)
 
     @property
     def capacity(self) -> int:
@@ -124,6 +130,22 @@ class MemoryAllocator:
             found += self._place(part, source, share=self.shared and len(part.reads) == 1, back=back)
         return found
 
+    def multiplexed(self, traffic: BufferTraffic, source: Signal) -> Pin:
+        """An output that delivers the only read of `traffic`, and its chain input in all other cycles."""
+        if self.spec.kind not in ("pub", "dual-port"):
+            raise CapacityError(f"buffer {traffic.name}: memories of kind '{self.spec.kind}' are no multiplexers, as "
+                                "shared units need; use pub or dual-port")
+        (read,) = traffic.reads
+        life = block_lifetimes(traffic, read)
+        region = self._region(life, traffic)
+        if region > self.capacity:
+            raise CapacityError(f"buffer {traffic.name}: {region * self.fetch} words; a multiplexer for shared units "
+                                f"is one memory tile of {self.spec.capacity_words}")
+        half = self.shared and self._is_half(traffic, region)
+        tile = self._shared_tile(traffic) if half else self._new_tile(None)
+        limit = self.capacity // 2 if half else self.capacity
+        return self._attach(tile, traffic, source, [life], limit, back=True, passing=True)[0].pin
+
     # Words that stay for long, as weights do, on an SRAM with one read and one write port.
 
     @staticmethod
@@ -170,13 +192,16 @@ class MemoryAllocator:
         return bounds
 
     def _place(self, traffic: BufferTraffic, source: Signal, share: bool, back: bool) -> list[Signal]:
-        lifetimes = [block_lifetimes(traffic, read) for read in traffic.reads]
+        lifetimes = [_lifetimes(traffic, read, self.spec) for read in traffic.reads]
         region = max(self._region(life, traffic) for life in lifetimes)
         if region > self.capacity:
             return self._chain(traffic, source, lifetimes, region // self.capacity, back)
         half = share and self._is_half(traffic, region)
         tile = self._shared_tile(traffic) if half else self._new_tile(None)
-        return self._attach(tile, traffic, source, lifetimes, self.capacity // 2 if half else self.capacity, back)
+        limit = self.capacity // 2 if half else self.capacity
+        if self.spec.kind == "dual-port-pe":
+            limit = region  # what addresses wrap at, so the smaller the simpler
+        return self._attach(tile, traffic, source, lifetimes, limit, back)
 
     def _is_half(self, traffic: BufferTraffic, region: int) -> bool:
         """Whether a delay line leaves room for another one in its tile."""
@@ -214,7 +239,7 @@ class MemoryAllocator:
         return tile
 
     def _attach(self, tile: MemoryTile, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes],
-                limit: int, back: bool) -> list[Signal]:
+                limit: int, back: bool, passing: bool = False) -> list[Signal]:
         """Connect a buffer to the next ports of `tile`.
 
         Its reads lag its writes as far as regions of `limit` blocks and the memory's latency allow. They never come
@@ -223,10 +248,12 @@ class MemoryAllocator:
         """
         port, first = len(tile.buffers), tile.used_outputs
         outputs = tuple(range(first, first + len(traffic.reads)))
-        tile.buffers.append(TileBuffer(traffic, port, traffic.reads, outputs, limit))
+        tile.buffers.append(TileBuffer(traffic, port, traffic.reads, outputs, limit, passing))
         pin = Pin(tile.name, f"in{port}")
         self.edges.append(Edge(source.pin, pin, "word", source.distance))
         chained = limit * (tile.chain[1] if tile.chain else 1)
+        if self.spec.kind == "dual-port-pe":
+            self._address(tile, traffic, chained)
         signals = []
         for life, output in zip(lifetimes, outputs, strict=True):
             out = Pin(tile.name, f"out{output}")
@@ -236,6 +263,13 @@ class MemoryAllocator:
                 self.separations.append(Separation(out, source.pin, 0, UNLIMITED))
             signals.append(Signal(out, Kind.WORD, 0, Signal.FLEXIBLE))
         return signals
+
+    def _address(self, tile: MemoryTile, traffic: BufferTraffic, region: int) -> None:
+        """Have processing elements compute the addresses of the only buffer of `tile`."""
+        origin = self.addresses.write(tile.name, write_pattern(traffic, region), tile.chain is None)
+        (read,) = traffic.reads
+        dims = self.spec.dims - (traffic.tiles > 1)
+        self.addresses.read(tile.name, read_pattern(traffic, read, region, dims), origin)
 
     def _chain(self, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes], count: int,
                back: bool) -> list[Signal]:
@@ -250,22 +284,25 @@ class MemoryAllocator:
                 self.separations.append(Separation(signals[output].pin, pin, 1, 1))
         return signals
 
-    def nodes(self) -> dict[str, MemNode]:
+    def nodes(self) -> dict[str, Node]:
         """Units by name."""
-        return {tile.name: MemNode(tile.name) for tile in self.tiles}
+        return {**{tile.name: MemNode(tile.name) for tile in self.tiles}, **self.addresses.nodes}
 
 
-def configure_memory(tile: MemoryTile, times: Mapping[Pin, int], spec: MemTileSpec) -> PubConfig | DualPortConfig:
+def configure_memory(tile: MemoryTile, times: Mapping[Pin, int],
+                     spec: MemTileSpec) -> PubConfig | DualPortConfig | AddressedConfig:
     """Configuration of one tile for the times that retiming has found.
 
     Raises `VectorizationError`, naming its buffers, if its controllers or ports cannot serve everything in time.
     """
-    sized = sorted(((_needed_region(tile, b, times), b) for b in tile.buffers), key=lambda pair: -pair[0])
+    sized = sorted(((_needed_region(tile, b, times, spec), b) for b in tile.buffers), key=lambda pair: -pair[0])
     placed, base = [], 0
     for region, buffer in sized:
         placed.append(_placed(tile, buffer, times, base, region))
         base += region
     chain_id = tile.chain[0] if tile.chain else None
+    if spec.kind == "dual-port-pe":
+        return _addressed(tile, placed[0], chain_id)
     plan = wide_fetch.plan_wide_fetch if spec.kind == "pub" else dual_port.plan_dual_port
     try:
         config = plan(placed, spec, chain_id)
@@ -276,14 +313,27 @@ def configure_memory(tile: MemoryTile, times: Mapping[Pin, int], spec: MemTileSp
     return config
 
 
-def _needed_region(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int]) -> int:
+def _addressed(tile: MemoryTile, buffer: PlacedBuffer, chain_id: int | None) -> AddressedConfig:
+    mask = buffer.region - 1
+    gated = not write_pattern(buffer.traffic, tile.buffers[0].limit).dense
+    return AddressedConfig((AddressedInput(buffer.base, mask, gated),),
+                           (AddressedOutput(buffer.base, mask, buffer.chained[0]),), chain_id)
+
+
+def _lifetimes(traffic: BufferTraffic, read: ReadTraffic, spec: MemTileSpec) -> Lifetimes:
+    """Lifetimes of blocks; where processing elements compute addresses, tiles come one after the other for ever."""
+    life = block_lifetimes(traffic, read)
+    return replace(life, total_blocks=1 << 60) if spec.kind == "dual-port-pe" else life
+
+
+def _needed_region(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int], spec: MemTileSpec) -> int:
     """Smallest region for the lag that retiming has chosen; a chain keeps its whole range."""
     if tile.chain:
         return buffer.limit * tile.chain[1]
     written = times[Pin(tile.name, f"in{buffer.input}")]
     region = 2
     for read, output in zip(buffer.reads, buffer.outputs, strict=True):
-        life = block_lifetimes(buffer.traffic, read)
+        life = _lifetimes(buffer.traffic, read, spec)
         while life.maximum_shift(region) < times[Pin(tile.name, f"out{output}")] - written:
             region *= 2
     return region
@@ -294,4 +344,4 @@ def _placed(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int], base
     chained = tuple(bool(tile.chain and tile.chain[0]) for _ in buffer.outputs)
     written = times[Pin(tile.name, f"in{buffer.input}")]
     return PlacedBuffer(buffer.traffic, buffer.input, buffer.outputs, buffer.reads, written, shifts, base, region,
-                        chained)
+                        chained, buffer.passing)

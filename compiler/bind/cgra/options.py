@@ -10,7 +10,8 @@ from hw.fabric.spec import FabricSpec
 
 __all__ = ["Options", "OptionsError"]
 
-MEMORIES = ("pub", "dual-port")
+MEMORIES = ("pub", "dual-port", "dual-port-pe")
+SHARING = ("asked", "auto")
 
 
 class OptionsError(SluiceError):
@@ -21,25 +22,38 @@ class OptionsError(SluiceError):
 class Options:
     """What a user can choose.
 
-    memory: implementation of the memory tiles, "pub" (wide fetch) or "dual-port". array: "ROWSxCOLUMNS".
+    memory: implementation of the memory tiles, "pub" (wide fetch), "dual-port" or "dual-port-pe" (addresses are
+    computed by processing elements). counter: whether these have a counter operation for that.
+    array: "ROWSxCOLUMNS".
     fusion_level: loops that producers and consumers share step by step, None for all (seed 001, section 4.4).
     tile_depth: shared outer loops that enumerate tiles, None for as few as fit the global buffer.
     half_words: words in half a bank of the global buffer. seed: of placement.
+    transform: schedule directives that the program goes through first, e.g. ``"share(First, Second)"``
+    (`compiler.sched.transform.script`). share: "asked" for units that statements share only where the program says so,
+    "auto" also wherever that costs no throughput.
     """
 
     memory: str = "pub"
+    counter: bool = True
     array: str = "8x8"
     fusion_level: int | None = None
     tile_depth: int | None = None
     half_words: int = 32768
     seed: int = 0
+    transform: str = ""
+    share: str = "asked"
 
     def fabric(self) -> FabricSpec:
         """The array these options describe. Raises `OptionsError` or `FabricError`."""
         if self.memory not in MEMORIES:
             raise OptionsError(f"there is no memory '{self.memory}'; there are: {', '.join(MEMORIES)}")
+        if self.share not in SHARING:
+            raise OptionsError(f"share is '{self.share}', not one of {', '.join(SHARING)}")
         spec = FabricSpec.parse(self.array)
         glb = replace(spec.glb, half_words=self.half_words)
-        spec = replace(spec, mem=replace(spec.mem, kind=self.memory), glb=glb)
+        ports = 1 if self.memory == "dual-port-pe" else 2
+        spec = replace(spec, mem=replace(spec.mem, kind=self.memory, inputs=ports, outputs=ports), glb=glb)
+        if self.memory == "dual-port-pe":
+            spec = replace(spec, pe=replace(spec.pe, counter=self.counter))
         check_global_buffer(spec)
         return spec

@@ -9,7 +9,7 @@ from compiler.bind.buffers.circular import live_words
 from compiler.bind.cgra.memories import MemoryTile, TileBuffer
 from compiler.bind.design import BufferStorage
 from hw.fabric.config import ArrayConfig
-from hw.memtile import DualPortConfig, MemTileSpec, PubConfig
+from hw.memtile import AddressedConfig, DualPortConfig, MemTileSpec, PubConfig
 
 __all__ = ["buffer_storage"]
 
@@ -31,7 +31,7 @@ def buffer_storage(memories: Sequence[MemoryTile], sites: Mapping[str, tuple[int
 
 def _allocated(tile: MemoryTile, buffer: TileBuffer, core: object, spec: MemTileSpec) -> int:
     """Words that `buffer` takes in `tile`: its region, or of a chain's region the part in this tile."""
-    assert isinstance(core, PubConfig | DualPortConfig)
+    assert isinstance(core, PubConfig | DualPortConfig | AddressedConfig)
     port = core.inputs[buffer.input]
     assert port is not None
     region = (port.mask + 1) * (spec.fetch_width if spec.kind == "pub" else 1)

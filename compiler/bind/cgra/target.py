@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.application import build_application
+from compiler.bind.cgra.choose_shared import choose_shared
 from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.options import Options
@@ -17,11 +18,13 @@ from compiler.bind.cgra.timing import TimingLoop
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import drain_accumulators, propagate_constants
-from compiler.sched.cycle_accurate import schedule_program
+from compiler.sched.cycle_accurate import Schedule, schedule_program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.partition import Partition, partition
 from compiler.sched.resampled import share_resampled_windows
+from compiler.sched.sharing import default_slack
 from compiler.sched.streams import choose_tile_depth, stage_streams
+from compiler.sched.transform import apply_script
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
 from hw.memtile.spec import ConfigurationError
@@ -46,6 +49,9 @@ _LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(4, shared=True), _L
            *(_Looseness(alignment, interval, sparse) for interval in (2, 4, 8, 16, 32)
              for alignment, sparse in ((1, False), (4, False), (4, True))))
 """What is tried, fastest first."""
+
+_TRIES, _MARGIN = 3, 4
+"""How often the way through shared units gets more time, and by how many cycles more than it lacks."""
 
 
 class _Stopwatch:
@@ -72,16 +78,30 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
     stage = _Stopwatch()
     with stage("verify"):
         verify(program)
+        program = apply_script(program, options.transform)
         program = share_resampled_windows(drain_accumulators(propagate_constants(program)))
         parts = partition(program, len(spec.bank_columns))
         live = remove_dead_statements(parts.program)
+    if options.share == "auto":
+        with stage("share"):
+            shared = choose_shared(live, lambda p: _scheduled(p, options, spec, _Looseness(), None), spec.mem)
+        try:
+            return _loosened(parts, shared, options, spec, stage)
+        except SluiceError:
+            if shared == live:
+                raise
+    return _loosened(parts, live, options, spec, stage)
+
+
+def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch) -> CgraDesign:
+    """The mapping at the least looseness at which there is one."""
     failure: SluiceError | None = None
     too_fast = 0
     for looseness in _LOOSER:
         if looseness.interval <= too_fast or (looseness.sparse and options.memory != "pub"):
             continue
         try:
-            return _compile_at(parts, live, options, spec, stage, looseness)
+            return _with_slack(parts, live, options, spec, stage, looseness)
         except TimingLoop as error:
             failure, too_fast = failure or error, looseness.interval
         except (VectorizationError, ConfigurationError) as error:
@@ -90,17 +110,35 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
     raise failure
 
 
-def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
+def _with_slack(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
                 looseness: _Looseness) -> CgraDesign:
+    """The mapping at one looseness. Where the way through shared units and back turns out longer than the schedule has
+    time for, they get more."""
+    slack = default_slack(live) if live.shared else None
+    for _ in range(_TRIES if live.shared else 0):
+        try:
+            return _compile_at(parts, live, options, spec, stage, looseness, slack)
+        except TimingLoop as error:
+            slack = (slack or 0) + error.excess + _MARGIN
+    return _compile_at(parts, live, options, spec, stage, looseness, slack)
+
+
+def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: _Looseness, slack: int | None) -> Schedule:
+    depth = options.tile_depth
+    if depth is None:
+        depth = choose_tile_depth(live, spec.glb.half_words)
+    return schedule_program(stage_streams(live, depth), options.fusion_level, looseness.alignment,
+                            looseness.interval, slack)
+
+
+def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
+                looseness: _Looseness, slack: int | None) -> CgraDesign:
     """All stages after the first, at one looseness; `live` is the program of `parts` without its dead statements."""
     with stage("schedule"):
-        depth = options.tile_depth
-        if depth is None:
-            depth = choose_tile_depth(live, spec.glb.half_words)
-        schedule = schedule_program(stage_streams(live, depth), options.fusion_level, looseness.alignment,
-                                    looseness.interval)
+        schedule = _scheduled(live, options, spec, looseness, slack)
     with stage("map"):
-        application = build_application(schedule, spec.mem, looseness.sparse, looseness.shared)
+        application = build_application(schedule, spec.mem, looseness.sparse, looseness.shared,
+                                        spec.pe.counter)
     with stage("place and route"):
         physical = implement(application.netlist, spec, options.seed)
     with stage("configure"):

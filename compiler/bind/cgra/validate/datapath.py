@@ -20,11 +20,11 @@ from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.verify import ValidationError, operand_vectors
 from hw.fabric.routing import CoreOutput, StreamSource
-from hw.memtile import DualPortConfig, PubConfig
+from hw.memtile import AddressedConfig, DualPortConfig, PubConfig
 from hw.ops import OPERATIONS, Kind
 from hw.pe.config import PeConfig
 
-__all__ = ["Datapath", "Leaf", "require_same_value", "require_tables"]
+__all__ = ["Datapath", "Leaf", "operation_evaluator", "require_same_value", "require_tables"]
 
 
 @dataclass(frozen=True, order=True)
@@ -90,7 +90,7 @@ class Datapath:
         if isinstance(core, PeConfig):
             self.units.add(origin)
             return self._pe(origin, core, lag)
-        if isinstance(core, PubConfig | DualPortConfig) and core.rom and origin.port == "out0":
+        if isinstance(core, PubConfig | DualPortConfig | AddressedConfig) and core.rom and origin.port == "out0":
             self.units.add(origin)
             return self._rom(origin, core, lag)
         raise self._fail(f"it takes {origin}, which none of its reads is")
@@ -114,9 +114,10 @@ class Datapath:
             constant = (config.constants if kind is Kind.WORD else config.bit_constants)[index]
             operands.append(_constant(constant) if constant is not None else
                             self._operand(unit, f"{kind.value}{index}", lag + PE_LATENCY, kind))
-        return _operation(config, operands, self.fabric.spec.width), entry.result
+        return operation_evaluator(config, operands, self.fabric.spec.width), entry.result
 
-    def _rom(self, unit: CoreOutput, config: PubConfig | DualPortConfig, lag: int) -> Found:
+    def _rom(self, unit: CoreOutput, config: PubConfig | DualPortConfig | AddressedConfig,
+             lag: int) -> Found:
         spec = self.fabric.spec.mem
         address = self._operand(unit, "in0", lag + spec.ROM_LATENCY, Kind.WORD)
         table = np.zeros(spec.capacity_words, dtype=np.int64)
@@ -129,7 +130,8 @@ def _constant(value: int) -> Evaluator:
     return lambda vectors: np.array([value], dtype=np.int64)
 
 
-def _operation(config: PeConfig, operands: Sequence[Evaluator], width: int) -> Evaluator:
+def operation_evaluator(config: PeConfig, operands: Sequence[Evaluator], width: int) -> Evaluator:
+    """The pattern that a processing element computes from the patterns of its operands."""
     word = Int(width, config.signed)
     mask = (1 << width) - 1 if config.operation.result is Kind.WORD else 1
     table = [config.table] if config.op == "lut3" else []

@@ -9,6 +9,7 @@ from math import prod
 import islpy as isl
 import numpy as np
 
+from compiler.bind.cgra.validate.addressed import AddressedProof
 from compiler.bind.cgra.validate.banks import BankProof
 from compiler.bind.cgra.validate.claims import Claims
 from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin
@@ -19,6 +20,7 @@ from compiler.sched.verify import Source
 from compiler.sched.verify.points import all_points, count_points, values_at
 from hw.fabric.routing import CoreOutput, StreamSource
 from hw.fabric.spec import GLB_INPUT_LATENCY
+from hw.memtile import DualPortConfig, PubConfig
 from hw.pe.config import PeConfig
 
 __all__ = ["Enumeration"]
@@ -39,7 +41,7 @@ class Enumeration:
     fabric: Fabric
     claims: Claims
     banks: Mapping[int, BankProof]
-    memories: Mapping[tuple[int, int], MemoryProof]
+    memories: Mapping[tuple[int, int], MemoryProof | AddressedProof]
     visible: Callable[[str], isl.Map]
     _numbers: dict[tuple[int, int], MemoryNumbers] = field(default_factory=dict)
 
@@ -111,16 +113,22 @@ class Enumeration:
     # Merges of several sources.
 
     def is_merge(self, origin: Origin) -> bool:
-        """Whether a word comes from a unit that selects one of two words by a bit."""
+        """Whether a word comes from a unit that selects one of two words by a bit, or from a memory that passes others
+        on between its own."""
         if not isinstance(origin, CoreOutput):
             return False
         core = self.fabric.tile(origin.row, origin.column).core
+        if isinstance(core, PubConfig | DualPortConfig):
+            port = core.outputs[int(origin.port.removeprefix("out"))]
+            return port is not None and port.passing
         return isinstance(core, PeConfig) and core.op == "select" and origin.port == core.output
 
     def _selected(self, origin: CoreOutput, core: PeConfig, source: Source, cycles: np.ndarray,
                   values: np.ndarray) -> np.ndarray:
         """The value is on the way that the bit of that cycle selects."""
         right = np.zeros(len(cycles), dtype=bool)
+        if core.op == "pass" and core.constants[0] is not None:
+            return np.full(len(cycles), source.computed and self._is_constant(source.name, core.constants[0]))
         if not self.is_merge(origin):
             return right
         operands = cycles - PE_LATENCY
@@ -157,10 +165,13 @@ class Enumeration:
         known, words = self._memory(table).contents(int(table.port.removeprefix("out")), when)
         return np.where(known, (words != tested).astype(np.int64), -1)
 
-    def _memory(self, origin: CoreOutput) -> MemoryNumbers:
+    def _memory(self, origin: CoreOutput) -> MemoryNumbers | AddressedProof:
         place = origin.row, origin.column
+        memory = self.memories[place]
+        if isinstance(memory, AddressedProof):
+            return memory
         if place not in self._numbers:
-            self._numbers[place] = MemoryNumbers(self.memories[place].config, self.fabric.spec.mem)
+            self._numbers[place] = MemoryNumbers(memory.config, self.fabric.spec.mem)
         return self._numbers[place]
 
     def _shown(self, origin: CoreOutput, source: Source, cycles: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -10,7 +10,17 @@ from dataclasses import dataclass
 
 from compiler.sched.verify import ValidationError
 from hw.fabric.config import ArrayConfig, TileConfig
-from hw.fabric.routing import CoreOutput, Network, Side, StreamSource, TrackSource, Wire, core_outputs, neighbour
+from hw.fabric.routing import (
+    CoreOutput,
+    Network,
+    Side,
+    StreamSource,
+    TrackSource,
+    Wire,
+    core_inputs,
+    core_outputs,
+    neighbour,
+)
 from hw.fabric.spec import IO_OUTPUT_LATENCY, FabricSpec
 from hw.pe.config import PeConfig
 
@@ -47,7 +57,8 @@ class Fabric:
         what = f"input {port} of tile ({row}, {column})"
         if port not in tile.connections:
             raise ValidationError(f"{what} is not connected")
-        network = Network.BIT if port.startswith("bit") else Network.WORD
+        bits = core_inputs(self.spec, self.spec.tile_kind(row, column), Network.BIT)
+        network = Network.BIT if port in bits else Network.WORD
         origin, hops = self._walk(row, column, network, tile.connections[port], what)
         return Arrival(origin, hops + 1 + tile.delays.get(port, 0))
 

@@ -58,7 +58,11 @@ class MemoryNumbers:
         chain = np.full(len(visible), self.spec.inputs + output)
         port_number = np.where(own, seen.port, chain)
         found = fired & np.where(own, seen.found, port.chained)
-        return Seen(found, port_number, np.where(own, seen.cycle, cycle))
+        when = np.where(own, seen.cycle, cycle)
+        if not port.passing:
+            return Seen(found, port_number, when)
+        passed = ~fired | (cycle != visible - 1)
+        return Seen(found | passed, np.where(passed, chain, port_number), np.where(passed, visible - 1, when))
 
     def contents(self, output: int, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Words of a memory that nothing writes, as output `output` shows them in these cycles; and where it does."""

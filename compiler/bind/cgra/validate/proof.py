@@ -9,6 +9,7 @@ import islpy as isl
 
 from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.validate.addressed import AddressedProof, AddressStreams
 from compiler.bind.cgra.validate.banks import BankProof, require_disjoint_arrays
 from compiler.bind.cgra.validate.claims import Claims
 from compiler.bind.cgra.validate.datapath import Datapath, Leaf, require_same_value, require_tables
@@ -22,7 +23,7 @@ from hw.fabric.config import ArrayConfig
 from hw.fabric.driver import RunPlan
 from hw.fabric.routing import CoreOutput, StreamSource
 from hw.fabric.spec import GLB_INPUT_LATENCY, FabricSpec
-from hw.memtile import DualPortConfig, PubConfig
+from hw.memtile import AddressedConfig, DualPortConfig, PubConfig
 
 __all__ = ["Proof", "ValidationReport"]
 
@@ -98,7 +99,7 @@ class Proof:
         self._visible: dict[str, isl.Map] = {}
         self._wanted: list[str] = []
         self._banks: dict[int, BankProof] = {}
-        self._memories: dict[tuple[int, int], MemoryProof] = {}
+        self._memories: dict[tuple[int, int], MemoryProof | AddressedProof] = {}
         self._enumeration = Enumeration(self.fabric, self.claims, self._banks, self._memories,
                                         lambda name: self._cycles(self.program.statement(name)))
 
@@ -139,10 +140,14 @@ class Proof:
         self.report.banks = len(served)
 
     def _prove_memories(self) -> None:
+        streams = AddressStreams(self.fabric, self.plan.run_cycles)
         for place, tile in self.config.tiles.items():
-            if isinstance(tile.core, PubConfig | DualPortConfig) and not tile.core.rom:
+            if isinstance(tile.core, PubConfig | DualPortConfig | AddressedConfig) and not tile.core.rom:
                 name = self.claims.names.get(place, f"the unused tile {place}")
-                proof = MemoryProof(name, tile.core, self.spec.mem, self.plan.run_cycles)
+                if isinstance(tile.core, AddressedConfig):
+                    proof = AddressedProof(name, place, tile.core, streams)
+                else:
+                    proof = MemoryProof(name, tile.core, self.spec.mem, self.plan.run_cycles)
                 self._memories[place] = proof
                 self.report.port_pairs += proof.port_pairs
                 self.report.memory_outputs += sum(port is not None for port in tile.core.outputs)
