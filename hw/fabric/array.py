@@ -10,7 +10,10 @@ from amaranth.lib.wiring import In, Out
 from hw.fabric.bus import BUS
 from hw.fabric.config import CLEAR_ADDRESS, EDGE, tile_id
 from hw.fabric.edge_stage import EdgeStage
-from hw.fabric.routing import Network, Side, neighbour
+from hw.fabric.elastic_edge import ElasticEdgeStage
+from hw.fabric.elastic_tile import ElasticMemTile, ElasticPeTile
+from hw.fabric.handshakes import handshakes
+from hw.fabric.routing import Side, neighbour
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.fabric.tile import MemTile, PeTile, track_ports
 
@@ -22,6 +25,12 @@ ARRAY_MODULE = "cgra_array"
 EDGE_MODULE = "edge_stage"
 TILE_MODULES = {TileKind.PE: "pe_tile", TileKind.MEM: "mem_tile"}
 """Names of the Verilog modules that it instantiates."""
+
+_PARTS = {
+    "static": (EdgeStage, PeTile, MemTile),
+    "ready-valid": (ElasticEdgeStage, ElasticPeTile, ElasticMemTile),
+}
+"""Edge stage and tiles by the protocol of the tracks."""
 
 COLUMN_GROUP = 8
 ROW_GROUP = 4
@@ -39,12 +48,15 @@ class CgraArray(wiring.Component):
     * `i_stream[c]`, `o_stream[c]`: words from and to the global buffer at column c. A word that comes in is on all
       tracks into row 0 `IO_INPUT_LATENCY` cycles later; one that goes out left its track `IO_OUTPUT_LATENCY`
       cycles before.
+    * with ready and valid: a bit for each column of `i_stream_valid`, `o_stream_ready` and `o_stream_valid`,
+      `i_stream_ready`; words pass in cycles in which both are 1 and the tiles obey an `en` of 1.
     * `conflict`: in some memory, two controllers wanted one port in one cycle since the last `flush`; up to
       rows + 2 cycles late.
     """
 
     def __init__(self, spec: FabricSpec):
         self.spec = spec
+        self._elastic = spec.protocol == "ready-valid"
         super().__init__(
             {
                 **{f"cfg_{name}": In(width) for name, width in BUS.items()},
@@ -53,6 +65,7 @@ class CgraArray(wiring.Component):
                 "i_stream": In(spec.width).array(spec.columns),
                 "o_stream": Out(spec.width).array(spec.columns),
                 "conflict": Out(1),
+                **({name: port.flip() for name, port in handshakes(spec).items()}),
             }
         )
 
@@ -108,12 +121,12 @@ class CgraArray(wiring.Component):
             self._register(m, f"column{column}_rows{first}", *control)
             for first in range(0, self.spec.rows, ROW_GROUP)
         ]
-        stream = self._edge_stage(m, column, groups[0][0], bus)
+        north = self._edge_stage(m, column, groups[0], bus)
         conflicts = [Signal(name=f"conflict_{row}_{column}") for row in range(self.spec.rows)]
         for row in range(self.spec.rows):
             below = conflicts[row + 1] if row + 1 < self.spec.rows else Const(0)
             ports = self._control_ports(row, column, groups[row // ROW_GROUP])
-            ports |= self._track_connections(row, column, stream)
+            ports |= self._track_connections(row, column, north)
             bus = self._bus_ports(row, column, bus, ports)
             kind = self.spec.tile_kind(row, column)
             if kind is TileKind.MEM:
@@ -121,22 +134,43 @@ class CgraArray(wiring.Component):
             m.submodules[f"tile_{row}_{column}"] = Instance(TILE_MODULES[kind], **ports)
         return conflicts[0]
 
-    def _edge_stage(self, m: Module, column: int, en: Value, bus: dict[str, Signal]) -> Signal:
-        """The edge stage of a column; the result is the word that enters row 0."""
+    def _edge_stage(self, m: Module, column: int, control: tuple[Signal, Signal],
+                    bus: dict[str, Signal]) -> dict[str, Value]:
+        """The edge stage of a column; the result is what enters row 0, by the name of the tile's port."""
         stream = Signal(self.spec.width, name=f"stream_{column}")
         tracks = self._tracks[0, column]
+        handshake, north = self._handshake(column, control[1]) if self._elastic else ({}, {})
         m.submodules[f"edge_{column}"] = Instance(
             EDGE_MODULE,
             i_clk=ClockSignal(),
             i_id=Const(tile_id(EDGE, column), 16),
-            i_en=en,
+            i_en=control[0],
             **{f"i_i_cfg_{name}": signal for name, signal in bus.items()},
             i_i_stream=self.i_stream[column],
             o_o_stream=self.o_stream[column],
             **{f"i_i_track{track}": tracks[f"word_n{track}"] for track in range(self.spec.tracks)},
             o_o_track=stream,
+            **handshake,
         )
-        return stream
+        return north | {f"word_n{track}": stream for track in range(self.spec.tracks)}
+
+    def _handshake(self, column: int, flush: Value) -> tuple[dict[str, Value], dict[str, Value]]:
+        """Ports of an edge stage for ready and valid, and what they give to the tile below."""
+        tracks, outgoing = self.spec.tracks, self._tracks[0, column]
+        valid, ready = (Signal(tracks, name=f"{name}_{column}") for name in ("stream_valid", "track_ready"))
+        ports = {
+            "i_flush": flush,
+            "i_i_stream_valid": self.i_stream_valid[column],
+            "o_o_stream_ready": self.o_stream_ready[column],
+            "o_o_stream_valid": self.o_stream_valid[column],
+            "i_i_stream_ready": self.i_stream_ready[column],
+            "i_i_track_valid": outgoing["valid_n"][:tracks],
+            "o_o_track_ready": ready,
+            "o_o_track_valid": valid,
+            "i_i_track_ready": outgoing["ready_n"][:tracks],
+        }
+        none = Const(0, tracks)
+        return ports, {"valid_n": Cat(valid, none), "ready_n": Cat(ready, none)}
 
     def _control_ports(self, row: int, column: int, control: tuple[Signal, Signal]) -> dict[str, Value]:
         return {
@@ -155,30 +189,29 @@ class CgraArray(wiring.Component):
         ports |= {f"o_o_cfg_{name}": signal for name, signal in following.items()}
         return following
 
-    def _track_connections(self, row: int, column: int, stream: Signal) -> dict[str, Value]:
+    def _track_connections(self, row: int, column: int, north: dict[str, Value]) -> dict[str, Value]:
         ports: dict[str, Value] = {}
         for name, width in track_ports(self.spec).items():
             ports[f"o_o_{name}"] = self._tracks[row, column][name]
-            ports[f"i_i_{name}"] = self._incoming(row, column, name, width, stream)
+            ports[f"i_i_{name}"] = self._incoming(row, column, name, width, north)
         return ports
 
-    def _incoming(self, row: int, column: int, name: str, width: int, stream: Signal) -> Value:
-        """What comes in at a port: the neighbour's track, the stream at the north edge, zero at the others."""
+    def _incoming(self, row: int, column: int, name: str, width: int, north: dict[str, Value]) -> Value:
+        """What comes in at a port: the neighbour's track, `north` at the north edge, zero at the others."""
         network, end = name.split("_")
         side = Side[end[0].upper()]
         place = neighbour(self.spec, row, column, side)
         if place is not None:
             return self._tracks[place][f"{network}_{side.opposite.name.lower()}{end[1:]}"]
-        if side is Side.N and network == Network.WORD:
-            return stream
-        return Const(0, width)
+        return north.get(name, Const(0, width))
 
 
 def emit_tiles(spec: FabricSpec) -> dict[str, str]:
     """Verilog files, by name, of the modules that `CgraArray` instantiates."""
-    modules = {EDGE_MODULE: EdgeStage(spec), TILE_MODULES[TileKind.PE]: PeTile(spec)}
+    edge, pe, mem = _PARTS[spec.protocol]
+    modules = {EDGE_MODULE: edge(spec), TILE_MODULES[TileKind.PE]: pe(spec)}
     if spec.tiles(TileKind.MEM):
-        modules[TILE_MODULES[TileKind.MEM]] = MemTile(spec)
+        modules[TILE_MODULES[TileKind.MEM]] = mem(spec)
     # A tile is cleared by the configuration bus: no reset is distributed.
     return {
         f"{name}.v": verilog.convert(

@@ -48,6 +48,12 @@ def line_bits(spec: FabricSpec) -> int:
     return (spec.glb.half_words * spec.width // spec.glb.bus_width - 1).bit_length()
 
 
+def _elastic_ports(spec: FabricSpec) -> dict[str, wiring.Member]:
+    """What a bank of a ready-valid array has besides; see `hw.fabric.elastic_bank`."""
+    flags = {"more": In(1), "i_valid": In(1), "o_ready": Out(1), "o_valid": Out(1), "i_ready": In(1), "pending": Out(1)}
+    return {"period": In(bank_controller(spec.glb).time_width), **flags}
+
+
 class BankSignature(wiring.Signature):
     """The ports of a `Bank`."""
 
@@ -76,6 +82,7 @@ class BankSignature(wiring.Signature):
             "enable": Out(1),
             "output": Out(1),
             "first": Out(bank_controller(spec.glb).time_width),
+            **(_elastic_ports(spec) if spec.protocol == "ready-valid" else {}),
         })
 
 
@@ -112,10 +119,15 @@ class Bank(wiring.Component):
         receiver.serve(m, store)
         for name in ("enable", "output", "first"):
             m.d.comb += getattr(self, name).eq(store.value(name))
+        self.step, self.restart = self.pace(m, store)
         address = self._controller(m, receiver)
         access, half = self._tiles(m, store.value("words"))
         self._memory(m, access, half, address)
         return m
+
+    def pace(self, m: Module, store: ConfigurationStore) -> tuple[Value, Value]:
+        """Whether the controller advances in this cycle, and whether a tile's first access is in its next one."""
+        return self.en, self.begin
 
     def _controller(self, m: Module, receiver: BusReceiver) -> Value:
         """The controller restarts with every tile; the result is the word address of its event."""
@@ -126,8 +138,8 @@ class Bank(wiring.Component):
             controller.cfg_valid.eq(receiver.cfg_valid & (receiver.cfg_feature == BANK_NEST_FEATURE)),
             controller.cfg_register.eq(receiver.cfg_register),
             controller.cfg_data.eq(Mux(offset, 0, receiver.cfg_data)),
-            controller.en.eq(self.en),
-            controller.flush.eq(self.begin),
+            controller.en.eq(self.step),
+            controller.flush.eq(self.restart),
         ]
         self._fire = controller.fire
         return controller.addresses[0]
@@ -137,9 +149,9 @@ class Bank(wiring.Component):
         left = Signal(len(words) + 1)  # accesses after the next one, -1 if there is no next one
         access, half = Signal(), Signal()
         m.d.comb += [
-            access.eq(self.en & self._fire & self.unfinished),
+            access.eq(self.step & self._fire & self.unfinished),
             self.finish.eq(access & (left == 0)),
-            self.overrun.eq(self.begin & ~self.flush & self.unfinished & ~self.finish),
+            self.overrun.eq(self.restart & ~self.flush & self.unfinished & ~self.finish),
             self.stored.eq(access & self.output),
         ]
         with m.If(access):
@@ -148,7 +160,7 @@ class Bank(wiring.Component):
             m.d.sync += [half.eq(~half), self.unfinished.eq(0)]
         with m.If(self.flush):
             m.d.sync += [half.eq(0), self.unfinished.eq(0)]
-        with m.If(self.begin):
+        with m.If(self.restart):
             m.d.sync += [left.eq(words - 1), self.unfinished.eq(self.enable)]
         return access, half
 

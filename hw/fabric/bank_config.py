@@ -25,9 +25,12 @@ _DIRECTIONS = ("input", "output")
 
 @lru_cache
 def bank_layout(spec: FabricSpec) -> Layout:
-    """Registers of a bank: enable, direction (1: output) and, for the run control, `words` and `first`."""
+    """Registers of a bank: enable, direction (1: output) and, for the run control, `words` and `first`; `lead` where
+    tracks are ready-valid."""
     width = bank_controller(spec.glb).time_width
     fields = (Field("enable", 1), Field("output", 1), Field("words", width), Field("first", width))
+    if spec.protocol == "ready-valid":
+        fields = (*fields, Field("lead", width))
     return Layout("bank", BANK_FEATURE, fields)
 
 
@@ -44,12 +47,16 @@ class BankConfig:
     `direction`: "input" reads words for the array, "output" writes words that come from it. `nest`: cycle within
     the tile, and word address within the half, of every access. `words`: number of accesses per tile. `first`:
     cycle within the tile of the first access; the half must be ready then.
+
+    In a ready-valid array times of the nest are numbers of tokens from the tile's first one on, `lead` tokens without
+    a word come before the first tile, and `first` only says when the half must be ready.
     """
 
     direction: Literal["input", "output"]
     nest: AffineNest
     words: int
     first: int
+    lead: int = 0
 
     def encode(self, spec: FabricSpec) -> dict[tuple[int, int], int]:
         """Configuration words. Raises `ConfigurationError` if the accesses do not fit the bank."""
@@ -57,6 +64,10 @@ class BankConfig:
             raise ConfigurationError(f"bank: direction '{self.direction}' is neither 'input' nor 'output'")
         output = _DIRECTIONS.index(self.direction)
         values = {"enable": 1, "output": output, "words": self.words, "first": self.first}
+        if spec.protocol == "ready-valid":
+            values["lead"] = self.lead
+        elif self.lead:
+            raise ConfigurationError("bank: only one of a ready-valid array can let tokens pass before its first tile")
         nest = encode_nest(self.nest, bank_controller(spec.glb))
         return bank_layout(spec).encode(values) | {
             (BANK_NEST_FEATURE, register): data for register, data in nest.items()
@@ -81,4 +92,4 @@ class BankConfig:
         if nest is None:
             raise ConfigurationError("bank: it is on but has no accesses")
         direction = cast(Literal["input", "output"], _DIRECTIONS[values["output"]])
-        return cls(direction, nest, values["words"], values["first"])
+        return cls(direction, nest, values["words"], values["first"], values.get("lead", 0))

@@ -24,7 +24,7 @@ from hw.fabric.routing import (
     switch_sources,
 )
 from hw.fabric.spec import FabricSpec, TileKind
-from hw.memtile import AddressedConfig, DualPortConfig, PubConfig
+from hw.memtile import AddressedConfig, BuffetConfig, DualPortConfig, PubConfig
 from hw.pe.config import PeConfig
 
 __all__ = [
@@ -55,7 +55,7 @@ TILE_FEATURE = 0x01
 EDGE = 0x80
 """The row, as far as addresses go, of the edge stages and the banks."""
 
-CoreConfig = PeConfig | PubConfig | DualPortConfig | AddressedConfig
+CoreConfig = PeConfig | PubConfig | DualPortConfig | AddressedConfig | BuffetConfig
 """What the core of a tile does."""
 
 
@@ -122,7 +122,8 @@ class TileConfig:
     """Configuration of one tile.
 
     `switches`: source of each switch-box output (network, side, track) that is in use. `connections`: the track
-    that each connected core input takes. `delays`: extra cycles of connected core inputs, where not 0. `core`: what
+    that each connected core input takes. `delays`: extra cycles of connected core inputs, where not 0; in a ready-valid
+    array the tokens, without a value, that are there at the start. `core`: what
     the processing element or memory does, None if it is off.
     """
 
@@ -193,7 +194,8 @@ def _decode_core(words: Words, spec: FabricSpec, kind: TileKind) -> CoreConfig |
         return None
     if kind is TileKind.PE:
         return PeConfig.decode(words, spec.pe)
-    memories = {"pub": PubConfig, "dual-port": DualPortConfig, "dual-port-pe": AddressedConfig}
+    memories = {"pub": PubConfig, "dual-port": DualPortConfig, "dual-port-pe": AddressedConfig,
+                "buffet": BuffetConfig}
     return memories[spec.mem.kind].decode(words, spec.mem)
 
 

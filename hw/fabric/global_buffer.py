@@ -9,11 +9,13 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.fabric.bank import TILES_BITS, Bank, HalfCounter, line_bits
+from hw.fabric.bank import TILES_BITS, HalfCounter, line_bits
 from hw.fabric.bank_config import bank_controller
 from hw.fabric.bus import BUS
 from hw.fabric.config import EDGE, tile_id
 from hw.fabric.control import TileClock
+from hw.fabric.elastic_bank import build_bank
+from hw.fabric.handshakes import handshakes
 from hw.fabric.spec import EN_LATENCY, FabricSpec
 
 __all__ = ["DrainSignature", "FillSignature", "GlobalBuffer"]
@@ -65,9 +67,10 @@ class GlobalBuffer(wiring.Component):
     `bank` builds one bank.
     """
 
-    def __init__(self, spec: FabricSpec, bank: Callable[[FabricSpec], Any] = Bank):
+    def __init__(self, spec: FabricSpec, bank: Callable[[FabricSpec], Any] = build_bank):
         self.spec = spec
         self._build_bank = bank
+        self._elastic = spec.protocol == "ready-valid"
         columns, time_width = spec.columns, bank_controller(spec.glb).time_width
         flags = ("enable", "output", "blocked", "left", "complete", "overrun", "wanted", "half")
         super().__init__({
@@ -84,6 +87,7 @@ class GlobalBuffer(wiring.Component):
             "i_stream": Out(spec.width).array(columns),
             "o_stream": In(spec.width).array(columns),
             "last_output": Out(CYCLE_BITS),
+            **handshakes(spec),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -120,7 +124,19 @@ class GlobalBuffer(wiring.Component):
         ]
         self._connect_root(m, column, bank, halves, clock)
         self._connect_memory(m, column, bank, halves)
+        if self._elastic:
+            self._connect_handshake(m, column, bank, clock)
         return bank
+
+    def _connect_handshake(self, m: Module, column: int, bank: Any, clock: TileClock) -> None:
+        m.d.comb += [
+            bank.period.eq(self.period),
+            bank.more.eq(_delayed(m, clock.left, f"more{column}")),
+            bank.i_valid.eq(self.o_stream_valid[column]),
+            self.i_stream_ready[column].eq(bank.o_ready),
+            self.i_stream_valid[column].eq(bank.o_valid),
+            bank.i_ready.eq(self.o_stream_ready[column]),
+        ]
 
     def _connect_root(self, m: Module, column: int, bank: Any, halves: HalfCounter,
                       clock: TileClock) -> None:
@@ -136,7 +152,7 @@ class GlobalBuffer(wiring.Component):
             self.enable[column].eq(bank.enable),
             self.output[column].eq(bank.output),
             self.blocked[column].eq(Mux(self.en, clock.begin, clock.due) & ~halves.ready),
-            self.left[column].eq(clock.left | bank.unfinished),
+            self.left[column].eq(clock.left | (bank.unfinished | bank.pending if self._elastic else bank.unfinished)),
             self.overrun[column].eq(bank.overrun),
         ]
 

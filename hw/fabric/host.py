@@ -12,12 +12,14 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature
 from hw.dma.register_file import RegisterFile
 from hw.dma.spec import DmaSpec
-from hw.fabric.bank import Bank, check_global_buffer
+from hw.fabric.bank import check_global_buffer
 from hw.fabric.bus import BUS
 from hw.fabric.config import CLEAR_ADDRESS
 from hw.fabric.control import RunControl
 from hw.fabric.control_registers import control_registers
+from hw.fabric.elastic_bank import build_bank
 from hw.fabric.global_buffer import GlobalBuffer
+from hw.fabric.handshakes import handshakes
 from hw.fabric.loader import ConfigurationLoader
 from hw.fabric.spec import FabricSpec
 from hw.fabric.transfer_engine import TransferEngine
@@ -36,6 +38,7 @@ class ArraySignature(wiring.Signature):
             "i_stream": Out(spec.width).array(spec.columns),
             "o_stream": In(spec.width).array(spec.columns),
             "conflict": In(1),
+            **handshakes(spec),
         })
 
 
@@ -57,7 +60,7 @@ class CgraHost(wiring.Component):
     """
 
     def __init__(self, spec: FabricSpec, dma: DmaSpec | None = None,
-                 bank: Callable[[FabricSpec], Any] = Bank):
+                 bank: Callable[[FabricSpec], Any] = build_bank):
         check_global_buffer(spec)
         self.spec = spec
         self._registers = RegisterFile(control_registers(spec))
@@ -159,3 +162,6 @@ class CgraHost(wiring.Component):
         for column in range(self.spec.columns):
             m.d.comb += self.array.i_stream[column].eq(buffer.i_stream[column])
             m.d.comb += buffer.o_stream[column].eq(self.array.o_stream[column])
+        for name, port in handshakes(self.spec).items():
+            target, source = (self.array, buffer) if port.flow is Out else (buffer, self.array)
+            m.d.comb += getattr(target, name).eq(getattr(source, name))

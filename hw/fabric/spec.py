@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import Literal
 
 from hw.errors import SluiceError
 from hw.memtile import MemTileSpec
@@ -64,8 +65,9 @@ class FabricSpec:
     """Parameters of an array of `rows` by `columns` tiles; row 0 is the north edge, where the global buffer is.
 
     `tracks`: tracks per side, direction and network. `delay_depth`: how many cycles, from 0, the delay of a tile's
-    input can be. Column c holds memories if ``c % mem_period == mem_period - 1``. Raises `FabricError` for an array
-    that cannot be built.
+    input can be. Column c holds memories if ``c % mem_period == mem_period - 1``. `protocol`: "static", where
+    everything has its cycle, or "ready-valid", where words wait for each other and memories are buffets.
+    Raises `FabricError` for an array that cannot be built.
     """
 
     rows: int
@@ -76,6 +78,7 @@ class FabricSpec:
     mem: MemTileSpec = field(default_factory=MemTileSpec)
     mem_period: int = 4
     glb: GlobalBufferSpec = field(default_factory=GlobalBufferSpec)
+    protocol: Literal["static", "ready-valid"] = "static"
 
     def __post_init__(self) -> None:
         if not (1 <= self.rows <= 128 and 1 <= self.columns <= 256):
@@ -90,6 +93,8 @@ class FabricSpec:
             raise FabricError(
                 f"processing elements have {self.pe.width}-bit words, memories {self.mem.word_width}-bit words"
             )
+        if (self.protocol == "ready-valid") != (self.mem.kind == "buffet"):
+            raise FabricError(f"an array with {self.protocol} tracks cannot have memories of kind '{self.mem.kind}'")
         if self.glb.banks is not None and not 1 <= self.glb.banks <= self.columns:
             raise FabricError(f"{self.columns} columns cannot have {self.glb.banks} banks")
 

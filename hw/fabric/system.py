@@ -10,7 +10,8 @@ from amaranth.lib.wiring import connect, flipped
 from hw.dma.axi import connect_system
 from hw.dma.spec import DmaSpec
 from hw.fabric.array import ARRAY_MODULE, emit_array
-from hw.fabric.bank import Bank, BankSignature, check_global_buffer
+from hw.fabric.bank import BankSignature, check_global_buffer
+from hw.fabric.elastic_bank import build_bank
 from hw.fabric.emitted import Emitted
 from hw.fabric.host import ArraySignature, CgraHost, host_ports
 from hw.fabric.spec import FabricSpec
@@ -59,5 +60,5 @@ def emit_system(spec: FabricSpec, dma: DmaSpec | None = None) -> dict[str, str]:
     m.submodules.system = system = CgraSystem(spec, dma)
     ports = connect_system(m, system)
     top = verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)
-    bank = verilog.convert(Bank(spec), BANK_MODULE, emit_src=False)
+    bank = verilog.convert(build_bank(spec), BANK_MODULE, emit_src=False)
     return {f"{SYSTEM_MODULE}.v": top, f"{BANK_MODULE}.v": bank, **emit_array(spec)}

@@ -30,9 +30,16 @@ __all__ = ["MemTile", "PeTile", "Tile", "track_ports"]
 
 
 def track_ports(spec: FabricSpec) -> dict[str, int]:
-    """Names and widths of the tracks of one direction: a port for each word track, one per side for the bits."""
+    """Names and widths of the tracks of one direction: a port for each word track, one per side for the bits.
+
+    With ready and valid also one of each per side, for the word tracks and then the bit tracks. What comes in as
+    `ready` at a side is that of the tracks that go out there.
+    """
     words = {f"word_{side.name.lower()}{track}": spec.width for side in Side for track in range(spec.tracks)}
-    return words | {f"bit_{side.name.lower()}": spec.tracks for side in Side}
+    ports = words | {f"bit_{side.name.lower()}": spec.tracks for side in Side}
+    if spec.protocol == "ready-valid":
+        ports |= {f"{name}_{side.name.lower()}": 2 * spec.tracks for name in ("valid", "ready") for side in Side}
+    return ports
 
 
 class Tile(wiring.Component):
@@ -74,16 +81,21 @@ class Tile(wiring.Component):
             self.route_en.eq(self.en & self.store.value("route")),
             self.core_en.eq(self.en & self.store.value("compute")),
         ]
+        self.add_parts(m)
+        return m
+
+    def add_parts(self, m: Module) -> None:
+        """Add the core, what its inputs pass and the switch boxes."""
         outputs = self.add_core(m, self._inputs(m))
         for network in Network:
             self._switch_box(m, network, outputs)
-        return m
 
     def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
         """Add the core and the registers of its `inputs`; the result is the core's outputs, all by name of the port."""
         raise NotImplementedError
 
-    def _incoming(self, network: Network, side: Side, track: int) -> Value:
+    def incoming(self, network: Network, side: Side, track: int) -> Value:
+        """The signal of an incoming track."""
         if network is Network.WORD:
             return getattr(self, f"i_word_{side.name.lower()}{track}")
         return getattr(self, f"i_bit_{side.name.lower()}")[track]
@@ -100,7 +112,7 @@ class Tile(wiring.Component):
                 m.submodules[f"connect_{port}"] = box = ConnectionBox(width, len(sources))
                 m.submodules[f"delay_{port}"] = line = DelayLine(width, self.spec.delay_depth)
                 for signal, source in zip(box.i, sources, strict=True):
-                    m.d.comb += signal.eq(self._incoming(network, source.side, source.track))
+                    m.d.comb += signal.eq(self.incoming(network, source.side, source.track))
                 m.d.comb += [
                     box.select.eq(self.store.value(connection_field(port))),
                     line.en.eq(self.core_en),
@@ -120,7 +132,7 @@ class Tile(wiring.Component):
         for side in Side:
             for track in range(self.spec.tracks):
                 m.d.comb += [
-                    box.i[side][track].eq(self._incoming(network, side, track)),
+                    box.i[side][track].eq(self.incoming(network, side, track)),
                     box.select[side][track].eq(self.store.value(select_field(network, side, track))),
                     box.used[side][track].eq(self.store.value(used_field(network, side, track))),
                 ]

@@ -2,6 +2,7 @@
 
 from hw.memtile.addressed_config import AddressedConfig, AddressedInput, AddressedOutput
 from hw.memtile.affine import Affine, AffineNest, decode_nest, encode_nest
+from hw.memtile.buffet_config import BuffetConfig
 from hw.memtile.config import (
     DualPortConfig,
     DualPortInput,
@@ -20,6 +21,7 @@ __all__ = [
     "Affine",
     "AffineNest",
     "AffineSpec",
+    "BuffetConfig",
     "ConfigurationError",
     "DualPortConfig",
     "DualPortInput",

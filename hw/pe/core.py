@@ -31,8 +31,10 @@ class Pe(wiring.Component):
     The configuration port (see `hw.configuration`) works whatever `en` is.
     """
 
-    def __init__(self, spec: PeSpec):
+    def __init__(self, spec: PeSpec, staged: bool = False):
+        """`staged`: `en` is for the operand registers alone, `en_result` for the result registers."""
         self.spec = spec
+        self.staged = staged
         super().__init__(
             {
                 "en": In(1),
@@ -42,6 +44,7 @@ class Pe(wiring.Component):
                 "o_word": Out(spec.width),
                 "o_bit": Out(1),
                 **({"flush": In(1)} if spec.counter else {}),
+                **({"en_result": In(1)} if staged else {}),
             }
         )
 
@@ -53,9 +56,10 @@ class Pe(wiring.Component):
         advance = Signal()
         m.d.comb += advance.eq(self.en & store.value("enable"))
         datapath = self._datapath(m, store, advance)
+        passing = self.en_result & store.value("enable") if self.staged else advance
         for output, kind in ((self.o_word, Kind.WORD), (self.o_bit, Kind.BIT)):
             result = multiplex(store.value("op"), self._results(m, datapath, kind))
-            m.d.sync += output.eq(hold(output, advance, result))
+            m.d.sync += output.eq(hold(output, passing, result))
         if self.spec.counter:
             self._count(m, store, advance)
         return m
