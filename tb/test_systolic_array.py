@@ -9,6 +9,7 @@ from systolic_arrays import MAC, execute, matmul, random_run, sources
 from hw.dataflow.spec import Operator, Word
 from hw.dma.registers import RegisterMap
 from hw.sim.simulate import Job, StallProfile, run_job
+from hw.systolic.feeder import feeder_latency
 from hw.systolic.registers import RunError, run_writes, systolic_registers
 from hw.systolic.spec import (
     EAST,
@@ -152,6 +153,19 @@ def test_loads_and_drains_are_hidden() -> None:
     assert np.array_equal(found, run.expected)
     assert counters["STEPS"] >= 0.98 * counters["WALL_CYCLES"]
     assert counters["WALL_CYCLES"] <= result.cycles
+
+
+def test_a_step_per_cycle_if_only_one_edge_is_slow() -> None:
+    """Feeders of A are block RAM, those of B are not; and results leave, a beat of memory per cycle, while others are
+    computed: those of the last tile in the time that the model says."""
+    spec = matmul(2, 2, steps=16, block=(8, 1), pack=8, result_pack=2)
+    assert [feeder_latency(spec, operand) for operand in spec.operands] == [2, 1]
+    run = random_run(spec, (1, 2, 2))
+    found, counters, _ = execute(spec, run, "icarus")
+    assert np.array_equal(found, run.expected)
+    assert counters["COMPUTE_CYCLES"] <= counters["STEPS"] + 8
+    assert counters["ARRAY_CYCLES"] - counters["COMPUTE_CYCLES"] <= spec.result_bytes // spec.bus_bytes
+    assert counters["WALL_CYCLES"] == pytest.approx(predict(spec, (1, 2, 2)).total, rel=0.03)
 
 
 def test_a_product_of_8x8_in_64_pes_takes_at_most_29_cycles() -> None:

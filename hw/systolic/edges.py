@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.systolic.buffers import Skid
 from hw.systolic.bundles import Bundles, chain_beat, field
 from hw.systolic.feeder import Feeder, feeder_latency
-from hw.systolic.spec import EAST, ArraySpec, Direction
+from hw.systolic.spec import EAST, INTERIOR, ArraySpec, Direction
 
 __all__ = ["EdgeFeeder", "nearer"]
 
@@ -18,7 +18,8 @@ class EdgeFeeder(wiring.Component):
     """One row of the west edge (`direction` is `EAST`) or one column of the north edge (`SOUTH`).
 
     Ports: `token` (steps come), `next` (they go on to the next row or column one cycle later), `out` (to the PE, with
-    the words of the step, two cycles later, or three if a feeder is block RAM). `fill_K`, `next_K`: chain of operand K.
+    the words of the step, two cycles later, or three if a feeder at either edge is block RAM). `fill_K`, `next_K`:
+    chain of operand K.
     """
 
     def __init__(self, spec: ArraySpec, direction: Direction):
@@ -39,7 +40,10 @@ class EdgeFeeder(wiring.Component):
         m.submodules.skid = skid = Skid(self._token)
         connect(m, flipped(self.token), skid.i)
         token, go, ready = skid.o, Signal(), Signal()
-        slow = max((feeder_latency(self._spec, operand) for _, operand in self._operands), default=1)
+        # Both edges take as long as the slower one: what is ahead on its way from the sequencer to a PE would have to
+        # wait there, and steps that wait hold up those behind them.
+        slow = max((feeder_latency(self._spec, operand) for operand in self._spec.operands
+                    if operand.direction != INTERIOR), default=1)
         stages = [Signal(self._out, name=f"stage{k}", reset_less=True) for k in range(slow)]
         moves = [go, *(Signal(name=f"move{k}") for k in range(1, slow))]
         full: list[Value] = []
