@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from systolic_arrays import MAC, execute, matmul, random_run, sources
 
+from compiler.bind.systolic.latency import predict
 from hw.dataflow.spec import Operator, Word
 from hw.dma.registers import RegisterMap
 from hw.sim.simulate import Job, StallProfile, run_job
