@@ -7,7 +7,7 @@ statement instance that touches main memory is visible to the scheduler (seed 00
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -17,6 +17,7 @@ from compiler.ir.expr import Read
 from compiler.ir.program import Access, Array, Program, Statement, shared_depth
 from compiler.sched.affine import affine_form, maps
 from compiler.sched.dependences import constant_bounds, flow
+from compiler.sched.load_order import LoadLoop, load_loops
 from hw.errors import SluiceError
 
 __all__ = ["Footprint", "StagedProgram", "StreamError", "choose_tile_depth", "row_major", "stage_streams"]
@@ -138,8 +139,8 @@ def stage_streams(program: Program, tile_depth: int) -> StagedProgram:
     for array in program.inputs:
         readers = [s for s in staged.statements if any(r.array == array.name for r in s.reads)]
         if readers:
-            footprint = _input_footprint(program, array, readers, tiles)
-            staged = _insert_load(staged, array, footprint, tiles)
+            footprint, loops = _input_footprint(program, array, readers, tiles)
+            staged = _insert_load(staged, array, footprint, loops, tiles)
             inputs.append(footprint)
     outputs = tuple(_output_footprint(program, array, tile_depth) for array in program.outputs)
     return StagedProgram(_load_first(program, staged), tile_depth, tiles.starts, tiles.counts, tuple(inputs), outputs)
@@ -215,11 +216,15 @@ def _corners(array: Array, footprint: isl.Map) -> tuple[tuple[tuple[tuple[int, .
     return tuple(low for low, _ in found), tuple(extent for _, extent in found)
 
 
-def _input_footprint(program: Program, array: Array, readers: list[Statement], tiles: _Tiles) -> Footprint:
+def _input_footprint(program: Program, array: Array, readers: list[Statement],
+                     tiles: _Tiles) -> tuple[Footprint, list[LoadLoop]]:
+    """What a tile reads of `array`, and the loops that load it."""
     accesses = [(s, r) for s in readers for r in s.reads if r.array == array.name]
     low, extents = _corners(array, _footprint_map(accesses, tiles.depth))
-    steps = tuple(words for words, extent in zip(row_major(extents), extents, strict=True) if extent > 1)
-    return Footprint(array.name, _fresh(f"load_{array.name}", _names(program)), low, extents, steps)
+    loops = load_loops(extents, [constant for _, constant in low], accesses, tiles.depth)
+    words = row_major(extents)
+    steps = tuple(words[loop.dimension] * loop.step for loop in loops)
+    return Footprint(array.name, _fresh(f"load_{array.name}", _names(program)), low, extents, steps), loops
 
 
 def row_major(extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -275,22 +280,26 @@ def _affine_text(coefficients: tuple[int, ...], constant: int, names: tuple[str,
     return " + ".join([*(f"{c}*{n}" for c, n in zip(coefficients, names, strict=True) if c), str(constant)])
 
 
-def _insert_load(program: Program, array: Array, footprint: Footprint, tiles: _Tiles) -> Program:
+def _insert_load(program: Program, array: Array, footprint: Footprint, loops: Sequence[LoadLoop],
+                 tiles: _Tiles) -> Program:
     """Add the load statement and its buffer, and let every reader of `array` read the buffer."""
     name = _fresh(f"{array.name}__tile", (item.name for item in (*program.arrays, *program.tables)))
     buffer = Array(name, tiles.counts + footprint.extents, array.type, "intermediate")
-    statement = _load_statement(array, buffer, footprint, tiles)
+    statement = _load_statement(array, buffer, footprint, loops, tiles)
     readers = tuple(_redirect(s, array, buffer, footprint, tiles) for s in program.statements)
     return replace(program, arrays=(*program.arrays, buffer), statements=(statement, *readers))
 
 
-def _load_statement(array: Array, buffer: Array, footprint: Footprint, tiles: _Tiles) -> Statement:
-    """One loop for every dimension in which the box is larger than one element."""
-    inner = {k: _fresh(f"i{k}", tiles.names) for k, extent in enumerate(footprint.extents) if extent > 1}
-    names = (*tiles.names, *inner.values())
-    bounds = [*tiles.bounds, *(f"0 <= {name} < {footprint.extents[k]}" for k, name in inner.items())]
+def _load_statement(array: Array, buffer: Array, footprint: Footprint, loops: Sequence[LoadLoop],
+                    tiles: _Tiles) -> Statement:
+    """A copy of the box in `loops`; the loop over blocks of a dimension is called like the dimension's."""
+    inner = [_fresh(f"i{loop.dimension}" + "_" * sum(other.dimension == loop.dimension for other in loops[:k]),
+                    tiles.names) for k, loop in enumerate(loops)]
+    names = (*tiles.names, *inner)
+    bounds = [*tiles.bounds, *(f"0 <= {name} < {loop.trips}" for name, loop in zip(inner, loops, strict=True))]
     head = f"{footprint.statement}[{', '.join(names)}]"
-    local = [inner.get(k, "0") for k in range(len(array.shape))]
+    local = [" + ".join(f"{loop.step}*{name}" for name, loop in zip(inner, loops, strict=True)
+                        if loop.dimension == k) or "0" for k in range(len(array.shape))]
     source = [f"{n} + {_affine_text(*low, tiles.names)}" for n, low in zip(local, footprint.low, strict=True)]
     target = [*tiles.numbers(tiles.names), *local]
     return Statement(

@@ -117,12 +117,16 @@ def test_downsampling_slows_the_consumer_down() -> None:
     assert [have.distance(d) for d in have.dependences] == [(17, 17), (0, 0)]
 
 
-def transposed(height: int = 4, width: int = 6) -> Program:
+def transposed(height: int = 4, width: int = 6, copied: bool = True) -> Program:
     prg = prog("transpose")
     prg.add_input("a", shape=(height, width))
     prg.add_output("b")
+    if copied:
+        op = prg.add_loop("y", 0, height).add_loop("x", 0, width).add_op("Copy")
+        op.add_load("a", "x", "y")
+        op.add_store("m", "x", "y")
     op = prg.add_loop("y", 0, width).add_loop("x", 0, height).add_op("Turn")
-    op.add_load("a", "y", "x")
+    op.add_load("m" if copied else "a", "y", "x")
     op.add_store("b", "x", "y")
     return prg.build()
 
@@ -130,10 +134,36 @@ def transposed(height: int = 4, width: int = 6) -> Program:
 def test_loops_in_another_order_are_not_fused() -> None:
     """Figure 4.19b: both run at full rate, and the consumer waits for the elements that it needs early."""
     have = schedule(transposed())
-    assert strides(have) == {"load_a": (6, 1), "Turn": (4, 1)}
-    assert offsets(have) == {"load_a": 0, "Turn": 15}
-    assert have.distance(have.dependences[0]) == (0, 30)
+    assert strides(have) == {"load_a": (6, 1), "Copy": (6, 1), "Turn": (4, 1)}
+    assert offsets(have) == {"load_a": 0, "Copy": 0, "Turn": 15}
+    assert [have.distance(d) for d in have.dependences if d.sink == "Turn"] == [(0, 30)]
     assert have.period == have.lower_bound == 24
+
+
+def test_loads_follow_the_order_of_their_reader() -> None:
+    """A bank walks its tile in any affine order, so transposing an input takes no memory."""
+    have = schedule(transposed(copied=False))
+    assert strides(have) == {"load_a": (4, 1), "Turn": (4, 1)}
+    assert offsets(have) == {"load_a": 0, "Turn": 0}
+    assert have.staged.inputs[0].steps == (1, 6)
+
+
+def test_blocks_of_channels_are_loaded_one_after_the_other() -> None:
+    """Weights of two of four channels at a time, the loop over blocks outside the one over the window: the load is
+    split like it and shares it; the window of the next block comes while the present one is in use."""
+    prg = prog("blocks")
+    prg.add_input("w", shape=(3, 4))
+    prg.add_output("b", shape=(2, 3, 5))
+    op = prg.add_loop("zo", 0, 2).add_loop("r", 0, 3).add_loop("x", 0, 5).add_op("Scale")
+    op.add_function(lambda p, q: p + q)
+    op.add_load("w", "2*zo", "r")
+    op.add_load("w", "2*zo + 1", "r")
+    op.add_store("b", "x", "r", "zo")
+    have = schedule(prg.build())
+    assert strides(have) == {"load_w": (15, 5, 1), "Scale": (15, 5, 1)}
+    assert offsets(have) == {"load_w": 0, "Scale": 1}
+    assert have.staged.inputs[0].steps == (2, 4, 1)
+    assert have.period == have.lower_bound == 30
 
 
 def test_loops_around_others_in_another_order_are_fused() -> None:
@@ -141,12 +171,15 @@ def test_loops_around_others_in_another_order_are_fused() -> None:
     prg = prog("planes")
     prg.add_input("a", shape=(3, 4, 6))
     prg.add_output("b")
+    op = prg.add_loop("z", 0, 3).add_loop("y", 0, 4).add_loop("x", 0, 6).add_op("Copy")
+    op.add_load("a", "x", "y", "z")
+    op.add_store("m", "x", "y", "z")
     op = prg.add_loop("z", 0, 3).add_loop("y", 0, 6).add_loop("x", 0, 4).add_op("Turn")
-    op.add_load("a", "y", "x", "z")
+    op.add_load("m", "y", "x", "z")
     op.add_store("b", "x", "y", "z")
     have = schedule(prg.build(), 0)
-    assert strides(have) == {"load_a": (24, 6, 1), "Turn": (24, 4, 1)}
-    assert offsets(have) == {"load_a": 0, "Turn": 15}
+    assert strides(have) == {"load_a": (24, 6, 1), "Copy": (24, 6, 1), "Turn": (24, 4, 1)}
+    assert offsets(have) == {"load_a": 0, "Copy": 0, "Turn": 15}
 
 
 def test_a_diagonal_is_not_fused() -> None:
