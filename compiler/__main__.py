@@ -22,6 +22,7 @@ from compiler.bind.vector.apps import load_any
 from compiler.frontend.apps import applications, load
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.input_files import read_inputs
+from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Array, Program
 from compiler.output_files import output_paths, write_outputs
@@ -132,7 +133,7 @@ def _simulate(design: Design, inputs: dict[str, np.ndarray], options: argparse.N
 
 
 def _equal(run: Run, reference: dict[str, np.ndarray]) -> bool:
-    return all(np.array_equal(run.outputs[name], reference[name]) for name in reference)
+    return all(same(run.outputs[name], reference[name]) for name in reference)
 
 
 def _table(design: Design, run: Run | None, equal: bool, place: str) -> Table:

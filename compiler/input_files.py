@@ -10,8 +10,9 @@ import numpy as np
 
 from compiler import images
 from compiler.bind.design import InputError, check_inputs
+from compiler.ir.floating import rounded
 from compiler.ir.program import Array, Program
-from compiler.ir.types import Int
+from compiler.ir.types import Float, Int
 
 __all__ = ["load_array", "random_inputs", "read_inputs"]
 
@@ -49,13 +50,17 @@ def read_inputs(program: Program, given: Sequence[str], seed: int | None = None)
 
 
 def random_inputs(program: Program, seed: int) -> dict[str, np.ndarray]:
-    """Random numbers over the whole range of its type for every input. Raises `InputError` for other numbers than
-    integers."""
+    """Random numbers over the whole range of its type for every input; floating-point ones are normally distributed.
+    Raises `InputError` for other numbers."""
     generator = np.random.default_rng(seed)
     found = {}
     for array in program.inputs:
+        if isinstance(array.type, Float):
+            found[array.name] = rounded(array.type, generator.standard_normal(array.shape))
+            continue
         if not isinstance(array.type, Int):
-            raise InputError(f"input {array.name} has elements of type {array.type}; only integers can be drawn")
+            raise InputError(f"input {array.name} has elements of type {array.type}; only integers and floating-point "
+                             "numbers can be drawn")
         found[array.name] = generator.integers(array.type.minimum, array.type.maximum, array.shape, endpoint=True)
     return found
 
@@ -94,7 +99,7 @@ def _input(program: Program, name: str) -> Array:
 
 
 def _image_inputs(program: Program) -> list[Array]:
-    return [array for array in program.inputs if len(array.shape) in (2, 3)]
+    return [array for array in program.inputs if len(array.shape) in (2, 3) and isinstance(array.type, Int)]
 
 
 def _describe(arrays: Sequence[Array]) -> str:
@@ -104,6 +109,9 @@ def _describe(arrays: Sequence[Array]) -> str:
 def _load(path: Path, array: Array) -> np.ndarray:
     if path.suffix.lower() == ".npy":
         return load_array(path)
+    if isinstance(array.type, Float):
+        raise InputError(f"input {array.name} has elements of type {array.type} and cannot be an image such as {path}; "
+                         "give a .npy file")
     if len(array.shape) not in (2, 3):
         raise InputError(f"input {array.name} has {len(array.shape)} dimensions and cannot be an image such as {path}; "
                          "give a .npy file")

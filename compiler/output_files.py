@@ -10,7 +10,8 @@ import numpy as np
 
 from compiler import images
 from compiler.bind.design import InputError
-from compiler.ir.program import Program
+from compiler.ir.program import Array, Program
+from compiler.ir.types import Float
 from hw.files import write_atomic
 
 __all__ = ["output_paths", "write_outputs"]
@@ -34,7 +35,7 @@ def output_paths(program: Program, given: Sequence[str]) -> dict[str, Path]:
         if not path:
             raise InputError(f"output {name} needs the name of a file: {name}=FILE")
         found[name] = Path(path)
-        _check_format(found[name])
+        _check_format(program.array(name), found[name])
     return found
 
 
@@ -52,6 +53,9 @@ def write_outputs(paths: Mapping[str, Path], outputs: Mapping[str, np.ndarray]) 
             images.save_image(path, outputs[name])
 
 
-def _check_format(path: Path) -> None:
+def _check_format(array: Array, path: Path) -> None:
     if path.suffix.lower() != ".npy":
+        if isinstance(array.type, Float):
+            raise InputError(f"output {array.name} has elements of type {array.type} and cannot be written as image "
+                             f"{path}; take a .npy file")
         images.image_format(path)

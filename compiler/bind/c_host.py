@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from compiler.ir.evaluate import integer
 from compiler.ir.program import Array, Program
+from compiler.ir.types import FLOAT32, Float, Int
 from hw.dma.registers import RegisterMap
 
 __all__ = ["c_identifier", "c_type", "run_lines", "run_prototype"]
@@ -19,8 +20,10 @@ def c_identifier(text: str) -> str:
 
 
 def c_type(array: Array) -> str:
-    """The type of an element as the host has it."""
-    type = integer(array.type)
+    """The type of an element as the host has it; formats that C has no type for are words of their bits."""
+    if array.type == FLOAT32:
+        return "float"
+    type = Int(array.type.width, signed=False) if isinstance(array.type, Float) else integer(array.type)
     return f"{'' if type.signed else 'u'}int{8 * type.dtype.itemsize}_t"
 
 

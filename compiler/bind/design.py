@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from compiler.ir.floating import as_elements
 from compiler.ir.program import Array, Program
-from compiler.ir.types import Int
+from compiler.ir.types import Float, Int
 from hw.errors import SluiceError
 
 __all__ = ["BufferStorage", "Design", "InputError", "Run", "check_inputs"]
@@ -142,10 +143,16 @@ def _checked(array: Array, data: np.ndarray | None) -> np.ndarray:
         raise InputError(f"input {array.name} is no array: its rows have different lengths") from None
     if data.shape != array.shape:
         raise InputError(f"input {array.name} has shape {data.shape}, the program needs {array.shape}")
+    if isinstance(array.type, Float):
+        try:
+            return as_elements(array.type, data)
+        except ValueError as error:
+            raise InputError(f"input {array.name} {error}") from None
     if data.dtype.kind not in "iub":
         raise InputError(f"input {array.name} holds {data.dtype}, the program needs integers ({array.type})")
     if not isinstance(array.type, Int):
-        raise InputError(f"input {array.name} has elements of type {array.type}; only integers can be given")
+        raise InputError(f"input {array.name} has elements of type {array.type}; only integers and floating-point "
+                         "numbers can be given")
     low, high = int(data.min(initial=0)), int(data.max(initial=0))
     if low < array.type.minimum or high > array.type.maximum:
         worst = low if low < array.type.minimum else high

@@ -88,7 +88,8 @@ def _constants(type: Type, values: Sequence[int]) -> np.ndarray:
 def _converted(source: Type, type: Type, values: np.ndarray) -> np.ndarray:
     if isinstance(type, Float):
         if isinstance(source, Float):
-            return values if source == type else rounded(type, values.astype(np.float64))
+            with np.errstate(invalid="ignore"):
+                return values if source == type else rounded(type, values.astype(np.float64))
         return from_integers(type, values)
     type = integer(type)
     return _wrapped(type, to_integers(type, values) if isinstance(source, Float) else values)

@@ -16,10 +16,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from compiler.ir.types import FLOAT32, Float, Int
+from compiler.ir.types import FLOAT32, Float, Int, Type
 
 __all__ = ["FLOAT_OPERATIONS", "apply_float", "as_elements", "decode", "encode", "encode_exact", "encode_number",
-           "from_integers", "rounded", "to_integers"]
+           "from_integers", "from_words", "rounded", "same", "to_integers", "to_words"]
 
 _ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
@@ -161,3 +161,21 @@ def to_integers(type: Int, values: np.ndarray) -> np.ndarray:
             whole = through.minimum
         found[place] = type.wrap(whole)
     return found
+
+
+def to_words(type: Type, values: np.ndarray) -> np.ndarray:
+    """Values as the words that hardware has: bit patterns of floating-point numbers, integers as they are."""
+    return encode(type, values) if isinstance(type, Float) else values
+
+
+def from_words(type: Type, words: np.ndarray) -> np.ndarray:
+    """Inverse of `to_words`, in the dtype of results."""
+    assert isinstance(type, Int | Float)
+    return (decode(type, words) if isinstance(type, Float) else type.wrap(words)).astype(type.dtype, copy=False)
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two results are equal, floating-point ones bit for bit."""
+    if a.dtype == b.dtype == np.float32:
+        a, b = (np.ascontiguousarray(part).view(np.uint32) for part in (a, b))
+    return np.array_equal(a, b)

@@ -15,7 +15,6 @@ from amaranth.lib.wiring import In, Out
 from hw.dataflow.affine import piecewise_value, predicate_value
 from hw.dataflow.channels import DelayLine, FifoChannel, ReorderChannel
 from hw.dataflow.counters import CounterChain
-from hw.dataflow.floating import float_units
 from hw.dataflow.operators import build_operators
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, Word
@@ -122,7 +121,7 @@ class Kernel(wiring.Component):
         indices = [self._taps.delayed(_named(m, piecewise_value(pieces, vector), f"{node.name}_index{k}"), node.delay)
                    for k, pieces in enumerate(node.indices)]
         result = build_operators(m, self._taps, node.name, node.operators, self._operands[number], indices,
-                                 self.spec.tables, float_units(m, self._taps))
+                                 self.spec.tables)
         m.d.comb += self._results[number].eq(result)
         return Value.cast(1)
 

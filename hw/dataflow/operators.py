@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from amaranth.hdl import Array, Cat, Const, Module, Signal, Value, signed
 
+from hw.dataflow.floating import Unit, float_units
 from hw.dataflow.pipeline import Taps
-from hw.dataflow.spec import Operator, Word
+from hw.dataflow.spec import KernelError, Operator, Word
 from hw.ops import Datapath, Kind, operation
 
 __all__ = ["Unit", "applied", "build_operators"]
 
-Unit = Callable[[Operator, Sequence[Value], Sequence[Word]], Value]
-"""Builds the result of an operator, in the tick when it is done, from its operands in the tick of its `start`."""
+_FORMATLESS = ("read", "const", "table", "pass", "select")
+"""What does the same to words of all formats."""
 
 
 def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operator], reads: Sequence[Value],
@@ -23,16 +24,18 @@ def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operat
     register before them too, so that memories do not feed multipliers directly.
 
     `reads`: operands, each in the tick of its ``read`` operator's `start`; `indices`: values of the firing's tick.
-    `units`: operations that are built otherwise.
+    `units`: operations that are built otherwise. Raises `KernelError` for one that floating-point numbers do not have.
     """
     results: list[Value] = []
+    floating = float_units(m, taps)
     for number, operator in enumerate(operators):
         early = int(operator.latency > 1)
         operands = [_at(taps, operators[k], results[k], operator.start + early) for k in operator.operands]
         words = [operators[k].word for k in operator.operands]
-        if units is not None and operator.op in units:
+        own = floating if _is_floating(operator, words) else units or {}
+        if own is floating or operator.op in own:
             arrived = [_at(taps, operators[k], results[k], operator.start) for k in operator.operands]
-            results.append(units[operator.op](operator, arrived, words))
+            results.append(_unit(own, operator)(operator, arrived, words))
             continue
         match operator.op:
             case "read":
@@ -54,6 +57,16 @@ def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operat
         m.d.comb += result.eq(value)
         results.append(taps.delayed(result, operator.latency - early, f"{name}_{operator.op}{number}"))
     return results[-1]
+
+
+def _is_floating(operator: Operator, words: Sequence[Word]) -> bool:
+    return operator.op not in _FORMATLESS and any(word.exponent for word in (operator.word, *words))
+
+
+def _unit(units: Mapping[str, Unit], operator: Operator) -> Unit:
+    if operator.op not in units:
+        raise KernelError(f"there is no operator '{operator.op}' for floating-point numbers, only {', '.join(units)}")
+    return units[operator.op]
 
 
 def _at(taps: Taps, operator: Operator, result: Value, tick: int) -> Value:

@@ -74,10 +74,12 @@ class Counter:
 
 @dataclass(frozen=True)
 class Word:
-    """An integer of `width` bits."""
+    """An integer of `width` bits; with an `exponent`, a floating-point number that has so many exponent bits, a sign
+    and the rest as its fraction (IEEE 754's order of bits), whose word is not `signed`."""
 
     width: int
     signed: bool
+    exponent: int = 0
 
     @property
     def shape(self) -> Shape:
@@ -89,9 +91,10 @@ class Word:
 class Operator:
     """One step of a node's computation; `operands` are earlier steps.
 
-    `op`: an operation of `hw.ops`, or ``read`` (`value`: its number), ``const`` (`value`), ``index`` (`value`: its
-    number among the node's indices), ``cast``, ``table`` (`value`: its number among the kernel's tables). `start`:
-    ticks from the firing of the node to the arrival of the operands; the result is there `latency` ticks later.
+    `op`: an operation of `hw.ops` (on floating-point words one of `hw.dataflow.floating`), or ``read`` (`value`: its
+    number), ``const`` (`value`), ``index`` (`value`: its number among the node's indices), ``cast``, ``table``
+    (`value`: its number among the kernel's tables). `start`: ticks from the firing of the node to the arrival of the
+    operands; the result is there `latency` ticks later.
     """
 
     op: str

@@ -1,49 +1,97 @@
-"""Row F24 of seed 003: floating-point operators against numpy's single precision, alone and in a kernel."""
+"""Row F24 of seed 003: floating-point operators against the interpreter, which the tests of `compiler.ir.floating`
+hold against numpy, alone and in a kernel."""
 
 from __future__ import annotations
 
+import gc
 import random
-from dataclasses import replace
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Elaboratable, Module, Signal
+from amaranth.hdl import Elaboratable, Module, Signal, UnusedElaboratable
 from amaranth.sim import Simulator
 from kernel_bench import run_kernel
 from network_programs import program
 
+from compiler.bind.dataflow.expressions import word
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
-from hw.dataflow.floating import float_units
+from compiler.ir.evaluate import evaluate
+from compiler.ir.expr import Apply, Cast, Expr, Read
+from compiler.ir.floating import encode, from_words, to_words
+from compiler.ir.interpret import interpret
+from compiler.ir.types import BFLOAT16, BIT, FLOAT16, FLOAT32, Float, Int, Type
+from hw.dataflow.floating import FLOAT_LATENCY
+from hw.dataflow.operators import build_operators
 from hw.dataflow.pipeline import Taps
-from hw.dataflow.spec import Operator, Word
+from hw.dataflow.spec import KernelError, Operator, Word
 
-BITS = Word(32, False)
 SPECIAL = (0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF,
            0x3F800000)
+ARITHMETIC = ("add", "sub", "mul", "div")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-class Pair(Elaboratable):
-    """Both operators on the same operands."""
+def operations(form: Float) -> list[Expr]:
+    """Every operation on two words of `form`."""
+    a, b = Read(0, form), Read(1, form)
+    return [*(Apply(op, (a, b), form) for op in ARITHMETIC), *(Apply(op, (a, b), BIT) for op in COMPARISONS),
+            Apply("neg", (a,), form), Apply("abs", (a,), form),
+            Apply("select", (Apply("lt", (a, b), BIT), a, b), form)]
 
-    def __init__(self, latency: int) -> None:
-        self.latency = latency
-        self.operands = (Signal(32), Signal(32))
-        self.results = {"float_add": Signal(32), "float_mul": Signal(32)}
+
+class Bench(Elaboratable):
+    """Expressions on the same operands of `types`; all registers step in every cycle."""
+
+    def __init__(self, values: list[Expr], types: list[Type], latency: int | None) -> None:
+        self.values, self.types, self.latency = values, types, latency
+        self.operands = [Signal(word(type, "").shape) for type in types]
+        self.results = [Signal(word(value.type, "").shape) for value in values]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         enable, alive = Signal(init=1), Signal()
         m.d.sync += alive.eq(~alive)
-        for name, unit in float_units(m, Taps(m, enable)).items():
-            value = unit(Operator(name, (0, 1), BITS, self.latency, 0, 8), list(self.operands), [BITS, BITS])
-            m.d.comb += self.results[name].eq(value)
+        taps = Taps(m, enable)
+        reads = [Operator("read", (), word(type, ""), value=k) for k, type in enumerate(self.types)]
+        for number, value in enumerate(self.values):
+            steps = self._operators(list(reads), value)
+            m.d.comb += self.results[number].eq(build_operators(m, taps, f"v{number}", steps, self.operands, (), ()))
         return m
 
+    def _operators(self, steps: list[Operator], value: Expr) -> list[Operator]:
+        args = value.args if isinstance(value, Apply) else (value.arg,) if isinstance(value, Cast) else ()
+        for arg in args:
+            steps = steps if isinstance(arg, Read) else self._operators(steps, arg)
+        places = tuple(arg.index if isinstance(arg, Read) else len(steps) - 1 for arg in args)
+        op = value.op if isinstance(value, Apply) else "cast"
+        latency = FLOAT_LATENCY[op] if self.latency is None else self.latency
+        start = max(steps[place].done for place in places)
+        return [*steps, Operator(op, places, word(value.type, ""), latency, start)]
 
-def single(bits: int) -> np.float32:
-    return np.uint32(bits).view(np.float32)
+
+def compare(bench: Bench, rows: np.ndarray, depth: int) -> None:
+    """Every result for every row of words must be the interpreter's."""
+    columns = [from_words(type, rows[:, k]) for k, type in enumerate(bench.types)]
+    expected = [to_words(value.type, np.broadcast_to(evaluate(value, columns.__getitem__, {}, {}), len(rows)))
+                for value in bench.values]
+
+    async def process(ctx: Any) -> None:
+        for number, row in enumerate(rows):
+            for operand, item in zip(bench.operands, row, strict=True):
+                ctx.set(operand, int(item))
+            for _ in range(depth):
+                await ctx.tick()
+            for value, result, wanted in zip(bench.values, bench.results, expected, strict=True):
+                assert ctx.get(result) == int(wanted[number]), (value, [hex(int(x)) for x in row])
+            await ctx.tick()
+
+    simulator = Simulator(bench)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(process)
+    simulator.run()
 
 
 def draw(chance: random.Random) -> tuple[int, int]:
@@ -59,32 +107,58 @@ def draw(chance: random.Random) -> tuple[int, int]:
     return left, (left ^ 1 << 31 ^ chance.getrandbits(3)) if chance.random() < 0.2 else one()
 
 
-@pytest.mark.parametrize("latency", [0, 4])
-def test_f24_single_precision_is_bit_exact(latency: int) -> None:
-    dut, chance = Pair(latency), random.Random(latency)
-    pairs = [*((a, b) for a in SPECIAL[:5] for b in SPECIAL[:5]), *(draw(chance) for _ in range(100))]
+@pytest.mark.parametrize("latency", [0, None])
+def test_f24_single_precision_is_bit_exact(latency: int | None) -> None:
+    chance = random.Random(7)
+    pairs = [*((a, b) for a in SPECIAL[:5] for b in SPECIAL[:5]), *(draw(chance) for _ in range(90))]
+    rows = np.array(pairs, np.int64)[:: 1 if latency == 0 else 6]
+    compare(Bench(operations(FLOAT32), [FLOAT32, FLOAT32], latency), rows, 0 if latency == 0 else 31)
 
-    async def process(ctx: Any) -> None:
-        for left, right in pairs:
-            ctx.set(dut.operands[0], left)
-            ctx.set(dut.operands[1], right)
-            for _ in range(latency):
-                await ctx.tick()
-            with np.errstate(all="ignore"):
-                wanted = {"float_add": single(left) + single(right), "float_mul": single(left) * single(right)}
-            for name, value in wanted.items():
-                expected = 0x7FC00000 if np.isnan(value) else int(value.view(np.uint32))
-                assert ctx.get(dut.results[name]) == expected, (name, hex(left), hex(right))
-            await ctx.tick()
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(process)
-    simulator.run()
+@pytest.mark.parametrize("form", [BFLOAT16, FLOAT16])
+def test_other_formats_are_bit_exact(form: Float) -> None:
+    generator = np.random.default_rng(4)
+    rows = generator.integers(0, 1 << 16, (120, 2))
+    rows[::3, 1] = rows[::3, 0] ^ 0x8001
+    compare(Bench(operations(form), [form, form], 0), rows, 0)
+
+
+@pytest.mark.parametrize("type", [Int(8), Int(16, False), Int(32), Int(32, False), Int(64, False)])
+def test_conversions_are_bit_exact(type: Int) -> None:
+    chance, generator = random.Random(3), np.random.default_rng(3)
+    near = [(158 + k << 23) + d for k in range(-8, 34) for d in (-1, 0, 1, 5)]
+    floats = [*SPECIAL, *near, *(x | 1 << 31 for x in near), *(draw(chance)[0] for _ in range(60))]
+    integers = generator.integers(0, 1 << 63, len(floats)) >> generator.integers(0, 62, len(floats))
+    rows = np.array([floats, type.wrap(integers.astype(object))], object).T
+    values: list[Expr] = [Cast(Read(0, FLOAT32), type), Cast(Read(1, type), FLOAT32), Cast(Read(1, type), FLOAT16),
+                          Cast(Read(0, FLOAT32), BFLOAT16), Cast(Read(0, FLOAT32), FLOAT16)]
+    compare(Bench(values, [FLOAT32, type], 0), rows, 0)
+
+
+def test_conversions_have_registers_and_widen() -> None:
+    rows = np.random.default_rng(6).integers(0, 1 << 16, (25, 2))
+    values: list[Expr] = [Cast(Read(0, BFLOAT16), FLOAT32), Cast(Read(1, FLOAT16), FLOAT32),
+                          Cast(Read(0, BFLOAT16), Int(32))]
+    compare(Bench(values, [BFLOAT16, FLOAT16], 4), rows, 5)
+
+
+def test_an_operation_without_an_operator_is_refused() -> None:
+    number = Word(32, False, 8)
+    operators = [Operator("read", (), number), Operator("and", (0, 0), number)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnusedElaboratable)
+        m = Module()
+        with pytest.raises(KernelError) as error:
+            build_operators(m, Taps(m, Signal()), "x", operators, [Signal(32)], (), ())
+        message = str(error.value)
+        del m, error
+        gc.collect()
+    assert message == ("there is no operator 'and' for floating-point numbers, only add, sub, mul, div, neg, abs, "
+                       "cast, eq, ne, lt, le, gt, ge")
 
 
 DOT = """
-void f(const uint32_t a[4], const uint32_t b[4], uint32_t y[1]) {
+void f(const float a[4], const float b[4], float y[1]) {
 #pragma scop
   y[0] = 0;
   for (int i = 0; i < 4; i++) y[0] = y[0] + a[i] * b[i];
@@ -92,20 +166,12 @@ void f(const uint32_t a[4], const uint32_t b[4], uint32_t y[1]) {
 }"""
 
 
-def test_f24_a_format_needs_only_operators() -> None:
-    """The kernel of an integer program with other operators of the same latency computes in single precision."""
+def test_f24_a_kernel_computes_in_single_precision() -> None:
     tested = program("dot", DOT)
     plan = make_plan(tested, Options(latency={"add": 3, "mul": 2}, interleave=1))
-    names = {"add": "float_add", "mul": "float_mul"}
-
-    def exchanged(operator: Operator) -> Operator:
-        return replace(operator, op=names[operator.op], value=8) if operator.op in names else operator
-
-    nodes = tuple(replace(n, operators=tuple(map(exchanged, n.operators))) for n in plan.kernel.nodes)
-    floats = replace(plan, kernel=replace(plan.kernel, nodes=nodes))
     values = [np.array(v, np.float32) for v in ([1.5, -2.25, 1e-3, 3e7], [0.1, 1 / 3, 7e4, -2.5])]
-    run = run_kernel(tested, floats, dict(zip("ab", (v.view(np.uint32).astype(np.int64) for v in values), strict=True)))
-    total = np.float32(0)
-    for left, right in zip(*values, strict=True):
-        total = np.float32(total + np.float32(left * right))
-    assert int(run.outputs["y"][0]) == int(total.view(np.uint32))
+    words = dict(zip("ab", (encode(FLOAT32, v) for v in values), strict=True))
+    run = run_kernel(tested, plan, words)
+    expected = interpret(tested, dict(zip("ab", values, strict=True)))["y"]
+    assert int(run.outputs["y"][0]) == int(expected.view(np.uint32)[0])
+    assert [o.latency for n in plan.kernel.nodes for o in n.operators if o.op == "add"] == [3]

@@ -12,7 +12,7 @@ from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
 from compiler.ir.program import Statement
-from compiler.ir.types import Int, Type
+from compiler.ir.types import Float, Int, Type
 from hw.dataflow.spec import Operator, Word
 
 __all__ = ["Pipeline", "pipeline", "word"]
@@ -34,16 +34,18 @@ class Pipeline:
 
 
 def word(type: Type, where: str) -> Word:
-    """`type` as the hardware has it. Raises `DataflowError` for other types than integers; `where` opens it."""
+    """`type` as the hardware has it. Raises `DataflowError` for formats without operators; `where` opens it."""
+    if isinstance(type, Float) and type.computable:
+        return Word(type.width, signed=False, exponent=type.exponent)
     if not isinstance(type, Int):
-        raise DataflowError(f"{where}: values of type {type} need operators that this target does not have yet")
+        raise DataflowError(f"{where}: values of type {type} need operators that this target does not have")
     return Word(type.width, type.signed)
 
 
 def pipeline(statement: Statement, options: Options, tables: Sequence[str]) -> Pipeline:
     """The operators of `statement`; `tables`: names of the program's tables, by number."""
     nodes, arguments = _distinct(statement.value)
-    latencies = [options.ticks(node.op) if isinstance(node, Apply) else 0 for node in nodes]
+    latencies = [_ticks(node, options) for node in nodes]
     done = _latest(arguments, latencies)
     indices = tuple(dict.fromkeys(node.name for node in nodes if isinstance(node, Iterator)))
     operators = tuple(
@@ -56,6 +58,14 @@ def pipeline(statement: Statement, options: Options, tables: Sequence[str]) -> P
         if operator.op == "read":
             offsets[operator.value] = operator.start
     return Pipeline(operators, tuple(offsets), indices)
+
+
+def _ticks(node: Expr, options: Options) -> int:
+    """Latency of one operator."""
+    floating = any(isinstance(part.type, Float) for part in (node, *children(node)))
+    if isinstance(node, Apply):
+        return options.ticks(node.op, floating=floating)
+    return options.ticks("cast", floating=True) if isinstance(node, Cast) and floating else 0
 
 
 def _distinct(value: Expr) -> tuple[list[Expr], list[list[int]]]:

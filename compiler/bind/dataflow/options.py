@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler.bind.dataflow.errors import DataflowError
+from hw.dataflow.floating import FLOAT_LATENCY
 from hw.ops import EVERY_OPERATION
 
 __all__ = ["Options"]
@@ -21,7 +22,8 @@ class Options:
     * `lanes`: copies of the data path that work side by side (replication); 1 to 64.
     * `interleave`: how many independent recurrences share a pipelined operator in turns (C-slow); None finds a number
       that keeps the operators busy, 1 switches it off: then the data path waits for the recurrence.
-    * `latency`: ticks of operations, e.g. ``{"add": 12}``; others take 1, multiplications 2, logic on constants none.
+    * `latency`: ticks of operations, e.g. ``{"add": 12}``; others take 1, multiplications 2, logic on constants none,
+      those on floating-point numbers `hw.dataflow.floating.FLOAT_LATENCY` (``cast``: their conversions).
     * `transform`: schedule directives that the program goes through first, e.g. ``"tile(i=4, j=4)"``
       (`compiler.sched.transform.script`).
     * `reorder`: who brings words into the order in which they are used: the ``host`` when it packs the streams, or the
@@ -48,13 +50,15 @@ class Options:
         if not isinstance(self.latency or {}, Mapping):
             raise DataflowError(f"latency is {self.latency}, not a table like {{'add': 12}}")
         for op, ticks in (self.latency or {}).items():
-            if op not in EVERY_OPERATION:
-                known = ", ".join(EVERY_OPERATION)
+            if op not in (*EVERY_OPERATION, "cast"):
+                known = ", ".join((*EVERY_OPERATION, "cast"))
                 raise DataflowError(f"latency of '{op}': there is no such operation; there are: {known}")
             if not isinstance(ticks, int) or not 0 <= ticks <= 64:
                 raise DataflowError(f"latency of '{op}' is {ticks} ticks, not in 0..64")
 
-    def ticks(self, op: str) -> int:
-        """Latency of operation `op`; conversions, constants and tables of `hw.dataflow` have none of their own."""
+    def ticks(self, op: str, *, floating: bool = False) -> int:
+        """Latency of operation `op`; constants, tables and conversions of integers have none of their own."""
         default = 2 if op in _MULTIPLICATIONS else 0 if op == "pass" else 1
+        if floating:
+            default = FLOAT_LATENCY[op]
         return (self.latency or {}).get(op, default)

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.dataflow.expressions import word
 from compiler.bind.dataflow.plan import Plan
 from compiler.bind.dataflow.reorder import memory_array, stream_elements
 from compiler.bind.design import Run
-from compiler.ir.evaluate import integer
+from compiler.ir.floating import from_words, to_words
 from compiler.ir.program import Array, Program
 from compiler.sched.process_network import Node, NodeKind
 from hw.dataflow.registers import RunError, dataflow_registers, element_bytes
@@ -45,8 +46,8 @@ class StreamPlace:
     @property
     def dtype(self) -> np.dtype:
         """Elements as they lie in memory, little-endian."""
-        type = integer(self.array.type)
-        return np.dtype(f"<{'i' if type.signed else 'u'}{element_bytes(type.width)}")
+        kind = word(self.array.type, f"array '{self.array.name}'")
+        return np.dtype(f"<{'i' if kind.signed else 'u'}{element_bytes(kind.width)}")
 
     @property
     def bytes(self) -> int:
@@ -55,7 +56,7 @@ class StreamPlace:
 
     def packed(self, values: np.ndarray) -> bytes:
         """The stream's words when the array holds `values`."""
-        return values.ravel()[self.elements].astype(self.dtype).tobytes()
+        return to_words(self.array.type, values.ravel()[self.elements]).astype(self.dtype).tobytes()
 
 
 class StreamExecutable(ABC):
@@ -104,7 +105,7 @@ class StreamExecutable(ABC):
         found = {a.name: np.zeros(a.shape, np.int64) for a in self.program.outputs}
         for place, content in zip(self.places[1], dumps, strict=True):
             found[place.array.name].ravel()[place.elements] = np.frombuffer(content, place.dtype)
-        return {a.name: found[a.name].astype(integer(a.type).dtype) for a in self.program.outputs}
+        return {a.name: from_words(a.type, found[a.name]) for a in self.program.outputs}
 
     def writes(self) -> list[tuple[int, int]]:
         """Register writes of a run; the last one starts it."""

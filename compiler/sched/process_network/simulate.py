@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 import numpy as np
 
-from compiler.ir.evaluate import evaluate, integer, storage
+from compiler.ir.evaluate import evaluate, storage
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.sched.process_network.channels import ChannelKind
 from compiler.sched.process_network.errors import NetworkError
@@ -94,7 +94,7 @@ class _Machine:
         self.network = network
         self.queues = [self._queue(edge, sizes.get(edge.name, edge.size)) for edge in network.edges]
         program = network.program
-        self.memory = {a.name: np.zeros(a.shape, storage(integer(a.type))) for a in program.arrays
+        self.memory = {a.name: np.zeros(a.shape, storage(a.type)) for a in program.arrays
                        if a.role != "intermediate"}
         for array in program.inputs:
             self.memory[array.name][...] = np.asarray(inputs[array.name])
@@ -150,7 +150,7 @@ class _Machine:
                 queue.put(instance, value if queue.edge.origin == "flow" else taken[queue.edge.read])
 
     def result(self) -> NetworkRun:
-        outputs = {a.name: self.memory[a.name].astype(integer(a.type).dtype) for a in self.network.program.outputs}
+        outputs = {a.name: self.memory[a.name].astype(a.type.dtype) for a in self.network.program.outputs}
         return NetworkRun(outputs, tuple(queue.peak for queue in self.queues))
 
 
