@@ -10,7 +10,7 @@ from hw.fabric.spec import FabricSpec
 
 __all__ = ["Options", "OptionsError"]
 
-MEMORIES = ("pub", "dual-port", "dual-port-pe")
+MEMORIES = ("pub", "dual-port", "dual-port-pe", "buffet")
 SHARING = ("asked", "auto")
 
 
@@ -22,8 +22,9 @@ class OptionsError(SluiceError):
 class Options:
     """What a user can choose.
 
-    memory: implementation of the memory tiles, "pub" (wide fetch), "dual-port" or "dual-port-pe" (addresses are
-    computed by processing elements). counter: whether these have a counter operation for that.
+    memory: implementation of the memory tiles, "pub" (wide fetch), "dual-port", "dual-port-pe" (addresses are
+    computed by processing elements) or "buffet" (on an array with ready-valid tracks). counter: whether processing
+    elements have a counter operation for addresses.
     array: "ROWSxCOLUMNS".
     fusion_level: loops that producers and consumers share step by step, None for all (seed 001, section 4.4).
     tile_depth: shared outer loops that enumerate tiles, None for as few as fit the global buffer.
@@ -52,7 +53,9 @@ class Options:
         spec = FabricSpec.parse(self.array)
         glb = replace(spec.glb, half_words=self.half_words)
         ports = 1 if self.memory == "dual-port-pe" else 2
-        spec = replace(spec, mem=replace(spec.mem, kind=self.memory, inputs=ports, outputs=ports), glb=glb)
+        protocol = "ready-valid" if self.memory == "buffet" else "static"
+        mem = replace(spec.mem, kind=self.memory, inputs=ports, outputs=ports)
+        spec = replace(spec, mem=mem, glb=glb, protocol=protocol)
         if self.memory == "dual-port-pe":
             spec = replace(spec, pe=replace(spec.pe, counter=self.counter))
         check_global_buffer(spec)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 from compiler.bind.buffers.wide_fetch import VectorizationError
@@ -12,6 +13,7 @@ from compiler.bind.cgra.application import build_application
 from compiler.bind.cgra.choose_shared import choose_shared
 from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.design import CgraDesign
+from compiler.bind.cgra.elastic.design import elastic_design
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.physical import implement
 from compiler.bind.cgra.timing import TimingLoop
@@ -68,11 +70,20 @@ class _Stopwatch:
 
 
 def compile_program(program: Program, options: Options) -> CgraDesign:
+    """Compile `program`: see `_compile`. For buffets the mapping to dual-port memories, one buffer in each, is turned
+    into one for the ready-valid array."""
+    if options.memory == "buffet":
+        options.fabric()
+        return elastic_design(_compile(program, replace(options, memory="dual-port"), False), options)
+    return _compile(program, options)
+
+
+def _compile(program: Program, options: Options, merged: bool = True) -> CgraDesign:
     """Compile `program`; every stage checks its own input, and the finished mapping is validated from outside.
 
     Where memory tiles cannot follow the tightest schedule, it is loosened step by step: loop lengths are rounded up
     to the fetch width, then the initiation interval grows, as it does where a recurrence takes longer than its
-    distance. `CgraDesign.choices` says what was needed.
+    distance. `CgraDesign.choices` says what was needed. `merged`: two buffers may share a memory tile.
     """
     spec = options.fabric()
     stage = _Stopwatch()
@@ -80,24 +91,38 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
         verify(program)
         program = apply_script(program, options.transform)
         program = share_resampled_windows(drain_accumulators(propagate_constants(program)))
-        parts = partition(program, len(spec.bank_columns))
+        parts = _partitioned(program, options, spec)
         live = remove_dead_statements(parts.program)
     if options.share == "auto":
         with stage("share"):
             shared = choose_shared(live, lambda p: _scheduled(p, options, spec, _Looseness(), None), spec.mem)
         try:
-            return _loosened(parts, shared, options, spec, stage)
+            return _loosened(parts, shared, options, spec, stage, merged)
         except SluiceError:
             if shared == live:
                 raise
-    return _loosened(parts, live, options, spec, stage)
+    return _loosened(parts, live, options, spec, stage, merged)
 
 
-def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch) -> CgraDesign:
+def _partitioned(program: Program, options: Options, spec: FabricSpec) -> Partition:
+    """Arrays in parts, with the words of a tile counted where the program is tiled."""
+    streams = len(spec.bank_columns)
+    parts = partition(program, streams)
+    live = remove_dead_statements(parts.program)
+    depth = _tile_depth(live, options, spec) if parts.parts else 0
+    return partition(program, streams, depth) if depth else parts
+
+
+def _tile_depth(live: Program, options: Options, spec: FabricSpec) -> int:
+    return choose_tile_depth(live, spec.glb.half_words) if options.tile_depth is None else options.tile_depth
+
+
+def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
+              merged: bool) -> CgraDesign:
     """The mapping at the least looseness at which there is one."""
     failure: SluiceError | None = None
     too_fast = 0
-    for looseness in _LOOSER:
+    for looseness in _LOOSER if merged else [looseness for looseness in _LOOSER if not looseness.shared]:
         if looseness.interval <= too_fast or (looseness.sparse and options.memory != "pub"):
             continue
         try:
@@ -124,11 +149,8 @@ def _with_slack(parts: Partition, live: Program, options: Options, spec: FabricS
 
 
 def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: _Looseness, slack: int | None) -> Schedule:
-    depth = options.tile_depth
-    if depth is None:
-        depth = choose_tile_depth(live, spec.glb.half_words)
-    return schedule_program(stage_streams(live, depth), options.fusion_level, looseness.alignment,
-                            looseness.interval, slack)
+    staged = stage_streams(live, _tile_depth(live, options, spec))
+    return schedule_program(staged, options.fusion_level, looseness.alignment, looseness.interval, slack)
 
 
 def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
