@@ -36,6 +36,11 @@ HELD = 16
 """Reads in a row of one word from which on the word is read once, and the output holds it."""
 
 
+def _changes(read: ReadTraffic) -> int:
+    """How often a read goes on to another word."""
+    return int(np.count_nonzero(np.diff(read.address)))
+
+
 class CapacityError(SluiceError):
     """A buffer that no chain of memory tiles can hold."""
 
@@ -141,7 +146,7 @@ class MemoryAllocator:
         if region > self.capacity:
             raise CapacityError(f"buffer {traffic.name}: {region * self.fetch} words; a multiplexer for shared units "
                                 f"is one memory tile of {self.spec.capacity_words}")
-        half = self.shared and self._is_half(traffic, region)
+        half = (self.shared or _changes(read) * HELD <= len(read.address)) and self._is_half(traffic, region)
         tile = self._shared_tile(traffic) if half else self._new_tile(None)
         limit = self.capacity // 2 if half else self.capacity
         return self._attach(tile, traffic, source, [life], limit, back=True, passing=True)[0].pin

@@ -1,0 +1,54 @@
+"""Statements that take turns on one set of units, on both memories and both simulators: bit-exact and on time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from shared_programs import shared_chains
+
+import compiler
+from compiler.frontend.apps import load
+from compiler.input_files import random_inputs
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from hw.sim.simulate import StallProfile
+
+ARRAY = "8x4"
+"""The small array of the other benches, whose builds are there."""
+
+
+def check(program: Program, memory: str, simulator: str, **options: Any) -> None:
+    design = compiler.compile(program, memory=memory, array=ARRAY, **options)
+    assert design.choices["shared units"] != "none"
+    inputs = random_inputs(program, 3)
+    run = design.simulate(inputs, simulator, seed=5, stall=StallProfile.uniform(0.2))
+    for name, expected in interpret(program, inputs).items():
+        np.testing.assert_array_equal(run.outputs[name], expected)
+    assert run.cycles == design.predicted_cycles
+
+
+@pytest.mark.parametrize("memory", ["pub", "dual-port"])
+def test_pyramid_on_the_units_of_one_stage(memory, simulator):
+    check(load("gaussian_pyramid", size=16), memory, simulator, share="auto")
+
+
+def test_layers_on_the_multipliers_of_one(simulator):
+    """Sums that start from a constant, weights and windows, each layer after the other."""
+    check(load("sr_cnn", size=10, channels=2, features=1, unroll=1, shared=True), "pub", simulator)
+
+
+@pytest.mark.parametrize("memory", ["pub", "dual-port"])
+def test_random_chain(memory, simulator):
+    """Stages of one function with random windows, steps and sizes."""
+
+    @seed(20261122)
+    @settings(max_examples=2, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
+              suppress_health_check=list(HealthCheck))
+    @given(shared_chains())
+    def run(program):
+        check(program, memory, simulator)
+
+    run()
