@@ -61,17 +61,17 @@ class Bursts(wiring.Component):
         shift = self._bytes.bit_length() - 1
         place, left = Signal(ADDRESS_BITS - shift), Signal(range(self._plan.beats + 1))
         room = BURST_BEATS - place[: BURST_BEATS.bit_length() - 1]
-        beats = self.o.p.beats
-        m.d.comb += [self.o.p.address.eq(place << shift), self.left.eq(tiles.busy | (left != 0))]
+        beats, last, some = self.o.p.beats, Signal(), Signal()  # last burst of the tile; whether any are left
+        m.d.comb += [self.o.p.address.eq(place << shift), self.left.eq(tiles.busy | some)]
         with m.If(self.o.valid):
             with m.If(self.o.ready):
-                m.d.sync += [self.o.valid.eq(0), place.eq(place + beats), left.eq(left - beats)]
-        with m.Elif(left != 0):
-            m.d.sync += [self.o.valid.eq(1), beats.eq(Mux(left < room, left, room))]
+                m.d.sync += [self.o.valid.eq(0), place.eq(place + beats), left.eq(left - beats), some.eq(~last)]
+        with m.Elif(some):
+            m.d.sync += [self.o.valid.eq(1), last.eq(left <= room), beats.eq(Mux(left < room, left, room))]
         with m.Else():
             m.d.comb += tiles.o.ready.eq(1)
             with m.If(tiles.o.valid):
-                m.d.sync += [place.eq(tiles.o.payload >> shift), left.eq(self._plan.beats)]
+                m.d.sync += [place.eq(tiles.o.payload >> shift), left.eq(self._plan.beats), some.eq(1)]
         return m
 
 
