@@ -147,6 +147,10 @@ def _distance(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[i
     return min(lows), max(highs)
 
 
+_HALO = 1.25
+"""Loops may be shared if nothing takes more than so many times longer: the border of an image, but not a loop over
+blocks at the rate of one over what is in them."""
+
 Loop = tuple[str, str]  # statement and iterator
 
 
@@ -243,7 +247,7 @@ class _Levels:
         return -(-busiest // alignment) * alignment
 
 
-_WORTH = 1.05
+_WORTH = 1.1
 """A program that shares units may take so many times longer if it needs less memory for that: statements that
 interleave instead of following each other."""
 
@@ -336,16 +340,16 @@ def _join(levels: _Levels, nests: Mapping[str, tuple[str, ...]], matches: list[t
     False if all pairs would slow somebody down.
     """
     before = levels.snapshot()
-    alone = 0
+    alone: float = 0
     for count in range(len(matches), 0, -1):
         for producer, consumer, slope in matches[:count]:
             levels.join(producer, consumer, slope)
-        if levels.level == before[0] or not _walks_again(nests, matches):
+        if levels.level == before[0]:
             return True
         joined = levels.snapshot()
         after = levels.longest(trips)
         levels.restore(before)
-        alone = alone or levels.longest(trips)
+        alone = alone or levels.longest(trips) * (1 if _walks_again(nests, matches) else _HALO)
         if after <= alone:
             levels.restore(joined)
             return True

@@ -99,16 +99,18 @@ class Partition:
         return whole
 
 
-def partition(program: Program, streams: int | None = None) -> Partition:
+def partition(program: Program, streams: int | None = None, tile_depth: int = 0) -> Partition:
     """`program` with the arrays that parallel statements use apart in parts; itself if there is nothing to split.
 
-    With more parts than `streams`, operands of accumulations are moved in fewer of them, which takes longer.
+    With more parts than `streams`, operands of accumulations are moved in fewer of them, which takes longer. Words are
+    counted per tile, against the busiest statement's instances in it: a word that several tiles read is moved for
+    each. The first `tile_depth` loops of all statements enumerate tiles.
     """
-    result = _partition(program, _SHARES[0])
+    result = _partition(program, _SHARES[0], tile_depth)
     for share in _SHARES[1:]:
         if streams is None or _streams(result.program) <= streams:
             break
-        result = _partition(program, share)
+        result = _partition(program, share, tile_depth)
     return result
 
 
@@ -116,12 +118,13 @@ def _streams(program: Program) -> int:
     return len(program.inputs) + len(program.outputs)
 
 
-def _partition(program: Program, share: float) -> Partition:
+def _partition(program: Program, share: float, tile_depth: int) -> Partition:
     parts: list[Part] = []
     touched, untouched = remove_untouched(program)
     result = touched
     for array in (*touched.inputs, *touched.outputs):
-        boxes = _output_boxes(touched, array) if array.role == "output" else _input_boxes(touched, array, share)
+        boxes = (_output_boxes(touched, array) if array.role == "output" else
+                 _input_boxes(touched, array, share, tile_depth))
         found = _parts(result, array, boxes)
         redirected = _redirected(result, array, found)
         if redirected is not None:
@@ -193,37 +196,69 @@ def _output_boxes(program: Program, array: Array) -> list[_Box]:
     return boxes if full else []
 
 
-def _input_boxes(program: Program, array: Array, share: float) -> list[_Box]:
+class _Piece(NamedTuple):
+    """What one stream moves: the box in the array, and how much of it is moved for the first tile."""
+
+    box: _Box
+    tile: _Box
+
+    @staticmethod
+    def of(statement: Statement, access: Access, tile_depth: int) -> _Piece:
+        """What one access touches."""
+        first = statement.domain
+        for k in range(tile_depth):
+            first = first.fix_val(isl.dim_type.set, k, statement.domain.dim_min_val(k))
+        return _Piece(_hull(_touched(statement, access)), _hull(access.map.intersect_domain(first).range()))
+
+    @property
+    def words(self) -> int:
+        """Words per tile."""
+        return prod(self.tile.shape)
+
+    def around(self, other: _Piece) -> _Piece:
+        """The smallest piece that holds both."""
+        return _Piece(_around(self.box, other.box), _around(self.tile, other.tile))
+
+
+def _input_boxes(program: Program, array: Array, share: float, tile_depth: int) -> list[_Box]:
     """Boxes that reads touch, joined where one stream is as good as two."""
-    busiest = max(s.domain.count_val().to_python() for s in program.statements)
-    boxes: list[_Box] = []
+    busiest = max(_instances(s, tile_depth) for s in program.statements)
+    pieces: list[_Piece] = []
     allowed: float = 0
     for statement in program.statements:
-        reads = [_hull(_touched(statement, read)) for read in statement.reads if read.array == array.name]
+        reads = [_Piece.of(statement, read, tile_depth) for read in statement.reads if read.array == array.name]
         if _accumulates(statement):
-            boxes += reads
+            pieces += reads
             allowed = max(allowed, share * busiest)
         elif reads:
-            boxes += _joined_while(reads, _overlap)
+            pieces += _joined_while(reads, lambda a, b: _overlap(a.box, b.box))
             allowed = max(allowed, busiest * _SLACK)
-    boxes = _joined_while(list(dict.fromkeys(boxes)), lambda a, b: _one_stream_will_do(a, b, allowed))
-    return sorted(boxes) if len(boxes) > 1 else []
+    pieces = _joined_while(list(dict.fromkeys(pieces)), lambda a, b: _one_stream_will_do(a, b, allowed))
+    return sorted(piece.box for piece in pieces) if len(pieces) > 1 else []
+
+
+def _instances(statement: Statement, tile_depth: int) -> int:
+    """Instances of a statement in the first tile."""
+    first = statement.domain
+    for k in range(tile_depth):
+        first = first.fix_val(isl.dim_type.set, k, statement.domain.dim_min_val(k))
+    return first.count_val().to_python()
 
 
 def _accumulates(statement: Statement) -> bool:
     return any(read.array == statement.write.array for read in statement.reads)
 
 
-def _joined_while(boxes: list[_Box], together: Callable[[_Box, _Box], bool]) -> list[_Box]:
-    """`boxes` with pairs that belong `together` replaced by their hull, as long as there are any."""
+def _joined_while(pieces: list[_Piece], together: Callable[[_Piece, _Piece], bool]) -> list[_Piece]:
+    """`pieces` with pairs that belong `together` replaced by what holds both, as long as there are any."""
     while True:
-        pair = next(((a, b) for a, b in combinations(boxes, 2) if together(a, b)), None)
+        pair = next(((a, b) for a, b in combinations(pieces, 2) if together(a, b)), None)
         if pair is None:
-            return boxes
-        rest = list(boxes)
-        for box in pair:
-            rest.remove(box)
-        boxes = [*rest, _around(*pair)]
+            return pieces
+        rest = list(pieces)
+        for piece in pair:
+            rest.remove(piece)
+        pieces = [*rest, pair[0].around(pair[1])]
 
 
 def _overlap(a: _Box, b: _Box) -> bool:
@@ -236,9 +271,12 @@ def _ends(box: _Box) -> list[int]:
     return [first + step * (size - 1) for first, size, step in zip(*box, strict=True)]
 
 
-def _one_stream_will_do(a: _Box, b: _Box, allowed: float) -> bool:
-    """Whether moving both boxes as one holds nobody up: hardly more words than one of them, or than `allowed`."""
-    return prod(_around(a, b).shape) <= max(_SLACK * prod(a.shape), _SLACK * prod(b.shape), allowed)
+def _one_stream_will_do(a: _Piece, b: _Piece, allowed: float) -> bool:
+    """Whether moving both as one holds nobody up: hardly more words than one of them; or no more than `allowed`, hardly
+    any of which nobody wants (unless any number is allowed)."""
+    words = a.around(b).words
+    wasteful = words > _SLACK * (a.words + b.words) and allowed != float("inf")
+    return words <= _SLACK * max(a.words, b.words) or (words <= allowed and not wasteful)
 
 
 def _around(a: _Box, b: _Box) -> _Box:

@@ -72,6 +72,7 @@ class _Stopwatch:
 def compile_program(program: Program, options: Options) -> CgraDesign:
     """Compile `program`: see `_compile`. For buffets the mapping to dual-port memories, one buffer in each, is turned
     into one for the ready-valid array."""
+    options = options.described()
     if options.memory == "buffet":
         options.fabric()
         return elastic_design(_compile(program, replace(options, memory="dual-port"), False), options)
