@@ -28,6 +28,7 @@ from compiler.ir.program import Array, Program
 from compiler.output_files import output_paths, write_outputs
 from compiler.settings import UsageError, read_settings
 from compiler.vector_command import run_vector
+from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 from hw.files import write_atomic
 from hw.sim.simulate import StallProfile
@@ -39,8 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m compiler", description=__doc__)
     parser.add_argument("app", help=f"an application file, or one of: {', '.join(applications())}")
     parser.add_argument("--target", default="cgra", help=f"one of: {', '.join(TARGETS)} (default: %(default)s)")
-    parser.add_argument("--memory", help="memory tiles: pub (wide fetch, default) or dual-port")
+    parser.add_argument("--memory", help="memory tiles: pub (wide fetch, default), dual-port, dual-port-pe, buffet")
     parser.add_argument("--array", metavar="RxC", help="rows and columns of tiles (default: 8x8)")
+    parser.add_argument("--hardware", metavar="FILE", help="TOML or JSON file that describes array and memories")
     parser.add_argument("--lanes", type=int, metavar="N", help="lanes of the targets dataflow and vector")
     parser.add_argument("--fusion-level", type=int, metavar="N", help="loops that stages share (default: all)")
     parser.add_argument("--tile-depth", type=int, metavar="N", help="outer loops that enumerate tiles")
@@ -76,6 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     _check(options)
+    if options.hardware:
+        options.target = load_hardware(options.hardware).target
     program = _load(options)
     if isinstance(program, ArrayProgram):
         return run_vector(options, program, _target_options(options), console)
@@ -120,7 +124,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _target_options(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("memory", "array", "lanes", "fusion_level", "tile_depth", "half_words", "seed")
+    names = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return given | read_settings("--option", options.option)
 

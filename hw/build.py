@@ -71,7 +71,7 @@ def _parser() -> _Parser:
     add("--list", action="store_true", help="name boards and designs")
     add("--board", default="de3", help="a board of --list (default de3)")
     add("--design", default="cgra", help="a design of --list, or a directory written by the compiler (default cgra)")
-    add("--array", metavar="RxC", help="rows and columns of the array (default 4x4, or the directory's)")
+    add("--array", metavar="RxC", help="rows and columns of the array, or a file that describes it (default 4x4)")
     add("--lanes", type=int, metavar="N", help="lanes of the vector processor: 1, 2, 4 to 64 (default 4)")
     add("--bank-words", type=int, metavar="N", help="16-bit words in half a bank of the global buffer")
     add("--divide", type=int, choices=(1, 2, 4, 8, 16), help="clock divider (default: to 50 MHz or less)")

@@ -9,6 +9,7 @@ from typeguard import TypeCheckError, check_type
 
 from compiler.bind.design import Design
 from compiler.ir.program import Program
+from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 
 __all__ = ["TARGETS", "TargetError", "compile_program", "target"]
@@ -17,6 +18,8 @@ TARGETS = {"cgra": "compiler.bind.cgra.target", "dataflow": "compiler.bind.dataf
            "fpga": "compiler.bind.fpga.target",
            "systolic": "compiler.bind.systolic.target",
            "vector": "compiler.bind.vector.target"}
+
+_DEFAULT = "cgra"
 
 
 class TargetError(SluiceError):
@@ -35,7 +38,12 @@ def target(name: str) -> Any:
 
 def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     """Compile `program` for a target. Raises `TargetError` for unknown options and for programs of a kind that the
-    target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests), and what it raises."""
+    target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests), and what it raises.
+
+    Option `hardware` names a file that describes the hardware (`hw.designs.hardware`), which names the target, too.
+    """
+    if isinstance(options.get("hardware"), str):
+        target_name, options = _described(target_name, options)
     module = target(target_name)
     if not isinstance(program, getattr(module, "PROGRAMS", (Program,))):
         raise TargetError(f"target {target_name} does not take programs of type {type(program).__name__}")
@@ -45,6 +53,18 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
             raise TargetError(f"target {target_name} has no option '{option}'; there are: {', '.join(known)}")
         _check_type(option, value, known[option])
     return module.compile_program(program, module.Options(**options))
+
+
+def _described(target_name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Target and options that a description of the hardware and the options given beside it ask for."""
+    file = options["hardware"]
+    hardware = load_hardware(file)
+    if target_name not in (_DEFAULT, hardware.target):
+        raise TargetError(f"{file} describes hardware of target {hardware.target}, not {target_name}")
+    merged = {**hardware.options, **options}
+    if hardware.array is None:
+        del merged["hardware"]
+    return hardware.target, merged
 
 
 def _check_type(option: str, value: Any, wanted: Any) -> None:

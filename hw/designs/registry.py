@@ -9,6 +9,7 @@ from pathlib import Path
 from hw.designs.cgra import cgra_design
 from hw.designs.dataflow import DATAFLOW, dataflow_design
 from hw.designs.directory import DesignError, read_design
+from hw.designs.hardware import is_description, load_hardware
 from hw.designs.loopback import loopback_image
 from hw.designs.pipeline import PIPELINE, pipeline_design
 from hw.designs.system import SystemDesign
@@ -89,8 +90,15 @@ def _check_sizes(design: NamedDesign, sizes: Sizes) -> None:
             raise DesignError(f"design {design.name} has no --{name.replace('_', '-')}")
 
 
+def _described(file: str) -> FabricSpec:
+    spec = load_hardware(file).array
+    if spec is None:
+        raise DesignError(f"{file} describes no array")
+    return spec
+
+
 def _spec(array: str | None, bank_words: int | None) -> FabricSpec:
-    spec = FabricSpec.parse(array or _DEFAULT_ARRAY)
+    spec = _described(array) if array and is_description(array) else FabricSpec.parse(array or _DEFAULT_ARRAY)
     if bank_words is None:
         return spec
     if not 4 <= bank_words <= 1 << 16 or bank_words % 4:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 from hw.fabric.bank import check_global_buffer
 from hw.fabric.spec import FabricSpec
@@ -25,7 +26,7 @@ class Options:
     memory: implementation of the memory tiles, "pub" (wide fetch), "dual-port", "dual-port-pe" (addresses are
     computed by processing elements) or "buffet" (on an array with ready-valid tracks). counter: whether processing
     elements have a counter operation for addresses.
-    array: "ROWSxCOLUMNS".
+    array: "ROWSxCOLUMNS". hardware: file that describes the array in place of these (`hw.designs.hardware`).
     fusion_level: loops that producers and consumers share step by step, None for all (seed 001, section 4.4).
     tile_depth: shared outer loops that enumerate tiles, None for as few as fit the global buffer.
     half_words: words in half a bank of the global buffer. seed: of placement.
@@ -43,6 +44,28 @@ class Options:
     seed: int = 0
     transform: str = ""
     share: str = "asked"
+    hardware: str = ""
+
+    def described(self) -> Options:
+        """The same with what the description of the hardware says, if there is one.
+
+        Raises `HardwareError`, and `OptionsError` if an option says it, too.
+        """
+        if not self.hardware:
+            return self
+        spec = self._described()
+        found = {"memory": spec.mem.kind, "counter": spec.pe.counter, "array": str(spec),
+                 "half_words": spec.glb.half_words}
+        for name in found:
+            if getattr(self, name) != getattr(Options(), name):
+                raise OptionsError(f"option {name} is {getattr(self, name)!r}, but {self.hardware} describes the array")
+        return replace(self, **found)
+
+    def _described(self) -> FabricSpec:
+        spec = load_hardware(self.hardware).array
+        if spec is None:
+            raise OptionsError(f"{self.hardware} describes no array")
+        return spec
 
     def fabric(self) -> FabricSpec:
         """The array these options describe. Raises `OptionsError` or `FabricError`."""
@@ -50,7 +73,10 @@ class Options:
             raise OptionsError(f"there is no memory '{self.memory}'; there are: {', '.join(MEMORIES)}")
         if self.share not in SHARING:
             raise OptionsError(f"share is '{self.share}', not one of {', '.join(SHARING)}")
-        spec = FabricSpec.parse(self.array)
+        spec = self._described() if self.hardware else FabricSpec.parse(self.array)
+        if self.hardware and self.memory == spec.mem.kind:
+            check_global_buffer(spec)
+            return spec
         glb = replace(spec.glb, half_words=self.half_words)
         ports = 1 if self.memory == "dual-port-pe" else 2
         protocol = "ready-valid" if self.memory == "buffet" else "static"

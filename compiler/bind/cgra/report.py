@@ -11,6 +11,7 @@ from compiler.bind.cgra.floor_plan import floor_plan
 from compiler.bind.cgra.netlist import Pin
 from compiler.bind.design import BufferStorage, Run
 from compiler.bind.page import html_page, html_table, html_text
+from hw.designs.hardware import describe_array
 
 if TYPE_CHECKING:
     from compiler.bind.cgra.design import CgraDesign
@@ -43,6 +44,7 @@ def html_report(design: CgraDesign, run: Run | None, equal: bool | None) -> str:
         ("Schedule", _time_chart(activities(design), design.predicted_cycles) + html_text(str(design.schedule))),
         ("Occupancy", _occupancy(design)),
         ("Buffers", _storage(design.storage) + html_text("\n\n".join(map(str, design.application.buffers)))),
+        ("Hardware", html_text(describe_array(design.spec))),
         ("Compile time", html_table([(k, f"{v:.3f} s") for k, v in design.seconds.items()])),
     ]
     return html_page(title, sections, _STYLE)
