@@ -8,7 +8,9 @@ from typing import Any, get_type_hints
 from typeguard import TypeCheckError, check_type
 
 from compiler.bind.design import Design
+from compiler.ir.expr import postorder
 from compiler.ir.program import Program
+from compiler.ir.types import Float
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 
@@ -38,7 +40,8 @@ def target(name: str) -> Any:
 
 def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     """Compile `program` for a target. Raises `TargetError` for unknown options and for programs of a kind that the
-    target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests), and what it raises.
+    target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests; floating-point numbers if it
+    has `FLOATING`), and what it raises.
 
     Option `hardware` names a file that describes the hardware (`hw.designs.hardware`), which names the target, too.
     """
@@ -52,7 +55,21 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
         if option not in known:
             raise TargetError(f"target {target_name} has no option '{option}'; there are: {', '.join(known)}")
         _check_type(option, value, known[option])
+    if isinstance(program, Program) and not getattr(module, "FLOATING", False):
+        _check_integers(program, target_name)
     return module.compile_program(program, module.Options(**options))
+
+
+def _check_integers(program: Program, target_name: str) -> None:
+    """Raise `TargetError` for the first statement with floating-point numbers."""
+    for statement in program.statements:
+        types = [node.type for node in postorder(statement.value)]
+        types += [program.array(access.array).type for access in statement.reads]
+        floats = [type for type in types if isinstance(type, Float)]
+        if floats:
+            able = ", ".join(name for name in TARGETS if getattr(target(name), "FLOATING", False))
+            raise TargetError(f"{statement.label()} computes with {floats[0]}: target {target_name} has integers only; "
+                              f"with floating-point numbers: {able}")
 
 
 def _described(target_name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:

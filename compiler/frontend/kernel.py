@@ -9,6 +9,9 @@ Python's operators build expression nodes. A Python int takes the type of the ot
 Operands of different types are an error; `cast` converts. Besides the functions defined here, every operation of
 `hw.ops` can be imported from this module under its own name (``mul_mid(a, b)``, ``mad(a, b, c)``). Logic on bits
 becomes ``lut3``.
+
+Floating-point values (`FLOAT32`, `BFLOAT16`, `FLOAT16` of `compiler.ir.types`) have ``+``, ``-``, ``*``, ``/`` and
+comparisons, each rounded once; Python's ints and floats among their operands become the nearest numbers of their type.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ from typing import Any
 
 from compiler.ir import expr
 from compiler.ir.expr import LUT3_TABLE, Const, Expr
+from compiler.ir.floating import encode_number
 from compiler.ir.program import Table
-from compiler.ir.types import BIT, Int, ProgramError, Type
-from hw.ops import OPERATIONS, Kind
+from compiler.ir.types import BIT, Float, Int, ProgramError, Type
+from hw.ops import EVERY_OPERATION, OPERATIONS, Kind
 
 __all__ = [
     "Typed",
@@ -83,6 +87,12 @@ class Typed:
     def __rmul__(self, other: Any) -> Typed:
         return apply("mul", other, self)
 
+    def __truediv__(self, other: Any) -> Typed:
+        return _divided(self, other)
+
+    def __rtruediv__(self, other: Any) -> Typed:
+        return _divided(other, self)
+
     def __lshift__(self, other: Any) -> Typed:
         return apply("shl", self, other)
 
@@ -102,7 +112,7 @@ class Typed:
         return self & (_power_of_two("%", other) - 1)
 
     def __neg__(self) -> Typed:
-        return 0 - self
+        return apply("neg", self) if isinstance(self.type, Float) else 0 - self
 
     def __pos__(self) -> Typed:
         return self
@@ -158,16 +168,21 @@ def apply(op: str, *args: Any) -> Typed:
     return Typed(expr.apply(op, *nodes))
 
 
-def constant(type: Type, value: int) -> Typed:
-    """`value` as a constant of `type`. Raises `ProgramError` if it is no integer or does not fit."""
+def constant(type: Type, value: Any) -> Typed:
+    """`value` as a constant of `type`: the nearest number of a floating-point type. Raises `ProgramError` if it is no
+    number, and for integer types if it is no integer or does not fit."""
+    if isinstance(type, Float):
+        if not hasattr(value, "__float__"):
+            raise ProgramError(f"constant {value!r} is not a number")
+        return Typed(Const(encode_number(type, float(value)), type))
     low, high = _integer(type).minimum, _integer(type).maximum
     try:
-        value = index(value)
+        whole = index(value)
     except TypeError:
         raise ProgramError(f"constant {value!r} is not an integer") from None
-    if not low <= value <= high:
-        raise ProgramError(f"constant {value} does not fit {type} ({low}..{high})")
-    return Typed(Const(value, type))
+    if not low <= whole <= high:
+        raise ProgramError(f"constant {whole} does not fit {type} ({low}..{high})")
+    return Typed(Const(whole, type))
 
 
 def iterator(name: str, type: Type) -> Typed:
@@ -176,8 +191,10 @@ def iterator(name: str, type: Type) -> Typed:
 
 
 def cast(type: Type, value: Typed) -> Typed:
-    """`value` converted to `type`: extended, truncated or reinterpreted, never saturated."""
-    _integer(type)
+    """`value` converted to `type`: extended, truncated or reinterpreted, never saturated; to a floating-point type
+    rounded to nearest, from one to integers towards zero."""
+    if not isinstance(type, Float):
+        _integer(type)
     return value if _typed("cast", value).type == type else Typed(expr.Cast(value.expr, type))
 
 
@@ -194,12 +211,16 @@ def select(condition: Typed, a: Any, b: Any) -> Typed:
 
 
 def minimum(a: Any, b: Any) -> Typed:
-    """The smaller one."""
+    """The smaller one; of floating-point values ``a < b ? a : b``."""
+    if _is_float(a, b):
+        return _chosen("lt", a, b)
     return apply("min", a, b)
 
 
 def maximum(a: Any, b: Any) -> Typed:
-    """The larger one."""
+    """The larger one; of floating-point values ``a > b ? a : b``."""
+    if _is_float(a, b):
+        return _chosen("gt", a, b)
     return apply("max", a, b)
 
 
@@ -209,7 +230,9 @@ def absolute(a: Typed) -> Typed:
 
 
 def absolute_difference(a: Any, b: Any) -> Typed:
-    """|a - b|, exact before it wraps."""
+    """|a - b|, exact before it wraps; of floating-point values, of the rounded difference."""
+    if _is_float(a, b):
+        return absolute(apply("sub", a, b))
     return apply("absd", a, b)
 
 
@@ -218,7 +241,7 @@ def clamp(a: Any, low: Any, high: Any) -> Typed:
     return minimum(maximum(a, low), high)
 
 
-def weighted_sum(weights: Sequence[int], values: Iterable[Typed]) -> Typed:
+def weighted_sum(weights: Sequence[float], values: Iterable[Typed]) -> Typed:
     """Sum of weight times value, as one chain in the order given.
 
     Values of weight zero are left out, those of weight one are not multiplied.
@@ -236,6 +259,21 @@ def weighted_sum(weights: Sequence[int], values: Iterable[Typed]) -> Typed:
     return total
 
 
+def _is_float(*values: Any) -> bool:
+    return any(isinstance(value, Typed) and isinstance(value.type, Float) for value in values)
+
+
+def _chosen(comparison: str, a: Any, b: Any) -> Typed:
+    """The operand for which `comparison` holds against the other one, else the second."""
+    return apply("select", apply(comparison, a, b), a, b)
+
+
+def _divided(a: Any, b: Any) -> Typed:
+    if not _is_float(a, b):
+        raise ProgramError("'/' divides floating-point values; integers have // and % by powers of two")
+    return apply("div", a, b)
+
+
 def __getattr__(name: str) -> Callable[..., Typed]:
     """Operations of `hw.ops` by name."""
     if name not in OPERATIONS:
@@ -249,15 +287,15 @@ def __getattr__(name: str) -> Callable[..., Typed]:
 
 def _argument_kinds(op: str) -> tuple[Kind | None, ...]:
     """Kinds of the arguments of `op`; None stands for the truth table of ``lut3``."""
-    if op not in OPERATIONS:
+    if op not in OPERATIONS and op not in ("div", "neg"):
         raise ProgramError(f"there is no operation '{op}'; there are: {', '.join(sorted(OPERATIONS))}")
-    return ((None,) if op == "lut3" else ()) + OPERATIONS[op].operands
+    return ((None,) if op == "lut3" else ()) + EVERY_OPERATION[op].operands
 
 
 def _node(op: str, arg: Any, default: Type) -> Expr:
     if isinstance(arg, Typed):
         return arg.expr
-    if not hasattr(arg, "__index__"):
+    if not hasattr(arg, "__index__") and not (isinstance(default, Float) and hasattr(arg, "__float__")):
         raise ProgramError(f"operation '{op}' takes typed values and integers, not {arg!r}")
     return constant(default, arg).expr
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from operator import index
@@ -43,9 +43,10 @@ from compiler.frontend.address import address_map
 from compiler.frontend.apps import load
 from compiler.frontend.kernel import Typed
 from compiler.ir.expr import Expr, Read
+from compiler.ir.floating import encode_number
 from compiler.ir.names import check_name
 from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
-from compiler.ir.types import UINT16, ProgramError, Type
+from compiler.ir.types import UINT16, Float, ProgramError, Type
 from compiler.ir.verify import verify
 from hw.ops import OPERATIONS
 
@@ -192,10 +193,10 @@ class OpNode:
         return Statement(self.name, iterators, domain, reads, self._access(domain, store), value, self.location)
 
     def _value(self, read_types: list[Type], result_type: Type) -> Expr:
-        """The function's result for symbolic loads, of `result_type`; a Python int becomes a constant."""
+        """The function's result for symbolic loads, of `result_type`; a Python number becomes a constant."""
         args = [Typed(Read(index, type)) for index, type in enumerate(read_types)]
         result = self._call(args)
-        if isinstance(result, int):
+        if isinstance(result, int) or (isinstance(result, float) and isinstance(result_type, Float)):
             result = self._checked(kernel.constant, result_type, result)
         if not isinstance(result, Typed):
             raise ProgramError(f"{self._label()}: its function returned {result!r}, not a typed value")
@@ -251,10 +252,15 @@ class Prog(_Scope):
         """An array inside the hardware; only needed to give a type or a shape."""
         self._declare(name, shape, type, "intermediate")
 
-    def add_table(self, name: str, values: list[int] | tuple[int, ...], type: Type | None = None) -> Table:
-        """Constants for ``lookup(table, index)``."""
+    def add_table(self, name: str, values: Sequence[float], type: Type | None = None) -> Table:
+        """Constants for ``lookup(table, index)``; of a floating-point type the nearest numbers."""
         self._new_name(name)
-        self._tables[name] = Table(name, _integers(f"table '{name}' ({_caller()})", values), type or self.type)
+        kind, label = type or self.type, f"table '{name}' ({_caller()})"
+        if isinstance(kind, Float):
+            entries = tuple(encode_number(kind, float(value)) for value in values)
+        else:
+            entries = _integers(label, values)
+        self._tables[name] = Table(name, entries, kind)
         return self._tables[name]
 
     def add_constant(self, name: str, value: int, type: Type | None = None) -> Typed:

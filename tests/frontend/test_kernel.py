@@ -163,7 +163,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: Typed(Read(0, Fixed(16, 8))) + 1, "fixed16.8: only integer operations are supported"),
     (
         lambda: Typed(Read(0, Fixed(16, 8))) + Typed(Read(0, Fixed(16, 8))),
-        "operation 'add' on fixed16.8: only integer operations are supported",
+        "operation 'add' on fixed16.8: there is no fixed-point arithmetic",
     ),
     (lambda: constant(Int(3), 4), "constant 4 does not fit int3 (-4..3)"),
     (lambda: weighted_sum([1, 2], [A]), "a weighted sum of 1 values needs as many weights, not 2"),

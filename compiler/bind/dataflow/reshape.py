@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 
 import islpy as isl
 
 from compiler.ir.program import Access, Program, Statement
-from compiler.sched.process_network import NodeKind, ProcessNetwork, derive
+from compiler.sched.process_network import NetworkError, NodeKind, ProcessNetwork, derive
 
 __all__ = ["in_memory_order", "interleaved", "parallel_dimensions", "slowed", "with_lanes"]
 
@@ -38,6 +39,7 @@ def slowed(network: ProcessNetwork, factor: int) -> ProcessNetwork:
 
 def interleaved(network: ProcessNetwork, dimension: int, factor: int) -> ProcessNetwork:
     """C-slow: `factor` values of time dimension `dimension` take turns in every step of the dimensions inside it.
+    Words come from main memory when they are wanted first, if their places in the turns would be too late.
 
     Raises `NetworkError` if that breaks a dependence.
     """
@@ -46,7 +48,24 @@ def interleaved(network: ProcessNetwork, dimension: int, factor: int) -> Process
     outer = [f"floor({n} / {factor})" if k == dimension else n for k, n in enumerate(names)]
     turn = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(outer)}, {names[dimension]} mod {factor}] }}")
     times = {name: time.apply_range(turn) for name, time in network.times.items()}
-    return derive(network.program, times, sizes=network.sizes)
+    try:
+        return derive(network.program, times, sizes=network.sizes)
+    except NetworkError:
+        return derive(network.program, times | _first_uses(network, times), sizes=network.sizes)
+
+
+def _first_uses(network: ProcessNetwork, times: Mapping[str, isl.Map]) -> dict[str, isl.Map]:
+    """For sources, the earliest time at which anything uses each of their words."""
+    found: dict[str, isl.Map] = {}
+    for node in network.nodes:
+        if node.kind is NodeKind.INPUT:
+            source = network.statement(node)
+            given = source.write.map.intersect_domain(source.domain)
+            uses = [given.apply_range(access.map.intersect_domain(user.domain).reverse()).apply_range(times[user.name])
+                    for user in network.program.statements for access in user.reads
+                    if access.array == source.write.array]
+            found[node.name] = reduce(isl.Map.union, uses).lexmin()
+    return found
 
 
 def with_lanes(network: ProcessNetwork, dimension: int, lanes: int) -> ProcessNetwork:

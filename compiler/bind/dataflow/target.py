@@ -11,10 +11,13 @@ from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.transform import apply_script
 
-__all__ = ["PLACE", "Options", "compile_program"]
+__all__ = ["FLOATING", "PLACE", "Options", "compile_program"]
 
 PLACE = "the dataflow engine"
 """What results call the target."""
+
+FLOATING = True
+"""It has operators for floating-point numbers."""
 
 
 def compile_program(program: Program, options: Options) -> DataflowDesign:
