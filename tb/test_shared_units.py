@@ -32,7 +32,7 @@ def check(program: Program, memory: str, simulator: str, **options: Any) -> None
 
 @pytest.mark.parametrize("memory", ["pub", "dual-port"])
 def test_pyramid_on_the_units_of_one_stage(memory, simulator):
-    check(load("gaussian_pyramid", size=16), memory, simulator, share="auto")
+    check(load("gaussian_pyramid", size=16), memory, simulator, transform="share(Reduce_f1, Reduce_f2, Reduce_output)")
 
 
 def test_layers_on_the_multipliers_of_one(simulator):
