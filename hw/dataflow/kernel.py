@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hw.dataflow.affine import piecewise_value, predicate_value
 from hw.dataflow.channels import DelayLine, FifoChannel, ReorderChannel
 from hw.dataflow.counters import CounterChain
+from hw.dataflow.edges import EdgeQueue
 from hw.dataflow.operators import build_operators
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, Word
@@ -83,20 +83,21 @@ class Kernel(wiring.Component):
         begin = Signal()
         m.d.comb += [
             begin.eq(self.start & ~self.busy),
-            self.busy.eq(self._running | (left != 0)),
             self._en.eq(self.busy & ready),
             self._chain.load.eq(begin),
             self._chain.en.eq(self._en & self._running),
             self.done.eq(self._en & ~self._running & (left == 1)),
         ]
         with m.If(begin):
-            m.d.sync += [self._running.eq(1), left.eq(self.spec.depth), self.ticks.eq(0), self.stalls.eq(0)]
+            m.d.sync += [self._running.eq(1), self.busy.eq(1), left.eq(self.spec.depth), self.ticks.eq(0),
+                         self.stalls.eq(0)]
         with m.Elif(self._en):
             m.d.sync += self.ticks.eq(self.ticks + 1)
             with m.If(self._running):
-                m.d.sync += self._running.eq(~self._chain.last)
+                m.d.sync += [self._running.eq(~self._chain.last),
+                             self.busy.eq(~self._chain.last | (self.spec.depth != 0))]
             with m.Else():
-                m.d.sync += left.eq(left - 1)
+                m.d.sync += [left.eq(left - 1), self.busy.eq(left != 1)]
         with m.Elif(self.busy):
             m.d.sync += self.stalls.eq(self.stalls + 1)
 
@@ -136,22 +137,22 @@ class Kernel(wiring.Component):
     def _input(self, m: Module, number: int, node: NodeSpec) -> Value:
         port = getattr(self, f"i_{self.spec.inputs[node.stream].name}")
         fires = self._when(m, node.fires, node.delay)
-        m.submodules[f"{node.name}_words"] = words = SyncFIFO(width=port.payload.shape().width, depth=_STREAM_WORDS)
+        m.submodules[f"{node.name}_words"] = words = EdgeQueue(port.payload.shape().width, _STREAM_WORDS)
         m.d.comb += [
-            words.w_data.eq(port.payload), words.w_en.eq(port.valid), port.ready.eq(words.w_rdy),
-            words.r_en.eq(fires & self._en), self._results[number].eq(words.r_data),
+            words.word.eq(port.payload), words.put.eq(port.valid), port.ready.eq(words.room),
+            words.take.eq(fires & self._en), self._results[number].eq(words.data),
         ]
-        return words.r_rdy | ~fires
+        return words.valid | ~fires
 
     def _output(self, m: Module, number: int, node: NodeSpec) -> Value:
         port = getattr(self, f"o_{self.spec.outputs[node.stream].name}")
         fires = self._when(m, node.fires, node.delay)
-        m.submodules[f"{node.name}_words"] = words = SyncFIFO(width=port.payload.shape().width, depth=_STREAM_WORDS)
+        m.submodules[f"{node.name}_words"] = words = EdgeQueue(port.payload.shape().width, _STREAM_WORDS)
         m.d.comb += [
-            words.w_data.eq(self._operands[number][0]), words.w_en.eq(fires & self._en),
-            port.payload.eq(words.r_data), port.valid.eq(words.r_rdy), words.r_en.eq(port.ready),
+            words.word.eq(self._operands[number][0]), words.put.eq(fires & self._en),
+            port.payload.eq(words.data), port.valid.eq(words.valid), words.take.eq(port.ready),
         ]
-        return words.w_rdy | ~fires
+        return words.room | ~fires
 
     # Channels.
 

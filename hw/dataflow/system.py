@@ -118,7 +118,7 @@ class DataflowSystem(wiring.Component):
             m.d.comb += [read_error.eq(self._reader.error), read_busy.eq(self._reader.busy),
                          read_left.eq(self._reader.left), self._reader.load.eq(load), self._reader.stop.eq(stop)]
         m.d.comb += [
-            flush.eq(state == _State.FLUSH), load.eq(state == _State.BEGIN), stop.eq(state == _State.STOP),
+            flush.eq(state == _State.FLUSH), load.eq(state == _State.BEGIN),
             kernel.start.eq(load), writer.load.eq(load), writer.stop.eq(stop), self.irq.eq(done),
             registers.status.busy.eq(state != _State.IDLE), registers.status.done.eq(done),
             registers.status.kernel.eq(kernel.busy), registers.status.error.eq(error),
@@ -141,12 +141,12 @@ class DataflowSystem(wiring.Component):
                 m.d.sync += state.eq(_State.RUN)
             with m.Case(_State.RUN):
                 with m.If(read_error | writer.error):
-                    m.d.sync += state.eq(_State.STOP)
+                    m.d.sync += [state.eq(_State.STOP), stop.eq(1)]
                     m.d.sync += error.eq(Cat(~writer.error, writer.error))
                 with m.Elif((writer.left == 0) & ~writer.busy & ~kernel.busy):
                     m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
             with m.Case(_State.STOP), m.If(~read_busy & ~writer.busy):
-                m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
+                m.d.sync += [state.eq(_State.IDLE), done.eq(1), stop.eq(0)]
 
 
 def top_module(spec: StreamPorts, core: wiring.Component | None = None) -> tuple[Module, list[Signal]]:

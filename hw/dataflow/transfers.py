@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Member, Out, connect, flipped
 
 from hw.dataflow.registers import element_bytes
@@ -16,6 +15,7 @@ from hw.dataflow.spec import StreamSpec
 from hw.dma.axi import Axi4Signature
 from hw.dma.reader import BurstReader
 from hw.dma.spec import DmaSpec
+from hw.dma.word_queue import WordQueue
 from hw.dma.writer import BurstWriter
 
 __all__ = ["CHUNK_BYTES", "Joiner", "Splitter", "StreamReader", "StreamWriter"]
@@ -168,14 +168,14 @@ class _StreamEngine(wiring.Component):
             engine.stop.eq(self.stop), self.busy.eq(engine.busy), self.error.eq(engine.error),
         ]
         for k, spec in enumerate(self.streams):
-            m.submodules[f"queue{k}"] = queue = SyncFIFOBuffered(width=BUS_BITS, depth=QUEUE_WORDS)
+            m.submodules[f"queue{k}"] = queue = WordQueue(BUS_BITS, QUEUE_WORDS)
             size = element_bytes(spec.word.width)
             m.d.comb += [turns.address[k].eq(self.address[k]),
                          getattr(turns, f"bytes{k}").eq(getattr(self, f"words_{k}") * size)]
             self._stream(m, k, spec, queue)
         return m
 
-    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: SyncFIFOBuffered) -> None:
+    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: WordQueue) -> None:
         """Between the engine, the queue and stream number k."""
         raise NotImplementedError
 
@@ -199,18 +199,18 @@ class StreamReader(_StreamEngine):
         m = super().elaborate(platform)
         connect(m, self._engine.ar, flipped(self.ar))
         connect(m, flipped(self.r), self._engine.r)
+        # There is room for all of a chunk when it is asked for.
+        m.d.comb += self._engine.word.ready.eq(1)
         return m
 
-    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: SyncFIFOBuffered) -> None:
+    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: WordQueue) -> None:
         m.submodules[f"split{k}"] = split = Splitter(spec.word.width)
         mine, word = self._turns.turn == k, self._engine.word
         m.d.comb += [
             self._turns.able[k].eq(queue.level <= QUEUE_WORDS - CHUNK_WORDS),
-            queue.w_data.eq(word.p.data), queue.w_en.eq(word.valid & mine),
-            split.i.payload.eq(queue.r_data), split.i.valid.eq(queue.r_rdy), queue.r_en.eq(split.i.ready),
+            queue.word.eq(word.p.data), queue.put.eq(word.valid & mine),
+            split.i.payload.eq(queue.data), split.i.valid.eq(queue.valid), queue.take.eq(split.i.ready),
         ]
-        with m.If(mine):
-            m.d.comb += word.ready.eq(queue.w_rdy)
         connect(m, split.o, flipped(getattr(self, f"o_{k}")))
 
 
@@ -236,15 +236,15 @@ class StreamWriter(_StreamEngine):
         connect(m, flipped(self.b), self._engine.b)
         return m
 
-    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: SyncFIFOBuffered) -> None:
+    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: WordQueue) -> None:
         m.submodules[f"join{k}"] = join = Joiner(spec.word.width, spec.word.signed, spec.words)
         connect(m, flipped(getattr(self, f"i_{k}")), join.i)
         wanted = (self._turns.bytes_left[k] + BUS_BYTES - 1) >> BUS_BYTES.bit_length() - 1
         m.d.comb += [
             join.load.eq(self.load), join.words.eq(getattr(self, f"words_{k}")),
             self._turns.able[k].eq((queue.level >= CHUNK_WORDS) | (queue.level >= wanted)),
-            queue.w_data.eq(join.o.payload), queue.w_en.eq(join.o.valid), join.o.ready.eq(queue.w_rdy),
+            queue.word.eq(join.o.payload), queue.put.eq(join.o.valid), join.o.ready.eq(queue.room),
         ]
         word = self._engine.word
         with m.If(self._turns.turn == k):
-            m.d.comb += [word.payload.eq(queue.r_data), word.valid.eq(queue.r_rdy), queue.r_en.eq(word.ready)]
+            m.d.comb += [word.payload.eq(queue.data), word.valid.eq(queue.valid), queue.take.eq(word.ready)]

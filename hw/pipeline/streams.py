@@ -13,13 +13,13 @@ from math import prod
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dataflow.registers import element_bytes
 from hw.dma.axi import Axi4Signature
 from hw.dma.reader import BurstReader
 from hw.dma.spec import DmaSpec
+from hw.dma.word_queue import WordQueue
 from hw.dma.writer import BurstWriter
 from hw.pipeline.spec import Level, PipelineError, Walk, Word
 from hw.pipeline.walker import Walker
@@ -198,33 +198,6 @@ class _Joiner(wiring.Component):
         return m
 
 
-class _Queue(wiring.Component):
-    """`QUEUE_WORDS` words of the bus in block RAM, and a register behind them, whose word is `data` while `valid`;
-    `take` uses it up. `put` stores `word` if there is `room`. `level`: words inside."""
-
-    def __init__(self, bus_bits: int):
-        self.bus_bits = bus_bits
-        super().__init__({
-            "word": In(bus_bits), "put": In(1), "room": Out(1), "data": Out(bus_bits), "valid": Out(1), "take": In(1),
-            "level": Out(range(QUEUE_WORDS + 2)),
-        })
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.memory = memory = SyncFIFOBuffered(width=self.bus_bits, depth=QUEUE_WORDS)
-        move = Signal()
-        m.d.comb += [
-            memory.w_data.eq(self.word), memory.w_en.eq(self.put), self.room.eq(memory.w_rdy),
-            move.eq(memory.r_rdy & (~self.valid | self.take)), memory.r_en.eq(move),
-        ]
-        m.d.sync += self.level.eq(self.level + (self.put & self.room) - (self.valid & self.take))
-        with m.If(self.take):
-            m.d.sync += self.valid.eq(0)
-        with m.If(move):
-            m.d.sync += [self.data.eq(memory.r_data), self.valid.eq(1)]
-        return m
-
-
 class ArrayReader(wiring.Component):
     """Input streams. `load` (with `address[k]` for each) starts a run; ``o_k`` is the next element, used up in a cycle
     with ``take[k]``. `ok`: whatever is taken in this cycle, every stream has an element in the next. `left`: streams
@@ -251,7 +224,7 @@ class ArrayReader(wiring.Component):
         _serve(m, self, engine, turns)
         splitters = []
         for k, stream in enumerate(self.streams):
-            m.submodules[f"queue{k}"] = queue = _Queue(bits)
+            m.submodules[f"queue{k}"] = queue = WordQueue(bits, QUEUE_WORDS)
             m.submodules[f"split{k}"] = split = _Splitter(stream, bits)
             mine = turns.turn == k
             m.d.comb += [
@@ -296,7 +269,7 @@ class ArrayWriter(wiring.Component):
         _serve(m, self, engine, turns)
         rooms = []
         for k, stream in enumerate(self.streams):
-            m.submodules[f"queue{k}"] = queue = _Queue(bits)
+            m.submodules[f"queue{k}"] = queue = WordQueue(bits, QUEUE_WORDS)
             m.submodules[f"join{k}"] = join = _Joiner(stream, bits)
             rest = (stream.words(self.dma.bytes) - 1) % CHUNK_WORDS + 1
             m.d.comb += [
