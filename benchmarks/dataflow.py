@@ -1,11 +1,11 @@
 """The dataflow target: ticks against their bound, words moved and kept, time from C to Verilog, area and MHz.
 
-    python -m benchmarks.dataflow [--simulator icarus|verilator|none] [--area [NAME ...]] [-o FILE]
+    python -m benchmarks.dataflow [--simulator icarus|verilator|none] [--area [NAME ...]] [--seeds N] [-o FILE]
 
 Every program of ``apps/dataflow`` is compiled, simulated with random stalls of memory and compared with the
 interpreter. Then the matrix product with 1, 2, 4 and 8 lanes, and with an adder of 12 ticks. `--area` measures instead,
 on an ECP5-85 by yosys and nextpnr, the whole system (kernel, DMA, registers) of each program; results of what is not
-measured this time are kept.
+measured this time are kept. With `--seeds` each is placed so many times, and the fastest placement counts.
 """
 
 from __future__ import annotations
@@ -55,13 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulator", choices=("icarus", "verilator", "none"), default="icarus")
     parser.add_argument("--area", nargs="*", metavar="NAME", help="measure area and MHz (of all, or of these programs)")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="with --area: placements tried (default 1)")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "dataflow.json", metavar="FILE")
     options = parser.parse_args(arguments)
     try:
         if options.area is None:
             _measure_cycles(options.simulator, options.output)
         else:
-            _measure_area(options.area, options.output)
+            _measure_area(options.area, options.output, options.seeds)
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -146,7 +147,7 @@ def _subjects() -> dict[str, tuple[dict[str, int], Options]]:
     return programs | {"matmul P=4": ({"N": _MATRIX}, Options(lanes=4))}
 
 
-def _measure_area(names: Sequence[str], output: Path) -> None:
+def _measure_area(names: Sequence[str], output: Path, seeds: int) -> None:
     console = Console(highlight=False)
     subjects = _subjects()
     for name in names or subjects:
@@ -154,7 +155,8 @@ def _measure_area(names: Sequence[str], output: Path) -> None:
             raise BenchmarkError(f"there is no '{name}'; there are: {', '.join(subjects)}")
         sizes, options = subjects[name]
         program = load_c(_APPS / f"{name.split()[0]}.c", **sizes)
-        figures = measure(Subject(SYSTEM_MODULE, compile_program(program, options).executable.sources, alone=False))
+        subject = Subject(SYSTEM_MODULE, compile_program(program, options).executable.sources, alone=False)
+        figures = measure(subject, seeds=seeds)
         kept = _kept(output)
         write_results(output, {**kept, "area": {**kept.get("area", {}), name: figures}})
         console.print(f"{name}: {figures}")
