@@ -1,9 +1,9 @@
-"""Cycles, resources, compile time and simulation speed of every application on both memories.
+"""Cycles, resources, compile time and simulation speed of every application on every memory.
 
-    python -m benchmarks.applications [APP ...] [-o benchmarks/results/applications.json]
+    python -m benchmarks.applications [APP ...] [--memory MEMORY ...] [-o benchmarks/results/applications.json]
 
 Every cycle count is measured in RTL simulation of the emitted Verilog, which is compared with the reference. With
-names of applications, only those are measured, and the results there are of the others are kept.
+names of applications or memories, only those are measured, and the results there are of the others are kept.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,14 @@ APPLICATIONS = {
     **dict.fromkeys(("gaussian", "conv_3_3", "cascade", "brighten_blur", "upsample", "gaussian_tiled",
                      "gaussian_pyramid", "fir", "sobel"), ARRAY),
     "harris": "16x8",
-    **dict.fromkeys(("unsharp", "laplacian_pyramid", "gemm", "resnet_layer", "mobilenet_layer"), "16x32"),
+    **dict.fromkeys(("unsharp", "laplacian_pyramid", "gemm", "resnet_layer", "mobilenet_layer",
+                     "camera_pipeline"), "16x32"),
 }
 """The applications and the arrays that they are measured on."""
 
-MEMORIES = ("pub", "dual-port")
+MEMORIES = ("pub", "dual-port", "buffet")
+LARGE = ("16x8", "16x32")
+"""Arrays that are not simulated with buffets: with ready and valid on every track they take too long to build."""
 ICARUS = {"harris": {"width": 24, "height": 10}}
 """What is measured on Icarus too, and how small: too slow for the test suite, which runs the others there."""
 
@@ -44,14 +48,15 @@ class FigureError(SluiceError):
     """A measurement whose result is wrong: its figures mean nothing."""
 
 
-def measure(app: str, memory: str, array: str, simulator: str = "verilator", **parameters: Any) -> dict[str, Any]:
-    """Compile and simulate one application, by default at its published size.
+def measure(app: str, memory: str, array: str, simulator: str = "verilator",
+            options: Mapping[str, Any] | None = None, **parameters: Any) -> dict[str, Any]:
+    """Compile with further `options` of the target and simulate one application, by default at its published size.
 
     Raises `FigureError` if a result is wrong or, of cycles, not the predicted one.
     """
     start = time.perf_counter()
     program = load(app, **parameters)
-    design = compiler.compile(program, memory=memory, array=array)
+    design = compiler.compile(program, memory=memory, array=array, **(options or {}))
     seconds = time.perf_counter() - start
     generator = np.random.default_rng(0)
     inputs = {a.name: generator.integers(0, 256, a.shape) for a in program.inputs}
@@ -85,6 +90,7 @@ def main() -> int:
     """Measure everything that is asked for and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("apps", nargs="*", metavar="APP", help=f"of {', '.join(APPLICATIONS)} (default: all)")
+    parser.add_argument("--memory", action="append", choices=MEMORIES, help="measure this memory (default: all)")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "applications.json")
     options = parser.parse_args()
     unknown = [app for app in options.apps if app not in APPLICATIONS]
@@ -92,16 +98,17 @@ def main() -> int:
         parser.error(f"there is no application {unknown[0]}; there are: {', '.join(APPLICATIONS)}")
     apps = options.apps or list(APPLICATIONS)
     try:
-        found: dict[str, dict[str, Any]] = {app: {} for app in apps}
-        pairs = [(app, memory) for memory in MEMORIES for app in apps]
+        partly = options.apps or options.memory
+        found: dict[str, dict[str, Any]] = read_results("applications")["applications"] if partly else {}
+        pairs = [(app, memory) for memory in options.memory or MEMORIES for app in apps
+                 if memory != "buffet" or APPLICATIONS[app] not in LARGE]
         for app, memory in track(pairs, description="simulating", console=Console(stderr=True)):
-            found[app][memory] = figures_of(app, memory)
-        kept = read_results("applications")["applications"] if options.apps else {}
+            found.setdefault(app, {})[memory] = figures_of(app, memory)
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    together = kept | found
-    ordered = {app: together[app] for app in APPLICATIONS if app in together}
+    ordered = {app: {memory: found[app][memory] for memory in MEMORIES if memory in found[app]}
+               for app in APPLICATIONS if app in found}
     write_results(options.output, {"applications": ordered})
     return 0
 
