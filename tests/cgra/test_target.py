@@ -40,7 +40,7 @@ def compiled(program: Program, **options: Any) -> CgraDesign:
 
 
 @pytest.mark.parametrize(("options", "kind", "message"), [
-    ({"memory": "sram"}, OptionsError, "there is no memory 'sram'; there are: pub, dual-port, dual-port-pe"),
+    ({"memory": "sram"}, OptionsError, "there is no memory 'sram'; there are: pub, dual-port, dual-port-pe, buffet"),
     ({"share": "all"}, OptionsError, "share is 'all', not one of asked, auto"),
     ({"array": "big"}, FabricError, "'big' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32"),
     ({"half_words": 100}, FabricError, "half a bank cannot have 100 words; it needs a power of two from 8 on"),
@@ -125,7 +125,8 @@ def test_choices_say_what_was_asked_and_taken() -> None:
     design = compiled(load("gaussian", width=8, height=8), memory="dual-port", array="4x4", fusion_level=1, seed=3)
     assert design.choices == {
         "memory": "dual-port", "counter": "True", "array": "4x4", "fusion_level": "1", "half_words": "32768",
-        "seed": "3", "transform": "", "share": "asked", "shared units": "none",
+        "seed": "3", "transform": "", "share": "asked", "schedule": "pipelined", "shared units": "none",
+        "turns on shared units": "none",
         "tile loops": "0 (1 tiles)", "period": "64 cycles", "initiation interval": "1",
         "alignment of loop lengths": "1", "arrays in parts": "none"}
 
