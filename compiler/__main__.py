@@ -26,12 +26,11 @@ from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Array, Program
 from compiler.output_files import output_paths, write_outputs
-from compiler.settings import UsageError, read_settings
+from compiler.settings import UsageError, read_settings, simulation_settings
 from compiler.vector_command import run_vector
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 from hw.files import write_atomic
-from hw.sim.simulate import StallProfile
 
 __all__ = ["main"]
 
@@ -94,7 +93,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         run = None
         if options.simulator != "none":
             progress.update(task, description=f"simulating {program.name} ({options.simulator}; the first run builds)")
-            run = _simulate(design, inputs, options)
+            run = design.simulate(inputs, options.simulator, **simulation_settings(options))
         if options.directory:
             progress.update(task, description="writing Verilog")
             design.emit(options.directory, inputs)
@@ -127,13 +126,6 @@ def _target_options(options: argparse.Namespace) -> dict[str, Any]:
     names = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return given | read_settings("--option", options.option)
-
-
-def _simulate(design: Design, inputs: dict[str, np.ndarray], options: argparse.Namespace) -> Run:
-    extra: dict[str, Any] = {"waves": options.waves}
-    if options.stall_seed is not None:
-        extra |= {"seed": options.stall_seed, "stall": StallProfile.uniform(0.2)}
-    return design.simulate(inputs, options.simulator, **extra)
 
 
 def _equal(run: Run, reference: dict[str, np.ndarray]) -> bool:

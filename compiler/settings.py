@@ -1,14 +1,19 @@
-"""Settings of command lines: ``NAME=VALUE``, repeated."""
+"""Settings of command lines: ``NAME=VALUE``, repeated, and those of a simulation."""
 
 from __future__ import annotations
 
+import argparse
 import ast
 from collections.abc import Sequence
 from typing import Any
 
 from hw.errors import SluiceError
+from hw.sim.simulate import StallProfile
 
-__all__ = ["UsageError", "read_settings"]
+__all__ = ["UsageError", "read_settings", "simulation_settings"]
+
+STALLS = 0.2
+"""How often memory stalls, on every channel, if a command line asks for stalls."""
 
 
 class UsageError(SluiceError):
@@ -27,3 +32,11 @@ def read_settings(flag: str, settings: Sequence[str]) -> dict[str, Any]:
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             found[name] = text
     return found
+
+
+def simulation_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What ``--waves`` and ``--stall-seed`` mean for a design's `simulate`."""
+    settings: dict[str, Any] = {"waves": options.waves}
+    if options.stall_seed is not None:
+        settings |= {"seed": options.stall_seed, "stall": StallProfile.uniform(STALLS)}
+    return settings

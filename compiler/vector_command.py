@@ -17,8 +17,8 @@ from compiler.bind.registry import compile_program
 from compiler.bind.vector.design import VectorDesign
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.input_files import load_array
+from compiler.settings import simulation_settings
 from hw.files import write_atomic
-from hw.sim.simulate import StallProfile
 
 __all__ = ["run_vector"]
 
@@ -39,7 +39,7 @@ def run_vector(options: argparse.Namespace, program: ArrayProgram, target_option
     run = None
     if options.simulator != "none":
         with console.status(f"simulating {program.name} ({options.simulator}; the first run builds)"):
-            run = design.simulate(inputs, options.simulator, **_settings(options))
+            run = design.simulate(inputs, options.simulator, **simulation_settings(options))
     equal = run is None or _equal(program, inputs, run)
     if options.directory:
         design.emit(options.directory, inputs)
@@ -53,14 +53,6 @@ def run_vector(options: argparse.Namespace, program: ArrayProgram, target_option
     if run and run.waveform:
         console.print(f"waveform: {run.waveform}", soft_wrap=True)
     return 0 if equal else 1
-
-
-def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What the command line says about the simulation."""
-    settings: dict[str, Any] = {"waves": options.waves}
-    if options.stall_seed is not None:
-        settings |= {"seed": options.stall_seed, "stall": StallProfile.uniform(0.2)}
-    return settings
 
 
 def read_arrays(program: ArrayProgram, given: Sequence[str], seed: int = 0) -> dict[str, np.ndarray]:
