@@ -157,16 +157,27 @@ def test_loads_and_drains_are_hidden() -> None:
 
 
 def test_a_step_per_cycle_if_only_one_edge_is_slow() -> None:
-    """Feeders of A are block RAM, those of B are not; and results leave, a beat of memory per cycle, while others are
-    computed: those of the last tile in the time that the model says."""
+    """Feeders of A are block RAM, those of B are not; those results are left after the last step that the model says."""
     spec = matmul(2, 2, steps=16, block=(8, 1), pack=8, result_pack=2)
     assert [feeder_latency(spec, operand) for operand in spec.operands] == [2, 1]
     run = random_run(spec, (1, 2, 2))
     found, counters, _ = execute(spec, run, "icarus")
     assert np.array_equal(found, run.expected)
     assert counters["COMPUTE_CYCLES"] <= counters["STEPS"] + 8
-    assert counters["ARRAY_CYCLES"] - counters["COMPUTE_CYCLES"] <= spec.result_bytes // spec.bus_bytes
+    assert counters["ARRAY_CYCLES"] - counters["COMPUTE_CYCLES"] <= predict(spec, (1, 2, 2)).left
     assert counters["WALL_CYCLES"] == pytest.approx(predict(spec, (1, 2, 2)).total, rel=0.03)
+
+
+def test_results_leave_as_fast_as_memory_takes_them() -> None:
+    """Tiles of 8 steps have 32 results, 16 beats of memory: all four rows send at the same time, and tile after tile
+    takes 16 cycles, as the model says."""
+    spec, extents = matmul(4, 2, steps=2, block=(2, 2), pack=4, result_pack=2), (4, 6, 1)
+    assert (spec.steps, spec.result_bytes // spec.bus_bytes, predict(spec, extents).leave) == (8, 16, 16)
+    run = random_run(spec, extents)
+    found, counters, _ = execute(spec, run, "icarus")
+    assert np.array_equal(found, run.expected)
+    assert counters["WALL_CYCLES"] == pytest.approx(predict(spec, extents).total, rel=0.03)
+    assert counters["ARRAY_CYCLES"] <= 24 * 16 + 32
 
 
 def test_a_product_of_8x8_in_64_pes_takes_at_most_29_cycles() -> None:
