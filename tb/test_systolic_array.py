@@ -157,15 +157,17 @@ def test_loads_and_drains_are_hidden() -> None:
 
 
 def test_a_step_per_cycle_if_only_one_edge_is_slow() -> None:
-    """Feeders of A are block RAM, those of B are not; those results are left after the last step that the model says."""
+    """Feeders of A are block RAM, those of B are not. After the last step those results are left that the model says;
+    they pass rows and columns."""
     spec = matmul(2, 2, steps=16, block=(8, 1), pack=8, result_pack=2)
     assert [feeder_latency(spec, operand) for operand in spec.operands] == [2, 1]
     run = random_run(spec, (1, 2, 2))
     found, counters, _ = execute(spec, run, "icarus")
     assert np.array_equal(found, run.expected)
     assert counters["COMPUTE_CYCLES"] <= counters["STEPS"] + 8
-    assert counters["ARRAY_CYCLES"] - counters["COMPUTE_CYCLES"] <= predict(spec, (1, 2, 2)).left
-    assert counters["WALL_CYCLES"] == pytest.approx(predict(spec, (1, 2, 2)).total, rel=0.03)
+    model = predict(spec, (1, 2, 2))
+    assert counters["ARRAY_CYCLES"] - counters["COMPUTE_CYCLES"] <= model.left + spec.rows + spec.columns
+    assert counters["WALL_CYCLES"] == pytest.approx(model.total, rel=0.03)
 
 
 def test_results_leave_as_fast_as_memory_takes_them() -> None:

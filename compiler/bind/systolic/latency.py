@@ -28,12 +28,14 @@ QUEUE = 64
 
 @dataclass(frozen=True)
 class TileClass:
-    """`count` tiles that are alike: cycles of their `steps`, of the beats that they `load`, and of the longest daisy
-    chain (`fill`). `ends`: the results of a tile before them leave while they and those after them are computed."""
+    """`count` tiles that are alike: cycles of their `steps`, of the beats that they `load`, of those of them that do not
+    wait in queues already (`late`), and of the longest daisy chain (`fill`). `ends`: the results of a tile before them
+    leave while they and those after them are computed."""
 
     count: int
     steps: int
     load: int
+    late: int
     fill: int
     ends: bool
 
@@ -42,20 +44,21 @@ class TileClass:
         """Cycles of a tile while its neighbours load."""
         return max(self.steps, self.load, self.fill)
 
-    @property
-    def alone(self) -> int:
-        """Cycles of a tile if nothing overlaps."""
-        return self.steps + max(self.load, self.fill)
+    def alone(self, left: int) -> int:
+        """Cycles of a tile if it is filled in between the steps of two tiles, and the results of the one before have
+        `left` cycles to leave."""
+        return max(self.load, self.steps + max(self.late, self.fill, left if self.ends else 0))
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Tiles by class, cycles in which the results of a tile `leave`, and cycles of `fill` before the first step and of
-    `drain` after the last one. `overlapped`: loads, steps and results of different tiles; `even`: tiles fit the
-    queues."""
+    """Tiles by class, cycles in which the results of a tile `leave` and how many of them are `left` after its last
+    step, and cycles of `fill` before the first step and of `drain` after the last one. `overlapped`: loads, steps and
+    results of different tiles; `even`: tiles fit the queues."""
 
     classes: tuple[TileClass, ...]
     leave: int
+    left: int
     fill: int
     drain: int
     overlapped: bool
@@ -66,7 +69,8 @@ class Latency:
         """Cycles between the first tile's first step and the last tile's last one."""
         results = sum(c.count for c in self.classes if c.ends)
         if not self.overlapped:
-            return sum(c.count * c.alone for c in self.classes) + (results - 1) * self.leave
+            first, *others = self.classes
+            return first.steps + sum(c.count * c.alone(self.left) for c in others)
         if self.even:
             stages = ("steps", "load", "fill")
             return max(results * self.leave, *(sum(c.count * getattr(c, s) for c in self.classes) for s in stages))
@@ -83,10 +87,11 @@ def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     """The latency of an array whose tile loops have the extents `tiles`."""
     classes = tuple(c for c in (_tile_class(spec, tiles, k) for k in range(-1, len(tiles))) if c.count)
     first = _loads(spec, spec.operands)
-    fill = FILL + max(first, *(_chain(spec, operand) for operand in spec.operands))
-    drain = DRAIN + spec.rows + spec.columns + _left(spec)
+    fill = FILL + max(first, *(_chain(spec, o) for o in spec.operands))
+    leave, left = _leave(spec), _left(spec)
+    drain = DRAIN + spec.rows + spec.columns + left
     even = all(spec.operand_bytes(operand) <= QUEUE * spec.bus_bytes for operand in spec.operands)
-    return Latency(classes, _leave(spec), fill, drain, _overlaps(spec), even)
+    return Latency(classes, leave, left, fill, drain, _overlaps(spec), even)
 
 
 def _overlaps(spec: ArraySpec) -> bool:
@@ -99,7 +104,9 @@ def _tile_class(spec: ArraySpec, tiles: Sequence[int], loop: int) -> TileClass:
     # While these tiles are computed, the operands of the tile after them are fetched: as many of this class follow.
     fetched = [operand for operand in spec.operands if loop >= 0 and spec.innermost(operand) >= loop]
     fill = max((_chain(spec, operand) for operand in fetched), default=0)
-    return TileClass(count, spec.steps, _loads(spec, fetched), fill, loop < 0 or not spec.tile_loops[loop].reduction)
+    late = sum(max(0, spec.operand_bytes(operand) // spec.bus_bytes - QUEUE) for operand in fetched)
+    ends = loop < 0 or not spec.tile_loops[loop].reduction
+    return TileClass(count, spec.steps, _loads(spec, fetched), late, fill, ends)
 
 
 def _loads(spec: ArraySpec, operands: Sequence[OperandSpec]) -> int:
