@@ -61,6 +61,12 @@ def test_every_array_is_right_for_several_sizes(name: str, sizes: tuple[dict[str
 OTHERS = {
     "mttkrp over both axes": (kernel_app("mttkrp", I=2, J=3, K=3, L=3), {"space": "k,l", "simd": "i:2"}),
     "initial values, 16 bits": (kernel_app("fully_connected", N=3, O=3, I=5, DATA_BITS=16), {"bus_bits": 128}),
+    "scaled before": (kernel_app("gemm", I=5, J=3, K=5), {"space": "k,i", "bus_bits": 32}),
+    "scaled after, over both axes": (
+        scop("for (int i = 0; i < 3; i++) { int16_t s = z[i] * 3; for (int k = 0; k < 3; k++) for (int j = 0; j < 3; "
+             "j++) s += x[k] * y[j]; out[i] = s > 0 ? s >> 4 : -1; }",
+             "const int8_t x[3], const int8_t y[3], const int8_t z[3], int8_t out[3]"), {"space": "k,j"}),
+    "quantised layer": (kernel_app("quantised_layer", N=3, O=3, I=5), {"simd": "i:2"}),
     "guarded maximum": (scop("for (int i = 0; i < 3; i++) for (int j = 0; j < 3; j++) { m[i][j] = -30000; "
                              "for (int k = 0; k < 7; k++) { int s = x[i][k] + y[k][j]; "
                              "m[i][j] = m[i][j] > s ? m[i][j] : s; } }",
@@ -71,6 +77,8 @@ OTHERS = {
 
 @pytest.mark.parametrize(("name", "simulator"), [("mttkrp over both axes", "verilator"),
                                                  ("initial values, 16 bits", "icarus"),
+                                                 ("scaled before", "icarus"), ("quantised layer", "verilator"),
+                                                 ("scaled after, over both axes", "icarus"),
                                                  ("guarded maximum", "verilator")])
 def test_other_kernels(name: str, simulator: str) -> None:
     program, options = OTHERS[name]

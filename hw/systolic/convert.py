@@ -62,15 +62,15 @@ class Widen(wiring.Component):
 
 
 class FromMemory(wiring.Component):
-    """Tiles of an operand as they lie in memory into beats of its chain.
+    """Tiles of an operand as they lie in memory into beats of its chain, before its conversion.
 
     Ports: `i` (beats of memory), `o` (`chain_beat`).
     """
 
     def __init__(self, spec: ArraySpec, operand: OperandSpec):
-        self._spec, self._operand = spec, operand
+        self._spec, self._operand = spec, operand.in_memory
         super().__init__({"i": In(stream.Signature(spec.bus_bits)),
-                          "o": Out(stream.Signature(chain_beat(spec, operand)))})
+                          "o": Out(stream.Signature(chain_beat(spec, self._operand)))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -106,17 +106,19 @@ class FromMemory(wiring.Component):
 
 
 class ToMemory(wiring.Component):
-    """Beats of the chain of results into tiles as they lie in memory; up to a beat of memory per cycle. Ports: `i`
-    (`result_beat`), `o` (beats of memory)."""
+    """Beats of results after their conversion into tiles as they lie in memory; up to a beat of memory per cycle.
+
+    Ports: `i` (`result_beat`), `o` (beats of memory).
+    """
 
     def __init__(self, spec: ArraySpec):
-        self._spec = spec
-        bits = spec.result.pack * spec.word_bits(spec.result)
+        self._spec, self._result = spec, spec.result.in_memory
+        bits = spec.result.pack * spec.word_bits(self._result)
         super().__init__({"i": In(stream.Signature(result_beat(bits))), "o": Out(stream.Signature(spec.bus_bits))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        spec, result = self._spec, self._spec.result
+        spec, result = self._spec, self._result
         bits = 8 * result.pack * spec.word_bytes(result)
         if bits < spec.bus_bits:
             m.submodules.widen = part = Widen(bits, spec.bus_bits // bits)

@@ -45,8 +45,8 @@ def pack_tile(spec: ArraySpec, operand: OperandSpec, tile: np.ndarray) -> bytes:
     shape = operand_shape(spec, operand)
     if tile.shape != shape:
         raise SystolicError(f"a tile of operand {operand.name} has shape {shape}, not {tile.shape}")
-    size = spec.word_bytes(operand) // element_bytes(operand.word.width)
-    image = np.zeros((shape[0], spec.feeder_beats(operand) * operand.pack, size), dtype(operand.word))
+    size = spec.word_bytes(operand) // element_bytes(operand.in_memory.word.width)
+    image = np.zeros((shape[0], spec.feeder_beats(operand) * operand.pack, size), dtype(operand.in_memory.word))
     image[:, : shape[1], : shape[2]] = tile[::-1]
     return image.tobytes().ljust(spec.operand_bytes(operand), b"\0")
 
@@ -60,8 +60,9 @@ def result_order(spec: ArraySpec) -> np.ndarray:
 def unpack_tile(spec: ArraySpec, content: bytes) -> np.ndarray:
     """The tile of results, of shape `result_shape`, in `ArraySpec.result_bytes` bytes of memory."""
     exits, words, elements = result_shape(spec)
-    size = spec.word_bytes(spec.result) // element_bytes(spec.result.word.width)
-    values = np.frombuffer(content, dtype(spec.result.word))
+    word = spec.result.in_memory.word
+    size = spec.word_bytes(spec.result) // element_bytes(word.width)
+    values = np.frombuffer(content, dtype(word))
     count = exits * spec.exit_beats * spec.result.pack * size
     beats = values[:count].reshape(spec.exit_beats, exits, spec.result.pack * size)
     return beats.swapaxes(0, 1).reshape(exits, -1, size)[:, :words, :elements]
@@ -70,8 +71,9 @@ def unpack_tile(spec: ArraySpec, content: bytes) -> np.ndarray:
 def pack_results(spec: ArraySpec, tile: np.ndarray) -> bytes:
     """The inverse of `unpack_tile`; what the hardware leaves undefined is 0."""
     exits, words, elements = result_shape(spec)
-    size, pack = spec.word_bytes(spec.result) // element_bytes(spec.result.word.width), spec.result.pack
-    image = np.zeros((exits, spec.exit_beats * pack, size), dtype(spec.result.word))
+    word, pack = spec.result.in_memory.word, spec.result.pack
+    size = spec.word_bytes(spec.result) // element_bytes(word.width)
+    image = np.zeros((exits, spec.exit_beats * pack, size), dtype(word))
     image[:, :words, :elements] = tile
     beats = image.reshape(exits, spec.exit_beats, pack * size).swapaxes(0, 1)
     return beats.tobytes().ljust(spec.result_bytes, b"\0")

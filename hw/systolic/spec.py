@@ -10,8 +10,8 @@ corner. What is the same for all steps of a tile is in the layout of the words i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Literal
@@ -20,8 +20,8 @@ from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Operator, Word
 from hw.errors import SluiceError
 
-__all__ = ["BUSES", "EAST", "INTERIOR", "SOUTH", "Address", "ArraySpec", "Direction", "GuardSpec", "OperandSpec",
-           "ResultSpec", "SystolicError", "TileLoop", "TimeLoop"]
+__all__ = ["BUSES", "EAST", "INTERIOR", "SOUTH", "Address", "ArraySpec", "Conversion", "Direction", "GuardSpec",
+           "OperandSpec", "ResultSpec", "SystolicError", "TileLoop", "TimeLoop"]
 
 
 class SystolicError(SluiceError):
@@ -71,6 +71,18 @@ class Address:
 
 
 @dataclass(frozen=True)
+class Conversion:
+    """A function of each element on its way between memory and the array: before sums begin, or after their end.
+
+    `stored`: an element in memory. `body`: operators like those of `ArraySpec`, ``read`` 0 being the element that
+    comes; the last one's result is what leaves.
+    """
+
+    stored: Word
+    body: tuple[Operator, ...]
+
+
+@dataclass(frozen=True)
 class OperandSpec:
     """A read reference: where its words enter and which of them a step takes.
 
@@ -84,7 +96,7 @@ class OperandSpec:
       one is read.
     * `initial`: its word is what the reduction starts from, and not a read of the body. Without a reduction in space it
       may have any direction; with one it goes `EAST`, and with ``"both"`` rows other than the first are given words
-      that change nothing (zeros for a sum).
+      that change nothing (zeros for a sum). `conversion`: what an element becomes before; only with `initial`.
     """
 
     name: str
@@ -98,6 +110,12 @@ class OperandSpec:
     pack: int = 1
     double_buffered: bool = True
     initial: bool = False
+    conversion: Conversion | None = None
+
+    @property
+    def in_memory(self) -> OperandSpec:
+        """The operand before its conversion."""
+        return self if self.conversion is None else replace(self, word=self.conversion.stored, conversion=None)
 
 
 @dataclass(frozen=True)
@@ -114,6 +132,7 @@ class ResultSpec:
     * `pack`: results per beat of the chain down the edge, a power of two. `row_pack`: results of one PE per beat of the
       chain along its row, a power of two that divides `pack` and `words`; 1 with a reduction in space.
     * `double_buffered`: the next tile begins while results leave; else after they have left.
+    * `conversion`: what becomes of each result when it is complete.
     """
 
     word: Word
@@ -125,6 +144,12 @@ class ResultSpec:
     pack: int = 1
     double_buffered: bool = True
     row_pack: int = 1
+    conversion: Conversion | None = None
+
+    @property
+    def in_memory(self) -> ResultSpec:
+        """The result after its conversion."""
+        return self if self.conversion is None else replace(self, word=self.conversion.stored, conversion=None)
 
 
 @dataclass(frozen=True)
@@ -217,7 +242,7 @@ class ArraySpec:
 
     def word_bytes(self, part: OperandSpec | ResultSpec) -> int:
         """Bytes of a word in memory: its elements, and what is missing to a power of two."""
-        size = self.word_elements(part) * element_bytes(part.word.width)
+        size = self.word_elements(part) * element_bytes(part.in_memory.word.width)
         return 1 << (size - 1).bit_length()
 
     def feeder_beats(self, operand: OperandSpec) -> int:
@@ -287,6 +312,8 @@ def _check_operand(spec: ArraySpec, operand: OperandSpec) -> None:
     _require(all(0 <= k < len(spec.tile_loops) for k in operand.tile_loops), f"{where}: there is no such tile loop")
     _check_chain(spec, operand, where)
     _check_address(spec, operand, where)
+    _check_conversion(operand, where)
+    _require(operand.initial or operand.conversion is None, f"{where}: only initial values can be converted")
     if operand.initial:
         _require(operand.direction == EAST or spec.result.space == "none",
                  f"{where}: with a reduction in space, initial values go east")
@@ -312,12 +339,22 @@ def _check_address(spec: ArraySpec, part: OperandSpec | ResultSpec, where: str) 
 
 def _check_body(spec: ArraySpec) -> None:
     _require(bool(spec.body), f"array {spec.name} has no body")
-    for number, operator in enumerate(spec.body):
-        _require(operator.op not in ("index", "table"), f"the body cannot use '{operator.op}'")
+    _check_operators(spec.body, {k for k, operand in enumerate(spec.operands) if not operand.initial}, "the body")
+
+
+def _check_conversion(part: OperandSpec | ResultSpec, where: str) -> None:
+    if part.conversion is not None:
+        _require(bool(part.conversion.body), f"{where}: its conversion has no operators")
+        _check_operators(part.conversion.body, {0}, f"the conversion of {where}")
+
+
+def _check_operators(body: Sequence[Operator], reads: Collection[int], where: str) -> None:
+    for number, operator in enumerate(body):
+        _require(operator.op not in ("index", "table"), f"{where} cannot use '{operator.op}'")
         _require(all(0 <= k < number for k in operator.operands), f"operator {number} comes before its operands")
         if operator.op == "read":
-            known = 0 <= operator.value < len(spec.operands) and not spec.operands[operator.value].initial
-            _require(known, f"operator {number} reads operand {operator.value}, which the body does not have")
+            _require(operator.value in reads,
+                     f"operator {number} reads operand {operator.value}, which {where} does not have")
 
 
 def _check_result(spec: ArraySpec) -> None:
@@ -326,6 +363,7 @@ def _check_result(spec: ArraySpec) -> None:
     _require(result.combine is None or result.combine in _COMBINES,
              f"results cannot be combined with '{result.combine}', only with {', '.join(_COMBINES)}")
     _check_chain(spec, result, "the result")
+    _check_conversion(result, "the result")
     turn = result.row_pack
     _require(_is_power(turn) and result.pack % turn == 0 and result.words % turn == 0,
              f"{turn} results per beat along rows: not a power of two that divides the {result.pack} of a beat down "

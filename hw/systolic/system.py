@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 from amaranth.back import verilog
 from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
@@ -13,10 +14,11 @@ from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
 from hw.systolic.array import SystolicArray
 from hw.systolic.convert import FromMemory, ToMemory
+from hw.systolic.elementwise import elementwise
 from hw.systolic.loader import Loader, StreamPlan
 from hw.systolic.registers import RunError, systolic_registers
 from hw.systolic.sequencer import Sequencer
-from hw.systolic.spec import ArraySpec
+from hw.systolic.spec import ArraySpec, OperandSpec, ResultSpec
 from hw.systolic.storer import Storer
 
 __all__ = ["SYSTEM_MODULE", "SystolicSystem", "emit_system"]
@@ -94,7 +96,7 @@ class SystolicSystem(wiring.Component):
         for k, (operand, plan) in enumerate(zip(spec.operands, plans, strict=True)):
             m.submodules[f"from_memory_{k}"] = part = ResetInserter(flush)(FromMemory(spec, operand))
             connect(m, getattr(loader, f"o_{k}"), part.i)
-            connect(m, part.o, getattr(self.array, f"fill_{k}"))
+            connect(m, self._converted(m, flush, f"start_{k}", operand, part.o), getattr(self.array, f"fill_{k}"))
             m.d.comb += getattr(loader, f"base_{k}").eq(getattr(registers, f"operand{k}_base"))
             extents, strides = getattr(loader, f"extents_{k}"), getattr(loader, f"strides_{k}")
             m.d.comb += [extents[n].eq(getattr(registers, f"extent{n}")) for n in range(plan.loops)]
@@ -113,12 +115,20 @@ class SystolicSystem(wiring.Component):
     def _store(self, m: Module, flush: Signal) -> None:
         registers, storer = self._registers, self._storer
         m.submodules.to_memory = part = ResetInserter(flush)(ToMemory(self.spec))
-        connect(m, self.array.results, part.i)
+        connect(m, self._converted(m, flush, "finish", self.spec.result, self.array.results), part.i)
         connect(m, part.o, storer.i)
         m.d.comb += [storer.stop.eq(self._stop), storer.base.eq(registers.result_base)]
         for n in self.spec.result_loops:
             m.d.comb += [storer.extents[n].eq(getattr(registers, f"extent{n}")),
                          storer.strides[n].eq(getattr(registers, f"result_stride{n}"))]
+
+    def _converted(self, m: Module, flush: Signal, name: str, part: OperandSpec | ResultSpec, source: Any) -> Any:
+        """The stream `source` after the part's conversion, if it has one."""
+        if part.conversion is None:
+            return source
+        m.submodules[name] = function = ResetInserter(flush)(elementwise(self.spec, part, source.p.shape()))
+        connect(m, source, function.i)
+        return function.o
 
     def _control(self, m: Module, flush: Signal, load: Signal) -> None:
         registers, storer = self._registers, self._storer

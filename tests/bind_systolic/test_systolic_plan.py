@@ -24,6 +24,7 @@ from compiler.bind.systolic.simd import simd_loops
 from compiler.bind.systolic.text import parse_plan, print_plan
 from compiler.bind.systolic.validate import validate_plan
 from compiler.input_files import random_inputs
+from compiler.ir.evaluate import integer
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.space_time import enumerate_arrays
@@ -34,7 +35,9 @@ SMALL = {"mm": {"I": 5, "J": 4, "K": 7}, "mm_scalar": {"I": 3, "J": 5, "K": 2},
          "cnn": {"O": 3, "H": 2, "W": 3, "I": 2, "P": 2, "Q": 3}, "mttkrp": {"I": 3, "J": 2, "K": 3, "L": 5},
          "ttmc": {"I": 2, "J": 3, "K": 2, "L": 3, "M": 3}, "ttm": {"I": 2, "J": 3, "K": 3, "L": 5},
          "pointwise": {"O": 3, "H": 2, "W": 3, "I": 5}, "depthwise": {"C": 3, "H": 3, "W": 2, "P": 2, "Q": 3},
-         "fully_connected": {"N": 3, "O": 2, "I": 5}}
+         "fully_connected": {"N": 3, "O": 2, "I": 5}, "gemm": {"I": 5, "J": 4, "K": 7},
+         "quantised_layer": {"N": 3, "O": 2, "I": 5}}
+IN_PLACE = ("fully_connected", "gemm")
 
 
 def design(program: Program, **options: object) -> SystolicDesign:
@@ -63,19 +66,20 @@ def every_array(program: Program, simd: str | None = None) -> int:
 @pytest.mark.parametrize("name", APPS)
 def test_every_array_of_every_kernel_is_right(name: str) -> None:
     count = every_array(kernel_app(name, **SMALL[name]))
-    assert count == {"mm": 6, "mm_scalar": 6, "cnn": 10, "ttmc": 15, "depthwise": 6, "fully_connected": 6}.get(name, 10)
+    six = ("mm", "mm_scalar", "depthwise", "fully_connected", "gemm", "quantised_layer")
+    assert count == {"ttmc": 15, **dict.fromkeys(six, 6)}.get(name, 10)
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     path = tmp_path_factory.mktemp("gcc") / "library.so"
-    files = [APPS_FOLDER / f"{name}.c" for name in APPS if name != "fully_connected"]
+    files = [APPS_FOLDER / f"{name}.c" for name in APPS if name not in IN_PLACE]
     subprocess.run(["gcc", *FLAGS, "-DI=3", "-DJ=4", "-DK=5", "-DL=2", "-DM=3", "-DDATA_BITS=16", "-o", path, *files],
                    check=True, capture_output=True)
     return ctypes.CDLL(str(path))
 
 
-@pytest.mark.parametrize("name", [name for name in APPS if name != "fully_connected"])
+@pytest.mark.parametrize("name", [name for name in APPS if name not in IN_PLACE])
 def test_arrays_compute_what_gcc_compiles(name: str, library: ctypes.CDLL) -> None:
     used = {"mm": "IJK", "mm_scalar": "IJK", "mttkrp": "IJKL", "ttmc": "IJKLM", "ttm": "IJKL"}.get(name, "I")
     used = "" if name == "depthwise" else used
@@ -84,7 +88,7 @@ def test_arrays_compute_what_gcc_compiles(name: str, library: ctypes.CDLL) -> No
     plan = choose(recognise(program), Options())
     inputs = random_inputs(program, 3)
     arguments = [np.ascontiguousarray(inputs[a.name].astype(f"i{a.type.width // 8}")) for a in program.inputs]
-    out = np.zeros(program.outputs[0].shape, np.int32)
+    out = np.zeros(program.outputs[0].shape, f"i{integer(program.outputs[0].type).width // 8}")
     call(library, name, [*arguments, out])
     np.testing.assert_array_equal(emulate(plan, inputs), out)
 

@@ -30,6 +30,7 @@ from compiler.ir.expr import children
 from compiler.ir.interpret import interpret
 from compiler.sched.verify import ValidationError
 from hw.build import main as build
+from hw.dataflow.spec import Operator
 from hw.designs.registry import load_design
 from hw.errors import SluiceError
 from hw.systolic.layout import pack_results
@@ -84,11 +85,18 @@ KERNELS = [
     ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) y[i] += x[k] * i; }",
      "statement 'S1' (scop.c:4) uses the value of loop counter 'i'; a processing element computes from array elements "
      "and constants, so put the values into an array"),
-    ("for (int i = 0; i < 4; i++) { y[i] = x[i] * 3; for (int k = 0; k < 3; k++) y[i] += x[k]; }",
-     "statement 'S0' (scop.c:4) computes what statement 'S1' (scop.c:4) starts from; a reduction kernel starts from a "
-     "constant or from elements of an input of the accumulator's type"),
-    ("for (int i = 0; i < 4; i++) { int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s >> 3; }",
-     "statement 'S2' (scop.c:4) computes with the results; a reduction kernel copies them as they are"),
+    ("for (int i = 0; i < 4; i++) { y[i] = x[i] * z[i]; for (int k = 0; k < 3; k++) y[i] += x[k]; }",
+     "statement 'S0' (scop.c:4) computes what statement 'S1' (scop.c:4) starts from out of 2 elements; a reduction "
+     "kernel starts from a constant or from a function of one element of an input"),
+    ("for (int i = 0; i < 4; i++) { y[i] = i; for (int k = 0; k < 3; k++) y[i] += x[k]; }",
+     "statement 'S0' (scop.c:4) starts sums from its loop counters; a reduction kernel starts from a constant or from "
+     "a function of one element of an input"),
+    ("for (int i = 0; i < 4; i++) { y[i] = x[i] + i; for (int k = 0; k < 3; k++) y[i] += x[k]; }",
+     "statement 'S0' (scop.c:4) uses the value of loop counter 'i'; before and after its sums a reduction kernel "
+     "computes from one element and constants"),
+    ("for (int i = 0; i < 4; i++) { int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s * z[i]; }",
+     "statement 'S2' (scop.c:4) combines results with 'z'; a reduction kernel stores functions of single results, to "
+     "which an element of an input may have been added"),
     ("for (int i = 0; i < 4; i++) { int s = 7; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s + z[i]; }",
      "statement 'S1' (scop.c:4) starts from one value and 'z' is added in the end; a reduction kernel has one of them"),
     ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < i; k++) y[i] += x[k]; }",
@@ -97,6 +105,53 @@ KERNELS = [
      "statement 'S2' (scop.c:4) reads what the program computes and is no reduction 'x = x op e' with an op out of "
      "add, mul, and, or, xor, min, max"),
 ]
+
+
+ENDS = [
+    ("y[i] = z[i] * 3 - 1; for (int k = 0; k < 3; k++) y[i] += x[k];", True, False),
+    ("int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s >> 3;", False, True),
+    ("int s = 0; for (int k = 0; k < 3; k++) s += x[k]; s += z[i]; y[i] = s > 9 ? s : 9;", False, True),
+    ("int s = x[i]; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s + 1;", True, True),
+    ("y[i] = 0; for (int k = 0; k < 3; k++) y[i] += x[k]; y[i] = y[i] > 0 ? y[i] : 0;", False, True),
+    ("y[i] = z[i] - 4; for (int k = 0; k < 3; k++) y[i] = y[i] > x[k] ? y[i] : x[k];", True, False),
+]
+
+
+@pytest.mark.parametrize(("body", "start", "finish"), ENDS)
+def test_functions_of_single_elements_before_and_after_the_sums(body: str, start: bool, finish: bool) -> None:
+    program = scop(f"for (int i = 0; i < 4; i++) {{ {body} }}", "const int8_t x[6], const int32_t z[4], int32_t y[4]")
+    kernel = recognise(program)
+    assert ((kernel.start is not None), (kernel.finish is not None)) == (start, finish)
+    plan = design(program, array=3).plan
+    inputs = random_inputs(program, 5)
+    np.testing.assert_array_equal(emulate(plan, inputs), interpret(program, inputs)["y"])
+
+
+def test_the_checker_notices_another_function() -> None:
+    plan = design(kernel_app("quantised_layer")).plan
+    result = plan.spec.result
+    assert result.conversion is not None
+    body = tuple(replace(o, value=o.value + 1) if o.op == "const" else o for o in result.conversion.body)
+    other = replace(plan, spec=replace(plan.spec, result=replace(result, conversion=replace(result.conversion,
+                                                                                            body=body))))
+    with pytest.raises(ValidationError, match="it does not store of results what statement"):
+        validate_plan(other)
+    operand = plan.spec.operands[-1]
+    assert operand.conversion is not None
+    negated = (*operand.conversion.body, Operator("neg", (len(operand.conversion.body) - 1,), operand.word))
+    operands = *plan.spec.operands[:-1], replace(operand, conversion=replace(operand.conversion, body=negated))
+    with pytest.raises(ValidationError, match="it does not start sums from what statement"):
+        validate_plan(replace(plan, spec=replace(plan.spec, operands=operands)))
+
+
+def test_sums_along_both_axes_need_a_start_that_adds_nothing() -> None:
+    program = scop("for (int i = 0; i < 4; i++) { y[i] = z[i] | 1; for (int j = 0; j < 3; j++) "
+                   "for (int k = 0; k < 3; k++) y[i] += x[j] * w[k]; }",
+                   "const int8_t x[3], const int8_t w[3], const int32_t z[4], int32_t y[4]")
+    with pytest.raises(MappingError) as caught:
+        design(program, space="j,k", array="2x2")
+    assert str(caught.value) == ("with sums along both axes of the array, what is computed from 'z' before they begin "
+                                 "must leave them alone for some number; choose other space loops")
 
 
 @pytest.mark.parametrize(("body", "message"), KERNELS)

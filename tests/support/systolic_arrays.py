@@ -62,8 +62,9 @@ def random_run(spec: ArraySpec, extents: tuple[int, ...], bounds: tuple[int, ...
     for operand in spec.operands:
         loops, size = sorted(operand.tile_loops), spec.operand_bytes(operand)
         count = prod(extents[k] for k in loops)
-        low = -(1 << (operand.word.width - 1)) if operand.word.signed else 0
-        content = rng.integers(low, low + (1 << operand.word.width), (count, *operand_shape(spec, operand)))
+        word = operand.in_memory.word
+        low = -(1 << (word.width - 1)) if word.signed else 0
+        content = rng.integers(low, low + (1 << word.width), (count, *operand_shape(spec, operand)))
         loads.append((place, b"".join(pack_tile(spec, operand, tile) for tile in content)))
         places.append((place, _strides(spec, extents, loops, size)))
         tiles.append(content)

@@ -106,6 +106,8 @@ def run_array(spec: ArraySpec, extents: tuple[int, ...], operands: list[np.ndarr
                 word = words_at(spec, operand, content[number], times)
                 reads.append(word)
                 if operand.initial and fresh and place not in seen:
+                    if operand.conversion is not None:
+                        word = body(operand.conversion.body, [word])
                     first = word if spec.result.space == "none" else np.where(
                         np.arange(spec.columns)[None, :, None] == 0, word, neutral(spec))
                     total[:, :, place] = first
@@ -118,7 +120,8 @@ def run_array(spec: ArraySpec, extents: tuple[int, ...], operands: list[np.ndarr
     order = [spec.result.address.at([own.get(loop.name, 0) for loop in spec.time_loops])
              for values in product(*(range(loop.extent) for loop in free))
              for own in [dict(zip([loop.name for loop in free], values, strict=True))]]
-    return np.stack([_exits(spec, results[key][:, :, order]) for key in sorted(results)])
+    complete = np.stack([_exits(spec, results[key][:, :, order]) for key in sorted(results)])
+    return complete if spec.result.conversion is None else body(spec.result.conversion.body, [complete])
 
 
 def _exits(spec: ArraySpec, total: np.ndarray) -> np.ndarray:

@@ -1,27 +1,37 @@
-"""The body of a kernel as operators of a processing element, and whether padding with zeros leaves results alone."""
+"""The expressions of a kernel as operators of the hardware, and whether padding with zeros leaves results alone."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from compiler.bind.dataflow.expressions import pipeline
 from compiler.bind.dataflow.options import Options as OperatorOptions
 from compiler.bind.systolic.kernel import Kernel
-from compiler.ir.expr import fold
-from compiler.ir.program import Access, Statement
+from compiler.ir.expr import Expr, fold
+from compiler.ir.program import Access
 from compiler.ir.ranges import type_range, value_range
-from hw.dataflow.spec import Operator
+from compiler.ir.types import Int
+from hw.dataflow.spec import Operator, Word
+from hw.systolic.spec import Conversion
 
-__all__ = ["operators", "padding_counts"]
+__all__ = ["conversion", "operators", "padding_counts"]
 
 
 def operators(kernel: Kernel) -> tuple[Operator, ...]:
     """Operators of the body; ``read`` has the number of a reference."""
+    return _operators(kernel, kernel.body, [reference.array for reference in kernel.reads])
+
+
+def conversion(kernel: Kernel, value: Expr, stored: Int) -> Conversion:
+    """`value`, a function of read 0, on the way to or from elements of type `stored` in memory."""
+    return Conversion(Word(stored.width, stored.signed), _operators(kernel, value, [kernel.output]))
+
+
+def _operators(kernel: Kernel, value: Expr, arrays: Sequence[str | None]) -> tuple[Operator, ...]:
     update = kernel.analysis.program.statement(kernel.update)
-    reads = tuple(Access(reference.array or "", update.write.map) for reference in kernel.reads)
-    statement = Statement(update.name, update.iterators, update.domain, reads, update.write, kernel.body,
-                          update.location)
-    return pipeline(statement, OperatorOptions(), ()).operators
+    reads = tuple(Access(array or "", update.write.map) for array in arrays)
+    return pipeline(replace(update, reads=reads, value=value), OperatorOptions(), ()).operators
 
 
 def padding_counts(kernel: Kernel, position: int) -> bool:

@@ -59,9 +59,10 @@ def _sum(terms: Sequence[tuple[int, str]], constant: int) -> str:
 
 def _pack(plan: Plan, number: int, place: Place) -> list[str]:
     spec, operand, source = plan.spec, plan.spec.operands[number], plan.sources[number]
-    word = spec.word_bytes(operand) // element_bytes(operand.word.width)
+    kept = operand.in_memory.word
+    word = spec.word_bytes(operand) // element_bytes(kept.width)
     feeder = spec.feeder_beats(operand) * operand.pack * word
-    tile = spec.operand_bytes(operand) // element_bytes(operand.word.width)
+    tile = spec.operand_bytes(operand) // element_bytes(kept.width)
     tiles = [(f"t{k}", plan.tiles[k]) for k in operand.tile_loops]
     words = [(f"x{k}", axis.extent) for k, axis in enumerate(source.words.axes)]
     loops = [*tiles, *_images(plan, operand), *words, ("lane", spec.word_elements(operand))]
@@ -69,7 +70,7 @@ def _pack(plan: Plan, number: int, place: Place) -> list[str]:
     strides.append((feeder, _image(plan, operand)))
     strides += [(word * prod(extent for _, extent in words[k + 1:]), name) for k, (name, _) in enumerate(words)]
     element = _element(plan, operand, source)
-    kind = _c_word(operand.word)
+    kind = _c_word(kept)
     return [f"  {{ /* {operand.name} */", f"    volatile {kind} *words = (volatile void *)(memory + {place.address});",
             *_nest(loops, [*element, f"words[{_sum([*strides, (1, 'lane')], 0)}] = value;"]), "  }"]
 
@@ -96,7 +97,7 @@ def _image(plan: Plan, operand: OperandSpec) -> str:
 
 def _element(plan: Plan, operand: OperandSpec, source: Source) -> list[str]:
     """Lines that set `value`."""
-    kind, reference = _c_word(operand.word), source.reference
+    kind, reference = _c_word(operand.in_memory.word), source.reference
     if reference.array is None:
         value = str(reference.constant)
         lines: list[str] = []
@@ -109,7 +110,7 @@ def _element(plan: Plan, operand: OperandSpec, source: Source) -> list[str]:
         subscripts = "".join(f"[s{d}]" for d in range(len(reference.subscripts)))
         value = f"{' && '.join(inside)} ? {reference.array}{subscripts} : 0"
     if operand.initial and plan.spec.result.space == "both":
-        value = f"row ? {plan.kernel.neutral} : {value}"
+        value = f"row ? {plan.idle} : {value}"
     return [*lines, f"const {kind} value = {value};"]
 
 
@@ -143,8 +144,9 @@ def _inside(plan: Plan, name: str, subscript: Subscript, extent: int) -> list[st
 def _unpack(plan: Plan, place: Place) -> list[str]:
     spec, kernel = plan.spec, plan.kernel
     result = spec.result
-    word = spec.word_bytes(result) // element_bytes(result.word.width)
-    tile = spec.result_bytes // element_bytes(result.word.width)
+    kept = result.in_memory.word
+    word = spec.word_bytes(result) // element_bytes(kept.width)
+    tile = spec.result_bytes // element_bytes(kept.width)
     tiles = [(f"t{k}", plan.tiles[k]) for k in spec.result_loops]
     free = [loop for loop in spec.time_loops if not loop.reduction]
     times = [(f"x{k}", loop.extent) for k, loop in enumerate(free)]
@@ -161,7 +163,7 @@ def _unpack(plan: Plan, place: Place) -> list[str]:
     body = [*_iterations(plan, counters), f"const int number = {number};", f"const int place = {_sum(order, 0)};",
             _store(plan, _sum(strides, 0))]
     return [f"  {{ /* {kernel.output} */",
-            f"    const volatile {_c_word(result.word)} *words = (volatile void *)(memory + {place.address});",
+            f"    const volatile {_c_word(kept)} *words = (volatile void *)(memory + {place.address});",
             *_nest(loops, body), "  }"]
 
 

@@ -7,13 +7,24 @@ may start from a constant, from an array, or from what the output held. A kernel
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 import islpy as isl
+import numpy as np
 
+from compiler.bind.systolic.ends import (
+    Destination,
+    converted,
+    find_destination,
+    function_of,
+    integer_type,
+    merged_reads,
+)
 from compiler.bind.systolic.errors import KernelError
-from compiler.ir.expr import Cast, Const, Expr, Iterator, Lookup, Read, fold, postorder, with_children
-from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.evaluate import evaluate, storage
+from compiler.ir.expr import Cast, Expr, Iterator, Lookup, Read, fold, postorder, with_children
+from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.dependences import Dependence, flow
 from compiler.sched.space_time import (
@@ -21,7 +32,6 @@ from compiler.sched.space_time import (
     Analysis,
     Reduction,
     Subscript,
-    accumulated,
     analyse,
     composed,
     neutral,
@@ -30,6 +40,9 @@ from compiler.sched.space_time import (
 )
 
 __all__ = ["Kernel", "Reference", "recognise"]
+
+
+_SMALL = 16
 
 
 @dataclass(frozen=True)
@@ -50,7 +63,9 @@ class Reference:
 class Kernel:
     """``output[target] combine= body(reads)`` for all values of `loops` below `extents`.
 
-    `combine`: None for an assignment. `initial`: what accumulators start from (None: nothing to be added).
+    `combine`: None for an assignment. `initial`: what accumulators start from (None: nothing to be added); `start`: the
+    accumulator's first value as an expression of that element, `finish`: what is stored as one of the accumulator's
+    last value, each read 0 in its expression (None: they are the same). `type`: of accumulators.
     `program`: what was compiled; `analysis`: its dependences without temporaries, `update` the statement in it.
     `rest`: what gives elements of the output that are not computed here, copies and constants (None: there are none).
     """
@@ -67,6 +82,8 @@ class Kernel:
     type: Int
     target: tuple[Subscript, ...]
     initial: Reference | None
+    start: Expr | None = None
+    finish: Expr | None = None
     rest: Program | None = None
 
     @property
@@ -91,6 +108,19 @@ class Kernel:
         """What changes no accumulator."""
         return 0 if self.combine is None else neutral(self.combine, self.type)
 
+    @cached_property
+    def idle(self) -> int | None:
+        """An element from which accumulators start at what changes nothing; None if there is none among all numbers of
+        16 bits, or the simplest ones of wider types."""
+        if self.start is None or self.initial is None:
+            return self.neutral
+        kind = self.initial.type
+        values = range(kind.minimum, kind.maximum + 1) if kind.width <= _SMALL else \
+            (0, self.neutral, 1, -1, kind.minimum, kind.maximum)
+        numbers = np.array([value for value in values if kind.contains(value)], storage(kind))
+        starts = np.flatnonzero(evaluate(self.start, lambda _: numbers, {}, {}) == self.neutral)
+        return int(numbers[starts[0]]) if len(starts) else None
+
     def extent(self, loop: str) -> int:
         """Iterations of `loop`."""
         return self.extents[self.loops.index(loop)]
@@ -107,36 +137,36 @@ def recognise(program: Program) -> Kernel:
     lows = tuple(low for low, _ in box.values())
     reduction = analysis.reductions.get(update.name)
     flows = [d for d in flow(simple) if d.sink != d.source]
-    out, written, kind, added = _destination(simple, update, flows, reduction)
-    initial = None if reduction is None else _initial(simple, update, reduction, flows, kind, lows)
-    if added is not None:
-        if initial is not None:
-            raise KernelError(f"{update} starts from one value and '{added.array}' is added in the end; a reduction "
-                              "kernel has one of them")
-        initial = _reference(simple, update, added, lows)
-    target = subscripts(update, Access(out.name, written))
-    body, reads = _body(simple, update, reduction, kind, lows)
+    end = find_destination(simple, update, flows, reduction)
+    begin = Beginning(None) if reduction is None else _beginning(simple, update, reduction, flows, end.type, lows)
+    if end.added is not None:
+        if begin.reference is not None:
+            raise KernelError(f"{update} starts from one value and '{end.added.array}' is added in the end; a "
+                              "reduction kernel has one of them")
+        begin = Beginning(_reference(simple, update, end.added, lows), end.start)
+    target = subscripts(update, Access(end.array.name, end.target))
+    body, reads = _body(simple, update, reduction, end.type, lows)
     kernel = Kernel(
         program, analysis, update.name, update.iterators, tuple(high - low + 1 for low, high in box.values()), reads,
-        body, reduction and reduction.op, out.name, kind, _from_zero(target, lows),
-        initial, _rest(analysis, update, out, written))
+        body, reduction and reduction.op, end.array.name, end.type, _from_zero(target, lows),
+        begin.reference, begin.start, end.finish, _rest(analysis, update, end))
     _check_target(kernel, update)
     return kernel
 
 
-def _rest(analysis: Analysis, update: Statement, out: Array, target: isl.Map) -> Program | None:
+def _rest(analysis: Analysis, update: Statement, end: Destination) -> Program | None:
     """What leaves values in elements of the output that the update does not reach."""
-    program = analysis.program
+    program, out = analysis.program, end.array
     others = [a.name for a in program.outputs if a.name != out.name]
     if others:
         raise KernelError(f"program '{program.name}' has several outputs ('{out.name}', '{others[0]}'); a reduction "
                           "kernel has one")
     for dependence in analysis.dependences:
-        if dependence.kind == "output" and dependence.source == update.name != dependence.sink:
+        if dependence.kind == "output" and dependence.source == end.last != dependence.sink:
             raise KernelError(f"{program.statement(dependence.sink)} overwrites results of {update}; a reduction "
                               "kernel writes every element last")
-    reached = target.intersect_domain(update.domain).range()
-    left = [s for s in program.statements if s.name != update.name and s.write.array == out.name
+    reached = end.target.intersect_domain(update.domain).range()
+    left = [s for s in program.statements if s.name not in (update.name, end.last) and s.write.array == out.name
             and not s.write.map.intersect_domain(s.domain).range().is_subset(reached)]
     for statement in left:
         if any(program.array(access.array).role != "input" for access in statement.reads):
@@ -153,6 +183,9 @@ def _rest(analysis: Analysis, update: Statement, out: Array, target: isl.Map) ->
 def _update(program: Program, analysis: Analysis) -> Statement:
     """The statement that does the work. All others have to start it, or to copy its results."""
     reducing = [s for s in program.statements if s.name in analysis.reductions]
+    if len(reducing) > 1:
+        repeated = [s for s in reducing if not s.write.map.intersect_domain(s.domain).is_injective()]
+        reducing = repeated or reducing
     if len(reducing) > 1:
         names = " and ".join(s.label() for s in reducing[:2])
         raise KernelError(f"program '{program.name}' accumulates in several statements ({names}); a reduction kernel "
@@ -196,72 +229,13 @@ def _reference(program: Program, statement: Statement, access: Access, lows: tup
     if array.role != "input":
         raise KernelError(f"{statement.label(access)} reads '{array.name}', which the program computes; a reduction "
                           "kernel reads inputs")
-    return Reference(array.name, _integer(array), _from_zero(subscripts(statement, access), lows))
-
-
-def _integer(array: Array) -> Int:
-    if not isinstance(array.type, Int):
-        raise KernelError(f"array '{array.name}' has elements of type {array.type}; this target computes with integers")
-    return array.type
+    return Reference(array.name, integer_type(array), _from_zero(subscripts(statement, access), lows))
 
 
 def _from_zero(found: tuple[Subscript, ...], lows: tuple[int, ...]) -> tuple[Subscript, ...]:
     """Subscripts over loops that count from 0."""
     return tuple(Subscript(s.coefficients, s.constant + sum(c * low for c, low in zip(s.coefficients, lows,
                  strict=True))) for s in found)
-
-
-# Results.
-
-
-def _destination(program: Program, update: Statement, flows: list[Dependence], reduction: Reduction | None
-                 ) -> tuple[Array, isl.Map, Int, Access | None]:
-    """The output, where the update's result goes in it, the type of accumulators, and what is added on the way."""
-    array = program.array(update.write.array)
-    users = [d for d in flows if d.source == update.name]
-    if array.role == "output":
-        if users:
-            raise KernelError(f"{program.statement(users[0].sink)} reads results of {update}; a reduction kernel only "
-                              "copies them out")
-        return array, update.write.map, _integer(array), None
-    if len(users) != 1:
-        raise KernelError(f"results of {update} go to {len(users)} places; a reduction kernel has one output")
-    copy = program.statement(users[0].sink)
-    out = program.array(copy.write.array)
-    kind, added = _copied(program, copy, users[0], reduction)
-    reading = copy.reads[users[0].read].map
-    target = composed(update.write.map, reading.reverse(), copy.write.map, domain=update.domain)
-    if out.role != "output" or not target.is_single_valued() or not update.domain.is_subset(target.domain()):
-        raise KernelError(f"{copy} does not copy every result of {update} to one place of an output")
-    if added is None:
-        return out, target, kind, None
-    elements = composed(update.write.map, reading.reverse(), added.map, domain=update.domain)
-    return out, target, kind, replace(added, map=elements)
-
-
-def _copied(program: Program, copy: Statement, use: Dependence, reduction: Reduction | None
-            ) -> tuple[Int, Access | None]:
-    """The type of accumulators whose results `copy` stores: that of the output where only low bits matter, else what
-    the program accumulates in, which then has to reach the output unchanged. An element of an input that the copy
-    combines with the result, by the reduction's operation, may as well be what the accumulator starts from."""
-    out, held = _integer(program.array(copy.write.array)), _integer(program.array(use.array))
-    node, conversions = copy.value, [out]
-    while isinstance(node, Cast) and isinstance(node.type, Int):
-        conversions.append(node.type)
-        node = node.arg
-    modular = reduction is None or reduction.op in MODULAR
-    if isinstance(node, Read) and node.index == use.read:
-        if modular and min(held.width, *(c.width for c in conversions)) >= out.width:
-            return out, None
-        if all(c.contains(held.minimum) and c.contains(held.maximum) for c in conversions[1:]):
-            return held, None
-    if reduction is not None and modular and held.width >= out.width:
-        added = accumulated(copy.value, use.read, reduction.op, out)
-        if isinstance(added, Read) and added.type == out:
-            access = copy.reads[added.index]
-            if program.array(access.array).role == "input":
-                return out, access
-    raise KernelError(f"{copy} computes with the results; a reduction kernel copies them as they are")
 
 
 def _check_target(kernel: Kernel, update: Statement) -> None:
@@ -279,42 +253,41 @@ def _check_target(kernel: Kernel, update: Statement) -> None:
 # What accumulators start from.
 
 
-def _initial(program: Program, update: Statement, reduction: Reduction, flows: list[Dependence], kind: Int,
-             lows: tuple[int, ...]) -> Reference | None:
-    """None if it is what changes nothing."""
+@dataclass(frozen=True)
+class Beginning:
+    """The element that accumulators start from, and `Kernel.start`."""
+
+    reference: Reference | None
+    start: Expr | None = None
+
+
+def _beginning(program: Program, update: Statement, reduction: Reduction, flows: list[Dependence], kind: Int,
+               lows: tuple[int, ...]) -> Beginning:
+    """No reference if it is what changes nothing."""
     sources = [d for d in flows if d.sink == update.name and d.read == reduction.read]
     if len(sources) != 1:
         raise KernelError(f"{update} starts from values of {len(sources)} statements; a reduction kernel starts from "
                           "one constant or one array")
-    start = program.statement(sources[0].source)
-    node = start.value
-    while isinstance(node, Cast):
-        node = node.arg
-    if isinstance(node, Const):
-        value = kind.wrap(_folded(start.value))
-        return None if value == neutral(reduction.op, kind) else Reference(None, kind, (), value)
-    exact = isinstance(node, Read) and _exact_copy(program, start, kind)
-    if not exact or not isinstance(node, Read):
-        raise KernelError(f"{start} computes what {update} starts from; a reduction kernel starts from a constant or "
-                          "from elements of an input of the accumulator's type")
-    mapping = composed(update.reads[reduction.read].map, start.write.map.reverse(), start.reads[node.index].map,
+    start = merged_reads(program.statement(sources[0].source))
+    value, reads = converted(start.value, kind), list(start.reads)
+    if not reads:
+        number = kind.wrap(_folded(start, value))
+        return Beginning(None if number == neutral(reduction.op, kind) else Reference(None, kind, (), number))
+    if len(reads) > 1:
+        raise KernelError(f"{start} computes what {update} starts from out of {len(reads)} elements; a reduction "
+                          "kernel starts from a constant or from a function of one element of an input")
+    mapping = composed(update.reads[reduction.read].map, start.write.map.reverse(), reads[0].map,
                        domain=update.domain)
     if not mapping.is_single_valued() or not update.domain.is_subset(mapping.domain()):
         raise KernelError(f"{start} does not start every result of {update}")
-    return _reference(program, update, Access(start.reads[node.index].array, mapping), lows)
+    reference = _reference(program, update, Access(reads[0].array, mapping), lows)
+    return Beginning(reference, function_of(start, value, reference.type, kind))
 
 
-def _exact_copy(program: Program, start: Statement, kind: Int) -> bool:
-    """Whether the element that is read has the accumulator's type."""
-    return len(start.reads) == 1 and program.array(start.reads[0].array).type == kind
-
-
-def _folded(value: Expr) -> int:
+def _folded(start: Statement, value: Expr) -> int:
     """A constant after its conversions."""
-    def step(node: Expr, parts: list[int]) -> int:
-        if isinstance(node, Const):
-            return node.value
-        assert isinstance(node.type, Int)
-        return int(node.type.wrap(parts[0]))
-
-    return fold(value, step)
+    try:
+        return int(evaluate(value, lambda _: np.zeros(1), {}, {})[0])
+    except KeyError:
+        raise KernelError(f"{start} starts sums from its loop counters; a reduction kernel starts from a constant or "
+                          "from a function of one element of an input") from None

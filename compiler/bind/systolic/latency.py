@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from hw.systolic.elementwise import conversion_latency
 from hw.systolic.spec import ArraySpec, OperandSpec
 
 __all__ = ["DRAIN", "FILL", "QUEUE", "Latency", "TileClass", "predict"]
@@ -87,9 +88,9 @@ def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     """The latency of an array whose tile loops have the extents `tiles`."""
     classes = tuple(c for c in (_tile_class(spec, tiles, k) for k in range(-1, len(tiles))) if c.count)
     first = _loads(spec, spec.operands)
-    fill = FILL + max(first, *(_chain(spec, o) for o in spec.operands))
+    fill = FILL + max(first, *(_chain(spec, o) + conversion_latency(spec, o) for o in spec.operands))
     leave, left = _leave(spec), _left(spec)
-    drain = DRAIN + spec.rows + spec.columns + left
+    drain = DRAIN + spec.rows + spec.columns + left + conversion_latency(spec, spec.result)
     even = all(spec.operand_bytes(operand) <= QUEUE * spec.bus_bytes for operand in spec.operands)
     return Latency(classes, leave, left, fill, drain, _overlaps(spec), even)
 

@@ -31,7 +31,8 @@ def pack_result(plan: Plan, out: np.ndarray) -> bytes | None:
     """The tiles in which the results `out` come, None if the hardware writes words there that are none of them."""
     spec = plan.spec
     where, inside = result_places(plan, out.shape)
-    defined = spec.exits * spec.exit_words * spec.word_elements(spec.result) * dtype(spec.result.word).itemsize
+    element = dtype(spec.result.in_memory.word).itemsize
+    defined = spec.exits * spec.exit_words * spec.word_elements(spec.result) * element
     if not inside.all() or defined != spec.result_bytes:
         return None
     return b"".join(pack_results(spec, tile) for tile in out.ravel()[where])
@@ -54,7 +55,7 @@ def to_tiles(plan: Plan, number: int, array: np.ndarray | None) -> np.ndarray:
         where, inside = _operand_places(plan, number, shape, array.shape)
         tiles = np.where(inside, array.ravel()[np.where(inside, where, 0)], 0)
     if operand.initial and spec.result.space == "both":
-        tiles[:, 1:] = plan.kernel.neutral
+        tiles[:, 1:] = plan.idle
     return tiles
 
 

@@ -9,11 +9,12 @@ from math import gcd, prod
 from typing import Literal
 
 from compiler.bind.c_host import c_identifier
-from compiler.bind.systolic.body import operators, padding_counts
+from compiler.bind.systolic.body import conversion, operators, padding_counts
 from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.kernel import Kernel, Reference
 from compiler.bind.systolic.split import Split
 from compiler.bind.systolic.words import Words, number_words
+from compiler.ir.evaluate import integer
 from compiler.sched.space_time import check_space
 from hw.dataflow.spec import Word
 from hw.systolic.spec import (
@@ -22,6 +23,7 @@ from hw.systolic.spec import (
     SOUTH,
     Address,
     ArraySpec,
+    Conversion,
     Direction,
     GuardSpec,
     OperandSpec,
@@ -83,9 +85,14 @@ class Plan:
         """Steps of every processing element."""
         return prod(self.tiles) * self.spec.steps
 
+    @property
+    def idle(self) -> int:
+        """In memory, an initial value from which nothing is added."""
+        return _idle(self.kernel)
+
     def resized(self, kernel: Kernel) -> Plan:
         """The same array at work on `kernel`, which differs in its sizes only. Raises `MappingError` if it does not."""
-        for name in ("loops", "body", "combine", "type", "output"):
+        for name in ("loops", "body", "combine", "type", "output", "start", "finish"):
             if getattr(kernel, name) != getattr(self.kernel, name):
                 raise MappingError(f"the array for '{self.kernel.program.name}' cannot run program "
                                    f"'{kernel.program.name}': its {name} differ")
@@ -97,6 +104,14 @@ class Plan:
             replace(source, reference=reference)
             for source, reference in zip(self.sources, kernel.references, strict=True))
         return replace(self, kernel=kernel, sources=sources)
+
+
+def _idle(kernel: Kernel) -> int:
+    if kernel.idle is None:
+        name = kernel.initial.array if kernel.initial else None
+        raise MappingError(f"with sums along both axes of the array, what is computed from '{name}' before they begin "
+                           "must leave them alone for some number; choose other space loops")
+    return kernel.idle
 
 
 def _moving(reference: Reference | None) -> object:
@@ -202,15 +217,20 @@ class _Build:
         reference = source.reference
         direction, copied = self._direction(reference)
         if initial and self._space() == "both":
+            _idle(self.kernel)
             direction, copied = EAST, False
         loops = self.kernel.loops
         vector = self._vector(reference) or (initial and self._result_vector())
+        kind, start = reference.type, None
+        if initial and self.kernel.start is not None:
+            kind, start = self.kernel.type, conversion(self.kernel, self.kernel.start, reference.type)
         return OperandSpec(
-            name, Word(reference.type.width, reference.type.signed), direction, source.words.count,
+            name, Word(kind.width, kind.signed), direction, source.words.count,
             source.words.address(len(self.times)),
             tuple(k for k, loop in enumerate(self.tile_loops) if reference.depends(loops.index(loop.name))),
-            vector=vector, copied=copied, pack=self._pack(reference.type.width, vector, source.words.count),
-            double_buffered=self.choice.double_buffering, initial=initial)
+            vector=vector, copied=copied, pack=self._pack(max(kind.width, reference.type.width), vector,
+                                                          source.words.count),
+            double_buffered=self.choice.double_buffering, initial=initial, conversion=start)
 
     def _direction(self, reference: Reference) -> tuple[Direction, bool]:
         """Along the axis on which the reference does not depend (seed 002, algorithm 2: the direction of its read
@@ -256,7 +276,11 @@ class _Build:
         return ResultSpec(
             Word(kind.width, kind.signed), words, Address(tuple(coefficients)), self.kernel.combine,
             space=self._space(), vector=vector, pack=pack, double_buffered=self.choice.double_buffering,
-            row_pack=row_pack)
+            row_pack=row_pack, conversion=self._finish())
+
+    def _finish(self) -> Conversion | None:
+        finish = self.kernel.finish
+        return None if finish is None else conversion(self.kernel, finish, integer(finish.type))
 
     def _result_packs(self, width: int, vector: bool, words: int) -> tuple[int, int]:
         """Results per beat along rows and down the edge, where a beat wider than what all rows give per cycle would not

@@ -22,6 +22,7 @@ import islpy as isl
 import numpy as np
 
 from compiler.bind.systolic.body import operators
+from compiler.bind.systolic.ends import merged_reads
 from compiler.bind.systolic.layout import result_places, to_tiles
 from compiler.bind.systolic.plan import Plan
 from compiler.ir.evaluate import evaluate, integer
@@ -339,25 +340,54 @@ class _Check:
             found = operation(self.kernel.combine).evaluate(kind.width, own, found)
         if (kind.wrap(found) != expected).any():
             raise ValidationError(f"array {self.spec.name}: its operators do not compute what {self.update} does")
+        self.started()
         self.copied()
 
+    def started(self) -> None:
+        """Accumulators start from the function of an element that the program computes."""
+        reduction = self.kernel.analysis.reductions.get(self.update.name)
+        if reduction is None:
+            return
+        for source in read_origins(self.program, self.update, reduction.read):
+            start = merged_reads(self.program.statement(source.name))
+            if start.name == self.update.name or not start.reads:
+                continue
+            vectors = self._vectors(start)
+            expected = self.kernel.type.wrap(evaluate(start.value, lambda n, v=vectors: v[n], {}, {}))
+            if (self._first(vectors[0]) != expected).any():
+                raise ValidationError(f"array {self.spec.name}: it does not start sums from what {start} computes")
+
+    def _first(self, elements: np.ndarray) -> np.ndarray:
+        """What the hardware makes of elements that accumulators start from."""
+        operand = next(operand for operand in self.spec.operands if operand.initial)
+        return elements if operand.conversion is None else _run(operand.conversion.body, lambda _: elements)
+
+    def _vectors(self, statement: Statement) -> list[np.ndarray]:
+        """Corners and random numbers for the statement's reads."""
+        types = [integer(self.program.array(access.array).type) for access in statement.reads]
+        return [vector.astype(object) for vector in operand_vectors(types)]
+
     def copied(self) -> None:
-        """A statement that takes results to the output only converts them, or combines them with what they are said to
-        start from."""
-        out = self.program.array(self.kernel.output)
-        for source in final_origins(self.program, out.name):
-            copy = self.program.statement(source.name)
+        """What a statement stores of a result, to which it may have added what accumulators are said to start from,
+        is what the hardware stores of the sum."""
+        kernel = self.kernel
+        for source in final_origins(self.program, kernel.output):
+            copy = merged_reads(self.program.statement(source.name))
             own = [k for k, access in enumerate(copy.reads) if access.array == self.update.write.array]
             if copy.name == self.update.name or not own:
                 continue
-            types = [integer(self.program.array(access.array).type) for access in copy.reads]
-            vectors = [v.astype(object) for v in operand_vectors(types)]
-            expected = integer(out.type).wrap(evaluate(copy.value, lambda n, v=vectors: v[n], {}, {}))
-            found = self.kernel.type.wrap(vectors[own[0]])
-            if len(copy.reads) > 1 and self.kernel.combine is not None:
-                found = operation(self.kernel.combine).evaluate(self.kernel.type.width, found, vectors[1 - own[0]])
-            if (integer(out.type).wrap(self.kernel.type.wrap(found)) != expected).any():
-                raise ValidationError(f"array {self.spec.name}: {copy} does more with results than storing them")
+            vectors = self._vectors(copy)
+            kind = integer(self.program.array(kernel.output).type)
+            expected = kind.wrap(evaluate(copy.value, lambda n, v=vectors: v[n], {}, {}))
+            found = kernel.type.wrap(vectors[own[0]])
+            if len(copy.reads) > 1 and kernel.combine is not None:
+                first = kernel.type.wrap(self._first(vectors[1 - own[0]]))
+                found = kernel.type.wrap(operation(kernel.combine).evaluate(kernel.type.width, found, first))
+            if self.spec.result.conversion is not None:
+                body, sums = self.spec.result.conversion.body, found
+                found = _run(body, lambda _, v=sums: v)
+            if (kind.wrap(found) != expected).any():
+                raise ValidationError(f"array {self.spec.name}: it does not store of results what {copy} does")
 
     def _same(self, number: int) -> int:
         """The first read of the statement that names the same element as read `number`."""

@@ -1,0 +1,170 @@
+"""Where the results of a reduction kernel go, and what is computed from one element on the way into and out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from compiler.bind.systolic.errors import KernelError
+from compiler.ir.expr import Cast, Expr, Iterator, Lookup, Read, children, fold, postorder, with_children
+from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.types import Int, Type
+from compiler.sched.dependences import Dependence
+from compiler.sched.space_time import MODULAR, Reduction, accumulated, composed
+
+__all__ = ["Destination", "converted", "find_destination", "function_of", "integer_type", "merged_reads"]
+
+
+@dataclass(frozen=True)
+class Destination:
+    """`array` gets the update's results at `target`; `last`: name of the statement that stores them there. `type`: of
+    accumulators. `finish`: what is stored, over the accumulator as read 0 (None: itself). `added`: an element that the
+    program combines with the result, so that accumulators may as well start from `start`, over it as read 0 (None:
+    itself)."""
+
+    array: Array
+    target: isl.Map
+    last: str
+    type: Int
+    finish: Expr | None = None
+    added: Access | None = None
+    start: Expr | None = None
+
+
+def find_destination(program: Program, update: Statement, flows: list[Dependence], reduction: Reduction | None
+                     ) -> Destination:
+    """Raises `KernelError` if results are used in other ways than by one statement that stores, for each of them, a
+    function of it."""
+    array = program.array(update.write.array)
+    sinks = sorted({d.sink for d in flows if d.source == update.name})
+    if not sinks and array.role == "output":
+        return Destination(array, update.write.map, update.name, integer_type(array))
+    if len(sinks) != 1:
+        raise KernelError(f"results of {update} go to {len(sinks)} places; a reduction kernel has one output")
+    copy = merged_reads(program.statement(sinks[0]))
+    own = [k for k, access in enumerate(copy.reads) if access.array == array.name]
+    out = program.array(copy.write.array)
+    if out.role != "output" or len(own) != 1:
+        raise KernelError(f"{copy} reads results of {update}; a reduction kernel only stores functions of single ones")
+    seen = copy.reads[own[0]].map.reverse()
+    target = composed(update.write.map, seen, copy.write.map, domain=update.domain)
+    if not target.is_single_valued() or not update.domain.is_subset(target.domain()):
+        raise KernelError(f"{copy} does not copy every result of {update} to one place of an output")
+    found = _stored(program, copy, own[0], integer_type(array), reduction)
+    if found.added is not None:
+        found = replace(found, added=replace(found.added, map=composed(
+            update.write.map, seen, found.added.map, domain=update.domain)))
+    return replace(found, target=target)
+
+
+def _stored(program: Program, copy: Statement, own: int, held: Int, reduction: Reduction | None) -> Destination:
+    """How `copy` stores results of type `held`, its read `own`; `target` and `added` are still over its iterations."""
+    out = program.array(copy.write.array)
+    kind = integer_type(out)
+    value, added, start = _without_addition(converted(copy.value, kind), own, held, reduction)
+    others = {node.index for node in postorder(value) if isinstance(node, Read)} - {own}
+    if others:
+        other = copy.reads[min(others)]
+        raise KernelError(f"{copy.label(other)} combines results with '{other.array}'; a reduction kernel stores "
+                          "functions of single results, to which an element of an input may have been added")
+    accumulators = kind if _only_low_bits(value, kind, held, reduction) else held
+    finish = function_of(copy, value, accumulators, kind) if accumulators == held else None
+    access = None if added is None else copy.reads[added]
+    begin = None
+    if access is not None and start is not None:
+        begin = function_of(copy, converted(start, accumulators), integer_type(program.array(access.array)),
+                            accumulators)
+    return Destination(out, copy.write.map, copy.name, accumulators, finish, access, begin)
+
+
+def _only_low_bits(value: Expr, kind: Int, held: Int, reduction: Reduction | None) -> bool:
+    """Whether accumulators of the output's type would do: nothing but conversions between types that keep its bits."""
+    widths = [held.width]
+    while isinstance(value, Cast) and isinstance(value.type, Int):
+        widths.append(value.type.width)
+        value = value.arg
+    modular = reduction is None or reduction.op in MODULAR
+    return isinstance(value, Read) and modular and min(widths) >= kind.width
+
+
+def _without_addition(value: Expr, own: int, held: Int, reduction: Reduction | None
+                      ) -> tuple[Expr, int | None, Expr | None]:
+    """`value` over a result to which something was added already, wherever it is used: with the number of the read that
+    this depends on, and the addition. None of them if there is no such addition, the same for all uses."""
+    if reduction is None or reduction.op not in MODULAR:
+        return value, None, None
+    added: list[Expr] = []
+
+    def absorb(node: Expr) -> Expr:
+        uses = _reads(node, own)
+        term = None
+        if uses == 1 and len(_indices(node)) == 2 and isinstance(node.type, Int) and node.type.width <= held.width:
+            term = accumulated(node, own, reduction.op, node.type)
+        if term is not None:
+            added.append(term)
+            return converted(Read(own, held), node.type)
+        return with_children(node, [absorb(child) for child in children(node)]) if uses else node
+
+    found = absorb(value)
+    if not added or len(added) != _reads(value, own) or any(term != added[0] for term in added):
+        return value, None, None
+    return found, min(_indices(added[0])), added[0]
+
+
+def _indices(value: Expr) -> set[int]:
+    return {node.index for node in postorder(value) if isinstance(node, Read)}
+
+
+def _reads(value: Expr, number: int) -> int:
+    return fold(value, lambda node, counts: sum(counts) + (isinstance(node, Read) and node.index == number))
+
+
+def merged_reads(statement: Statement) -> Statement:
+    """`statement` with one read for each element, however often its expression names it."""
+    reads: list[Access] = []
+    numbers = []
+    for access in statement.reads:
+        same = [k for k, other in enumerate(reads) if other.array == access.array and other.map.intersect_domain(
+            statement.domain).is_equal(access.map.intersect_domain(statement.domain))]
+        numbers.append(same[0] if same else len(reads))
+        if not same:
+            reads.append(access)
+    return replace(statement, reads=tuple(reads), value=_renumbered(statement.value, numbers))
+
+
+def function_of(statement: Statement, value: Expr, own: Int, kind: Int) -> Expr | None:
+    """`value` of `statement` with its only read as read 0; None if it is that element, unchanged. `own`: the element's
+    type, `kind`: what the value becomes."""
+    for node in postorder(value):
+        if isinstance(node, Iterator | Lookup):
+            what = f"loop counter '{node.name}'" if isinstance(node, Iterator) else f"table '{node.table}'"
+            raise KernelError(f"{statement} uses the value of {what}; before and after its sums a reduction kernel "
+                              "computes from one element and constants")
+    node = value
+    while isinstance(node, Cast) and isinstance(node.type, Int) and node.type.width >= own.width:
+        node = node.arg
+    if isinstance(node, Read) and own == kind:
+        return None
+    return _renumbered(converted(value, kind), [0] * (1 + max(_indices(value), default=0)))
+
+
+def _renumbered(value: Expr, numbers: Sequence[int]) -> Expr:
+    """Read k becomes read ``numbers[k]``."""
+    def step(node: Expr, parts: list[Expr]) -> Expr:
+        return replace(node, index=numbers[node.index]) if isinstance(node, Read) else with_children(node, parts)
+
+    return fold(value, step)
+
+
+def converted(value: Expr, kind: Type) -> Expr:
+    """`value` in type `kind`."""
+    return value if value.type == kind else Cast(value, kind)
+
+
+def integer_type(array: Array) -> Int:
+    """The type of the elements of `array`. Raises `KernelError` if they are no integers."""
+    if not isinstance(array.type, Int):
+        raise KernelError(f"array '{array.name}' has elements of type {array.type}; this target computes with integers")
+    return array.type
