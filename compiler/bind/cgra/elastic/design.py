@@ -46,8 +46,7 @@ class ElasticDesign(CgraDesign):
     def storage(self) -> list[BufferStorage]:
         """Each buffer has the whole memory of its tiles."""
         capacity = self.spec.mem.capacity_words
-        sized = replace(self, config=self.static, spec=self.static_spec)
-        return [replace(s, allocated_words=capacity * len(s.units)) for s in CgraDesign.storage.func(sized)]
+        return [replace(s, allocated_words=capacity * len(s.units)) for s in self.twin().storage]
 
     def validate(self) -> ValidationReport:
         """Prove the static mapping, that this configuration does the same, and that its tokens do not stop."""
