@@ -1,0 +1,108 @@
+"""Units that statements take turns on: resources, latency and occupancy before and after sharing.
+
+    python -m benchmarks.sharing [CASE ...] [-o benchmarks/results/sharing.json]
+
+Seed 001, tables 7.6 and 7.7, figures 7.6 and 7.7. The input is a photograph; outputs are compared with the reference.
+With names of cases, only those are measured, and the results there are of the others are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import compiler
+from benchmarks.applications import FigureError
+from benchmarks.results import RESULTS, read_results, write_results
+from compiler.bind.cgra.design import CgraDesign
+from compiler.frontend.apps import load
+from compiler.images import image_to_array, sample_image
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from hw.errors import SluiceError
+
+__all__ = ["CASES", "Case", "main", "measure"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An application with `parameters` on an array; `shared`: what makes it share, parameters and options.
+
+    `simulator`: None for figures of the compiled and validated design alone, which are then called model."""
+
+    app: str
+    memory: str
+    array: str
+    simulator: str | None
+    parameters: Mapping[str, Any]
+    shared: Mapping[str, Any]
+    transform: str = ""
+
+
+PYRAMID = "share(Reduce_f1, Reduce_f2, Reduce_output)"
+SMALL = {"size": 10, "channels": 4, "features": 2, "unroll": 2}
+CASES = {
+    "gaussian_pyramid, pub": Case("gaussian_pyramid", "pub", "8x4", "verilator", {}, {}, PYRAMID),
+    "gaussian_pyramid, dual-port": Case("gaussian_pyramid", "dual-port", "8x8", None, {}, {}, PYRAMID),
+    "sr_cnn 2x2, pub": Case("sr_cnn", "pub", "8x8", "icarus", SMALL, {"shared": True}),
+    "sr_cnn 2x2, dual-port": Case("sr_cnn", "dual-port", "8x16", None, SMALL, {"shared": True}),
+}
+
+
+def measure(case: Case) -> dict[str, Any]:
+    """Figures of both forms. Raises `FigureError` if a result is wrong or its cycles are not those predicted."""
+    apart = _figures(load(case.app, **case.parameters), case, "")
+    shared = _figures(load(case.app, **{**case.parameters, **case.shared}), case, case.transform)
+    return {"memory": case.memory, "array": case.array, "simulator": case.simulator or "model",
+            "parameters": dict(case.parameters), "apart": apart, "shared": shared}
+
+
+def _figures(program: Program, case: Case, transform: str) -> dict[str, Any]:
+    design = compiler.compile(program, memory=case.memory, array=case.array, transform=transform)
+    assert isinstance(design, CgraDesign)
+    cycles = design.predicted_cycles if case.simulator is None else _simulated(design, program, case.simulator)
+    return {"PEs": design.resources["PEs"], "memory tiles": design.resources["memory tiles"], "cycles": cycles,
+            "occupancy": round(design.occupancy, 4), "shared units": design.choices["shared units"]}
+
+
+def _simulated(design: CgraDesign, program: Program, simulator: str) -> int:
+    generator = np.random.default_rng(0)
+    inputs = {a.name: generator.integers(-128, 128, a.shape) for a in program.inputs}
+    inputs[program.image_input.name] = image_to_array(sample_image(), program.image_input)
+    run = design.simulate(inputs, simulator)
+    for name, expected in interpret(program, inputs).items():
+        if not np.array_equal(run.outputs[name], expected):
+            raise FigureError(f"{program.name}: output {name} differs from the reference")
+    if run.cycles != design.predicted_cycles:
+        raise FigureError(f"{program.name}: {run.cycles} cycles, {design.predicted_cycles} were predicted")
+    return run.cycles
+
+
+def main() -> int:
+    """Measure what is asked for and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {'; '.join(CASES)} (default: all)")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "sharing.json")
+    options = parser.parse_args()
+    unknown = [case for case in options.cases if case not in CASES]
+    if unknown:
+        parser.error(f"there is no case {unknown[0]}; there are: {'; '.join(CASES)}")
+    try:
+        kept = read_results("sharing")["cases"] if options.cases and (RESULTS / "sharing.json").exists() else {}
+        for name in options.cases or CASES:
+            kept[name] = measure(CASES[name])
+            write_results(options.output, {"cases": {name: kept[name] for name in CASES if name in kept}})
+    except SluiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
