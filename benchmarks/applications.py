@@ -23,9 +23,10 @@ import compiler
 from benchmarks.results import RESULTS, read_results, write_results
 from compiler.frontend.apps import load
 from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
 from hw.errors import SluiceError
 
-__all__ = ["APPLICATIONS", "main", "measure"]
+__all__ = ["APPLICATIONS", "FigureError", "main", "measure", "measure_program"]
 
 ARRAY = "8x4"
 APPLICATIONS = {
@@ -54,18 +55,24 @@ def measure(app: str, memory: str, array: str, simulator: str = "verilator",
 
     Raises `FigureError` if a result is wrong or, of cycles, not the predicted one.
     """
+    chosen = {"memory": memory, "array": array, **(options or {})}
+    return measure_program(app, load(app, **parameters), simulator, chosen)
+
+
+def measure_program(name: str, program: Program, simulator: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """`measure` for any program."""
     start = time.perf_counter()
-    program = load(app, **parameters)
-    design = compiler.compile(program, memory=memory, array=array, **(options or {}))
+    design = compiler.compile(program, **options)
     seconds = time.perf_counter() - start
     generator = np.random.default_rng(0)
     inputs = {a.name: generator.integers(0, 256, a.shape) for a in program.inputs}
     run = design.simulate(inputs, simulator)
-    for name, expected in interpret(program, inputs).items():
-        if not np.array_equal(run.outputs[name], expected):
-            raise FigureError(f"{app} on {memory}: output {name} differs from the reference")
+    for output, expected in interpret(program, inputs).items():
+        if not np.array_equal(run.outputs[output], expected):
+            raise FigureError(f"{name} on {options['memory']}: output {output} differs from the reference")
     if run.cycles != design.predicted_cycles:
-        raise FigureError(f"{app} on {memory}: {run.cycles} cycles, {design.predicted_cycles} were predicted")
+        raise FigureError(f"{name} on {options['memory']}: {run.cycles} cycles, {design.predicted_cycles} were "
+                          "predicted")
     return {
         "cycles simulated": run.cycles, "cycles predicted": design.predicted_cycles,
         "lower bound": design.lower_bound, "ratio": round(run.cycles / design.lower_bound, 4),
@@ -104,12 +111,12 @@ def main() -> int:
                  if memory != "buffet" or APPLICATIONS[app] not in LARGE]
         for app, memory in track(pairs, description="simulating", console=Console(stderr=True)):
             found.setdefault(app, {})[memory] = figures_of(app, memory)
+            ordered = {name: {kind: found[name][kind] for kind in MEMORIES if kind in found[name]}
+                       for name in APPLICATIONS if name in found}
+            write_results(options.output, {"applications": ordered})
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    ordered = {app: {memory: found[app][memory] for memory in MEMORIES if memory in found[app]}
-               for app in APPLICATIONS if app in found}
-    write_results(options.output, {"applications": ordered})
     return 0
 
 

@@ -14,7 +14,7 @@ from benchmarks.tables import renew_readme
 
 __all__ = ["main"]
 
-MEASUREMENTS = ("applications", "large_array", "area", "area --intel", "fpga", "vector", "vector_compiled", "dataflow",
+MEASUREMENTS = ("applications", "sharing", "large_array", "resnet_layers", "unrolled", "area", "area --intel", "fpga", "vector", "vector_compiled", "dataflow",
                 "dataflow --area", "systolic", "systolic_resources", "systolic_area", "systolic_lu", "targets")
 README = Path(__file__).parents[1] / "README.md"
 

@@ -28,8 +28,12 @@ PROGRAMS: dict[str, dict[str, Any]] = {
 }
 
 
-def check(program: Program, memory: str, simulator: str) -> None:
-    design = compiler.compile(program, memory=memory, array=ARRAY)
+TILES = {"size": 6, "height": 4, "rows": 2, "blocks": 2, "inputs": 4, "outputs": 4, "unroll_in": 2, "unroll_out": 1}
+"""A layer in four tiles, each with two blocks of channels in and out."""
+
+
+def check(program: Program, memory: str, simulator: str, **options: Any) -> None:
+    design = compiler.compile(program, memory=memory, array=ARRAY, **options)
     inputs = random_inputs(program, 3)
     run = design.simulate(inputs, simulator, seed=5, stall=StallProfile.uniform(0.2))
     for name, expected in interpret(program, inputs).items():
@@ -41,6 +45,13 @@ def check(program: Program, memory: str, simulator: str) -> None:
 @pytest.mark.parametrize("app", PROGRAMS)
 def test_layer_is_exact_and_on_time(app, memory, simulator):
     check(load(app, **PROGRAMS[app]), memory, simulator)
+
+
+@pytest.mark.parametrize(("memory", "schedule"), [("pub", "pipelined"), ("dual-port", "pipelined"),
+                                                  ("dual-port", "sequential")])
+def test_tiles_of_a_layer(memory, schedule, simulator):
+    """The next block of channels is loaded while one is in use; sequentially, nothing overlaps."""
+    check(load("resnet_layer", **TILES), memory, simulator, tile_depth=2, schedule=schedule)
 
 
 def test_random_accumulation(simulator):

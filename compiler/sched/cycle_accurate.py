@@ -31,11 +31,12 @@ from compiler.sched.dependences import (
     recurrences,
     topological_order,
 )
-from compiler.sched.sharing import NoTurnError, Turns, default_slack, feedback
+from compiler.sched.exact_turns import Lag, TurnProblem
+from compiler.sched.sharing import NoTurnError, Turns, default_slack, feedback, instance_cycles
 from compiler.sched.streams import StagedProgram
 from hw.errors import SluiceError
 
-__all__ = ["FusionError", "Schedule", "StatementSchedule", "schedule_program"]
+__all__ = ["FusionError", "Schedule", "StatementSchedule", "schedule_program", "sequential_schedule"]
 
 
 class FusionError(SluiceError):
@@ -76,6 +77,7 @@ class Schedule:
     """Schedules of all statements of one staged program. Tile t starts ``t * period`` cycles after tile 0.
 
     `interval` is the initiation interval of the busiest loop, `alignment` what loop lengths were rounded up to.
+    `method`: how the turns on shared units were found, and how far they are from the optimum; empty if there are none.
     """
 
     staged: StagedProgram
@@ -84,6 +86,7 @@ class Schedule:
     period: int
     alignment: int = 1
     interval: int = 1
+    method: str = ""
 
     @property
     def end(self) -> int:
@@ -111,6 +114,8 @@ class Schedule:
 
     def __str__(self) -> str:
         head = f"tiles: {self.staged.tiles}, period: {self.period} cycles"
+        if self.method:
+            head += f"\nturns on shared units: {self.method}"
         return "\n".join([head, *map(str, self.statements.values())])
 
 
@@ -295,7 +300,7 @@ def _schedule_at(staged: StagedProgram, fusion_level: int | None, alignment: int
     levels = _align(staged, nests, order, dependences, trips)
     weights = levels.weights(trips, alignment, interval)
     entries = _strides(levels, weights, statements, nests)
-    period = _period(levels, weights, trips, entries, alignment)
+    period = shortest = _period(levels, weights, trips, entries, alignment)
     late = feedback(staged.program, dependences, recurrences(staged.program, dependences))
     while True:
         turns = Turns(staged.program.shared, period if staged.tiles > 1 else None, late, slack)
@@ -305,7 +310,74 @@ def _schedule_at(staged: StagedProgram, fusion_level: int | None, alignment: int
             longer = max(error.bound, period + max(1, period // 16))
             period = -(-longer // alignment) * alignment
             continue
-        return Schedule(staged, dependences, entries, period, alignment, interval)
+        schedule = Schedule(staged, dependences, entries, period, alignment, interval)
+        return _with_best_turns(schedule, turns, shortest) if staged.program.shared else schedule
+
+
+def _with_best_turns(schedule: Schedule, turns: Turns, shortest: int) -> Schedule:
+    """The same loops, and offsets and a period of which none are better, where first fit has not found these and the
+    exact search does. No period is below `shortest` or what the statements of a group take together."""
+    tiles = schedule.staged.tiles
+    taken = [sum(prod(schedule.statements[name].trips.values()) for name in group if name in schedule.statements)
+             for group in turns.groups]
+    shortest = max(shortest, *taken) if tiles > 1 else schedule.period
+    exact = _turn_problem(schedule, turns, shortest if tiles > 1 else None)
+    bound = exact.last(exact.earliest()) + 1
+    least = (tiles - 1) * shortest + bound
+    if schedule.end <= least:
+        return replace(schedule, method="first fit, which is optimal for its loops")
+    known = max(exact.last({n: e.offset for n, e in schedule.statements.items()}), bound + shortest)
+    found = exact.solve(known)
+    if found is not None:
+        entries = {n: replace(e, offset=found.offsets[n]) for n, e in schedule.statements.items()}
+        better = replace(schedule, statements=entries, period=shortest)
+        if better.end < schedule.end:
+            gap = "optimal for its loops" if found.proven else _gap_text(better.end, least)
+            return replace(better, method=f"exact search (CP-SAT), {gap}")
+    optimal = found is not None and found.proven and schedule.period == shortest
+    gap = "optimal for its loops" if optimal else _gap_text(schedule.end, least)
+    return replace(schedule, method=f"first fit, {gap}")
+
+
+def _gap_text(end: int, least: int) -> str:
+    return f"{end - least} cycles above the bound of {least}"
+
+
+def _turn_problem(schedule: Schedule, turns: Turns, period: int | None) -> TurnProblem:
+    carried = recurrences(schedule.staged.program, schedule.dependences)
+    entries = schedule.statements
+    lags = []
+    for d in schedule.dependences:
+        now = entries[d.sink].offset - entries[d.source].offset
+        wait = 1 if d.key in carried else turns.wait(d)
+        if d.source != d.sink:
+            lags.append(Lag(d.source, d.sink, now - schedule.distance(d)[0] + wait))
+    cycles = {name: instance_cycles(entry.strides, entry.trips) for name, entry in entries.items()}
+    results = [footprint.statement for footprint in schedule.staged.outputs]
+    return TurnProblem(cycles, lags, turns.groups, results, period)
+
+
+def sequential_schedule(staged: StagedProgram) -> Schedule:
+    """The baseline: every statement runs at full rate when all that it reads has been produced, loads included, and a
+    tile starts when the one before has ended (seed 001, section 4.3). Statements that wait for the same ones run side
+    by side. Raises `DependenceError` for recurrences.
+    """
+    dependences = flow(staged.program)
+    order = topological_order(staged.program, dependences)
+    statements = {name: staged.program.statement(name) for name in order}
+    nests = {name: staged.inner_iterators(s) for name, s in statements.items()}
+    trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
+    levels = _Levels(nests)
+    entries = _strides(levels, levels.weights(trips, 1, 1), statements, nests)
+    carried = recurrences(staged.program, dependences)
+    for name in order:
+        ends = [entries[d.source].last + 1 for d in dependences if d.sink == name and d.key not in carried]
+        entries[name] = replace(entries[name], offset=max(ends, default=0))
+    schedule = Schedule(staged, dependences, entries, 1 + max(entry.last for entry in entries.values()))
+    late = next((d for d in dependences if schedule.distance(d)[0] < (1 if d.key in carried else 0)), None)
+    if late is not None:
+        raise _never_in_time(schedule, late)
+    return schedule
 
 
 def _period(levels: _Levels, weights: Mapping[int, int], trips: Mapping[Loop, int],

@@ -19,7 +19,7 @@ from compiler.ir.program import Program
 from compiler.sched.dependences import Dependence
 from hw.errors import SluiceError
 
-__all__ = ["NoTurnError", "Turns", "default_slack", "feedback"]
+__all__ = ["NoTurnError", "Turns", "default_slack", "feedback", "instance_cycles"]
 
 
 class NoTurnError(SluiceError):
@@ -82,7 +82,7 @@ class Turns:
         group = next((group for group in self.groups if statement in group), None)
         if group is None:
             return offset
-        cycles = _cycles(strides, trips)
+        cycles = instance_cycles(strides, trips)
         table = self._tables.get(group)
         if table is None:
             table = np.zeros(self.period or 0, dtype=bool)
@@ -120,7 +120,7 @@ class Turns:
         return None
 
 
-def _cycles(strides: Mapping[str, int], trips: Mapping[str, int]) -> np.ndarray:
+def instance_cycles(strides: Mapping[str, int], trips: Mapping[str, int]) -> np.ndarray:
     """Cycles of all instances of a statement, counted from the first, ascending."""
     cycles = np.zeros(1, dtype=np.int64)
     for name, stride in reversed(strides.items()):

@@ -29,7 +29,8 @@ def convolution(image: np.ndarray, kernel: np.ndarray, stride: int) -> np.ndarra
     return np.einsum("zyxji,jiwz->wyx", windows.astype(np.int64), kernel)
 
 
-@pytest.mark.parametrize("parameters", [{"size": 16, "unroll": 4}, {"size": 6, "unroll": 1}, {"size": 8}])
+@pytest.mark.parametrize("parameters", [{"size": 16, "unroll": 4}, {"size": 6, "unroll": 1}, {"size": 8},
+                                        {"size": 6, "unroll": 3, "products": 2}])
 def test_gemm(parameters: dict[str, int]) -> None:
     program = load("gemm", **parameters)
     data = random_words(program)
@@ -38,6 +39,7 @@ def test_gemm(parameters: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("parameters", [
     {"size": 5}, {"size": 4, "stride": 2, "inputs": 4, "outputs": 6, "unroll_in": 2, "unroll_out": 3},
+    {"size": 6, "height": 4, "rows": 2, "blocks": 2, "inputs": 4, "outputs": 4, "unroll_in": 2, "unroll_out": 1},
     {"size": 3, "kernel": 5, "inputs": 3, "outputs": 2, "unroll_in": 3, "unroll_out": 1}, {"size": 4, "kernel": 1},
 ])  # fmt: skip
 def test_resnet_layer(parameters: dict[str, int]) -> None:
@@ -58,6 +60,10 @@ def test_mobilenet_layer() -> None:
 
 @pytest.mark.parametrize(("name", "parameters", "message"), [
     ("gemm", {"size": 10, "unroll": 4}, "gemm: 4 columns at a time do not divide a matrix of 10"),
+    ("gemm", {"size": 8, "products": 3}, "gemm: 3 products at a time do not divide a matrix of 8"),
+    ("resnet_layer", {"rows": 5}, "resnet_layer: 5 rows at a time do not divide 28"),
+    ("resnet_layer", {"outputs": 24, "blocks": 2},
+     "resnet_layer: 2 blocks at a time do not divide 3 blocks of 8 channels"),
     ("resnet_layer", {"inputs": 12}, "resnet_layer: 8 channels at a time do not divide 12"),
     ("resnet_layer", {"outputs": 4}, "resnet_layer: 8 channels at a time do not divide 4"),
 ])  # fmt: skip

@@ -15,7 +15,7 @@ from compiler.frontend.loop_nest import load, prog
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program, Statement
 from compiler.sched.accumulators import drain_accumulators, propagate_constants
-from compiler.sched.cycle_accurate import FusionError, Schedule, schedule_program
+from compiler.sched.cycle_accurate import FusionError, Schedule, schedule_program, sequential_schedule
 from compiler.sched.partition import partition
 from compiler.sched.streams import choose_tile_depth, stage_streams
 
@@ -268,3 +268,27 @@ def test_every_application_has_a_legal_schedule(name: str, level: int | None) ->
 @given(programs(largest=9, stages=4), st.sampled_from([None, None, 0, 1]), st.sampled_from([(1, 1), (4, 1), (4, 4)]))
 def test_random_programs_have_legal_schedules(program: Program, level: int | None, loose: tuple[int, int]) -> None:
     require_legal(schedule(program, fusion_level=level, alignment=loose[0], interval=loose[1]))
+
+
+def test_the_sequential_schedule_of_the_published_layer() -> None:
+    """Table 7.4 on the dual-port memory: 30*30 loads, 9*28*28 steps and 28*28 drains one after the other, last in 8739;
+    with everything overlapped little more than the steps is left."""
+    layer = load("resnet_layer", inputs=1, outputs=1, unroll_in=1, unroll_out=1)
+    staged = stage_streams(drain_accumulators(propagate_constants(layer)), 0)
+    sequential = sequential_schedule(staged)
+    assert sequential.end - 1 == 8739
+    assert sequential.period == 8740
+    assert offsets(sequential) == {"load_input": 0, "load_kernel": 0, "Start_0": 0, "Accumulate_0": 900,
+                                   "Accumulate_0_drain": 7956}
+    assert 7056 <= schedule_program(staged).end <= 7056 + 60
+
+
+def test_blocks_of_a_layer_overlap() -> None:
+    """Two blocks of input channels and two tiles: the load shares the loop over blocks and is never waited for."""
+    layer = load("resnet_layer", size=8, inputs=2, outputs=2, unroll_in=1, unroll_out=1)
+    staged = stage_streams(drain_accumulators(propagate_constants(layer)), 1)
+    have = schedule_program(staged)
+    assert have.period == 2 * 9 * 64
+    assert strides(have)["load_input"] == (576, 10, 1)
+    assert have.end - have.lower_bound < 100
+    assert sequential_schedule(staged).end > 1.2 * have.end

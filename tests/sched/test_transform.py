@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import programs
 
-from compiler.frontend.loop_nest import prog
+from compiler.frontend.loop_nest import load, prog
 from compiler.input_files import random_inputs
 from compiler.ir.expr import Iterator, apply
 from compiler.ir.interpret import interpret
@@ -276,3 +276,16 @@ def test_random_sequences_of_directives_keep_the_result(data: st.DataObject) -> 
         except TransformError:
             continue
     same_result(before, after, seed=1)
+
+
+def test_a_batch_computes_every_input_on_its_own() -> None:
+    program = load("harris", width=9, height=8)
+    several = transform.batch(program, 3)
+    inputs = {"input": np.random.default_rng(4).integers(0, 256, (3, 8, 9))}
+    found = interpret(several, inputs)["output"]
+    for number in range(3):
+        np.testing.assert_array_equal(found[number], interpret(program, {"input": inputs["input"][number]})["output"])
+    assert len(several.statements) == 3 * len(program.statements)
+    with pytest.raises(transform.TransformError) as error:
+        transform.batch(program, 0)
+    assert str(error.value) == "a batch has at least one input, not 0"

@@ -13,6 +13,7 @@ __all__ = ["Options", "OptionsError"]
 
 MEMORIES = ("pub", "dual-port", "dual-port-pe", "buffet")
 SHARING = ("asked", "auto")
+SCHEDULES = ("pipelined", "sequential")
 
 
 class OptionsError(SluiceError):
@@ -32,7 +33,8 @@ class Options:
     half_words: words in half a bank of the global buffer. seed: of placement.
     transform: schedule directives that the program goes through first, e.g. ``"share(First, Second)"``
     (`compiler.sched.transform.script`). share: "asked" for units that statements share only where the program says so,
-    "auto" also wherever that costs no throughput.
+    "auto" also wherever that costs no throughput. schedule: "sequential" for the baseline, in which nothing overlaps
+    that waits for anything (seed 001, section 4.3).
     """
 
     memory: str = "pub"
@@ -44,6 +46,7 @@ class Options:
     seed: int = 0
     transform: str = ""
     share: str = "asked"
+    schedule: str = "pipelined"
     hardware: str = ""
 
     def described(self) -> Options:

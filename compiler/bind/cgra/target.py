@@ -14,13 +14,13 @@ from compiler.bind.cgra.choose_shared import choose_shared
 from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
-from compiler.bind.cgra.options import Options
+from compiler.bind.cgra.options import Options, OptionsError
 from compiler.bind.cgra.physical import implement
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import drain_accumulators, propagate_constants
-from compiler.sched.cycle_accurate import Schedule, schedule_program
+from compiler.sched.cycle_accurate import Schedule, schedule_program, sequential_schedule
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.partition import Partition, partition
 from compiler.sched.resampled import share_resampled_windows
@@ -31,7 +31,7 @@ from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
 from hw.memtile.spec import ConfigurationError
 
-__all__ = ["PLACE", "Options", "compile_program"]
+__all__ = ["PLACE", "Options", "compile_program", "schedule_of"]
 
 PLACE = "the array"
 """What results call the target."""
@@ -89,10 +89,7 @@ def _compile(program: Program, options: Options, merged: bool = True) -> CgraDes
     spec = options.fabric()
     stage = _Stopwatch()
     with stage("verify"):
-        verify(program)
-        program = apply_script(program, options.transform)
-        program = share_resampled_windows(drain_accumulators(propagate_constants(program)))
-        parts = _partitioned(program, options, spec)
+        parts = _prepared(program, options, spec)
         live = remove_dead_statements(parts.program)
     if options.share == "auto":
         with stage("share"):
@@ -103,6 +100,22 @@ def _compile(program: Program, options: Options, merged: bool = True) -> CgraDes
             if shared == live:
                 raise
     return _loosened(parts, live, options, spec, stage, merged)
+
+
+def schedule_of(program: Program, options: Options) -> Schedule:
+    """The schedule alone, without a mapping: the tightest, which is what is tried first. For programs whose full size
+    is only planned."""
+    spec = options.fabric()
+    live = remove_dead_statements(_prepared(program, options, spec).program)
+    return _scheduled(live, options, spec, _Looseness(), None)
+
+
+def _prepared(program: Program, options: Options, spec: FabricSpec) -> Partition:
+    """The program as it is mapped: directives applied, sums drained, arrays in parts."""
+    verify(program)
+    program = apply_script(program, options.transform)
+    program = share_resampled_windows(drain_accumulators(propagate_constants(program)))
+    return _partitioned(program, options, spec)
 
 
 def _partitioned(program: Program, options: Options, spec: FabricSpec) -> Partition:
@@ -151,6 +164,10 @@ def _with_slack(parts: Partition, live: Program, options: Options, spec: FabricS
 
 def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: _Looseness, slack: int | None) -> Schedule:
     staged = stage_streams(live, _tile_depth(live, options, spec))
+    if options.schedule == "sequential":
+        if live.shared:
+            raise OptionsError("statements that share units take turns, which needs schedule=pipelined")
+        return sequential_schedule(staged)
     return schedule_program(staged, options.fusion_level, looseness.alignment, looseness.interval, slack)
 
 

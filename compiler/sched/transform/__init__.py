@@ -11,6 +11,7 @@ in `statements`. A result that would change what the program computes is refused
 change places; the result passes the verifier of programs. Seed 001, chapter 4; seed 003, section 2.3.
 """
 
+from compiler.sched.transform.batch import batch
 from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.loops import reorder, reverse, shift
 from compiler.sched.transform.nests import distribute, fuse
@@ -21,6 +22,6 @@ from compiler.sched.transform.split import split, tile
 from compiler.sched.transform.unroll import unroll
 
 __all__ = [
-    "TransformError", "apply_script", "distribute", "fuse", "parallelize", "reorder", "reverse", "share", "shift",
-    "split", "tile", "unroll",
+    "TransformError", "apply_script", "batch", "distribute", "fuse", "parallelize", "reorder", "reverse", "share",
+    "shift", "split", "tile", "unroll",
 ]

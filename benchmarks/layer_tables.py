@@ -1,0 +1,62 @@
+"""Tables of the README about layers of networks and about unrolling on the whole array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.markdown import table
+from benchmarks.results import RESULTS, read_results
+
+__all__ = ["layer_tables"]
+
+
+def layer_tables() -> Iterator[str]:
+    """The tables whose results there are."""
+    for name, text in (("resnet_layers", _layer_table), ("unrolled", _unrolled_table)):
+        if Path(RESULTS / f"{name}.json").exists():
+            yield text()
+
+
+def _layer_table() -> str:
+    results = read_results("resnet_layers")
+    rows = []
+    for name, f in results["layers"].items():
+        model, share = f["model"], f["occupancy"]
+        rows.append([name, model["multiply-accumulate steps"], model["cycles"]["loop optimisations"],
+                     *(share[step] for step in ("sequential", "double buffering", "loop optimisations")),
+                     share.get("single words", "-"), *_part(f, "pub"), *_part(f, "dual-port")])
+    head = ["layer", "steps", "cycles (model)", "sequential (model)", "double buffering (model)",
+            "+ loop optimisations (model)", "single words (model)", "part pub: cycles", "bound / cycles",
+            "part dual-port: cycles", "bound / cycles"]
+    text = ("Compute occupancy of the eight ResNet layers of seed 001, figures 7.8 and 7.9 (which print no numbers), "
+            f"8 x 8 channels at a time (conv1: 3 x 16) on the {results['array']} array "
+            "(`python -m benchmarks.resnet_layers`): multiply-accumulate steps over cycles. Whole layers are a model, "
+            "from the whole layer's schedule and the simulated part's latency; parts are several consecutive tiles "
+            "with up to 16 input channels, in RTL simulation, cycles as predicted.")
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def _part(figures: dict, memory: str) -> tuple[str, str]:
+    if memory not in figures:
+        return "-", "-"
+    f = figures[memory]
+    return str(f["cycles simulated"]), f"{f['lower bound'] / f['cycles simulated']:.4f}"
+
+
+def _unrolled_table() -> str:
+    results = read_results("unrolled")
+    rows = []
+    for app, f in results["applications"].items():
+        used = f.get("resources")
+        if used is None:
+            continue
+        rows.append([app, f["factor"], f["published"], f["cycles simulated"], f["cycles predicted"], f["ratio"],
+                     used["PEs"] + used["delay PEs"], used["memory tiles"], f["compile seconds"],
+                     ", ".join(f["refused"]) or "-"])
+    head = ["application", "factor", "published", "cycles simulated", "predicted", "ratio to bound", "PEs",
+            "memory tiles", "compile s", "did not fit"]
+    text = (f"The widest that places and routes on the {results['array']} array (`python -m benchmarks.unrolled`): "
+            "strips of an image at once, or products x results in every cycle. A column of the array has one bank of "
+            "the global buffer, which reads or writes: 16 strips of gaussian take all 32.")
+    return f"{text}\n\n{table(head, rows)}"

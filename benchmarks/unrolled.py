@@ -1,0 +1,93 @@
+"""The most parallel variants of the seed's applications that place and route on the whole 16x32 array.
+
+    python -m benchmarks.unrolled [APP ...] [--no-simulation] [-o benchmarks/results/unrolled.json]
+
+For every application candidates are compiled, the widest first, until one fits; that one is simulated (wide-fetch
+memory, Verilator) and compared with the reference. What did not fit is listed with the reason. Every column of the
+array has one bank of the global buffer, which reads or writes: 32 streams of words together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import compiler
+from benchmarks.applications import measure_program
+from benchmarks.results import RESULTS, read_results, write_results
+from compiler.frontend.apps import load
+from compiler.ir.program import Program
+from compiler.sched.transform import batch
+from hw.errors import SluiceError
+
+__all__ = ["CANDIDATES", "PUBLISHED", "main"]
+
+OPTIONS = {"memory": "pub", "array": "16x32"}
+PUBLISHED = {"gaussian": "16", "harris": "3", "unsharp": "3", "resnet_layer": "8 x 8", "gemm": "8 x 8"}
+"""Unroll factors that still fit that array in seed 001, section 7.5."""
+
+
+def _resnet(inputs: int, outputs: int) -> Program:
+    return load("resnet_layer", inputs=inputs, unroll_in=inputs, outputs=outputs, unroll_out=outputs)
+
+
+CANDIDATES: dict[str, dict[str, Callable[[], Program]]] = {
+    "gaussian": {str(n): lambda n=n: load("gaussian", height=8 * n + 2, lanes=n) for n in (16,)},
+    "harris": {str(n): lambda n=n: batch(load("harris", height=32), n) for n in (5, 4, 3)},
+    "unsharp": {str(n): lambda n=n: batch(load("unsharp", height=32), n) for n in (4, 3)},
+    "resnet_layer": {f"{i} x {o}": lambda i=i, o=o: _resnet(i, o) for i, o in ((12, 16), (8, 16), (8, 12))},
+    "gemm": {f"{p} x {c}": lambda p=p, c=c: load("gemm", unroll=c, products=p) for p, c in ((8, 16), (4, 16))},
+}
+"""For every application, what it is compiled as by unroll factor: lanes of an image, independent strips, or products x
+results in every cycle; the widest first."""
+
+
+def widest(app: str, simulated: bool) -> dict[str, Any]:
+    """The widest candidate that fits, and why wider ones do not."""
+    refused: dict[str, str] = {}
+    for factor, build in CANDIDATES[app].items():
+        program, start = build(), time.perf_counter()
+        try:
+            if simulated:
+                figures = measure_program(app, program, "verilator", OPTIONS)
+            else:
+                design = compiler.compile(program, **OPTIONS)
+                figures = {"cycles predicted": design.predicted_cycles, "lower bound": design.lower_bound,
+                           "resources": design.resources, "compile seconds": round(design.compile_seconds, 2)}
+        except SluiceError as error:
+            refused[factor] = f"{error} (after {time.perf_counter() - start:.0f} s)"
+            continue
+        return {"factor": factor, "published": PUBLISHED[app], "refused": refused} | figures
+    return {"factor": "-", "published": PUBLISHED[app], "refused": refused}
+
+
+def main() -> int:
+    """Measure the applications that are asked for and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("apps", nargs="*", metavar="APP", help=f"of {', '.join(CANDIDATES)} (default: all)")
+    parser.add_argument("--no-simulation", action="store_true", help="only compile, and print what fits")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "unrolled.json")
+    options = parser.parse_args()
+    unknown = [app for app in options.apps if app not in CANDIDATES]
+    if unknown:
+        parser.error(f"there is no application {unknown[0]}; there are: {', '.join(CANDIDATES)}")
+    found = read_results("unrolled")["applications"] if options.apps and options.output.exists() else {}
+    try:
+        for app in options.apps or CANDIDATES:
+            found[app] = widest(app, not options.no_simulation)
+            print(app, found[app], flush=True)
+            if not options.no_simulation:
+                ordered = {name: found[name] for name in CANDIDATES if name in found}
+                write_results(options.output, {"array": OPTIONS["array"], "applications": ordered})
+    except SluiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
