@@ -143,10 +143,12 @@ def comparison_picture(given: np.ndarray, result: np.ndarray, reference: np.ndar
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    difference = np.abs(to_picture(result).astype(np.int64) - to_picture(reference).astype(np.int64))
+    kind = np.float64 if result.dtype.kind == "f" else np.int64
+    with np.errstate(invalid="ignore"):
+        difference = np.nan_to_num(np.abs(to_picture(result).astype(kind) - to_picture(reference).astype(kind)))
     figure, axes = plt.subplots(1, 3, figsize=(12, 4.4))
     difference = difference.max(axis=2) if difference.ndim == _CHANNELS else difference
-    worst = int(difference.max(initial=0))
+    worst = difference.max(initial=0).item()
     panels = [("input", to_picture(given), None), ("hardware output", to_picture(result), None),
               (f"difference from reference (largest {worst})", difference, max(1, worst))]
     for axis, (name, picture, limit) in zip(axes, panels, strict=True):

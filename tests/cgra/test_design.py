@@ -182,7 +182,7 @@ def test_inputs_that_fit(array: Array, data: Any) -> None:
     (U8, [[0, -1, 0], [0, 256, 0]], "input a holds -1 at (0, 1), outside the range of uint8"),
     (S8, [[0, 0, 128], [0, 0, 0]], "input a holds 128 at (0, 2), outside the range of int8"),
     (Array("a", (2, 3), Fixed(8, 4, False), "input"), np.zeros((2, 3), int),
-     f"input a has elements of type {Fixed(8, 4, False)}; only integers can be given"),
+     f"input a has elements of type {Fixed(8, 4, False)}; only integers and floating-point numbers can be given"),
 ])
 def test_inputs_that_do_not_fit(array: Array, data: Any, message: str) -> None:
     with pytest.raises(InputError) as error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import random
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from network_programs import program
 from compiler.bind.dataflow.expressions import word
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
+from compiler.frontend.c_scop import load_c
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Apply, Cast, Expr, Read
 from compiler.ir.floating import encode, from_words, to_words
@@ -28,6 +30,7 @@ from hw.dataflow.operators import build_operators
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import KernelError, Operator, Word
 
+APPS = Path(__file__).resolve().parents[2] / "apps" / "float"
 SPECIAL = (0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF,
            0x3F800000)
 ARITHMETIC = ("add", "sub", "mul", "div")
@@ -175,3 +178,16 @@ def test_f24_a_kernel_computes_in_single_precision() -> None:
     expected = interpret(tested, dict(zip("ab", values, strict=True)))["y"]
     assert int(run.outputs["y"][0]) == int(expected.view(np.uint32)[0])
     assert [o.latency for n in plan.kernel.nodes for o in n.operators if o.op == "add"] == [3]
+
+
+@pytest.mark.parametrize(("name", "ticks", "turns"), [
+    ("matmul", 12**3, "12 of time dimension 1"), ("fir", 41 * 8, "41 of time dimension 0"), ("stencil", 64, None),
+])
+def test_f27_sums_take_turns_in_the_adder(name: str, ticks: int, turns: str | None) -> None:
+    """One multiplication per tick, although a sum waits twelve ticks for the next."""
+    plan = make_plan(load_c(APPS / f"{name}.c"), Options())
+    assert (plan.kernel.ticks, plan.choices.get("interleaved")) == (ticks, turns)
+
+
+def test_f20_a_sum_alone_keeps_its_order_and_waits() -> None:
+    assert make_plan(program("dot", DOT), Options()).kernel.ticks == 12 * 4
