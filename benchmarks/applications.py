@@ -49,18 +49,16 @@ class FigureError(SluiceError):
     """A measurement whose result is wrong: its figures mean nothing."""
 
 
-def measure(app: str, memory: str, array: str, simulator: str = "verilator",
-            options: Mapping[str, Any] | None = None, **parameters: Any) -> dict[str, Any]:
-    """Compile with further `options` of the target and simulate one application, by default at its published size.
+def measure(app: str, memory: str, array: str, simulator: str = "verilator", **parameters: Any) -> dict[str, Any]:
+    """Compile and simulate one application, by default at its published size.
 
     Raises `FigureError` if a result is wrong or, of cycles, not the predicted one.
     """
-    chosen = {"memory": memory, "array": array, **(options or {})}
-    return measure_program(app, load(app, **parameters), simulator, chosen)
+    return measure_program(app, load(app, **parameters), simulator, {"memory": memory, "array": array})
 
 
 def measure_program(name: str, program: Program, simulator: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """`measure` for any program."""
+    """`measure` for any program and any `options` of the target."""
     start = time.perf_counter()
     design = compiler.compile(program, **options)
     seconds = time.perf_counter() - start

@@ -21,7 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.applications import measure
+from benchmarks.applications import measure_program
 from benchmarks.results import RESULTS, read_results, write_results
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.target import schedule_of
@@ -101,7 +101,8 @@ def figures_of(name: str, simulated: bool) -> dict[str, Any]:
         part = part_of(layer)
         found["part"] = part
         for memory in ("pub", "dual-port"):
-            found[memory] = measure("resnet_layer", memory, ARRAY, options={"tile_depth": 2}, **part)
+            options = {"memory": memory, "array": ARRAY, "tile_depth": 2}
+            found[memory] = measure_program(name, load("resnet_layer", **part), "verilator", options)
         cycles["single words"] = cycles["loop optimisations"] + found["dual-port"]["path latency"]
         cycles["loop optimisations"] += found["pub"]["path latency"]
     found["occupancy"] = {step: round(steps / count, 4) for step, count in cycles.items()}
