@@ -28,15 +28,18 @@ def _shares(cases: dict[str, Any]) -> str:
                      f["published share"] or "-", f.get("model error", "-"), f["share at published size, model"],
                      f["compile s"], f["Verilog s"]])
     text = ("Systolic arrays, from the start bit until the last result is in memory, loads and drain included, results "
-            "compared with gcc's (`python -m benchmarks.systolic`). The models chose the tiles. Published shares are "
-            "of floating point, except those of MM 16x16 x 32 and MM 24x8 x 64.")
+            "compared with gcc's (`python -m benchmarks.systolic`). Arrays are as large as the published ones, "
+            "problems smaller where simulation would take hours; the models chose the tiles. Published shares are of "
+            "floating point, except those of MM 16x16 x 32 and MM 24x8 x 64.")
     return f"{text}\n\n{table(head, rows)}"
 
 
 def _ablation(steps: dict[str, Any]) -> str:
-    rows = [[name, f["cycles"], f["speed-up"], f["share"]] for name, f in steps.items()]
+    keys = {"step": "", "memory port, bits": "bus bits", "cycles": "cycles", "times as fast": "speed-up",
+            "share of peak": "share", "model error": "model error"}
+    rows = [[name, *(f[key] for key in keys.values() if key)] for name, f in steps.items()]
     text = "Product of two 128 x 128 matrices of bytes on an 8 x 8 array, one optimisation after the other."
-    return f"{text}\n\n{table(['step', 'cycles', 'times as fast', 'share of peak'], rows)}"
+    return f"{text}\n\n{table([*keys], rows)}"
 
 
 def _resources(results: dict[str, Any]) -> str:
