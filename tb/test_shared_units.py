@@ -1,4 +1,6 @@
-"""Statements that take turns on one set of units, on both memories and both simulators: bit-exact and on time."""
+"""Statements that take turns on one set of units, on both memories and both simulators: bit-exact and on time.
+
+Images are parts of a photograph."""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from shared_programs import shared_chains
 
 import compiler
 from compiler.frontend.apps import load
+from compiler.images import image_to_array, sample_image
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -24,6 +27,7 @@ def check(program: Program, memory: str, simulator: str, array: str = ARRAY, **o
     design = compiler.compile(program, memory=memory, array=array, **options)
     assert design.choices["shared units"] != "none"
     inputs = random_inputs(program, 3)
+    inputs[program.image_input.name] = image_to_array(sample_image(), program.image_input)
     run = design.simulate(inputs, simulator, seed=5, stall=StallProfile.uniform(0.2))
     for name, expected in interpret(program, inputs).items():
         np.testing.assert_array_equal(run.outputs[name], expected)
