@@ -29,6 +29,22 @@ def test_both_memories_fit_the_tile(kind: str) -> None:
     assert "module mem_tile(" in emit_tiles(FabricSpec(1, 4, mem=MemTileSpec(kind=kind)))["mem_tile.v"]
 
 
+def test_ready_valid_tracks_are_a_parameter() -> None:
+    """The same modules with the same tracks, and valid and ready of all of them."""
+    files = emit_array(FabricSpec(1, 4, mem=MemTileSpec(kind="buffet"), protocol="ready-valid"))
+    static = emit_array(FabricSpec(1, 4))
+    assert files.keys() == static.keys()
+    for name in ("pe_tile.v", "mem_tile.v"):
+        more = _ports(files[name], name[:-2]) - _ports(static[name], name[:-2])
+        assert more == {f"{way}_{flag}_{side}" for way in "io" for flag in ("valid", "ready") for side in "nesw"}
+
+
+def _ports(text: str, module: str) -> set[str]:
+    """Names of the ports of a module."""
+    (header,) = re.findall(rf"^module {module}\(([^)]*)\)", text, re.M)
+    return set(header.replace(",", " ").split())
+
+
 def test_emission_is_deterministic() -> None:
     spec = FabricSpec.parse("2x4")
     assert emit_array(spec) == emit_array(spec)

@@ -43,6 +43,7 @@ def test_what_is_not_a_size_is_an_error(text: str) -> None:
         ({"mem_period": 0}, "one column in 0 cannot hold memories"),
         ({"pe": PeSpec(8)}, "processing elements have 8-bit words, memories 16-bit words"),
         ({"glb": GlobalBufferSpec(banks=5)}, "4 columns cannot have 5 banks"),
+        ({"protocol": "ready-valid"}, "an array with ready-valid tracks cannot have memories of kind 'pub'"),
     ],
 )
 def test_what_cannot_be_built_is_an_error(parameters: dict, message: str) -> None:
