@@ -49,8 +49,8 @@ def test_the_compiler_finds_what_can_share() -> None:
     assert isinstance(found, CgraDesign) and found.schedule.period == 4096
 
 
-def built(program: Program, kind: str = "pub") -> None:
-    build_application(schedule_program(stage_streams(program, 0)), MemTileSpec(kind=kind))  # pyright: ignore
+def built(program: Program) -> None:
+    build_application(schedule_program(stage_streams(program, 0)), MemTileSpec())
 
 
 def starts(first: int, second: int) -> Program:
