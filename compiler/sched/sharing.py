@@ -123,6 +123,6 @@ class Turns:
 def instance_cycles(strides: Mapping[str, int], trips: Mapping[str, int]) -> np.ndarray:
     """Cycles of all instances of a statement, counted from the first, ascending."""
     cycles = np.zeros(1, dtype=np.int64)
-    for name, stride in reversed(strides.items()):
+    for name, stride in reversed(list(strides.items())):
         cycles = (np.arange(trips[name])[:, None] * stride + cycles).ravel()
     return np.sort(cycles)
