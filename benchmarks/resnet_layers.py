@@ -38,10 +38,10 @@ LAYERS: dict[str, dict[str, int]] = {
     "conv2_x": {"size": 56, "inputs": 64, "outputs": 64, "rows": 14},
     "conv3_1": {"size": 28, "stride": 2, "inputs": 64, "outputs": 128, "rows": 14},
     "conv3_x": {"size": 28, "inputs": 128, "outputs": 128, "rows": 28},
-    "conv4_1": {"size": 14, "stride": 2, "inputs": 128, "outputs": 256, "rows": 14, "blocks": 4},
-    "conv4_x": {"size": 14, "inputs": 256, "outputs": 256, "rows": 14, "blocks": 4},
-    "conv5_1": {"size": 7, "stride": 2, "inputs": 256, "outputs": 512, "rows": 7, "blocks": 4},
-    "conv5_x": {"size": 7, "inputs": 512, "outputs": 512, "rows": 7, "blocks": 4},
+    "conv4_1": {"size": 14, "stride": 2, "inputs": 128, "outputs": 256, "rows": 14},
+    "conv4_x": {"size": 14, "inputs": 256, "outputs": 256, "rows": 14},
+    "conv5_1": {"size": 7, "stride": 2, "inputs": 256, "outputs": 512, "rows": 7},
+    "conv5_x": {"size": 7, "inputs": 512, "outputs": 512, "rows": 7},
 }
 """Parameters of `apps/resnet_layer.py` for each layer."""
 
@@ -113,7 +113,7 @@ def main() -> int:
     """Measure the layers that are asked for and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("layers", nargs="*", metavar="LAYER", help=f"of {', '.join(LAYERS)} (default: all)")
-    parser.add_argument("--model-only", action="store_true", help="print the model's occupancies, simulate nothing")
+    parser.add_argument("--model-only", action="store_true", help="only the model, without the latency of the way through the array")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "resnet_layers.json")
     options = parser.parse_args()
     unknown = [name for name in options.layers if name not in LAYERS]
@@ -122,11 +122,7 @@ def main() -> int:
     found = read_results("resnet_layers")["layers"] if options.layers and options.output.exists() else {}
     try:
         for name in track(options.layers or list(LAYERS), description="layers", console=Console(stderr=True)):
-            figures = figures_of(name, not options.model_only)
-            if options.model_only:
-                print(name, figures["model"], figures["occupancy"])
-                continue
-            found[name] = figures
+            found[name] = figures_of(name, not options.model_only)
             write_results(options.output, {"array": ARRAY, "layers": {n: found[n] for n in LAYERS if n in found}})
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)

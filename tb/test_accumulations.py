@@ -28,8 +28,8 @@ PROGRAMS: dict[str, dict[str, Any]] = {
 }
 
 
-TILES = {"size": 6, "height": 4, "rows": 2, "blocks": 2, "inputs": 4, "outputs": 4, "unroll_in": 2, "unroll_out": 1}
-"""A layer in four tiles, each with two blocks of channels in and out."""
+TILES = {"size": 8, "rows": 4, "inputs": 4, "outputs": 2, "unroll_in": 2, "unroll_out": 1}
+"""A layer in four tiles, each with two blocks of input channels."""
 
 
 def check(program: Program, memory: str, simulator: str, **options: Any) -> None:
@@ -47,11 +47,10 @@ def test_layer_is_exact_and_on_time(app, memory, simulator):
     check(load(app, **PROGRAMS[app]), memory, simulator)
 
 
-@pytest.mark.parametrize(("memory", "schedule"), [("pub", "pipelined"), ("dual-port", "pipelined"),
-                                                  ("dual-port", "sequential")])
-def test_tiles_of_a_layer(memory, schedule, simulator):
+@pytest.mark.parametrize("schedule", ["pipelined", "sequential"])
+def test_tiles_of_a_layer(schedule, simulator):
     """The next block of channels is loaded while one is in use; sequentially, nothing overlaps."""
-    check(load("resnet_layer", **TILES), memory, simulator, tile_depth=2, schedule=schedule)
+    check(load("resnet_layer", **TILES), "dual-port", simulator, tile_depth=2, schedule=schedule)
 
 
 def test_random_accumulation(simulator):
