@@ -32,8 +32,8 @@ def _layer_table() -> str:
     text = ("Compute occupancy of the eight ResNet layers of seed 001, figures 7.8 and 7.9 (which print no numbers), "
             f"8 x 8 channels at a time (conv1: 3 x 16) on the {results['array']} array "
             "(`python -m benchmarks.resnet_layers`): multiply-accumulate steps over cycles. Whole layers are a model, "
-            "from the whole layer's schedule and the simulated part's latency; parts are several consecutive tiles "
-            "with up to 16 input channels, in RTL simulation, cycles as predicted.")
+            "from the whole layer's schedule, with the latency of the way through the array where a part is simulated; "
+            "parts are several consecutive tiles with up to 16 input channels, in RTL simulation.")
     return f"{text}\n\n{table(head, rows)}"
 
 

@@ -113,7 +113,8 @@ def main() -> int:
     """Measure the layers that are asked for and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("layers", nargs="*", metavar="LAYER", help=f"of {', '.join(LAYERS)} (default: all)")
-    parser.add_argument("--model-only", action="store_true", help="only the model, without the latency of the way through the array")
+    parser.add_argument("--model-only", action="store_true",
+                        help="only the model, without the latency of the way through the array")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "resnet_layers.json")
     options = parser.parse_args()
     unknown = [name for name in options.layers if name not in LAYERS]
