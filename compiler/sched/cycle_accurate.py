@@ -257,6 +257,10 @@ _WORTH = 1.1
 interleave instead of following each other."""
 
 
+_NEAR_BOUND = 1.05
+"""How many times the bound first fit may take before the exact search is worth its time."""
+
+
 def schedule_program(staged: StagedProgram, fusion_level: int | None = None, alignment: int = 1,
                      interval: int = 1, slack: int | None = None) -> Schedule:
     """Schedule `staged`, one instance of the busiest loop every `interval` cycles.
@@ -326,6 +330,8 @@ def _with_best_turns(schedule: Schedule, turns: Turns, shortest: int) -> Schedul
     least = (tiles - 1) * shortest + bound
     if schedule.end <= least:
         return replace(schedule, method="first fit, which is optimal for its loops")
+    if schedule.end <= _NEAR_BOUND * least:
+        return replace(schedule, method=f"first fit, {_gap_text(schedule.end, least)}")
     known = max(exact.last({n: e.offset for n, e in schedule.statements.items()}), bound + shortest)
     found = exact.solve(known)
     if found is not None:
