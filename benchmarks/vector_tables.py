@@ -19,7 +19,7 @@ _SCALAR = "plain C"
 
 def vector_tables() -> str:
     """All tables as Markdown."""
-    return "\n\n".join([_cycles(), _compiled(), _scaling(), _element_sizes()])
+    return "\n\n".join([_cycles(), _rate(), _compiled(), _scaling(), _element_sizes()])
 
 
 def _benchmarks() -> dict[str, dict[str, dict[str, Any]]]:
@@ -50,6 +50,12 @@ def _cycles() -> str:
             "the lanes or the memory need for the operations and bytes that the program uses. Plain C, on words, runs "
             "on the same scalar core; the median there is the definition's bubble sort.")
     return f"{text}\n\n{table(head, rows)}"
+
+
+def _rate() -> str:
+    rate = read_results("vector")["instruction rate"]
+    return (f"Instruction rate: with vectors of {rate['vector length']} words the core keeps {rate['lanes']} lanes busy in "
+            f"{100 * rate['busy share']:.1f} % of {rate['cycles']} cycles.")
 
 
 def _compiled() -> str:

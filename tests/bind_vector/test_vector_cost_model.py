@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compiler.bind.vector import calibrate, cost
-from compiler.bind.vector.cost import Constants, Timeline, constants, recorded
+from compiler.bind.vector.cost import CodeWords, Constants, Timeline, constants, recorded
 from compiler.bind.vector.ir import Instruction, Loop, Setting, Transfer
 from hw.vector_lanes.isa import Mode, Op, Size
 from hw.vector_lanes.spec import VectorSpec
@@ -53,16 +53,38 @@ def cycles(body: list, model: Constants, cold: bool = True) -> float:
 
 
 def test_code_is_fetched_once_if_the_cache_holds_it() -> None:
-    model = Constants(instruction=2.0, fetch=9.0, dependence=0.0)
+    model = Constants(instruction=2.0, operand=0.0, fetch=9.0, dependence=0.0)
     few = [Instruction(ADD, 0, 2048 + 16 * i, 4096) for i in range(10)]
     start = [Setting("length", (4,))]
     once, many = (cycles([*start, Loop(n, tuple(few))], model) for n in (1, 11))
     assert many - once == pytest.approx(10 * 10 * 2.0)
-    long = tuple(Instruction(ADD, 0, 2048 + 16 * i, 4096) for i in range(cost.CACHED + 1))
+    long = tuple(Instruction(ADD, 0, 2048 + 16 * i, 4096) for i in range(cost.CACHED // 2))
     assert cycles([*start, Loop(3, long)], model) == pytest.approx(3 * cycles([*start, Loop(1, long)], model), rel=0.05)
+
+
+def test_words_of_code_for_operands() -> None:
+    code = CodeWords()
+    assert code.bring(("", 0), ("", 7), ("", 2047)) == 2
+    assert code.bring(("", 7), ("", 2000), ("", 2054)) == 2 and code.bring(("", 9000)) == 2
+    assert code.bring(("x", 0)) == 2 and code.bring(("x", 2047), ("x", -1)) == 2 and code.bring(("x", 9000)) == 2
+    assert code.bring(*(("y", 10_000 * i) for i in range(CodeWords.HELD))) == 2 * CodeWords.HELD
+    assert code.bring(("x", 9000)) == 2 and code.bring(("", 0)) == 0
+
+
+def test_code_takes_longer_to_fetch_beside_transfers() -> None:
+    model = Constants(fetch=3.0, contention=1.5, operand=0.0)
+    code = [Instruction(ADD, 16 * i, 16 * i, 16 * i) for i in range(8)]
+    idle, busy = ([Setting("length", (4,)), Transfer(False, 8192, "x", 0, size, 1), *code] for size in (4, 16384))
+    assert cycles(busy, model) > cycles(idle, model)
+    timelines = [Timeline(VectorSpec(4), model) for _ in range(2)]
+    for timeline, body in zip(timelines, (idle, busy), strict=True):
+        timeline.cold = True
+        timeline.feed_program(body)
+    # The first instruction comes beside the short transfer too; the others have two words and one for their operands.
+    assert timelines[1].core - timelines[0].core == pytest.approx((1 * 2 + 7 * 3 + 2) * 3.0 * 0.5)
 
 
 def test_rows_that_lie_differently_in_beats_cost_more() -> None:
     model = replace(Constants(), row=3.0)
-    aligned, apart = ([Setting("transfer", (256, 512)), Transfer(False, place, "x", 0, 128, 10)] for place in (0, 4))
+    aligned, apart = ([Setting("transfer", (256, 512)), Transfer(False, place, "x", 0, 128, 10)] for place in (32, 36))
     assert cycles(apart, model) - cycles(aligned, model) == pytest.approx(30.0)

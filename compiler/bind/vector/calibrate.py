@@ -14,7 +14,7 @@ from dataclasses import asdict
 from compiler.bind.vector.c_code import c_program
 from compiler.bind.vector.cost import CONSTANTS_FILE, Constants, as_json, constants, recorded
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.ir import Instruction, Loop, MemoryArray, Setting, Statement, Transfer, VectorProgram
+from compiler.bind.vector.ir import Affine, Instruction, Loop, MemoryArray, Setting, Statement, Transfer, VectorProgram
 from hw.errors import SluiceError
 from hw.files import write_atomic
 from hw.vector_lanes.isa import Mode, Op, Size
@@ -25,6 +25,8 @@ __all__ = ["main", "measure"]
 LANES = "1,4,16"
 ARRAY = 1 << 16
 GROUPS = 8
+BUSY = 80
+"""Beats of a load that keeps memory busy for most of the time in which `GROUPS` instructions are fetched."""
 _ADD = Mode(Op.VADD, False, Size.WORD, Size.WORD)
 _SUM = Mode(Op.VMOV, False, Size.WORD, Size.WORD, accumulate=True)
 
@@ -65,8 +67,13 @@ def _sums(index: int) -> list[Statement]:
     return [Instruction(_SUM, 0, 0, 0)]
 
 
+def _stepping(index: int) -> list[Statement]:
+    """An instruction of whose operands the core computes each, with a word of code."""
+    return [Instruction(_ADD, *(Affine(place + 64 * index, (16,)) for place in (1024, 512, 0)))]
+
+
 def _far(index: int) -> list[Statement]:
-    """An instruction of its own, at addresses that the core has to compute."""
+    """An instruction of its own, at addresses that take a word of code each."""
     place = 2052 + 16 * index
     return [Instruction(_ADD, place, place + 512, place + 1024)]
 
@@ -77,13 +84,21 @@ def _load(index: int, size: int, rows: int = 1) -> list[Statement]:
     return [Transfer(False, index % 2 * 4096 + (4 if rows > 1 else 0), "data", 0, size, rows)]
 
 
+def _fetched(index: int, beats: int, spec: VectorSpec) -> list[Statement]:
+    """Code that runs once, while a load of so many beats goes on."""
+    code = [s for k in range(GROUPS) for s in _far(GROUPS * index + k)]
+    return [*code, Transfer(False, index % 2 * 1024, "data", 0, beats * spec.memory_bytes, 1)]
+
+
 def measure(spec: VectorSpec) -> Constants:
     """All constants for a machine. Raises what running a program raises."""
     setting = _slope(lambda i: [Setting("length", (4 + i % 2,))], spec)
     instruction = _slope(_independent, spec)
     dependence = _slope(_dependent, spec)
     accumulate = _slope(_sums, spec)
-    fetch = (_straight(_far, spec) + _straight(_independent, spec)) / 2
+    operand = (_slope(_stepping, spec) - instruction) / 3
+    fetch = (_straight(_far, spec) / 5 + _straight(_independent, spec) / 2) / 2
+    alone, beside = (_straight(lambda i, beats=beats: _fetched(i, beats, spec), spec, 3, 9) for beats in (1, BUSY))
     size = 1024
     transfer = _slope(lambda i: _load(i, size), spec) - size / spec.memory_bytes
     rows = _slope(lambda i: [Setting("transfer", (256, 512)), *_load(i, 192, 16)], spec)
@@ -91,7 +106,8 @@ def measure(spec: VectorSpec) -> Constants:
     start = float(cycles([], spec))
     one = cycles([Setting("length", (spec.lanes,)), *_load(0, 64), Instruction(_ADD, 4096, 0, 0)], spec)
     latency = one - start - 64 / spec.memory_bytes - dependence
-    values = (start, setting, instruction, fetch, dependence, accumulate, transfer, row, latency)
+    values = (start, setting, instruction, operand, fetch, dependence, accumulate, transfer, row, latency,
+              beside / alone)
     return Constants(*(round(max(v, 0.0), 2) for v in values))
 
 

@@ -12,6 +12,7 @@ from compiler.bind.vector.graph import Leaf, Reduce
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.plan import PhasePlan, make_plan
+from compiler.bind.vector.roll import roll
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.sizes import Sizes
 from compiler.bind.vector.sliding import SlidingPlan, make_sliding_plan
@@ -31,8 +32,11 @@ WIDTHS = 4
 ENOUGH, MORE, LARGE = 6, 16, 40
 """Shapes that fit and are timed, from the best estimate on, before the search ends: fewer for phases of more than so
 many values."""
-REFINED = 3
+REFINED = 4
 """Shapes of which variants are tried."""
+LATE = 1.003
+"""By what factor plans take longer than the model says if tiles are loaded only one ahead: a load that waits in the
+queue behind a store begins late."""
 
 
 @dataclass(frozen=True)
@@ -108,16 +112,25 @@ def _tiled(phase: Phase, sizes: Sizes, spec: VectorSpec) -> list[Choice]:
 
 
 def _refined(choices: list[Choice]) -> Choice:
-    """The fastest of the best few choices, with loads further ahead where that helps."""
-    best, *others = sorted(choices, key=lambda c: c.cycles)
-    for choice in (best, *others[:REFINED - 1]):
-        plan = choice.plan
-        if not isinstance(plan, PhasePlan) or plan.steps < 3:
-            continue
-        other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, ahead=2)
-        if other.allocation.bytes <= plan.spec.capacity:
-            best = min(best, Choice(other, predict(other)), key=lambda c: c.cycles)
-    return best
+    """The fastest of the best few choices, or of those with loads further ahead."""
+    best = sorted(choices, key=_weight)[:REFINED]
+    for plan in [choice.plan for choice in best]:
+        if isinstance(plan, PhasePlan) and plan.steps >= 3:
+            other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, ahead=2)
+            if other.allocation.bytes <= plan.spec.capacity:
+                best.append(Choice(other, predict(other)))
+    return min(best, key=_weight)
+
+
+def _weight(choice: Choice) -> float:
+    """Predicted cycles, and what the model does not know: see `LATE`, and `TRANSFER_MARGIN` where most code runs once
+    and is fetched while transfers go on."""
+    plan = choice.plan
+    if not isinstance(plan, PhasePlan) or plan.steps == 1:
+        return choice.cycles
+    late = LATE if plan.ahead == 1 else 1.0
+    moved = len(plan.moving) + len(plan.phase.graph.results) if plan.steps <= ALL else 0
+    return choice.cycles * late + plan.steps * moved * TRANSFER_MARGIN
 
 
 def _slid(phase: Phase, sizes: Sizes, spec: VectorSpec, best: Choice | None) -> Choice | None:
@@ -201,18 +214,27 @@ def _too_small(phase: Phase, plan: PhasePlan, spec: VectorSpec) -> VectorTargetE
 
 
 def predict(plan: PhasePlan | SlidingPlan) -> float:
-    """Clock cycles of a phase: the first tiles are timed, the others taken to be alike."""
+    """Clock cycles of a phase: a few tiles are timed as the code that they become, of more only the first ones, and the
+    others are taken to be like the last of them."""
+    if isinstance(plan, PhasePlan) and plan.steps <= ALL:
+        timeline = Timeline(plan.spec)
+        timeline.cold = True
+        timeline.feed_program(roll(list(plan.segments(Settings()))))
+        return timeline.now
+    return _sampled(plan)
+
+
+def _sampled(plan: PhasePlan | SlidingPlan) -> float:
     timeline = Timeline(plan.spec)
     times: list[float] = []
     total = plan.steps
     sampled = SAMPLED if isinstance(plan, PhasePlan) else plan.height
-    if isinstance(plan, PhasePlan) and plan.steps <= ALL:
-        sampled = ALL
-    length = 0
+    longest = 0
     for number, group in enumerate(plan.segments(Settings())):
-        length = max(length, len(group))
-        timeline.cold = number <= plan.period or plan.period * length > CACHED
+        timeline.cold = number <= plan.period or plan.period * longest > CACHED
+        before = timeline.words
         timeline.feed(group)
+        longest = max(longest, timeline.words - before)
         times.append(max(timeline.lanes, timeline.dma))
         if number >= sampled + 1:
             break

@@ -16,10 +16,11 @@ from pathlib import Path
 from compiler.bind.vector.ir import Instruction, Loop, Setting, Statement, Transfer, unrolled
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["CACHED", "CONSTANTS_FILE", "Constants", "Interval", "Timeline", "as_json", "constants", "recorded"]
+__all__ = ["CACHED", "CONSTANTS_FILE", "CodeWords", "Constants", "Interval", "Timeline", "as_json", "constants",
+           "recorded"]
 
-CACHED = 140
-"""Vector instructions and settings whose code the scalar core's instruction cache of 4 KiB holds."""
+CACHED = 1000
+"""Words of code that the scalar core's instruction cache of 4 KiB holds, beside a few for what surrounds them."""
 
 CONSTANTS_FILE = Path(__file__).with_name("cost_model.json")
 
@@ -29,22 +30,24 @@ class Constants:
     """Clock cycles.
 
     start: before the first instruction and after the last. setting: to issue a control operation; instruction: a
-    vector instruction; fetch: one whose code is not in the core's instruction cache (between one whose operands the
-    core has at hand and one whose operands it has to compute). dependence: from the issue of a
-    wavefront to that of one that needs its result; accumulate: the same for the result of a row. transfer: lost per
-    transfer; row: lost per row of a 2-D transfer whose sides lie differently in their beats. latency: from the issue
-    of a load to its first data.
+    vector instruction, both with operands that the core has at hand; operand: for each word of code that brings
+    another one. fetch: for each word of code that is not in the core's instruction cache. dependence: from the issue
+    of a wavefront to that of one that needs its result; accumulate: the same for the result of a row. transfer: lost
+    per transfer; row: lost per row of a 2-D transfer whose sides lie differently in their beats. latency: from the
+    issue of a load to its first data. contention: by what factor code takes longer to fetch while transfers go on.
     """
 
     start: float = 60.0
     setting: float = 2.0
-    instruction: float = 5.0
-    fetch: float = 10.0
+    instruction: float = 2.5
+    operand: float = 1.0
+    fetch: float = 2.5
     dependence: float = 7.0
     accumulate: float = 12.0
     transfer: float = 2.0
     row: float = 1.0
     latency: float = 25.0
+    contention: float = 1.0
 
 
 def recorded() -> dict[int, Constants]:
@@ -93,14 +96,42 @@ class _Job:
     writes: bool
 
 
-def _count(body: Sequence[Statement]) -> int:
-    """Statements of a program's text."""
-    return sum(_count(s.body) if isinstance(s, Loop) else 1 for s in body)
+_Place = tuple[str, int]
+"""A number that the core needs in a register: of an array in memory ("" for plain numbers), and how far from it."""
+
+
+class CodeWords:
+    """How many words of code bring operands into registers of the core: none for what is there, one for what an
+    immediate operand reaches from there, else two. The compiler keeps about `HELD` numbers."""
+
+    HELD = 16
+    REACH = 2047
+
+    def __init__(self) -> None:
+        self._held: dict[_Place, None] = {("", 0): None}
+
+    def bring(self, *places: _Place) -> int:
+        """Words for these numbers."""
+        return sum(self._words(place) for place in places)
+
+    def _words(self, place: _Place) -> int:
+        zero = ("", 0)
+        if place == zero:
+            return 0
+        words = 0
+        if place not in self._held:
+            near = any(name == place[0] and abs(value - place[1]) <= self.REACH for name, value in self._held)
+            words = 1 if near else 2
+        self._held.pop(place, None)
+        self._held[place] = None
+        if len(self._held) > self.HELD:
+            del self._held[next(k for k in self._held if k != zero)]
+        return words
 
 
 class Timeline:
     """Feeds on statements; `now` is when everything so far is finished. A `log`, if there is a list, takes note of
-    all work. While it is `cold`, code has to be fetched."""
+    all work. While it is `cold`, code has to be fetched. `words`: of code, carried out so far."""
 
     WINDOW = 12
 
@@ -120,6 +151,8 @@ class Timeline:
         self._issued: list[float] = []
         self.log: list[Interval] | None = None
         self.cold = False
+        self.words = 0
+        self._code = CodeWords()
 
     @property
     def now(self) -> float:
@@ -130,9 +163,10 @@ class Timeline:
         """Carry out a program: what comes for the first time, or is in a loop that the cache does not hold, is cold."""
         for statement in body:
             if isinstance(statement, Loop):
-                held = _count(statement.body) <= CACHED
+                before, held = self.words, False
                 for turn in range(statement.count):
-                    self._turn(statement.body, (*counters, turn), self.cold and not (turn and held))
+                    self._turn(statement.body, (*counters, turn), self.cold and not held)
+                    held = held or self.words - before <= CACHED
             else:
                 self.feed(unrolled((statement,), counters))
 
@@ -147,8 +181,8 @@ class Timeline:
             match statement:
                 case Setting(kind, values):
                     self._settings[kind] = tuple(v for v in values if isinstance(v, int))
-                    cost = max(self.model.setting, self.model.fetch / 2) if self.cold else self.model.setting
-                    self.core += cost * (2 if kind in ("rows", "matrices") else 1)
+                    own = 2 if kind in ("rows", "matrices") else 1
+                    self.core += self._cost(own, self.model.setting * own, *(("", v) for v in self._settings[kind]))
                 case Instruction():
                     self._instruction(statement)
                 case Transfer():
@@ -157,6 +191,14 @@ class Timeline:
     def _record(self, part: str, start: float, end: float) -> None:
         if self.log is not None:
             self.log.append(Interval(part, start, end))
+
+    def _cost(self, own: int, issue: float, *places: _Place) -> float:
+        """Cycles of the core for `own` words of code, which take `issue` cycles from the cache, and their operands."""
+        words = self._code.bring(*places)
+        self.words += own + words
+        hot = issue + words * self.model.operand
+        fetch = self.model.fetch * (self.model.contention if self.dma > self.core else 1.0)
+        return max(hot, (own + words) * fetch) if self.cold else hot
 
     def _issue(self, cost: float) -> float:
         """The core issues; it waits while the queue is full."""
@@ -168,7 +210,8 @@ class Timeline:
 
     def _instruction(self, statement: Instruction) -> None:
         mode = statement.mode
-        issue = self._issue(max(self.model.instruction, self.model.fetch if self.cold else 0))
+        numbers = [n for n in (statement.a, statement.b, statement.d) if isinstance(n, int)]
+        issue = self._issue(self._cost(2, self.model.instruction, *(("", n) for n in numbers)))
         steps = [self._settings[kind] for kind in ("rows", "matrices")[:mode.dimensions]]
         (length,) = self._settings["length"]
         count = 1
@@ -212,7 +255,9 @@ class Timeline:
     def _transfer(self, statement: Transfer) -> None:
         assert isinstance(statement.scratchpad, int) and isinstance(statement.bytes, int)
         assert isinstance(statement.rows, int) and isinstance(statement.offset, int)
-        issue = self._issue(max(self.model.setting * 2, self.model.fetch if self.cold else 0))
+        places = (("", statement.scratchpad), (statement.array, statement.offset), ("", statement.bytes),
+                  ("", statement.rows if statement.rows > 1 else 0))
+        issue = self._issue(self._cost(2, self.model.setting * 2, *places))
         step, memory = self._settings.get("transfer", (0, 0)) if statement.rows > 1 else (0, 0)
         low = statement.scratchpad + min(0, (statement.rows - 1) * step)
         high = statement.scratchpad + max(0, (statement.rows - 1) * step) + statement.bytes
