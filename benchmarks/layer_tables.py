@@ -33,7 +33,8 @@ def _layer_table() -> str:
             f"8 x 8 channels at a time (conv1: 3 x 16) on the {results['array']} array "
             "(`python -m benchmarks.resnet_layers`): multiply-accumulate steps over cycles. Whole layers are a model, "
             "from the whole layer's schedule, with the latency of the way through the array where a part is simulated; "
-            "parts are several consecutive tiles with up to 16 input channels, in RTL simulation.")
+            "parts are several consecutive tiles with up to 16 input channels, in RTL simulation. The model is of the "
+            "tightest schedule; where no part is simulated, it is not shown that a memory follows it.")
     return f"{text}\n\n{table(head, rows)}"
 
 
