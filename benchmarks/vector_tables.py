@@ -54,8 +54,8 @@ def _cycles() -> str:
 
 def _rate() -> str:
     rate = read_results("vector")["instruction rate"]
-    return (f"Instruction rate: with vectors of {rate['vector length']} words the core keeps {rate['lanes']} lanes busy in "
-            f"{100 * rate['busy share']:.1f} % of {rate['cycles']} cycles.")
+    return (f"Instruction rate: with vectors of {rate['vector length']} words the core keeps {rate['lanes']} lanes "
+            f"busy in {100 * rate['busy share']:.1f} % of {rate['cycles']} cycles.")
 
 
 def _compiled() -> str:
