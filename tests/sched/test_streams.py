@@ -29,7 +29,7 @@ SMALL: dict[str, dict[str, int]] = {
     "conv_3_3": {"width": 7, "height": 9}, "cascade": {"width": 9, "height": 8}, "upsample": {"width": 5, "height": 4},
     "gaussian_tiled": {"width": 14, "height": 8, "tile": 3}, "fir": {"CHANNELS": 3, "N": 12}, "sobel": {"H": 6, "W": 7},
 }
-SHARED = {"brighten_blur": 1, "gaussian_tiled": 3, "resnet_layer": 1, "sobel": 1}
+SHARED = {"brighten_blur": 1, "gaussian_tiled": 3, "resnet_layer": 2, "sobel": 1}
 """Loops that the statements of an application share, if it is not a single nest of two."""
 
 
