@@ -31,13 +31,13 @@ def compiled(app: str, counter: bool, array: str, **parameters: int) -> CgraDesi
 
 
 @pytest.mark.parametrize(("app", "counter", "addresses", "array", "parameters"), [
-    ("gaussian", True, 4, "8x4", {"width": 40, "height": 8}),
+    ("gaussian", True, 3, "8x4", {"width": 40, "height": 8}),
     ("gaussian", False, 8, "8x4", {"width": 40, "height": 8}),
     ("upsample", True, 7, "8x4", {"width": 64, "height": 4}),
     ("upsample", False, 15, "8x8", {"width": 64, "height": 4}),
 ])
 def test_units_for_addresses(app: str, counter: bool, addresses: int, array: str, parameters: dict[str, int]) -> None:
-    """A delay line takes two counters; without them one ramp of 6 elements, and one element for each read."""
+    """Delay lines share one counter, without that operation a ramp of 6 elements; each read takes one more."""
     design = compiled(app, counter, array, **parameters)
     assert design.resources["address PEs"] == addresses
     same = compiler.compile(load(app, **parameters), memory="dual-port", array=array)
@@ -138,10 +138,10 @@ def test_a_wrong_constant_is_found(counter: bool) -> None:
     place = next(place for place, name in names.items() if name == wrong)
     core = tiles[place].core
     assert isinstance(core, PeConfig)
-    position = 0 if counter else 1
-    constants = [*core.constants]
-    constants[position] = ((constants[position] or 0) + 1) % 64
-    tiles[place] = replace(tiles[place], core=replace(core, constants=tuple(constants)))
+    shift = core.constants[1]
+    assert core.op == "add" and shift is not None
+    changed = replace(core, constants=(None, (shift + 1) & 0xFFFF, None))
+    tiles[place] = replace(tiles[place], core=changed)
     with pytest.raises(ValidationError, match=r"reads input\[0, 2\] at y = 0, x = 0 from mem1.out0"):
         validate(design.parts.program, design.application, design.physical,
                  replace(design.config, tiles=tiles).words(design.spec), design.plan, design.layout.addresses,

@@ -1,8 +1,9 @@
 """Addresses of memories that have no address generators, computed on processing elements (seed 001, section 6.1.2).
 
-Time modulo the period of a pattern comes from a counter, if processing elements have that operation; else from one
-*ramp* for the whole application: a loop of two elements that counts every 16 cycles, cleared by the `started` bit of a
-memory, and four adders that turn its staircase into a number that grows by 1 in every cycle. From there, digits of
+All delay lines share a *ramp*, which is the address of their writes and, with a constant added, of their reads. It is a
+counter, if processing elements have that operation; else a loop of two elements that counts every 16 cycles, cleared by
+the `started` bit of a memory, and four adders that turn its staircase into a number that grows by 1 in every cycle.
+For other patterns, time modulo their period comes from counters of their own, or from the ramp. From there, digits of
 the loop nest follow by shifts, masks and products with reciprocals, then addresses by products and sums.
 
 Nothing is aligned with the data beforehand: after retiming, the constants of counters, or one constant that is added to
@@ -95,7 +96,7 @@ class AddressUnits:
         With `follow` on, a ramp may be taken as it is. Raises `VectorizationError` if words are too narrow.
         """
         port = _Port(pattern, Pin(tile, "in0"), Pin(tile, "write_address"), 0)
-        plain = follow and not self.counter and len(pattern.levels) == 1 and pattern.dense
+        plain = follow and len(pattern.levels) == 1 and pattern.dense
         if plain:
             self._connect(_Value(self._the_ramp(tile), WORDS), port.access)
             self._ready(port)
@@ -167,8 +168,12 @@ class AddressUnits:
         return shifted
 
     def _the_ramp(self, tile: str) -> Pin:
-        """A number that is 1 in the first cycle in which the memory's `started` is 1, and grows by 1 in every one."""
-        if self._ramp is None:
+        """A number that grows by 1 in every cycle: a counter, or, from 1 in the first cycle in which the `started` bit
+        of the memory tile is 1, the ramp."""
+        if self._ramp is None and self.counter:
+            self.nodes["ramp"] = PeNode("ramp", PeConfig(COUNT.name, constants=(0, 1, WORDS - 1)))
+            self._ramp = Pin("ramp", "word0")
+        elif self._ramp is None:
             self._started = Pin(tile, "started")
             loop, step = Pin("ramp.clear", "word0"), Pin("ramp.step", "word0")
             self.unit(loop.node, "select", _Value(self._started, 2), _Value(step, WORDS), 0)
@@ -198,7 +203,9 @@ class AddressUnits:
 
     def _ramp_delay(self, times: Mapping[Pin, int]) -> int:
         """The ramp is 0 in this cycle of its own times."""
-        assert self._started is not None
+        if self._started is None:
+            assert self._ramp is not None
+            return -times[self._ramp]
         return MemTileSpec.START_CYCLES - times[self._started] - 1
 
     def _delay(self, port: _Port, times: Mapping[Pin, int]) -> int:
@@ -299,11 +306,13 @@ class _Builder:
     def _time(self) -> _Value:
         """Time since the first event, modulo the pattern's modulus or the numbers of a word."""
         modulus = self.pattern.modulus
-        if self.units.counter:
+        if self.units.counter and self.port.origin is None:
+            if self.units.cycles <= WORDS:
+                modulus = min(modulus, WORDS)  # the run is over before it repeats
             if modulus > WORDS:
                 raise VectorizationError(f"{self.name}: addresses repeat after {modulus} cycles, a word counts {WORDS}")
             return self.units.count(self._fresh(), modulus, self.port)
-        if WORDS % modulus and self.units.cycles > WORDS:
+        if self.port.origin is None and WORDS % modulus and self.units.cycles > WORDS:
             raise VectorizationError(f"{self.name}: addresses repeat after {modulus} cycles, which does not divide "
                                      f"{WORDS}, in a run of {self.units.cycles}; use elements with a counter")
         return self.units.ramp(self._fresh(), self.port)
