@@ -125,7 +125,7 @@ def test_choices_say_what_was_asked_and_taken() -> None:
     design = compiled(load("gaussian", width=8, height=8), memory="dual-port", array="4x4", fusion_level=1, seed=3)
     assert design.choices == {
         "memory": "dual-port", "counter": "True", "array": "4x4", "fusion_level": "1", "half_words": "32768",
-        "seed": "3", "transform": "", "share": "asked", "schedule": "pipelined", "shared units": "none",
+        "seed": "3", "transform": "", "share": "asked", "schedule": "pipelined", "hardware": "", "shared units": "none",
         "turns on shared units": "none",
         "tile loops": "0 (1 tiles)", "period": "64 cycles", "initiation interval": "1",
         "alignment of loop lengths": "1", "arrays in parts": "none"}
