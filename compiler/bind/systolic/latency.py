@@ -29,7 +29,7 @@ QUEUE = 64
 
 @dataclass(frozen=True)
 class TileClass:
-    """`count` tiles that are alike: cycles of their `steps`, of the beats that they `load`, of those of them that do not
+    """`count` tiles that are alike: cycles of their `steps`, of the beats that they `load`, of those beats that do not
     wait in queues already (`late`), and of the longest daisy chain (`fill`). `ends`: the results of a tile before them
     leave while they and those after them are computed."""
 
