@@ -23,6 +23,8 @@ __all__ = ["Choice", "choose"]
 TRANSFER_MARGIN, ROW_MARGIN = 4.0, 2.0
 """Cycles that the estimate adds per transfer and per row that is moved on its own: of two shapes that look alike it
 prefers the one with fewer of them, because memory is shared with the scalar core."""
+LOOP_MARGIN = 0.25
+"""The same where code is in the cache."""
 ALL = 24
 """Plans of no more tiles are timed as a whole."""
 SAMPLED = 4
@@ -129,8 +131,8 @@ def _weight(choice: Choice) -> float:
     if not isinstance(plan, PhasePlan) or plan.steps == 1:
         return choice.cycles
     late = LATE if plan.ahead == 1 else 1.0
-    moved = len(plan.moving) + len(plan.phase.graph.results) if plan.steps <= ALL else 0
-    return choice.cycles * late + plan.steps * moved * TRANSFER_MARGIN
+    moved = plan.steps * (len(plan.moving) + len(plan.phase.graph.results))
+    return choice.cycles * late + moved * (TRANSFER_MARGIN if plan.steps <= ALL else LOOP_MARGIN)
 
 
 def _slid(phase: Phase, sizes: Sizes, spec: VectorSpec, best: Choice | None) -> Choice | None:
