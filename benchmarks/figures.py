@@ -14,8 +14,9 @@ from benchmarks.tables import renew_readme
 
 __all__ = ["main"]
 
-MEASUREMENTS = ("applications", "sharing", "large_array", "resnet_layers", "unrolled", "area", "area --intel", "fpga", "vector", "vector_compiled", "dataflow",
-                "dataflow --area", "systolic", "systolic_resources", "systolic_area", "systolic_lu", "targets")
+MEASUREMENTS = ("applications", "sharing", "large_array", "resnet_layers", "unrolled", "address_units", "area",
+                "area --intel", "fpga", "vector", "vector_compiled", "dataflow", "dataflow --area", "systolic",
+                "systolic_resources", "systolic_area", "systolic_lu", "targets")
 README = Path(__file__).parents[1] / "README.md"
 
 

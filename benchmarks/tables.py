@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.address_units import address_table
 from benchmarks.area import mhz_text
 from benchmarks.dataflow_tables import dataflow_tables, target_tables
 from benchmarks.fpga_tables import fpga_table
@@ -51,8 +52,10 @@ class ReadmeError(SluiceError):
 
 def figure_tables() -> str:
     """All tables as Markdown."""
-    return "\n\n".join([_application_table(), sharing_table(), *layer_tables(), _area_table(), _array_text(), fpga_table(),
-                        vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(), target_tables()])
+    return "\n\n".join([
+        _application_table(), sharing_table(), *layer_tables(), address_table(), _area_table(), _array_text(),
+        fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(), target_tables(),
+    ])
 
 
 def _application_table() -> str:

@@ -8,6 +8,7 @@ place, so that the stages before do not hear of the sequencer's waiting in the s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
@@ -356,7 +357,7 @@ class Dispatcher(wiring.Component):
             self.dma_idle.eq(~Cat(*(valid & kind for valid, kind in stages), jobs.active).any()),
         ]
 
-    def _still_to_end(self, m: Module, in_flight: Value, younger: list[Value]) -> Signal:
+    def _still_to_end(self, m: Module, in_flight: Value, younger: Sequence[Value]) -> Signal:
         """How many instructions in flight, without the `younger` ones, are unfinished after this cycle."""
         count = Signal(retirements())
         older = in_flight - sum(younger, Const(0, 1))

@@ -67,8 +67,9 @@ class Fabric:
         if not isinstance(origin, CoreOutput):
             return None
         core = self.tile(origin.row, origin.column).core
-        passes = isinstance(core, PeConfig) and core.op == "pass" and core.constants[0] is None
-        if not passes or origin.port != core.output:
+        if not isinstance(core, PeConfig) or core.op != "pass" or core.constants[0] is not None:
+            return None
+        if origin.port != core.output:
             return None
         arrival = self.arrival(origin.row, origin.column, "word0")
         return Arrival(arrival.origin, arrival.lag + PE_LATENCY)

@@ -1,0 +1,102 @@
+"""Floating-point programs on emitted Verilog, on both simulators: every bit is the interpreter's, and gcc's where gcc
+has the program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from c_reference import call, compile_c
+from dataflow_group import Group
+
+import compiler
+from compiler.bind.dataflow.design import DataflowDesign
+from compiler.frontend.c_scop import load_c, parse_scop
+from compiler.frontend.kernel import cast
+from compiler.frontend.loop_nest import prog
+from compiler.input_files import random_inputs
+from compiler.ir.floating import same
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from compiler.ir.types import BFLOAT16, FLOAT32
+from hw.sim.simulate import StallProfile
+
+APPS = Path(__file__).resolve().parents[1] / "apps" / "float"
+STALLS = StallProfile.uniform(0.2)
+SIZES = {"matmul": {"N": 4}, "fir": {"N": 15, "TAPS": 4}, "stencil": {"N": 12}, "jacobi": {"N": 9, "T": 2}}
+
+QUOTIENTS = """
+void quotients(const float a[16], const int n[16], float y[16], int m[16]) {
+#pragma scop
+  for (int i = 0; i < 16; i++) {
+    y[i] = -a[i] / (a[15 - i] + n[i]);
+    m[i] = (int)y[i] + (a[i] >= 0.0f);
+  }
+#pragma endscop
+}
+"""
+SPECIAL = np.array([0, 0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x80400000, 0x00800000, 0x7F7FFFFF,
+                    0x3F800001, 0x4F000000, 0x4E800001, 0xC2280000, 0x00000F00, 0xBF000000, 0x3F000000],
+                   np.uint32).view(np.float32)
+
+
+def mixed() -> Program:
+    """bfloat16 in, sums in single precision, bfloat16 out."""
+    prg = prog("mixed", BFLOAT16)
+    prg.add_input("a", (9,))
+    prg.add_output("b", (8,))
+    op = prg.add_loop("x", 0, 8).add_op("S")
+    op.add_load("a", "x")
+    op.add_load("a", "x + 1")
+    op.add_function(lambda u, v: cast(BFLOAT16, cast(FLOAT32, u * 3) + cast(FLOAT32, v) * 0.1))
+    op.add_store("b", "x")
+    return prg.build()
+
+
+@pytest.fixture(scope="module")
+def group() -> Group:
+    """All systems of this file in one simulation per simulator."""
+    programs = {name: load_c(APPS / f"{name}.c", **sizes) for name, sizes in SIZES.items()}
+    programs |= {"quotients": parse_scop(QUOTIENTS), "mixed": mixed()}
+    designs = {}
+    for name, program in programs.items():
+        design = compiler.compile(program, target="dataflow")
+        assert isinstance(design, DataflowDesign)
+        designs[name] = design
+    return Group(designs)
+
+
+def check(group: Group, name: str, inputs: dict[str, np.ndarray], simulator: str) -> dict[str, np.ndarray]:
+    """Outputs are the interpreter's, unstalled cycles as predicted."""
+    design = group.designs[name]
+    run = group.run(name, inputs, simulator, STALLS, 3)
+    for output, values in interpret(design.program, inputs).items():
+        assert same(run.outputs[output], values), output
+    assert run.cycles == design.predicted_cycles
+    return run.outputs
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_programs_equal_gcc(name: str, group: Group, simulator: str, tmp_path: Path) -> None:
+    program = group.designs[name].program
+    inputs = random_inputs(program, 2)
+    outputs = check(group, name, inputs, simulator)
+    defines = "".join(f"#define {key} {value}\n" for key, value in SIZES[name].items())
+    library = compile_c(tmp_path, {name: defines + (APPS / f"{name}.c").read_text()})
+    memory = {key.removesuffix("_in"): array.copy() for key, array in inputs.items()}
+    memory |= {key: np.zeros_like(array) for key, array in outputs.items() if key not in memory}
+    memory = {key: array.astype(np.int16) if array.dtype == np.int64 else array for key, array in memory.items()}
+    call(library, name, list(memory.values()))
+    for key, values in outputs.items():
+        assert same(values, memory[key]), key
+
+
+def test_special_values_quotients_and_conversions(group: Group, simulator: str) -> None:
+    n = np.array([0, 1, -1, 16777217, 2147483647, -2147483648, 0, 5, 0, 3, 0, 0, -7, 0, 100, 1])
+    check(group, "quotients", {"a": SPECIAL, "n": n}, simulator)
+
+
+def test_several_formats_in_one_program(group: Group, simulator: str) -> None:
+    check(group, "mixed", {"a": np.array([1, 1.0078125, -2.5, 3e38, 1e-40, 0, 7, np.inf, 0.1015625], np.float32)
+                           * np.array([1, 1, 1, 0, 0, 1, 1, 1, 1], np.float32)}, simulator)
