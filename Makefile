@@ -26,7 +26,7 @@ figures: $(STAMP)
 test: $(STAMP) tools
 	$(VENV)/bin/ruff check .
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/pyright
-	$(RUN) -m pytest -n $(JOBS) tests tb
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal tests tb
 
 clean:
 	rm -rf $(VENV) build *.egg-info rtl_out/*

@@ -43,10 +43,9 @@ def load_loops(extents: Sequence[int], low: Sequence[int], reads: Sequence[tuple
     """
     leading = max((statement for statement, _ in reads), key=lambda s: prod(_trips(s, depth)))
     place: dict[int, int] = {}
-    for statement, access in reads:
-        if statement is leading:
-            for dimension, position in _walkers(statement, access, depth).items():
-                place[dimension] = min(position, place.get(dimension, position))
+    for access in _forwards(leading, [access for statement, access in reads if statement is leading], depth):
+        for dimension, position in _walkers(leading, access, depth).items():
+            place[dimension] = min(position, place.get(dimension, position))
     order = [place.get(dimension, len(leading.iterators)) for dimension, extent in enumerate(extents) if extent > 1]
     even = order == sorted(order)
     walked: list[tuple[int, LoadLoop]] = []
@@ -76,6 +75,18 @@ def _goes_over(statement: Statement, position: int, place: Mapping[int, int], de
 def _trips(statement: Statement, depth: int) -> list[int]:
     """Trip counts of the loops inside a tile."""
     return [high - low + 1 for low, high in list(constant_bounds(statement).values())[depth:]]
+
+
+def _forwards(statement: Statement, accesses: Sequence[Access], depth: int) -> Sequence[Access]:
+    """The reads that a load may follow: none if one of them goes backwards, since that one waits for the last words
+    whatever the order of the others."""
+    for access in accesses:
+        function = pieces(access.map.intersect_domain(statement.domain))[0][1]
+        for dimension in range(function.dim(isl.dim_type.out)):
+            steps = slopes(function.get_aff(dimension))[depth:]
+            if any(step < 0 and count > 1 for step, count in zip(steps, _trips(statement, depth), strict=True)):
+                return ()
+    return accesses
 
 
 def _walkers(statement: Statement, access: Access, depth: int) -> dict[int, int]:

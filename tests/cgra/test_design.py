@@ -92,10 +92,14 @@ def test_a_chain_counts_once() -> None:
     prg = prog("turn")
     prg.add_input("a", shape=(64, 64))
     prg.add_output("b")
+    prg.add_output("c")
+    op = prg.add_loop("y", 0, 64).add_loop("x", 0, 64).add_op("Keep")
+    op.add_load("a", "x", "y")
+    op.add_store("c", "x", "y")
     op = prg.add_loop("y", 0, 64).add_loop("x", 0, 64).add_op("Turn")
     op.add_load("a", "y", "x")
     op.add_store("b", "x", "y")
-    (buffer,) = compiler.compile(prg.build(), memory="dual-port", array="2x4").storage
+    (buffer,) = compiler.compile(prg.build(), memory="dual-port", array="2x8").storage
     assert (buffer.units, buffer.allocated_words) == (("mem0", "mem1"), 4096)
     assert 3900 < buffer.live_words <= 4096
 

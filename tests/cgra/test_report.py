@@ -71,7 +71,8 @@ def test_the_page_is_well_formed_and_needs_nothing_else(cascade: CgraDesign) -> 
     assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in checker.elements}
     assert not any(key in ("src", "href") for _, attributes in checker.elements for key in attributes)
     headings = re.findall(r"<h2>(.*?)</h2>", page)
-    assert headings == ["Result", "Choices", "Floor plan", "Schedule", "Occupancy", "Buffers", "Compile time"]
+    assert headings == ["Result", "Choices", "Floor plan", "Schedule", "Occupancy", "Buffers", "Hardware",
+                        "Compile time"]
 
 
 def rows(page: str) -> dict[str, str]:

@@ -48,7 +48,7 @@ def compiled(program: Program, **options: Any) -> CgraDesign:
     ({"tile_depth": 3}, StreamError, "3 tile loops were asked for, but statements share 1 independent outer loops (not "
      "counting the innermost)"),
     ({"unroll": 2}, TargetError, "target cgra has no option 'unroll'; there are: memory, counter, array, "
-     "fusion_level, tile_depth, half_words, seed, transform, share"),
+     "fusion_level, tile_depth, half_words, seed, transform, share, schedule, hardware"),
 ])
 def test_wrong_options(options: dict[str, Any], kind: type[SluiceError], message: str) -> None:
     with pytest.raises(kind) as error:

@@ -57,7 +57,7 @@ def png(path: Path, size: tuple[int, int] = (64, 64), mode: str = "L", value: in
     (("gaussian", "--array", "8by8"), "'8by8' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32"),
     (("gaussian", "--array", "0x4"), "'0x4' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32"),
     (("gaussian", "--array", "200x4"), "an array has 1x1 to 128x256 tiles, not 200x4"),
-    (("gaussian", "--memory", "sram"), "there is no memory 'sram'; there are: pub, dual-port"),
+    (("gaussian", "--memory", "sram"), "there is no memory 'sram'; there are: pub, dual-port, dual-port-pe, buffet"),
     (("gaussian", "--half-words", "1000"), "half a bank cannot have 1000 words; it needs a power of two from 8 on"),
     (("gaussian", "--half-words", "-8"), "half a bank cannot have -8 words; it needs a power of two from 8 on"),
     (("gaussian", "--half-words", "64"), "array input: a tile of 192 words does not fit the global buffer's 64 words "
@@ -76,7 +76,8 @@ def png(path: Path, size: tuple[int, int] = (64, 64), mode: str = "L", value: in
     (("gaussian", "--set", "wi dth=4"), "--set wi dth=4: write NAME=VALUE"),
     (("gaussian", "--option", "seed"), "--option seed: write NAME=VALUE"),
     (("gaussian", "--option", "lanes=2"),
-     "target cgra has no option 'lanes'; there are: memory, array, fusion_level, tile_depth, half_words, seed"),
+     "target cgra has no option 'lanes'; there are: memory, counter, array, fusion_level, tile_depth, half_words, seed, "
+     "transform, share, schedule, hardware"),
     (("gaussian", "--option", "seed=many"), "option seed is 'many', which is not of type int"),
     (("gaussian", "--option", "tile_depth=1.5"), "option tile_depth is 1.5, which is not of type int | None"),
     (("gaussian", "--set", "width=2"), None),

@@ -158,7 +158,7 @@ def test_words_that_mean_nothing(change: dict[tuple[int, int], int], message: st
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"kind": "fifo"}, "kind 'fifo' is none of pub, dual-port, buffet"),
+        ({"kind": "fifo"}, "kind 'fifo' is none of pub, dual-port, dual-port-pe, buffet"),
         ({"word_width": 33}, "word_width 33 is not in 1..32"),
         ({"depth": 500}, "depth 500 is not a power of two above 1"),
         ({"tb_words": 4}, "tb_words 4 is less than two fetches"),
