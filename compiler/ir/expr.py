@@ -30,8 +30,11 @@ __all__ = [
     "Read",
     "apply",
     "children",
+    "converted",
     "fold",
+    "mentions",
     "postorder",
+    "renumbered",
     "result_type",
     "with_children",
 ]
@@ -144,6 +147,24 @@ def fold(expr: Expr, step: Callable[[Expr, list[_Result]], _Result]) -> _Result:
     for node in postorder(expr):
         results[id(node)] = step(node, [results[id(child)] for child in children(node)])
     return results[id(expr)]
+
+
+def renumbered(expr: Expr, number: Callable[[int], int]) -> Expr:
+    """Read k becomes read ``number(k)``."""
+    def step(node: Expr, parts: list[Expr]) -> Expr:
+        return Read(number(node.index), node.type) if isinstance(node, Read) else with_children(node, parts)
+
+    return fold(expr, step)
+
+
+def mentions(expr: Expr, index: int) -> int:
+    """How often the tree has read `index`."""
+    return fold(expr, lambda node, counts: sum(counts) + (isinstance(node, Read) and node.index == index))
+
+
+def converted(expr: Expr, type: Type) -> Expr:
+    """`expr` in another type, or itself if it has that type."""
+    return expr if expr.type == type else Cast(expr, type)
 
 
 def apply(op: str, *args: Expr) -> Apply:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -36,14 +36,13 @@ class Elementwise(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.slice = last = Skid(self.o.p.shape())
-        en, valid = Signal(), Signal()
+        en = Signal()
         taps = Taps(m, en)
-        m.d.comb += [en.eq(last.i.ready | ~last.i.valid), valid.eq(self.i.valid), self.i.ready.eq(en)]
-        m.d.comb += [last.i.valid.eq(taps.delayed(valid, self._depth, "valid")),
+        m.d.comb += [en.eq(last.i.ready | ~last.i.valid), self.i.ready.eq(en)]
+        m.d.comb += [last.i.valid.eq(taps.delayed(self.i.valid, self._depth, "valid")),
                      last.i.p.data.eq(taps.delayed(self._elements(m, taps), 1, "data"))]
         for name in self._others:
-            field = Signal(self.i.p[name].shape(), name=name)
-            m.d.comb += [field.eq(self.i.p[name]), last.i.p[name].eq(taps.delayed(field, self._depth, name))]
+            m.d.comb += last.i.p[name].eq(taps.delayed(Value.cast(self.i.p[name]), self._depth, name))
         connect(m, last.o, flipped(self.o))
         return m
 
@@ -56,7 +55,7 @@ class Elementwise(wiring.Component):
             m.d.comb += [
                 element.eq(self.i.p.data[k * width : (k + 1) * width]),
                 value.eq(self._format.build(m, taps, f"function{k}", self._body, [element])),
-                found[k * self._wanted.width : (k + 1) * self._wanted.width].eq(Cat(value)),
+                found[k * self._wanted.width : (k + 1) * self._wanted.width].eq(value),
             ]
         return found
 

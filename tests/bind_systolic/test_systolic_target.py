@@ -112,6 +112,7 @@ ENDS = [
     ("int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s >> 3;", False, True),
     ("int s = 0; for (int k = 0; k < 3; k++) s += x[k]; s += z[i]; y[i] = s > 9 ? s : 9;", False, True),
     ("int s = x[i]; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s + 1;", True, True),
+    ("int16_t s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s;", False, False),
     ("y[i] = 0; for (int k = 0; k < 3; k++) y[i] += x[k]; y[i] = y[i] > 0 ? y[i] : 0;", False, True),
     ("y[i] = z[i] - 4; for (int k = 0; k < 3; k++) y[i] = y[i] > x[k] ? y[i] : x[k];", True, False),
 ]

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from compiler.bind.systolic.errors import KernelError
-from compiler.ir.expr import Cast, Expr, Iterator, Lookup, Read, children, fold, postorder, with_children
+from compiler.ir.expr import (
+    Cast,
+    Expr,
+    Iterator,
+    Lookup,
+    Read,
+    children,
+    converted,
+    mentions,
+    postorder,
+    renumbered,
+    with_children,
+)
 from compiler.ir.program import Access, Array, Program, Statement
-from compiler.ir.types import Int, Type
+from compiler.ir.types import Int
 from compiler.sched.dependences import Dependence
 from compiler.sched.space_time import MODULAR, Reduction, accumulated, composed
 
-__all__ = ["Destination", "converted", "find_destination", "function_of", "integer_type", "merged_reads"]
+__all__ = ["Destination", "find_destination", "function_of", "integer_type", "merged_reads", "refuse_names"]
 
 
 @dataclass(frozen=True)
@@ -64,13 +75,14 @@ def _stored(program: Program, copy: Statement, own: int, held: Int, reduction: R
     out = program.array(copy.write.array)
     kind = integer_type(out)
     value, added, start = _without_addition(converted(copy.value, kind), own, held, reduction)
-    others = {node.index for node in postorder(value) if isinstance(node, Read)} - {own}
+    others = _indices(value) - {own}
     if others:
         other = copy.reads[min(others)]
         raise KernelError(f"{copy.label(other)} combines results with '{other.array}'; a reduction kernel stores "
                           "functions of single results, to which an element of an input may have been added")
     accumulators = kind if _only_low_bits(value, kind, held, reduction) else held
-    finish = function_of(copy, value, accumulators, kind) if accumulators == held else None
+    plain = accumulators != held or _same_value(value, held)
+    finish = None if plain else function_of(copy, value, held, kind)
     access = None if added is None else copy.reads[added]
     begin = None
     if access is not None and start is not None:
@@ -89,6 +101,14 @@ def _only_low_bits(value: Expr, kind: Int, held: Int, reduction: Reduction | Non
     return isinstance(value, Read) and modular and min(widths) >= kind.width
 
 
+def _same_value(value: Expr, held: Int) -> bool:
+    """Whether nothing but conversions to types that have all numbers of type `held` happens to a result."""
+    while isinstance(value, Cast) and isinstance(value.type, Int) and all(map(value.type.contains, (held.minimum,
+                                                                                                    held.maximum))):
+        value = value.arg
+    return isinstance(value, Read)
+
+
 def _without_addition(value: Expr, own: int, held: Int, reduction: Reduction | None
                       ) -> tuple[Expr, int | None, Expr | None]:
     """`value` over a result to which something was added already, wherever it is used: with the number of the read that
@@ -98,7 +118,7 @@ def _without_addition(value: Expr, own: int, held: Int, reduction: Reduction | N
     added: list[Expr] = []
 
     def absorb(node: Expr) -> Expr:
-        uses = _reads(node, own)
+        uses = mentions(node, own)
         term = None
         if uses == 1 and len(_indices(node)) == 2 and isinstance(node.type, Int) and node.type.width <= held.width:
             term = accumulated(node, own, reduction.op, node.type)
@@ -108,17 +128,13 @@ def _without_addition(value: Expr, own: int, held: Int, reduction: Reduction | N
         return with_children(node, [absorb(child) for child in children(node)]) if uses else node
 
     found = absorb(value)
-    if not added or len(added) != _reads(value, own) or any(term != added[0] for term in added):
+    if not added or len(added) != mentions(value, own) or any(term != added[0] for term in added):
         return value, None, None
     return found, min(_indices(added[0])), added[0]
 
 
 def _indices(value: Expr) -> set[int]:
     return {node.index for node in postorder(value) if isinstance(node, Read)}
-
-
-def _reads(value: Expr, number: int) -> int:
-    return fold(value, lambda node, counts: sum(counts) + (isinstance(node, Read) and node.index == number))
 
 
 def merged_reads(statement: Statement) -> Statement:
@@ -131,36 +147,28 @@ def merged_reads(statement: Statement) -> Statement:
         numbers.append(same[0] if same else len(reads))
         if not same:
             reads.append(access)
-    return replace(statement, reads=tuple(reads), value=_renumbered(statement.value, numbers))
+    return replace(statement, reads=tuple(reads), value=renumbered(statement.value, numbers.__getitem__))
 
 
 def function_of(statement: Statement, value: Expr, own: Int, kind: Int) -> Expr | None:
     """`value` of `statement` with its only read as read 0; None if it is that element, unchanged. `own`: the element's
     type, `kind`: what the value becomes."""
-    for node in postorder(value):
-        if isinstance(node, Iterator | Lookup):
-            what = f"loop counter '{node.name}'" if isinstance(node, Iterator) else f"table '{node.table}'"
-            raise KernelError(f"{statement} uses the value of {what}; before and after its sums a reduction kernel "
-                              "computes from one element and constants")
+    refuse_names(statement, value, "before and after its sums a reduction kernel computes from one element and "
+                                   "constants")
     node = value
     while isinstance(node, Cast) and isinstance(node.type, Int) and node.type.width >= own.width:
         node = node.arg
     if isinstance(node, Read) and own == kind:
         return None
-    return _renumbered(converted(value, kind), [0] * (1 + max(_indices(value), default=0)))
+    return renumbered(converted(value, kind), lambda _: 0)
 
 
-def _renumbered(value: Expr, numbers: Sequence[int]) -> Expr:
-    """Read k becomes read ``numbers[k]``."""
-    def step(node: Expr, parts: list[Expr]) -> Expr:
-        return replace(node, index=numbers[node.index]) if isinstance(node, Read) else with_children(node, parts)
-
-    return fold(value, step)
-
-
-def converted(value: Expr, kind: Type) -> Expr:
-    """`value` in type `kind`."""
-    return value if value.type == kind else Cast(value, kind)
+def refuse_names(statement: Statement, value: Expr, legal: str) -> None:
+    """Raise `KernelError` if `value` has a loop counter or a table, saying what is `legal`."""
+    for node in postorder(value):
+        if isinstance(node, Iterator | Lookup):
+            what = f"loop counter '{node.name}'" if isinstance(node, Iterator) else f"table '{node.table}'"
+            raise KernelError(f"{statement} uses the value of {what}; {legal}")
 
 
 def integer_type(array: Array) -> Int:

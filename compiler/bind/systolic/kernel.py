@@ -15,15 +15,15 @@ import numpy as np
 
 from compiler.bind.systolic.ends import (
     Destination,
-    converted,
     find_destination,
     function_of,
     integer_type,
     merged_reads,
+    refuse_names,
 )
 from compiler.bind.systolic.errors import KernelError
 from compiler.ir.evaluate import evaluate, storage
-from compiler.ir.expr import Cast, Expr, Iterator, Lookup, Read, fold, postorder, with_children
+from compiler.ir.expr import Expr, Read, converted, postorder, renumbered
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.dependences import Dependence, flow
@@ -138,12 +138,12 @@ def recognise(program: Program) -> Kernel:
     reduction = analysis.reductions.get(update.name)
     flows = [d for d in flow(simple) if d.sink != d.source]
     end = find_destination(simple, update, flows, reduction)
-    begin = Beginning(None) if reduction is None else _beginning(simple, update, reduction, flows, end.type, lows)
+    begin = _Beginning(None) if reduction is None else _beginning(simple, update, reduction, flows, end.type, lows)
     if end.added is not None:
         if begin.reference is not None:
             raise KernelError(f"{update} starts from one value and '{end.added.array}' is added in the end; a "
                               "reduction kernel has one of them")
-        begin = Beginning(_reference(simple, update, end.added, lows), end.start)
+        begin = _Beginning(_reference(simple, update, end.added, lows), end.start)
     target = subscripts(update, Access(end.array.name, end.target))
     body, reads = _body(simple, update, reduction, end.type, lows)
     kernel = Kernel(
@@ -206,11 +206,8 @@ def _body(program: Program, update: Statement, reduction: Reduction | None, kind
           ) -> tuple[Expr, tuple[Reference, ...]]:
     """The expression over references, each of which is there once."""
     value = update.value if reduction is None else reduction.body
-    for node in postorder(value):
-        if isinstance(node, Iterator | Lookup):
-            what = f"loop counter '{node.name}'" if isinstance(node, Iterator) else f"table '{node.table}'"
-            raise KernelError(f"{update} uses the value of {what}; a processing element computes from array elements "
-                              "and constants, so put the values into an array")
+    refuse_names(update, value, "a processing element computes from array elements and constants, so put the values "
+                                "into an array")
     references: list[Reference] = []
     numbers: dict[int, int] = {}
     for node in postorder(value):
@@ -219,9 +216,7 @@ def _body(program: Program, update: Statement, reduction: Reduction | None, kind
             if reference not in references:
                 references.append(reference)
             numbers[node.index] = references.index(reference)
-    value = fold(value, lambda node, parts: Read(numbers[node.index], node.type) if isinstance(node, Read)
-                 else with_children(node, parts))
-    return (value if value.type == kind else Cast(value, kind)), tuple(references)
+    return converted(renumbered(value, numbers.__getitem__), kind), tuple(references)
 
 
 def _reference(program: Program, statement: Statement, access: Access, lows: tuple[int, ...]) -> Reference:
@@ -254,7 +249,7 @@ def _check_target(kernel: Kernel, update: Statement) -> None:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class _Beginning:
     """The element that accumulators start from, and `Kernel.start`."""
 
     reference: Reference | None
@@ -262,7 +257,7 @@ class Beginning:
 
 
 def _beginning(program: Program, update: Statement, reduction: Reduction, flows: list[Dependence], kind: Int,
-               lows: tuple[int, ...]) -> Beginning:
+               lows: tuple[int, ...]) -> _Beginning:
     """No reference if it is what changes nothing."""
     sources = [d for d in flows if d.sink == update.name and d.read == reduction.read]
     if len(sources) != 1:
@@ -271,8 +266,8 @@ def _beginning(program: Program, update: Statement, reduction: Reduction, flows:
     start = merged_reads(program.statement(sources[0].source))
     value, reads = converted(start.value, kind), list(start.reads)
     if not reads:
-        number = kind.wrap(_folded(start, value))
-        return Beginning(None if number == neutral(reduction.op, kind) else Reference(None, kind, (), number))
+        number = _folded(start, value)
+        return _Beginning(None if number == neutral(reduction.op, kind) else Reference(None, kind, (), number))
     if len(reads) > 1:
         raise KernelError(f"{start} computes what {update} starts from out of {len(reads)} elements; a reduction "
                           "kernel starts from a constant or from a function of one element of an input")
@@ -281,7 +276,7 @@ def _beginning(program: Program, update: Statement, reduction: Reduction, flows:
     if not mapping.is_single_valued() or not update.domain.is_subset(mapping.domain()):
         raise KernelError(f"{start} does not start every result of {update}")
     reference = _reference(program, update, Access(reads[0].array, mapping), lows)
-    return Beginning(reference, function_of(start, value, reference.type, kind))
+    return _Beginning(reference, function_of(start, value, reference.type, kind))
 
 
 def _folded(start: Statement, value: Expr) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, fold
+from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, fold, mentions
 from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
@@ -43,12 +43,12 @@ def reduction(program: Program, statement: Statement) -> Reduction | None:
     type_ = program.array(statement.write.array).type
     own = [k for k, access in enumerate(statement.reads) if _same_element(statement, k)]
     others = [k for k, access in enumerate(statement.reads) if access.array == statement.write.array and k not in own]
-    if len(own) != 1 or others or not isinstance(type_, Int) or _mentions(statement.value, own[0]) != 1:
+    if len(own) != 1 or others or not isinstance(type_, Int) or mentions(statement.value, own[0]) != 1:
         return None
     for op in (*MODULAR, *_EXACT):
         body = accumulated(statement.value, own[0], op, type_)
         if body is not None and (op in MODULAR or _fits(program, statement, body, type_)):
-            return Reduction(op, own[0], _converted(body, type_))
+            return Reduction(op, own[0], converted(body, type_))
     return None
 
 
@@ -58,10 +58,6 @@ def _same_element(statement: Statement, number: int) -> bool:
         return False
     read, write = access.map, statement.write.map
     return read.intersect_domain(statement.domain).is_equal(write.intersect_domain(statement.domain))
-
-
-def _mentions(value: Expr, number: int) -> int:
-    return fold(value, lambda node, counts: sum(counts) + (isinstance(node, Read) and node.index == number))
 
 
 def accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:
@@ -74,7 +70,7 @@ def accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:
             case Cast(inner, to) if _transparent(inner, to, op, type_):
                 node = inner
             case Apply(operation, (left, right)) if operation == op or (operation == "sub" and op == "add"):
-                if _mentions(left, number):
+                if mentions(left, number):
                     node, other = left, right
                 elif operation == op:
                     node, other = right, left
@@ -85,9 +81,9 @@ def accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:
                 return None
     if not terms:
         return None
-    body = _converted(terms[0], type_) if len(terms) > 1 else terms[0]
+    body = converted(terms[0], type_) if len(terms) > 1 else terms[0]
     for term in terms[1:]:
-        body = apply(op, body, _converted(term, type_))
+        body = apply(op, body, converted(term, type_))
     return body
 
 
@@ -102,10 +98,6 @@ def _transparent(inner: Expr, to: object, op: str, type_: Int) -> bool:
 
 def _negated(value: Expr) -> Expr:
     return apply("sub", Const(0, value.type), value)
-
-
-def _converted(value: Expr, type_: Int) -> Expr:
-    return value if value.type == type_ else Cast(value, type_)
 
 
 def _fits(program: Program, statement: Statement, body: Expr, type_: Int) -> bool:

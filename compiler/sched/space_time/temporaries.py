@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from compiler.ir.expr import Cast, Expr, Read, fold, with_children
+from compiler.ir.expr import Expr, Read, converted, fold, renumbered, with_children
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.affine import maps
 from compiler.sched.dependences import Dependence, flow
@@ -88,8 +88,7 @@ def _inlined(program: Program, dependence: Dependence) -> Program:
     moved = tuple(_composed(access, sink.reads[dependence.read], source, dependence.relation, sink)
                   for access in source.reads)
     type_ = program.array(dependence.array).type
-    value = _shifted(source.value, len(kept))
-    value = value if value.type == type_ else Cast(value, type_)
+    value = converted(renumbered(source.value, lambda index: len(kept) + index), type_)
     statement = replace(
         sink, reads=(*(sink.reads[k] for k in kept), *moved),
         value=fold(sink.value, lambda node, parts: _substituted(node, parts, dependence.read, value, numbers)))
@@ -104,11 +103,6 @@ def _composed(access: Access, read: Access, source: Statement, relation: isl.Map
     if plain.is_single_valued() and exact.is_subset(plain):
         return replace(access, map=plain)
     return replace(access, map=isl.Map.from_pw_multi_aff(isl.PwMultiAff.from_map(exact).gist(sink.domain)))
-
-
-def _shifted(value: Expr, by: int) -> Expr:
-    return fold(value, lambda node, parts: Read(node.index + by, node.type) if isinstance(node, Read)
-                else with_children(node, parts))
 
 
 def _substituted(node: Expr, parts: list[Expr], number: int, value: Expr, numbers: dict[int, int]) -> Expr:
