@@ -18,13 +18,13 @@ import numpy as np
 
 from compiler.ir.types import FLOAT32, Float, Int, Type
 
-__all__ = ["FLOAT_OPERATIONS", "apply_float", "as_elements", "decode", "encode", "encode_exact", "encode_number",
-           "from_integers", "from_words", "rounded", "same", "to_integers", "to_words"]
+__all__ = ["ARITHMETIC", "COMPARISONS", "FLOAT_OPERATIONS", "apply_float", "as_elements", "decode", "encode",
+           "encode_exact", "encode_number", "from_integers", "from_words", "rounded", "same", "to_integers", "to_words"]
 
-_ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
 }
-_COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }
 _DIGITS = 53
@@ -35,11 +35,11 @@ def apply_float(op: str, type: Float, arguments: list[np.ndarray]) -> np.ndarray
     """Operation `op` on values of `type`: float32 for words, int64 (0, 1) for the results of comparisons, in which a
     not-a-number is unequal to everything."""
     with np.errstate(all="ignore"):
-        if op in _ARITHMETIC:
+        if op in ARITHMETIC:
             wide = [argument.astype(np.float64) for argument in arguments]
-            return rounded(type, _ARITHMETIC[op](*wide))
-        if op in _COMPARISONS:
-            return _COMPARISONS[op](*arguments).astype(np.int64)
+            return rounded(type, ARITHMETIC[op](*wide))
+        if op in COMPARISONS:
+            return COMPARISONS[op](*arguments).astype(np.int64)
     return _MOVES[op](*arguments)
 
 
@@ -50,7 +50,7 @@ _MOVES: dict[str, Callable[..., np.ndarray]] = {
     "select": lambda p, a, b: np.where(np.asarray(p) != 0, a, b),
 }
 
-FLOAT_OPERATIONS: tuple[str, ...] = (*_ARITHMETIC, *_COMPARISONS, *_MOVES)
+FLOAT_OPERATIONS: tuple[str, ...] = (*ARITHMETIC, *COMPARISONS, *_MOVES)
 """The operations of `hw.ops` that floating-point numbers have."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import struct
 from collections.abc import Mapping
 from fractions import Fraction
@@ -17,13 +16,12 @@ from compiler.frontend.c_scop.types import Number, usual
 from compiler.ir.evaluate import evaluate as evaluate_expression
 from compiler.ir.expr import Const
 from compiler.ir.expr import apply as typed
-from compiler.ir.floating import decode, encode, encode_exact, to_integers
-from compiler.ir.types import FLOAT64, Float, Int
+from compiler.ir.floating import ARITHMETIC, COMPARISONS, decode, encode, encode_exact, to_integers
+from compiler.ir.types import BIT, FLOAT64, Float, Int
 
 __all__ = ["as_type", "folded", "known_number"]
 
 _LONG = Int(64)
-_ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 _NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
 
@@ -65,13 +63,13 @@ def folded(op: str, operands: list[Const]) -> Const:
         value = evaluate_expression(result, lambda k: np.empty(0), {}, {})
         found = encode(result.type, value) if isinstance(result.type, Float) else value
         return Const(int(found[0]), result.type)
-    values = [_number(operand) for operand in operands]
     if op == "neg":
         return Const(operands[0].value ^ 1 << 63, FLOAT64)
-    if op in _ARITHMETIC:
-        return Const(_pattern(FLOAT64, _ARITHMETIC[op](*values)), FLOAT64)
+    values = [np.array(_number(operand)) for operand in operands]
+    if op in COMPARISONS:
+        return Const(int(COMPARISONS[op](*values)), BIT)
     with np.errstate(all="ignore"):
-        return Const(_pattern(FLOAT64, float(np.float64(values[0]) / np.float64(values[1]))), FLOAT64)
+        return Const(_pattern(FLOAT64, float(ARITHMETIC[op](*values))), FLOAT64)
 
 
 def known_number(node: Any, names: Mapping[str, int]) -> Const:
