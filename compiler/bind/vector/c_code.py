@@ -24,7 +24,7 @@ from hw.vector_lanes.isa import SIZE_LETTERS, Mode
 __all__ = ["c_program"]
 
 REACH = 2047
-"""Bytes around an anchor that an immediate operand of the scalar core reaches."""
+"""Bytes around an anchor, or any number in a register, that an immediate operand of the scalar core reaches."""
 IDLE = 8
 """Statements after which an anchor that nobody has used is forgotten: its neighbours would be kept as long."""
 
@@ -75,7 +75,7 @@ class _Anchors:
     def text(self, value: Number) -> str:
         """The number in C. The first of its kind adds a declaration to `new`."""
         if isinstance(value, int):
-            return _plain(value)
+            return _number(value)
         for place, (anchor, name, _) in enumerate(self.known):
             distance = value.base - anchor.base
             if anchor.steps == value.steps and abs(distance) <= REACH:
@@ -84,7 +84,7 @@ class _Anchors:
         self.made += 1
         name = f"a{self.made}"
         self.known.append((value, name, self.statement))
-        self.new.append(f"uint32_t {name} = ANCHOR({_affine(value)});")
+        self.new.append(f"uint32_t {name} = ANCHOR({_number(value)});")
         return name
 
     def declarations(self) -> list[str]:
@@ -95,11 +95,9 @@ class _Anchors:
         return new
 
 
-def _plain(value: int) -> str:
-    return str(value) if value < 2**31 else f"{value}u"
-
-
-def _affine(value: Affine) -> str:
+def _number(value: Number) -> str:
+    if isinstance(value, int):
+        return str(value) if value < 2**31 else f"{value}u"
     terms = [f"{step} * i{k}" for k, step in enumerate(value.steps) if step]
     return f"{value.base} + {' + '.join(terms)}".replace("+ -", "- ")
 
@@ -148,7 +146,7 @@ def _call(statement: Statement, anchors: _Anchors) -> str:
 
 def _transfer(statement: Transfer, anchors: _Anchors) -> str:
     place, size, rows = map(anchors.text, (statement.scratchpad, statement.bytes, statement.rows))
-    offset = _plain(statement.offset) if isinstance(statement.offset, int) else _affine(statement.offset)
+    offset = _number(statement.offset)
     host = statement.array if offset == "0" else f"(char *){statement.array} + {offset}"
     first, second = (host, place) if statement.to_host else (place, host)
     name = "vector_dma_to_host" if statement.to_host else "vector_dma_to_vector"

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from compiler.bind.vector.c_code import REACH
 from compiler.bind.vector.ir import Instruction, Loop, Setting, Statement, Transfer, unrolled
 from hw.vector_lanes.spec import VectorSpec
 
@@ -105,7 +106,6 @@ class CodeWords:
     immediate operand reaches from there, else two. The compiler keeps about `HELD` numbers."""
 
     HELD = 16
-    REACH = 2047
 
     def __init__(self) -> None:
         self._held: dict[_Place, None] = {("", 0): None}
@@ -120,7 +120,7 @@ class CodeWords:
             return 0
         words = 0
         if place not in self._held:
-            near = any(name == place[0] and abs(value - place[1]) <= self.REACH for name, value in self._held)
+            near = any(name == place[0] and abs(value - place[1]) <= REACH for name, value in self._held)
             words = 1 if near else 2
         self._held.pop(place, None)
         self._held[place] = None
