@@ -1,22 +1,22 @@
 """Processing elements that compute addresses, where memories have no address generators (seed 001, table 7.5).
 
-    python -m benchmarks.address_units [-o FILE.json] [--only APP] [--compile]
+    python -m benchmarks.address_units [APP ...] [--compile] [-o FILE]
 
 Every stencil is mapped to memories of kind "dual-port-pe", with and without a counter operation in the processing
 elements, and its units are counted. With `--compile` it is also placed, routed and validated on the 16x32 array, which
-gives the predicted cycles beside those of memories with address generators.
+gives the predicted cycles beside those of memories with address generators. With names of applications, only those are
+mapped, and the results there are of the others are kept.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 import compiler
+from benchmarks.command import Measurement, reports_errors
 from benchmarks.markdown import table
-from benchmarks.results import RESULTS, read_results, write_results
+from benchmarks.results import read_results
 from compiler.bind.cgra.application import Application, build_application
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.options import Options
@@ -87,19 +87,14 @@ def address_table() -> str:
             + table(head, rows))
 
 
-def main() -> int:
-    """Measure and write. Returns 0."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "address_units.json")
-    parser.add_argument("--only", action="append", choices=PUBLISHED)
+@reports_errors
+def main() -> None:
+    """Measure and write."""
+    measurement = Measurement("address_units", "applications", "application", PUBLISHED)
+    parser = measurement.parser(__doc__)
     parser.add_argument("--compile", action="store_true")
-    options = parser.parse_args()
-    found = {}
-    for app in options.only or PUBLISHED:
-        found[app] = measure(app, options.compile)
-        print(app, found[app], flush=True)
-        write_results(options.output, {"array": ARRAY, "applications": found})
-    return 0
+    options = measurement.parse(parser)
+    measurement.run(options, lambda app: measure(app, options.compile), {"array": ARRAY})
 
 
 if __name__ == "__main__":

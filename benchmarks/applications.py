@@ -8,11 +8,9 @@ names of applications or memories, only those are measured, and the results ther
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,8 @@ from rich.console import Console
 from rich.progress import track
 
 import compiler
-from benchmarks.results import RESULTS, read_results, write_results
+from benchmarks.command import Measurement, reports_errors
+from benchmarks.results import kept_results
 from compiler.frontend.apps import load
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -91,31 +90,21 @@ def figures_of(app: str, memory: str) -> dict[str, Any]:
     return figures
 
 
-def main() -> int:
+@reports_errors
+def main() -> None:
     """Measure everything that is asked for and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("apps", nargs="*", metavar="APP", help=f"of {', '.join(APPLICATIONS)} (default: all)")
+    measurement = Measurement("applications", "applications", "application", APPLICATIONS)
+    parser = measurement.parser(__doc__)
     parser.add_argument("--memory", action="append", choices=MEMORIES, help="measure this memory (default: all)")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "applications.json")
-    options = parser.parse_args()
-    unknown = [app for app in options.apps if app not in APPLICATIONS]
-    if unknown:
-        parser.error(f"there is no application {unknown[0]}; there are: {', '.join(APPLICATIONS)}")
-    apps = options.apps or list(APPLICATIONS)
-    try:
-        partly = options.apps or options.memory
-        found: dict[str, dict[str, Any]] = read_results("applications")["applications"] if partly else {}
-        pairs = [(app, memory) for memory in options.memory or MEMORIES for app in apps
-                 if memory != "buffet" or APPLICATIONS[app] not in LARGE]
-        for app, memory in track(pairs, description="simulating", console=Console(stderr=True)):
-            found.setdefault(app, {})[memory] = figures_of(app, memory)
-            ordered = {name: {kind: found[name][kind] for kind in MEMORIES if kind in found[name]}
-                       for name in APPLICATIONS if name in found}
-            write_results(options.output, {"applications": ordered})
-    except SluiceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    options = measurement.parse(parser)
+    partly = options.names or options.memory
+    found: dict[str, dict[str, Any]] = kept_results(options.output, "applications") if partly else {}
+    pairs = [(app, memory) for memory in options.memory or MEMORIES for app in options.names or APPLICATIONS
+             if memory != "buffet" or APPLICATIONS[app] not in LARGE]
+    for app, memory in track(pairs, description="simulating", console=Console(stderr=True)):
+        figures = found.get(app, {}) | {memory: figures_of(app, memory)}
+        found[app] = {kind: figures[kind] for kind in MEMORIES if kind in figures}
+        measurement.write(options.output, found, {})
 
 
 if __name__ == "__main__":

@@ -33,7 +33,9 @@ from amaranth.lib.wiring import In, Out
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command import reports_errors
 from benchmarks.intel_area import FAMILY, INTEL_SUBJECTS, measure_intel
+from benchmarks.results import RESULTS, kept_results
 from hw.errors import SluiceError
 from hw.fabric.array import emit_array, emit_tiles
 from hw.fabric.spec import FabricSpec
@@ -44,7 +46,7 @@ from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["SUBJECTS", "Harness", "Port", "Subject", "main", "measure", "mhz_text", "yosys_area"]
 
-_RESULT = Path(__file__).parent / "results" / "area.json"
+_RESULT = RESULTS / "area.json"
 _TARGET_MHZ = 100.0
 _SYSTEM_MHZ = 75.0
 """Asked of the vector processor."""
@@ -192,7 +194,8 @@ def _figures(area: Figures, speed: Figures) -> dict[str, Any]:
     return {name: getattr(area, name) for name in names} | {"mhz": round(speed.mhz or 0.0, 2)}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@reports_errors
+def main(arguments: Sequence[str] | None = None) -> None:
     """The command line. Results of subjects that are not measured this time are kept."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.area", description="Area and MHz on an ECP5-85.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(SUBJECTS)}")
@@ -201,26 +204,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--intel", action="store_true", help=f"cells of {', '.join(INTEL_SUBJECTS)} on an Intel FPGA")
     parser.add_argument("-o", "--output", type=Path, default=_RESULT, metavar="FILE")
     options = parser.parse_args(arguments)
-    try:
-        subjects = INTEL_SUBJECTS if options.intel else SUBJECTS
-        unknown = set(options.names) - set(subjects)
-        if unknown:
-            raise SluiceError(f"there is no '{min(unknown)}'; there are {', '.join(subjects)}")
-        spec = FabricSpec.parse(options.array)
-        names = options.names or list(subjects)
-        if options.intel:
-            _measure_intel(names, options.output)
-        else:
-            _measure_all(names, spec, options.output, not options.place_only)
-    except SluiceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    subjects = INTEL_SUBJECTS if options.intel else SUBJECTS
+    unknown = set(options.names) - set(subjects)
+    if unknown:
+        raise SluiceError(f"there is no '{min(unknown)}'; there are {', '.join(subjects)}")
+    spec = FabricSpec.parse(options.array)
+    names = options.names or list(subjects)
+    if options.intel:
+        _measure_intel(names, options.output)
+    else:
+        _measure_all(names, spec, options.output, not options.place_only)
 
 
 def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path, route: bool) -> None:
     console = Console(highlight=False)
-    results = _previous(output, "modules")
+    results = kept_results(output, "modules")
     for name in names:
         label = f"array_{spec}" if name == "array" else name
         with console.status(f"{label} …"):
@@ -231,7 +229,7 @@ def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path, route: bo
 
 def _measure_intel(names: Sequence[str], output: Path) -> None:
     console = Console(highlight=False)
-    results = _previous(output, "intel")
+    results = kept_results(output, "intel")
     for name in names:
         with console.status(f"{name} …"):
             results[name] = measure_intel(name)
@@ -242,20 +240,13 @@ def _measure_intel(names: Sequence[str], output: Path) -> None:
     console.print(table)
 
 
-def _previous(output: Path, part: str) -> dict[str, Any]:
-    try:
-        return json.loads(output.read_text())[part]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
 def _versions(*tools: str) -> dict[str, str]:
     return {tool: tool_version(tool) for tool in tools}
 
 
 def _write(output: Path, parts: Mapping[str, Any]) -> None:
     """Renew `parts` of the results and keep the others."""
-    kept = {name: _previous(output, name) for name in ("modules", "tools", "intel", "intel_family")}
+    kept = {name: kept_results(output, name) for name in ("modules", "tools", "intel", "intel_family")}
     document = {
         "device": "LFE5U-85F, speed grade 6",
         "target_mhz": _TARGET_MHZ,

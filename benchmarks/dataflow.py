@@ -22,6 +22,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.area import Subject, measure
+from benchmarks.command import reports_errors
 from benchmarks.results import RESULTS, write_results
 from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.options import Options
@@ -49,8 +50,9 @@ class BenchmarkError(SluiceError):
     """A result that is wrong, or a name that there is not."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns the exit status."""
+@reports_errors
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.dataflow", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulator", choices=("icarus", "verilator", "none"), default="icarus")
@@ -58,15 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="with --area: placements tried (default 1)")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "dataflow.json", metavar="FILE")
     options = parser.parse_args(arguments)
-    try:
-        if options.area is None:
-            _measure_cycles(options.simulator, options.output)
-        else:
-            _measure_area(options.area, options.output, options.seeds)
-    except SluiceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    if options.area is None:
+        _measure_cycles(options.simulator, options.output)
+    else:
+        _measure_area(options.area, options.output, options.seeds)
 
 
 def measure_design(design: DataflowDesign, simulator: str) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from rich.console import Console
 import compiler
 from benchmarks.area import Subject, yosys_area
 from benchmarks.area import measure as measure_area
-from benchmarks.results import RESULTS, read_results, write_results
+from benchmarks.command import reports_errors
+from benchmarks.results import RESULTS, kept_results, write_results
 from compiler.frontend.apps import load
 from compiler.ir.interpret import interpret
 from hw.errors import SluiceError
@@ -100,30 +101,26 @@ _PARTS: Mapping[str, Callable[[Entry], Any]] = {
 """What can be measured of an entry."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns the exit status."""
+@reports_errors
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fpga", description="Pipelines on an ECP5-85.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(SUBJECTS)}")
     parser.add_argument("--only", default=",".join(_PARTS), metavar="PARTS", help=f"some of {', '.join(_PARTS)}")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "fpga.json", metavar="FILE")
     options = parser.parse_args(arguments)
-    try:
-        unknown = set(options.names) - set(SUBJECTS)
-        if unknown:
-            raise SluiceError(f"there is no '{min(unknown)}'; there are: {', '.join(SUBJECTS)}")
-        parts = options.only.split(",")
-        if set(parts) - set(_PARTS):
-            raise SluiceError(f"--only {options.only}: write some of {', '.join(_PARTS)}")
-        _measure_all(options.names or list(SUBJECTS), options.output, parts)
-    except SluiceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    unknown = set(options.names) - set(SUBJECTS)
+    if unknown:
+        raise SluiceError(f"there is no '{min(unknown)}'; there are: {', '.join(SUBJECTS)}")
+    parts = options.only.split(",")
+    if set(parts) - set(_PARTS):
+        raise SluiceError(f"--only {options.only}: write some of {', '.join(_PARTS)}")
+    _measure_all(options.names or list(SUBJECTS), options.output, parts)
 
 
 def _measure_all(names: Sequence[str], output: Path, parts: Sequence[str]) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    known = _previous()
+    known = kept_results(output, "applications")
     for name in names:
         entry, figures = SUBJECTS[name], known.setdefault(name, {})
         for part in parts:
@@ -133,13 +130,6 @@ def _measure_all(names: Sequence[str], output: Path, parts: Sequence[str]) -> No
             ordered = {key: known[key] for key in SUBJECTS if key in known}
             tools = {tool: tool_version(tool) for tool in ("yosys", "nextpnr-ecp5")}
             write_results(output, {"device": "LFE5U-85F, speed grade 6", "tools": tools, "applications": ordered})
-
-
-def _previous() -> dict[str, Any]:
-    try:
-        return read_results("fpga")["applications"]
-    except (OSError, ValueError, KeyError):
-        return {}
 
 
 if __name__ == "__main__":

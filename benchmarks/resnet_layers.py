@@ -13,21 +13,16 @@ rows to whole fetches; here rows are not padded, and the memory of single words 
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
+from math import prod
 from typing import Any
 
-from rich.console import Console
-from rich.progress import track
-
 from benchmarks.applications import measure_program
-from benchmarks.results import RESULTS, read_results, write_results
+from benchmarks.command import Measurement, reports_errors
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.target import schedule_of
 from compiler.frontend.apps import load
 from compiler.sched.cycle_accurate import Schedule
-from hw.errors import SluiceError
 
 __all__ = ["LAYERS", "main", "modelled", "part_of"]
 
@@ -44,6 +39,8 @@ LAYERS: dict[str, dict[str, int]] = {
     "conv5_x": {"size": 7, "inputs": 512, "outputs": 512, "rows": 7},
 }
 """Parameters of `apps/resnet_layer.py` for each layer."""
+
+MEASUREMENT = Measurement("resnet_layers", "layers", "layer", LAYERS)
 
 TILES = 3
 """Tiles of a part, fewer where the layer has fewer: the first, one in the steady state, and the last."""
@@ -66,17 +63,9 @@ def steps_of(schedule: Schedule) -> dict[str, int]:
     loads = {footprint.statement for footprint in schedule.staged.inputs}
     (compute, *_) = (entries[name] for name in entries if {"zo", "ry", "rx"} <= set(entries[name].trips))
     blocks = compute.trips["zo"]
-    steps = 1
-    for name in compute.trips:
-        steps *= compute.trips[name] if name != "zo" else 1
-    load = 0
-    for name in loads:
-        words = 1
-        for trips in entries[name].trips.values():
-            words *= trips
-        load = max(load, -(-words // blocks))
-    return {"load": load, "compute": steps, "drain": max(entries[name].span for name in outputs), "blocks": blocks,
-            "tiles": schedule.staged.tiles}
+    words = max(prod(entries[name].trips.values()) for name in loads)
+    return {"load": -(-words // blocks), "compute": prod(compute.trips.values()) // blocks,
+            "drain": max(entries[name].span for name in outputs), "blocks": blocks, "tiles": schedule.staged.tiles}
 
 
 def modelled(layer: dict[str, int]) -> dict[str, Any]:
@@ -109,26 +98,14 @@ def figures_of(name: str, simulated: bool) -> dict[str, Any]:
     return found
 
 
-def main() -> int:
+@reports_errors
+def main() -> None:
     """Measure the layers that are asked for and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("layers", nargs="*", metavar="LAYER", help=f"of {', '.join(LAYERS)} (default: all)")
+    parser = MEASUREMENT.parser(__doc__)
     parser.add_argument("--model-only", action="store_true",
                         help="only the model, without the latency of the way through the array")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "resnet_layers.json")
-    options = parser.parse_args()
-    unknown = [name for name in options.layers if name not in LAYERS]
-    if unknown:
-        parser.error(f"there is no layer {unknown[0]}; there are: {', '.join(LAYERS)}")
-    found = read_results("resnet_layers")["layers"] if options.layers and options.output.exists() else {}
-    try:
-        for name in track(options.layers or list(LAYERS), description="layers", console=Console(stderr=True)):
-            found[name] = figures_of(name, not options.model_only)
-            write_results(options.output, {"array": ARRAY, "layers": {n: found[n] for n in LAYERS if n in found}})
-    except SluiceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    options = MEASUREMENT.parse(parser)
+    MEASUREMENT.run(options, lambda name: figures_of(name, not options.model_only), {"array": ARRAY})
 
 
 if __name__ == "__main__":

@@ -8,24 +8,21 @@ With names of cases, only those are measured, and the results there are of the o
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import compiler
 from benchmarks.applications import FigureError
-from benchmarks.results import RESULTS, read_results, write_results
+from benchmarks.command import Measurement, reports_errors
 from compiler.bind.cgra.design import CgraDesign
 from compiler.frontend.apps import load
 from compiler.images import image_to_array, sample_image
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
-from hw.errors import SluiceError
 
 __all__ = ["CASES", "Case", "main", "measure"]
 
@@ -84,24 +81,11 @@ def _simulated(design: CgraDesign, program: Program, simulator: str) -> int:
     return run.cycles
 
 
-def main() -> int:
+@reports_errors
+def main() -> None:
     """Measure what is asked for and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {'; '.join(CASES)} (default: all)")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "sharing.json")
-    options = parser.parse_args()
-    unknown = [case for case in options.cases if case not in CASES]
-    if unknown:
-        parser.error(f"there is no case {unknown[0]}; there are: {'; '.join(CASES)}")
-    try:
-        kept = read_results("sharing")["cases"] if options.cases and (RESULTS / "sharing.json").exists() else {}
-        for name in options.cases or CASES:
-            kept[name] = measure(CASES[name])
-            write_results(options.output, {"cases": {name: kept[name] for name in CASES if name in kept}})
-    except SluiceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    measurement = Measurement("sharing", "cases", "case", CASES)
+    measurement.run(measurement.parse(measurement.parser(__doc__)), lambda name: measure(CASES[name]), {})
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from rich.table import Table
 import compiler
 from benchmarks.area import Subject, mhz_text
 from benchmarks.area import measure as measure_area
+from benchmarks.command import reports_errors
 from benchmarks.results import RESULTS, write_results
 from compiler.bind.systolic.design import SystolicDesign
 from compiler.frontend.c_scop import load_c
@@ -58,7 +59,8 @@ def measure(name: str, route: bool = True, seeds: int = 1) -> dict[str, Any]:
     return measure_area(subject, route, seeds)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@reports_errors
+def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.systolic_area", description="Area of systolic arrays.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(ARRAYS)}")
@@ -67,20 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--output", type=Path, default=_RESULT, metavar="FILE")
     options = parser.parse_args(arguments)
     console = Console(highlight=False)
-    try:
-        unknown = set(options.names) - set(ARRAYS)
-        if unknown:
-            raise SluiceError(f"there is no '{min(unknown)}'; there are {', '.join(ARRAYS)}")
-        results = _previous(options.output)
-        for name in options.names or ARRAYS:
-            with console.status(f"{name} …"):
-                results[name] = measure(name, not options.place_only, options.seeds)
-            write_results(options.output, results)
-    except SluiceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    unknown = set(options.names) - set(ARRAYS)
+    if unknown:
+        raise SluiceError(f"there is no '{min(unknown)}'; there are {', '.join(ARRAYS)}")
+    results = _previous(options.output)
+    for name in options.names or ARRAYS:
+        with console.status(f"{name} …"):
+            results[name] = measure(name, not options.place_only, options.seeds)
+        write_results(options.output, results)
     console.print(_table(results))
-    return 0
 
 
 def _previous(path: Path) -> dict[str, Any]:

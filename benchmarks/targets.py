@@ -10,7 +10,6 @@ program that a target refuses is recorded with the refusal. Results of what is n
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,7 +18,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.results import RESULTS, write_results
+from benchmarks.results import RESULTS, kept_results, write_results
 from benchmarks.target_area import PARTS
 from compiler.bind.design import Design
 from compiler.bind.registry import TARGETS, compile_program
@@ -67,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _measure_all(names: Sequence[str], targets: Sequence[str], parts: Sequence[str], output: Path) -> None:
     console = Console(highlight=False)
-    kept = _kept(output)
+    kept = kept_results(output, "programs")
     for name in names:
         program = programs()[name]()
         for target in targets:
@@ -104,13 +103,6 @@ def _hardware(design: Design, part: str) -> dict[str, Any]:
 
 def _one_line(error: SluiceError) -> str:
     return " ".join(str(error).split())
-
-
-def _kept(output: Path) -> dict[str, Any]:
-    try:
-        return json.loads(output.read_text())["programs"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
 
 
 if __name__ == "__main__":

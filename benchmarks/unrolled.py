@@ -9,16 +9,14 @@ array has one bank of the global buffer, which reads or writes: 32 streams of wo
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import compiler
 from benchmarks.applications import measure_program
-from benchmarks.results import RESULTS, read_results, write_results
+from benchmarks.command import Measurement, reports_errors
 from compiler.frontend.apps import load
 from compiler.ir.program import Program
 from compiler.sched.transform import batch
@@ -65,28 +63,18 @@ def widest(app: str, simulated: bool) -> dict[str, Any]:
     return {"factor": "-", "published": PUBLISHED[app], "refused": refused}
 
 
-def main() -> int:
+@reports_errors
+def main() -> None:
     """Measure the applications that are asked for and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("apps", nargs="*", metavar="APP", help=f"of {', '.join(CANDIDATES)} (default: all)")
+    measurement = Measurement("unrolled", "applications", "application", CANDIDATES)
+    parser = measurement.parser(__doc__)
     parser.add_argument("--no-simulation", action="store_true", help="only compile, and print what fits")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "unrolled.json")
-    options = parser.parse_args()
-    unknown = [app for app in options.apps if app not in CANDIDATES]
-    if unknown:
-        parser.error(f"there is no application {unknown[0]}; there are: {', '.join(CANDIDATES)}")
-    found = read_results("unrolled")["applications"] if options.apps and options.output.exists() else {}
-    try:
-        for app in options.apps or CANDIDATES:
-            found[app] = widest(app, not options.no_simulation)
-            print(app, found[app], flush=True)
-            if not options.no_simulation:
-                ordered = {name: found[name] for name in CANDIDATES if name in found}
-                write_results(options.output, {"array": OPTIONS["array"], "applications": ordered})
-    except SluiceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    options = measurement.parse(parser)
+    if options.no_simulation:
+        for app in options.names or CANDIDATES:
+            print(app, widest(app, simulated=False), flush=True)
+    else:
+        measurement.run(options, lambda app: widest(app, simulated=True), {"array": OPTIONS["array"]})
 
 
 if __name__ == "__main__":

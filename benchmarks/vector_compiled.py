@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from benchmarks.results import RESULTS, read_results, write_results
+from benchmarks.command import reports_errors
+from benchmarks.results import RESULTS, kept_results, read_results, write_results
 from benchmarks.vector import LANES, VectorFigureError, parse_lanes
 from compiler.bind.vector.apps import applications, load
 from compiler.bind.vector.target import Options, compile_arrays
-from hw.errors import SluiceError
 
 __all__ = ["HAND_WRITTEN", "main", "measure"]
 
@@ -51,7 +51,8 @@ def _hand_written(name: str, lanes: int) -> int | None:
         return None
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@reports_errors
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is asked for; results of others are kept."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lanes", default=",".join(map(str, LANES)), help="lanes of the machines, with commas")
@@ -59,24 +60,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "vector_compiled.json")
     options = parser.parse_args(arguments)
     console = Console(width=160)
-    figures = _previous(options.output)
-    try:
-        for name in [options.app] if options.app else HAND_WRITTEN:
-            for lanes in parse_lanes(options.lanes):
-                line = figures.setdefault(name, {})[f"V{lanes}"] = measure(name, lanes)
-                hand = _hand_written(name, lanes)
-                beside = f", {hand / line['cycles']:.2f} times as fast as written by hand" if hand else ""
-                console.print(f"{name:9} V{lanes:<3} {line['cycles']} cycles, bound {line['bound']}{beside}",
-                              highlight=False)
-                write_results(options.output, {"memory latency": 20, "elements": "word", "applications": figures})
-    except SluiceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-def _previous(path: Path) -> dict[str, dict[str, Any]]:
-    return read_results(path.stem)["applications"] if path == RESULTS / path.name and path.exists() else {}
+    figures = kept_results(options.output, "applications")
+    for name in [options.app] if options.app else HAND_WRITTEN:
+        for lanes in parse_lanes(options.lanes):
+            line = figures.setdefault(name, {})[f"V{lanes}"] = measure(name, lanes)
+            hand = _hand_written(name, lanes)
+            beside = f", {hand / line['cycles']:.2f} times as fast as written by hand" if hand else ""
+            console.print(f"{name:9} V{lanes:<3} {line['cycles']} cycles, bound {line['bound']}{beside}",
+                          highlight=False)
+            write_results(options.output, {"memory latency": 20, "elements": "word", "applications": figures})
 
 
 if __name__ == "__main__":
