@@ -7,18 +7,18 @@ Seed 001, section 6.1.2 ("a CGRA without dedicated controller") and table 6.1, c
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import In, Out, Signature
 
 from hw.configuration import ConfigurationStore
 from hw.memtile.addressed_config import addressed_layout
-from hw.memtile.core import MemCoreSignature
+from hw.memtile.core import MemCore, MemCoreSignature, Place
 from hw.memtile.dual_port import DualPortSram
-from hw.memtile.spec import CONTENTS_FEATURE, CONTENTS_FEATURES, ConfigurationError, MemTileSpec
+from hw.memtile.spec import MemTileSpec
 
 __all__ = ["AddressedBuffer"]
 
 
-class AddressedBuffer(Component):
+class AddressedBuffer(MemCore):
     """Ports: `hw.memtile.core.MemCoreSignature` with one input and one output, and
 
     - `write_address`, `read_address` (a word each), `write_enable` (1);
@@ -36,11 +36,11 @@ class AddressedBuffer(Component):
     is a word address, its word is on `data_out[0]` in c + 3. `conflict` is always 0. Configuration: `AddressedConfig`.
     """
 
-    def __init__(self, spec: MemTileSpec) -> None:
-        if spec.kind != "dual-port-pe":
-            raise ConfigurationError(f"memory tile: AddressedBuffer is of kind 'dual-port-pe', not '{spec.kind}'")
-        self.spec = spec
-        super().__init__({
+    kind = "dual-port-pe"
+
+    @staticmethod
+    def signature_of(spec: MemTileSpec) -> Signature:
+        return Signature({
             **MemCoreSignature(spec).members,
             "write_address": In(spec.word_width), "read_address": In(spec.word_width), "write_enable": In(1),
             "started": Out(1),
@@ -58,34 +58,30 @@ class AddressedBuffer(Component):
         self._count_start(m)
         return m
 
-    def _place(self, m: Module, address: Value, port: str) -> tuple[Value, Value]:
-        """Address within the tile of a word address, and whether it is this tile's."""
-        value, bits = self.store.value, self.spec.sram_bits
-        logical = Signal(MemTileSpec.ADDRESS_WIDTH, name=f"{port}_place")
-        m.d.comb += logical.eq(value(f"{port} base") | (address & value(f"{port} mask")))
-        return logical[:bits], ~value("chaining") | (logical[bits:] == value("chain_id"))
+    def _port_place(self, m: Module, address: Value, port: str) -> Place:
+        """Where a word address of a port lies."""
+        value = self.store.value
+        region = value(f"{port} base"), value(f"{port} mask")
+        return self._locate(m, address, region, value("chaining"), value("chain_id"))
 
     def _connect_write(self, m: Module, sram: DualPortSram) -> None:
-        place, own = self._place(m, self.write_address, "input")
-        bits = CONTENTS_FEATURES.bit_length() - 1
-        contents = self.cfg_valid & (self.cfg_feature[bits:] == CONTENTS_FEATURE >> bits)
-        index = (self.cfg_feature[:bits] << 8) | self.cfg_register
+        place, contents = self._port_place(m, self.write_address, "input"), self._contents_write()
         wanted = self.store.value("write") & (self.write_enable | ~self.store.value("gated"))
         m.d.comb += [
-            sram.write_address.eq(Mux(contents, index, place)),
-            sram.write_data.eq(Mux(contents, self.cfg_data, self.data_in[0])),
-            sram.write.eq(contents | (self.en & wanted & own)),
+            sram.write_address.eq(Mux(contents.valid, contents.index, place.address)),
+            sram.write_data.eq(Mux(contents.valid, self.cfg_data, self.data_in[0])),
+            sram.write.eq(contents.valid | (self.en & wanted & place.own)),
         ]
 
     def _connect_read(self, m: Module, sram: DualPortSram) -> tuple[Value, Value]:
         """Whether the address is this tile's, and whether the output follows it at all."""
-        place, own = self._place(m, self.read_address, "output")
+        place = self._port_place(m, self.read_address, "output")
         rom, rom_address = self.store.value("rom"), Signal.like(sram.read_address)
         with m.If(self.en):
             m.d.sync += rom_address.eq(self.data_in[0])
         asked = rom | self.store.value("read")
-        m.d.comb += [sram.read_address.eq(Mux(rom, rom_address, place)), sram.read.eq(self.en & asked)]
-        return rom | own, asked
+        m.d.comb += [sram.read_address.eq(Mux(rom, rom_address, place.address)), sram.read.eq(self.en & asked)]
+        return rom | place.own, asked
 
     def _drive_output(self, m: Module, sram: DualPortSram, own: Value, asked: Value) -> None:
         """The word that was read in the last cycle, or written to the address that was read, or the chain's."""

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import In, Out, Signature
 
 from hw.memtile.buffet_config import AHEAD_BITS, BuffetMode, BuffetRegister
-from hw.memtile.controller import AffineController
-from hw.memtile.core import contents_write
+from hw.memtile.core import CONTROL_PORTS, MemCore
 from hw.memtile.dual_port import DualPortSram
-from hw.memtile.spec import TILE_FEATURE, ConfigurationError, MemTileSpec
+from hw.memtile.spec import TILE_FEATURE, MemTileSpec
 from hw.multiplexer import hold
 
 __all__ = ["BUFFET_LATENCY", "Buffet"]
@@ -25,7 +24,7 @@ BUFFET_LATENCY = 3
 """Cycles from a word at `fill` to the same word at `out`, at least: SRAM write, SRAM read, output register."""
 
 
-class Buffet(Component):
+class Buffet(MemCore):
     """The buffet. Configuration: `BuffetConfig`; a buffet without one takes all tokens and gives place holders.
 
     Ports:
@@ -42,24 +41,12 @@ class Buffet(Component):
     of the word that is updated in the same cycle comes a cycle later.
     """
 
-    def __init__(self, spec: MemTileSpec) -> None:
-        if spec.kind != "buffet":
-            raise ConfigurationError(f"memory tile: Buffet is of kind 'buffet', not '{spec.kind}'")
-        self.spec = spec
+    kind = "buffet"
+
+    @staticmethod
+    def signature_of(spec: MemTileSpec) -> Signature:
         word = stream.Signature(spec.word_width)
-        super().__init__(
-            {
-                "en": In(1),
-                "flush": In(1),
-                "cfg_valid": In(1),
-                "cfg_feature": In(8),
-                "cfg_register": In(8),
-                "cfg_data": In(32),
-                "fill": In(word),
-                "update": In(word),
-                "out": Out(word),
-            }
-        )
+        return Signature({**CONTROL_PORTS, "fill": In(word), "update": In(word), "out": Out(word)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -82,19 +69,6 @@ class Buffet(Component):
             m.d.sync += target.eq(hold(target, written & (self.cfg_register == register), self.cfg_data))
         self._lookup, self._table = self._mode[BuffetMode.LOOKUP], self._mode[BuffetMode.TABLE]
 
-    def _controller(self, m: Module, role: str, advance: Value) -> AffineController:
-        """The controller of a role; a token of its stream passes where `advance` is 1. Off until it is configured."""
-        name = f"{role}0"
-        m.submodules[role] = controller = AffineController(self.spec.controllers[name])
-        m.d.comb += [
-            controller.en.eq(advance),
-            controller.flush.eq(self.flush),
-            controller.cfg_valid.eq(self.cfg_valid & (self.cfg_feature == self.spec.feature(name))),
-            controller.cfg_register.eq(self.cfg_register),
-            controller.cfg_data.eq(self.cfg_data),
-        ]
-        return controller
-
     def _is_live(self, address: Value) -> Value:
         """Whether a word has been filled and not been given up."""
         return self._offset(address) < self._offset(self._tail)
@@ -106,7 +80,7 @@ class Buffet(Component):
     def _connect_updates(self, m: Module) -> Signal:
         """The result is whether a word is updated in this cycle."""
         taken, updated = Signal(), Signal(name="updated")
-        controller = self._controller(m, "update", taken)
+        controller = self._controller(m, "update0", taken)
         m.d.comb += [
             self.update.ready.eq(~controller.fire | self._is_live(controller.address0)),
             taken.eq(self.en & self.update.valid & self.update.ready),
@@ -118,7 +92,7 @@ class Buffet(Component):
     def _connect_fills(self, m: Module, updated: Value) -> None:
         filled = Signal()
         m.d.comb += self._fill_taken.eq(self.en & self.fill.valid & self._fill_ready & ~self._lookup)
-        controller = self._controller(m, "fill", self._fill_taken)
+        controller = self._controller(m, "fill0", self._fill_taken)
         full = self._offset(self._tail)[self.spec.sram_bits]
         m.d.comb += [
             self._fill_ready.eq(~controller.fire | ~(full | updated)),
@@ -126,7 +100,7 @@ class Buffet(Component):
         ]
         with m.If(filled):
             m.d.sync += self._tail.eq(self._tail + 1)
-        contents, sram = contents_write(self), self._sram
+        contents, sram = self._contents_write(), self._sram
         m.d.comb += [
             sram.write.eq(contents.valid | updated | filled),
             sram.write_address.eq(Mux(contents.valid, contents.index, Mux(updated, self._update_address, self._tail))),
@@ -142,7 +116,7 @@ class Buffet(Component):
     def _connect_reads(self, m: Module, updated: Value) -> None:
         """Two stages, the SRAM's register and the output's, each of which waits only for the next one."""
         sram, issue = self._sram, Signal()
-        read, shrink = (self._controller(m, role, issue) for role in ("read", "shrink"))
+        read, shrink = (self._controller(m, name, issue) for name in ("read0", "shrink0"))
         fetched, word, loaded, possible, shrunk = (
             Signal(name=name) for name in ("fetched", "word", "loaded", "possible", "shrunk"))
         m.d.comb += [

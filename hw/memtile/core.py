@@ -1,10 +1,9 @@
-"""What both memory cores share: their ports, tile registers, controllers, and the way from a logical SRAM address
+"""What the memory cores share: their ports, tile registers, controllers, and the way from a logical SRAM address
 to a place in this tile. Seed 001, section 6.1."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib.data import ArrayLayout, StructLayout, View
@@ -21,19 +20,29 @@ from hw.memtile.spec import (
 )
 
 __all__ = [
+    "CONTROL_PORTS",
     "ContentsWrite",
     "MemCore",
     "MemCoreSignature",
     "Place",
     "TileRegisters",
     "conflicting",
-    "contents_write",
     "lanes",
     "select",
 ]
 
 REGION = StructLayout({"base": 16, "mask": 16})
 MODE = StructLayout({"rom": 1, "chaining": 1, "reserved": 14, "chain_id": 16})
+
+CONTROL_PORTS = {
+    "en": In(1),
+    "flush": In(1),
+    "cfg_valid": In(1),
+    "cfg_feature": In(8),
+    "cfg_register": In(8),
+    "cfg_data": In(32),
+}
+"""Ports that every memory core has."""
 
 
 class MemCoreSignature(Signature):
@@ -50,12 +59,7 @@ class MemCoreSignature(Signature):
     def __init__(self, spec: MemTileSpec) -> None:
         super().__init__(
             {
-                "en": In(1),
-                "flush": In(1),
-                "cfg_valid": In(1),
-                "cfg_feature": In(8),
-                "cfg_register": In(8),
-                "cfg_data": In(32),
+                **CONTROL_PORTS,
                 "data_in": In(spec.word_width).array(spec.inputs),
                 "chain_in": In(spec.word_width).array(spec.outputs),
                 "data_out": Out(spec.word_width).array(spec.outputs),
@@ -121,7 +125,7 @@ class ContentsWrite:
 
 
 class MemCore(Component):
-    """Base of both cores: `kind` is the one of the specification that the subclass implements."""
+    """Base of all cores: `kind` is the one of the specification that the subclass implements."""
 
     kind: str
 
@@ -129,7 +133,12 @@ class MemCore(Component):
         if spec.kind != self.kind:
             raise ConfigurationError(f"memory tile: {type(self).__name__} is of kind '{self.kind}', not '{spec.kind}'")
         self.spec = spec
-        super().__init__(MemCoreSignature(spec))
+        super().__init__(self.signature_of(spec))
+
+    @staticmethod
+    def signature_of(spec: MemTileSpec) -> Signature:
+        """The ports of the core."""
+        return MemCoreSignature(spec)
 
     def _registers(self, m: Module) -> TileRegisters:
         m.submodules.registers = registers = TileRegisters(self.spec)
@@ -141,28 +150,39 @@ class MemCore(Component):
         return registers
 
     def _controllers(self, m: Module, role: str) -> list[AffineController]:
-        """The controllers of one role, such as "write", connected to configuration and control."""
-        result = []
-        for name, spec in self.spec.controllers.items():
-            if not name.startswith(role):
-                continue
-            m.submodules[name] = controller = AffineController(spec)
-            m.d.comb += [
-                controller.en.eq(self.en),
-                controller.flush.eq(self.flush),
-                controller.cfg_valid.eq(self.cfg_valid & (self.cfg_feature == self.spec.feature(name))),
-                controller.cfg_register.eq(self.cfg_register),
-                controller.cfg_data.eq(self.cfg_data),
-            ]
-            result.append(controller)
-        return result
+        """The controllers of one role, such as "write"; their clock is the core's."""
+        return [self._controller(m, name, self.en) for name in self.spec.controllers if name.startswith(role)]
+
+    def _controller(self, m: Module, name: str, advance: Value) -> AffineController:
+        """A controller, connected to configuration and `flush`; its time goes on where `advance` is 1."""
+        m.submodules[name] = controller = AffineController(self.spec.controllers[name])
+        m.d.comb += [
+            controller.en.eq(advance),
+            controller.flush.eq(self.flush),
+            controller.cfg_valid.eq(self.cfg_valid & (self.cfg_feature == self.spec.feature(name))),
+            controller.cfg_register.eq(self.cfg_register),
+            controller.cfg_data.eq(self.cfg_data),
+        ]
+        return controller
+
+    def _contents_write(self) -> ContentsWrite:
+        """The configuration write to the SRAM."""
+        bits = CONTENTS_FEATURES.bit_length() - 1
+        valid = self.cfg_valid & (self.cfg_feature[bits:] == CONTENTS_FEATURE >> bits)
+        return ContentsWrite(valid, Cat(self.cfg_register, self.cfg_feature[:bits]))
 
     def _place(self, m: Module, address: Value, region: View, mode: View) -> Place:
-        """Circular region, then division of the logical address space among the tiles of a chain."""
+        """Where an address of a port with this region lies."""
+        return self._locate(m, address, (region.base, region.mask), mode.chaining, mode.chain_id)
+
+    def _locate(
+        self, m: Module, address: Value, region: tuple[Value, Value], chaining: Value, chain_id: Value
+    ) -> Place:
+        """Circular region (base, mask), then division of the logical address space among the tiles of a chain."""
         bits = self.spec.sram_bits
         logical = Signal(MemTileSpec.ADDRESS_WIDTH)
-        m.d.comb += logical.eq(region.base | (address & region.mask))
-        own = ~mode.chaining | (logical[bits:] == mode.chain_id[: self.spec.chain_bits])
+        m.d.comb += logical.eq(region[0] | (address & region[1]))
+        own = ~chaining | (logical[bits:] == chain_id[: self.spec.chain_bits])
         return Place(logical[:bits], own)
 
     def _flag_conflicts(self, m: Module, *ports: list[Value]) -> None:
@@ -172,13 +192,6 @@ class MemCore(Component):
             m.d.sync += self.conflict.eq(0)
         with m.Elif(self.en & clash):
             m.d.sync += self.conflict.eq(1)
-
-
-def contents_write(core: Any) -> ContentsWrite:
-    """The configuration write to the SRAM of `core`, which has a configuration port."""
-    bits = CONTENTS_FEATURES.bit_length() - 1
-    valid = core.cfg_valid & (core.cfg_feature[bits:] == CONTENTS_FEATURE >> bits)
-    return ContentsWrite(valid, Cat(core.cfg_register, core.cfg_feature[:bits]))
 
 
 def conflicting(requests: list[Value]) -> Value:

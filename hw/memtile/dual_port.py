@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory, MemoryData
 from amaranth.lib.wiring import Component, In, Out
 
 from hw.memtile.controller import AffineController
-from hw.memtile.core import MemCore, Place, TileRegisters, contents_write, select
+from hw.memtile.core import MemCore, Place, TileRegisters, select
 from hw.memtile.spec import MemTileSpec
 
 __all__ = ["DualPortBuffer", "DualPortSram"]
@@ -104,7 +104,7 @@ class DualPortBuffer(MemCore):
         grants, address = select(fires, [place.address for place in places])
         _, data = select(fires, list(self.data_in))
         write = Cat(grant & place.own for grant, place in zip(grants, places, strict=True)).any()
-        contents = contents_write(self)
+        contents = self._contents_write()
         m.d.comb += [
             sram.write_address.eq(Mux(contents.valid, contents.index, address)),
             sram.write_data.eq(Mux(contents.valid, self.cfg_data, data)),

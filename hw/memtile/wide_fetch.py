@@ -14,7 +14,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory, MemoryData
 from amaranth.lib.wiring import Component, In, Out
 
-from hw.memtile.core import MemCore, Place, TileRegisters, contents_write, lanes, select
+from hw.memtile.core import MemCore, Place, TileRegisters, lanes, select
 from hw.memtile.spec import MemTileSpec
 
 __all__ = ["Aggregator", "SinglePortSram", "TransposeBuffer", "WideFetchBuffer"]
@@ -213,7 +213,7 @@ class WideFetchBuffer(MemCore):
         grants, address = select(fires, [request.place.address for request in requests])
         _, wide = select(fires[: len(stores)], [store.detail for store in stores])
         store = Cat(grant & request.place.own for grant, request in zip(grants, stores, strict=False)).any()
-        contents, lane_count = contents_write(self), len(sram.write)
+        contents, lane_count = self._contents_write(), len(sram.write)
         lane_bits = lane_count.bit_length() - 1
         with m.If(contents.valid):
             data = self.cfg_data[: len(sram.write_data) // lane_count].replicate(lane_count)
