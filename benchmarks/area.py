@@ -33,6 +33,7 @@ from amaranth.lib.wiring import In, Out
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.area_tables import printed_area_table
 from benchmarks.command import reports_errors
 from benchmarks.intel_area import FAMILY, INTEL_SUBJECTS, measure_intel
 from benchmarks.results import RESULTS, kept_results
@@ -44,7 +45,7 @@ from hw.pnr import Figures, cell_counts, place_and_route, synthesize, tool_versi
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["SUBJECTS", "Harness", "Port", "Subject", "main", "measure", "mhz_text", "yosys_area"]
+__all__ = ["SUBJECTS", "Harness", "Port", "Subject", "main", "measure", "yosys_area"]
 
 _RESULT = RESULTS / "area.json"
 _TARGET_MHZ = 100.0
@@ -224,7 +225,7 @@ def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path, route: bo
         with console.status(f"{label} …"):
             results[label] = measure(SUBJECTS[name](spec), route)
         _write(output, {"modules": results, "tools": _versions("yosys", "nextpnr-ecp5")})
-    console.print(_table(results))
+    console.print(printed_area_table("module", results))
 
 
 def _measure_intel(names: Sequence[str], output: Path) -> None:
@@ -254,21 +255,6 @@ def _write(output: Path, parts: Mapping[str, Any]) -> None:
         **parts,
     }
     write_atomic(output, json.dumps(document, indent=2, sort_keys=True) + "\n")
-
-
-def _table(results: Mapping[str, Any]) -> Table:
-    table = Table("module", "LUT", "FF", "block RAM", "multipliers", "MHz")
-    for name, figures in sorted(results.items()):
-        columns = ("lut", "ff", "block_ram", "multipliers")
-        table.add_row(name, *(str(figures[column]) for column in columns), mhz_text(figures))
-    return table
-
-
-def mhz_text(figures: Mapping[str, Any]) -> str:
-    """MHz of one subject; an estimate says that it is one, the best of several placements of how many."""
-    if not figures.get("routed", True):
-        return f"{figures['mhz']} (placed, estimate)"
-    return f"{figures['mhz']} (best of {figures['seeds']} placements)" if "seeds" in figures else f"{figures['mhz']}"
 
 
 if __name__ == "__main__":

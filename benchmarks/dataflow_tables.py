@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.area import mhz_text
+from benchmarks.area_tables import area_table
 from benchmarks.markdown import table
 from benchmarks.results import read_results
 
@@ -42,12 +42,9 @@ def _matrix(results: dict[str, Any]) -> str:
 def _area(results: dict[str, Any]) -> list[str]:
     if "area" not in results:
         return []
-    keys = {"LUT": "lut", "FF": "ff", "block RAM": "block_ram", "multipliers": "multipliers"}
-    rows = [[name, *(figures[key] for key in keys.values()), mhz_text(figures)]
-            for name, figures in sorted(results["area"].items())]
     text = ("Kernel, DMA and registers on an ECP5-85, speed grade 6, by nextpnr (`python -m benchmarks.dataflow "
             "--area`); flip-flops include those of the harness.")
-    return [f"{text}\n\n{table(['program', *keys, 'MHz'], rows)}"]
+    return [f"{text}\n\n{area_table('program', results['area'])}"]
 
 
 def target_tables() -> str:

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 import compiler
-from benchmarks.area import Subject, mhz_text
+from benchmarks.area import Subject
 from benchmarks.area import measure as measure_area
+from benchmarks.area_tables import printed_area_table
 from benchmarks.command import reports_errors
 from benchmarks.results import RESULTS, write_results
 from compiler.bind.systolic.design import SystolicDesign
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with console.status(f"{name} …"):
             results[name] = measure(name, not options.place_only, options.seeds)
         write_results(options.output, results)
-    console.print(_table(results))
+    console.print(printed_area_table("array", results))
 
 
 def _previous(path: Path) -> dict[str, Any]:
@@ -88,14 +88,6 @@ def _previous(path: Path) -> dict[str, Any]:
         return {name: figures for name, figures in json.loads(path.read_text()).items() if name in ARRAYS}
     except (OSError, ValueError, AttributeError) as error:
         raise SluiceError(f"{path} does not hold results: {error}") from error
-
-
-def _table(results: Mapping[str, Any]) -> Table:
-    table = Table("array", "LUT", "FF", "block RAM", "multipliers", "MHz")
-    for name, figures in sorted(results.items()):
-        columns = ("lut", "ff", "block_ram", "multipliers")
-        table.add_row(name, *(str(figures[column]) for column in columns), mhz_text(figures))
-    return table
 
 
 if __name__ == "__main__":

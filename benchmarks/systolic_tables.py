@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.area import mhz_text
+from benchmarks.area_tables import area_table
 from benchmarks.markdown import table
 from benchmarks.results import read_results
 
@@ -59,9 +59,7 @@ def _resources(results: dict[str, Any]) -> str:
 
 
 def _area(arrays: dict[str, Any]) -> str:
-    keys = {"LUT": "lut", "FF": "ff", "block RAM": "block_ram", "multipliers": "multipliers"}
-    rows = [[name, *(f[key] for key in keys.values()), mhz_text(f)]
-            for name, f in sorted(arrays.items()) if isinstance(f, dict)]
+    measured = {name: figures for name, figures in arrays.items() if isinstance(figures, dict)}
     text = ("Systolic arrays with their network to main memory, LFE5U-85F, speed grade 6, by nextpnr "
             "(`python -m benchmarks.systolic_area`).")
-    return f"{text}\n\n{table(['array', *keys, 'MHz'], rows)}"
+    return f"{text}\n\n{area_table('array', measured)}"

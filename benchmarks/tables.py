@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.address_units import address_table
-from benchmarks.area import mhz_text
+from benchmarks.area_tables import area_table
 from benchmarks.dataflow_tables import dataflow_tables, target_tables
 from benchmarks.fpga_tables import fpga_table
 from benchmarks.layer_tables import layer_tables
@@ -90,11 +90,8 @@ def _icarus_texts(results: dict[str, Any]) -> Iterator[str]:
 
 def _area_table() -> str:
     results = read_results("area")
-    keys = {"LUT": "lut", "FF": "ff", "block RAM": "block_ram", "multipliers": "multipliers"}
-    rows = [[name, *(figures[key] for key in keys.values()), mhz_text(figures)]
-            for name, figures in results["modules"].items()]
     text = f"{results['device']}, place and route by nextpnr (`python -m benchmarks.area`)."
-    return f"{text}\n\n{table(['module', *keys, 'MHz'], rows)}{_intel_table(results)}"
+    return f"{text}\n\n{area_table('module', results['modules'])}{_intel_table(results)}"
 
 
 def _intel_table(results: dict[str, Any]) -> str:
