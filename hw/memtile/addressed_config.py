@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hw.configuration import Field, Layout
-from hw.memtile.contents import contents_words, unpack_contents
+from hw.memtile.contents import contents_words
 from hw.memtile.spec import TILE_FEATURE, ConfigurationError, MemTileSpec
+from hw.memtile.words import ALL_ONES, Words, check_kind, check_region, split_words
 
 __all__ = ["AddressedConfig", "AddressedInput", "AddressedOutput", "addressed_layout"]
-
-ALL_ONES = (1 << MemTileSpec.ADDRESS_WIDTH) - 1
 
 
 @dataclass(frozen=True)
@@ -45,13 +44,12 @@ class AddressedConfig:
     contents: tuple[int, ...] = ()
     rom: bool = False
 
-    def words(self, spec: MemTileSpec) -> dict[tuple[int, int], int]:
+    def words(self, spec: MemTileSpec) -> Words:
         """Configuration words. Raises `ConfigurationError` if they do not fit."""
         return addressed_layout(spec).encode(self._values(spec)) | contents_words(self.contents, spec)
 
     def _values(self, spec: MemTileSpec) -> dict[str, int]:
-        if spec.kind != "dual-port-pe":
-            raise ConfigurationError(f"a dual-port-pe configuration for a {spec.kind} memory tile")
+        check_kind("dual-port-pe", spec)
         if len(self.inputs) > 1 or len(self.outputs) > 1:
             raise ConfigurationError("a dual-port-pe memory tile has one input and one output")
         if self.rom and (any(self.inputs) or any(self.outputs)):
@@ -69,11 +67,7 @@ class AddressedConfig:
     @classmethod
     def decode(cls, words: Mapping[tuple[int, int], int], spec: MemTileSpec) -> AddressedConfig:
         """Inverse of `words`, in canonical form. Raises `ConfigurationError` for words that mean nothing."""
-        features: dict[int, dict[int, int]] = {}
-        for (feature, register), data in words.items():
-            features.setdefault(feature, {})[register] = data
-        features.pop(TILE_FEATURE, None)
-        contents = unpack_contents(features, spec)
+        _, _, contents = split_words(words, spec)
         values = addressed_layout(spec).decode(words)
         source = AddressedInput(values["input base"], values["input mask"], bool(values["gated"]))
         shown = AddressedOutput(values["output base"], values["output mask"], bool(values["chained"]))
@@ -89,8 +83,7 @@ class AddressedConfig:
 
 
 def _region(port: AddressedInput | AddressedOutput, name: str) -> dict[str, int]:
-    if port.base & port.mask:
-        raise ConfigurationError(f"{name}: base 0x{port.base:x} and mask 0x{port.mask:x} overlap")
+    check_region(port.base, port.mask, name)
     return {f"{name} base": port.base, f"{name} mask": port.mask}
 
 

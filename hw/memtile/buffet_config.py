@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from hw.memtile.affine import AffineNest, decode_nest, encode_nest
-from hw.memtile.contents import contents_words, unpack_contents
+from hw.memtile.affine import AffineNest
+from hw.memtile.contents import contents_words
 from hw.memtile.spec import TILE_FEATURE, ConfigurationError, MemTileSpec
+from hw.memtile.words import Words, check_kind, controller_words, split_words
 
 __all__ = ["AHEAD_BITS", "BuffetConfig", "BuffetMode", "BuffetRegister"]
 
@@ -63,20 +64,16 @@ class BuffetConfig:
         """Whether its words are there from the start."""
         return bool(self.contents) and not self.lookup
 
-    def words(self, spec: MemTileSpec) -> dict[tuple[int, int], int]:
+    def words(self, spec: MemTileSpec) -> Words:
         """Configuration words for a tile of kind "buffet". Raises `ConfigurationError` if they do not fit."""
         self._check(spec)
         mode = int(self.lookup) << BuffetMode.LOOKUP | int(self.table) << BuffetMode.TABLE
         words = {(TILE_FEATURE, BuffetRegister.MODE): mode, (TILE_FEATURE, BuffetRegister.AHEAD): self.ahead}
-        for role in _ROLES:
-            nest = getattr(self, role)
-            if nest is not None:
-                words |= _controller_words(role, nest, spec)
-        return words | contents_words(self.contents, spec)
+        nests = [(f"{role}0", role, getattr(self, role)) for role in _ROLES if getattr(self, role) is not None]
+        return words | controller_words(nests, spec) | contents_words(self.contents, spec)
 
     def _check(self, spec: MemTileSpec) -> None:
-        if spec.kind != "buffet":
-            raise ConfigurationError(f"a buffet configuration for a {spec.kind} memory tile")
+        check_kind("buffet", spec)
         if self.lookup and any(getattr(self, role) is not None for role in _ROLES):
             raise ConfigurationError("a buffet that looks words up neither fills, reads, updates nor shrinks")
         if self.table and self.fill is not None:
@@ -87,13 +84,9 @@ class BuffetConfig:
     @staticmethod
     def decode(words: Mapping[tuple[int, int], int], spec: MemTileSpec) -> BuffetConfig:
         """Inverse of `words`, in canonical form. Raises `ConfigurationError` for words that mean nothing."""
-        features: dict[int, dict[int, int]] = {}
-        for (feature, register), data in words.items():
-            features.setdefault(feature, {})[register] = data
-        tile = features.pop(TILE_FEATURE, {})
-        nests = {role: decode_nest(features.pop(spec.feature(f"{role}0"), {}), spec.controllers[f"{role}0"])
-                 for role in _ROLES}
-        contents = unpack_contents(features, spec)
+        check_kind("buffet", spec)
+        tile, controllers, contents = split_words(words, spec)
+        nests = {role: controllers[f"{role}0"] for role in _ROLES}
         mode, ahead = tile.pop(BuffetRegister.MODE, 0), tile.pop(BuffetRegister.AHEAD, 0)
         if tile:
             raise ConfigurationError(f"a buffet has no register 0x{min(tile):02x}")
@@ -108,11 +101,3 @@ class BuffetConfig:
         nests = {role: getattr(self, role) and getattr(self, role).canonical(spec.controllers[f"{role}0"])
                  for role in _ROLES}
         return replace(self, **nests)
-
-
-def _controller_words(role: str, nest: AffineNest, spec: MemTileSpec) -> dict[tuple[int, int], int]:
-    try:
-        registers = encode_nest(nest, spec.controllers[f"{role}0"])
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{role}: {error}") from None
-    return {(spec.feature(f"{role}0"), register): data for register, data in registers.items()}

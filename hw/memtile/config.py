@@ -10,14 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from hw.memtile.affine import AffineNest, decode_nest, encode_nest
-from hw.memtile.contents import contents_words, unpack_contents
-from hw.memtile.spec import (
-    TILE_FEATURE,
-    ConfigurationError,
-    MemTileSpec,
-    TileRegister,
-)
+from hw.memtile.affine import AffineNest
+from hw.memtile.contents import contents_words
+from hw.memtile.spec import TILE_FEATURE, ConfigurationError, MemKind, MemTileSpec, TileRegister
+from hw.memtile.words import ALL_ONES, Words, check_kind, check_region, controller_words, split_words
 
 __all__ = [
     "DualPortConfig",
@@ -29,11 +25,6 @@ __all__ = [
     "Words",
     "decode_config",
 ]
-
-Words = dict[tuple[int, int], int]
-"""Configuration words of a core: (feature, register) -> 32-bit data."""
-
-ALL_ONES = (1 << MemTileSpec.ADDRESS_WIDTH) - 1
 
 
 @dataclass(frozen=True)
@@ -151,7 +142,7 @@ AnyConfig = TypeVar("AnyConfig", PubConfig, DualPortConfig)
 Input = PubInput | DualPortInput
 Output = PubOutput | DualPortOutput
 
-_KIND = {PubConfig: "pub", DualPortConfig: "dual-port"}
+_KIND: dict[type, MemKind] = {PubConfig: "pub", DualPortConfig: "dual-port"}
 _PORTS = {
     PubConfig: (PubInput, PubOutput, ("write", "store"), ("fetch", "read")),
     DualPortConfig: (DualPortInput, DualPortOutput, ("write",), ("read",)),
@@ -165,14 +156,10 @@ def decode_config(words: Mapping[tuple[int, int], int], spec: MemTileSpec) -> Co
 
 
 def _words(config: Config, spec: MemTileSpec) -> Words:
-    _check_kind(type(config), spec)
+    check_kind(_KIND[type(config)], spec)
     _check_mode(config, spec)
-    return _tile_words(config, spec) | _controller_words(config, spec) | contents_words(config.contents, spec)
-
-
-def _check_kind(kind: type, spec: MemTileSpec) -> None:
-    if _KIND[kind] != spec.kind:
-        raise ConfigurationError(f"a {_KIND[kind]} configuration for a {spec.kind} memory tile")
+    words = _tile_words(config, spec) | controller_words(_controllers(config), spec)
+    return words | contents_words(config.contents, spec)
 
 
 def _check_mode(config: Config, spec: MemTileSpec) -> None:
@@ -205,11 +192,7 @@ def _used(ports: tuple) -> Iterator[tuple[int, Input | Output]]:
 
 
 def _region(port: Input | Output, name: str) -> int:
-    for field, value in (("base", port.base), ("mask", port.mask)):
-        if not 0 <= value <= ALL_ONES:
-            raise ConfigurationError(f"{name}: {field} {value} is not in 0..{ALL_ONES}")
-    if port.base & port.mask:
-        raise ConfigurationError(f"{name}: base 0x{port.base:x} and mask 0x{port.mask:x} overlap")
+    check_region(port.base, port.mask, name)
     return port.mask << 16 | port.base
 
 
@@ -220,26 +203,6 @@ def _controllers(config: Config) -> Iterator[tuple[str, str, AffineNest]]:
         for number, port in _used(ports):
             for role in roles:
                 yield f"{role}{number}", f"{side} {number} {role}", getattr(port, role)
-
-
-def _controller_words(config: Config, spec: MemTileSpec) -> Words:
-    words: Words = {}
-    for controller, name, nest in _controllers(config):
-        try:
-            if controller.startswith("read"):
-                nest = _advance(nest, spec.read_ahead)
-            registers = encode_nest(nest, spec.controllers[controller])
-        except ConfigurationError as error:
-            raise ConfigurationError(f"{name}: {error}") from None
-        feature = spec.feature(controller)
-        words |= {(feature, register): data for register, data in registers.items()}
-    return words
-
-
-def _advance(nest: AffineNest, cycles: int) -> AffineNest:
-    if nest.time_offset < cycles:
-        raise ConfigurationError(f"first event is in cycle {nest.time_offset}, at least {cycles} is needed")
-    return replace(nest, time_offset=nest.time_offset - cycles)
 
 
 def _canonical(config: AnyConfig, spec: MemTileSpec) -> AnyConfig:
@@ -260,8 +223,8 @@ def _canonical(config: AnyConfig, spec: MemTileSpec) -> AnyConfig:
 
 
 def _decode(kind: type[AnyConfig], words: Mapping[tuple[int, int], int], spec: MemTileSpec) -> AnyConfig:
-    _check_kind(kind, spec)
-    tile, controllers, contents = _split(words, spec)
+    check_kind(_KIND[kind], spec)
+    tile, controllers, contents = split_words(words, spec)
     mode = tile.pop(TileRegister.MODE, 0)
     passing, chained = divmod(tile.pop(TileRegister.CHAINED, 0), 1 << TileRegister.PASSING_BIT)
     if mode & 0xFFFC or mode >> 16 >> spec.chain_bits or mode >> 32:
@@ -294,26 +257,3 @@ def _decode(kind: type[AnyConfig], words: Mapping[tuple[int, int], int], spec: M
     config = kind(inputs, outputs, chain_id, contents, bool(mode & 1))  # pyright: ignore[reportArgumentType]
     config.words(spec)  # the checks of the fields
     return config
-
-
-def _split(
-    words: Mapping[tuple[int, int], int], spec: MemTileSpec
-) -> tuple[dict[int, int], dict[str, AffineNest | None], tuple[int, ...]]:
-    """Tile registers, nests by controller name, and contents."""
-    features: dict[int, dict[int, int]] = {}
-    for (feature, register), data in words.items():
-        features.setdefault(feature, {})[register] = data
-    tile = features.pop(TILE_FEATURE, {})
-    registers = {name: features.pop(spec.feature(name), {}) for name in spec.controllers}
-    nests = {name: _decode_controller(name, values, spec) for name, values in registers.items()}
-    return tile, nests, unpack_contents(features, spec)
-
-
-def _decode_controller(name: str, registers: dict[int, int], spec: MemTileSpec) -> AffineNest | None:
-    try:
-        nest = decode_nest(registers, spec.controllers[name])
-    except ConfigurationError as error:
-        raise ConfigurationError(f"memory tile {name}: {error}") from None
-    if nest is None or not name.startswith("read"):
-        return nest
-    return replace(nest, time_offset=nest.time_offset + spec.read_ahead)
