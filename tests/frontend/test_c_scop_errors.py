@@ -84,6 +84,7 @@ FAULTS = {
     "b[0] = x[0] * 0.5;": f"6:8: {IN_DOUBLE}",
     "b[0] = x[0] > 0.1;": f"6:8: {IN_DOUBLE}",
     "b[0] = a[0] ? x[0] : 1.0;": f"6:8: {IN_DOUBLE}",
+    "x[0] = a[0] ? 0.5 : 1;": f"6:8: {IN_DOUBLE}",
     "b[0] = 1.5L;": "6:8: 1.5L is no constant of type float or double",
     "b[0] = x[0] % 2;": "6:8: '%' takes integers, not floating-point numbers",
     "b[0] = a[0] & 1.5f;": "6:8: '&' takes integers, not floating-point numbers",

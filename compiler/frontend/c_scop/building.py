@@ -11,11 +11,11 @@ from compiler.frontend.c_scop.numbers import as_type, folded
 from compiler.frontend.c_scop.types import Number
 from compiler.ir import expr
 from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr
-from compiler.ir.types import BIT, FLOAT64, Float, Int
+from compiler.ir.types import BIT, Float, Int
 from hw.ops import operation
 
-__all__ = ["affine", "apply", "as_int", "bit", "cast", "integer", "is_double", "is_power_of_two", "logic", "negation",
-           "number", "select", "truth"]
+__all__ = ["affine", "apply", "as_int", "bit", "cast", "integer", "is_power_of_two", "logic", "negation", "select",
+           "truth"]
 
 _INT = Int(32)
 
@@ -39,22 +39,11 @@ def apply(op: str, *args: Expr) -> Expr:
     return Const(int(integer(result).wrap(int(np.ravel(operation(op).evaluate(width, *values))[0]))), result.type)
 
 
-def number(node: Expr) -> Number:
-    """The type of `node`, which is an integer or floating-point type."""
-    assert isinstance(node.type, Int | Float)
-    return node.type
-
-
 def cast(node: Expr, type: Number) -> Expr:
     """`node` converted to `type`."""
     if node.type == type:
         return node
     return as_type(node, type) if isinstance(node, Const) else Cast(node, type)
-
-
-def is_double(node: Expr) -> bool:
-    """Whether `node` has the type double."""
-    return node.type == FLOAT64
 
 
 def is_power_of_two(node: Const) -> bool:

@@ -22,13 +22,14 @@ from compiler.frontend.c_scop.affine import AffineReader, NotAffine, value_range
 from compiler.frontend.c_scop.constants import NotConstant, literal_constant
 from compiler.frontend.c_scop.division import DivisionError, quotient, remainder
 from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.numbers import arithmetic_type
 from compiler.frontend.c_scop.types import INT, Number, number_type, promote, usual
 from compiler.frontend.c_scop.typing_rules import type_of
 from compiler.frontend.c_scop.variables import Variable
 from compiler.ir import expr
 from compiler.ir.expr import Const, Expr, Lookup
 from compiler.ir.floating import encode_exact
-from compiler.ir.types import FLOAT32, Float, Int
+from compiler.ir.types import FLOAT32, FLOAT64, Float, Int
 
 __all__ = ["Element", "Lowering", "Split"]
 
@@ -192,7 +193,7 @@ class Lowering:
         index: Expr = Const(0, INT)
         for size, subscript in zip(variable.shape, subscripts, strict=True):
             self._check_index(node, variable, subscript, size or 1)
-            if isinstance(building.number(self.value(subscript)), Float):
+            if isinstance(arithmetic_type(self.value(subscript)), Float):
                 raise self._error(subscript, f"subscript of '{variable.name}' is a floating-point number")
             scaled = building.apply("mul", index, Const(size or 1, INT))
             index = building.apply("add", scaled, self.converted(subscript, INT))
@@ -244,7 +245,7 @@ class Lowering:
 
     def _promoted(self, node: Any) -> Expr:
         value = self.value(node)
-        return building.cast(value, promote(building.number(value)))
+        return building.cast(value, promote(arithmetic_type(value)))
 
     def _whole(self, node: Any, operand: Expr) -> Expr:
         """`operand` if it is an integer. Raises `ScopError`."""
@@ -271,12 +272,14 @@ class Lowering:
     def _balanced(self, node: Any, left: Expr, right: Expr) -> tuple[Expr, Expr]:
         """Both operands of `node` in their common type. Raises `ScopError` if that is double, unless both are
         constants."""
-        type = usual(building.number(left), building.number(right))
-        double = building.is_double(left) or building.is_double(right)
-        if double and not (isinstance(left, Const) and isinstance(right, Const)):
-            raise self._error(node, "this computes in double, since a constant has that type; write constants of type "
-                                    "float, as 1.5f")
+        type = usual(arithmetic_type(left), arithmetic_type(right))
+        if type == FLOAT64 and not (isinstance(left, Const) and isinstance(right, Const)):
+            raise self._double(node)
         return building.cast(left, type), building.cast(right, type)
+
+    def _double(self, node: Any) -> ScopError:
+        return self._error(node, "this computes in double, since a constant has that type; write constants of type "
+                                 "float, as 1.5f")
 
     def _shift(self, node: c_ast.BinaryOp) -> Expr:
         value, amount = (self._whole(node, self._promoted(part)) for part in (node.left, node.right))
@@ -303,6 +306,8 @@ class Lowering:
         if isinstance(where, Const):
             return self._promoted_as(node, node.iftrue if where.value else node.iffalse)
         yes, no = self._balanced(node, self.value(node.iftrue), self.value(node.iffalse))
+        if yes.type == FLOAT64:
+            raise self._double(node)
         return building.select(where, yes, no)
 
     def _promoted_as(self, node: c_ast.TernaryOp, chosen: Any) -> Expr:
@@ -343,9 +348,9 @@ def _as_floats(left: Expr, right: Expr) -> tuple[Expr, Expr]:
     """A comparison of a float with a constant of type double that is a float: both as floats."""
     operands = []
     for operand, other in ((left, right), (right, left)):
-        if isinstance(operand, Const) and building.is_double(operand) and other.type == FLOAT32:
+        if isinstance(operand, Const) and operand.type == FLOAT64 and other.type == FLOAT32:
             single = building.cast(operand, FLOAT32)
-            operand = single if building.cast(single, building.number(operand)) == operand else operand
+            operand = single if building.cast(single, FLOAT64) == operand else operand
         operands.append(operand)
     return operands[0], operands[1]
 

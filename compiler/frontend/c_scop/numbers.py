@@ -11,18 +11,23 @@ from typing import Any
 import numpy as np
 from pycparser import c_ast
 
-from compiler.frontend.c_scop.constants import NotConstant, evaluate, literal_constant
-from compiler.frontend.c_scop.types import Number, usual
+from compiler.frontend.c_scop.constants import evaluate, literal_constant
+from compiler.frontend.c_scop.types import LONG, Number, usual
 from compiler.ir.evaluate import evaluate as evaluate_expression
-from compiler.ir.expr import Const
+from compiler.ir.expr import Const, Expr
 from compiler.ir.expr import apply as typed
 from compiler.ir.floating import ARITHMETIC, COMPARISONS, decode, encode, encode_exact, to_integers
 from compiler.ir.types import BIT, FLOAT64, Float, Int
 
-__all__ = ["as_type", "folded", "known_number"]
+__all__ = ["arithmetic_type", "as_type", "folded", "known_number"]
 
-_LONG = Int(64)
 _NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+
+
+def arithmetic_type(node: Expr) -> Number:
+    """The type of `node`, which is an integer or floating-point type."""
+    assert isinstance(node.type, Int | Float)
+    return node.type
 
 
 def as_type(constant: Const, type: Number) -> Const:
@@ -84,13 +89,7 @@ def known_number(node: Any, names: Mapping[str, int]) -> Const:
                 return folded("neg", [operand]) if node.op == "-" else operand
         case c_ast.BinaryOp() if node.op in _NAMES:
             operands = known_number(node.left, names), known_number(node.right, names)
-            type = usual(*(_arithmetic(operand) for operand in operands))
+            type = usual(*map(arithmetic_type, operands))
             if isinstance(type, Float):
                 return folded(_NAMES[node.op], [as_type(operand, type) for operand in operands])
-    return Const(evaluate(node, names), _LONG)
-
-
-def _arithmetic(constant: Const) -> Number:
-    if not isinstance(constant.type, Int | Float):
-        raise NotConstant(None, "it has no arithmetic type")
-    return constant.type
+    return Const(evaluate(node, names), LONG)

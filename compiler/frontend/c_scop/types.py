@@ -15,9 +15,10 @@ from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.source import Source
 from compiler.ir.types import FLOAT32, FLOAT64, Float, Int, Type
 
-__all__ = ["INT", "PRELUDE", "Number", "named_type", "number_type", "promote", "usual"]
+__all__ = ["INT", "LONG", "PRELUDE", "Number", "named_type", "number_type", "promote", "usual"]
 
 INT = Int(32)
+LONG = Int(64)
 
 Number = Int | Float
 """Types of C's arithmetic."""

@@ -13,14 +13,13 @@ from compiler.frontend.c_scop.constants import NotConstant, evaluate
 from compiler.frontend.c_scop.errors import Place, ScopError
 from compiler.frontend.c_scop.numbers import as_type, known_number
 from compiler.frontend.c_scop.source import Source
-from compiler.frontend.c_scop.types import Number, named_type, number_type
+from compiler.frontend.c_scop.types import LONG, Number, named_type, number_type
 from compiler.ir.expr import Const
 from compiler.ir.names import check_name
 from compiler.ir.types import Int, ProgramError, Type
 
 __all__ = ["Scope", "Storage", "Variable", "names_in"]
 
-_LONGEST = Int(64)
 Storage = Literal["parameter", "global", "local", "inner"]
 
 
@@ -185,7 +184,7 @@ class Scope:
         const = "const" in (node.quals or [])
         if variable.storage == "parameter":
             if variable.scalar and variable.name in self.settings:
-                value = Const(self.settings[variable.name], _LONGEST)
+                value = Const(self.settings[variable.name], LONG)
                 variable.values, variable.fixed = (as_type(value, variable.type).value,), True
             return
         static = variable.storage == "global" or "static" in (node.storage or [])
@@ -214,7 +213,7 @@ class Scope:
             raise NotConstant(init, "not a plain initialiser")
         step = prod(sizes[1:])
         parts = [value for entry in init.exprs for value in self._flat(entry, sizes[1:])]
-        return parts + [Const(0, _LONGEST)] * (sizes[0] * step - len(parts))
+        return parts + [Const(0, LONG)] * (sizes[0] * step - len(parts))
 
 
 def _possible(name: str) -> bool:
