@@ -18,14 +18,13 @@ from rich.console import Console
 from rich.progress import track
 
 import compiler
+from benchmarks.checks import check_run
 from benchmarks.command import Measurement, reports_errors
 from benchmarks.results import kept_results
 from compiler.frontend.apps import load
-from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
-from hw.errors import SluiceError
 
-__all__ = ["APPLICATIONS", "FigureError", "main", "measure", "measure_program"]
+__all__ = ["APPLICATIONS", "main", "measure", "measure_program"]
 
 ARRAY = "8x4"
 APPLICATIONS = {
@@ -44,10 +43,6 @@ ICARUS = {"harris": {"width": 24, "height": 10}}
 """What is measured on Icarus too, and how small: too slow for the test suite, which runs the others there."""
 
 
-class FigureError(SluiceError):
-    """A measurement whose result is wrong: its figures mean nothing."""
-
-
 def measure(app: str, memory: str, array: str, simulator: str = "verilator", **parameters: Any) -> dict[str, Any]:
     """Compile and simulate one application, by default at its published size.
 
@@ -64,12 +59,7 @@ def measure_program(name: str, program: Program, simulator: str, options: Mappin
     generator = np.random.default_rng(0)
     inputs = {a.name: generator.integers(0, 256, a.shape) for a in program.inputs}
     run = design.simulate(inputs, simulator)
-    for output, expected in interpret(program, inputs).items():
-        if not np.array_equal(run.outputs[output], expected):
-            raise FigureError(f"{name} on {options['memory']}: output {output} differs from the reference")
-    if run.cycles != design.predicted_cycles:
-        raise FigureError(f"{name} on {options['memory']}: {run.cycles} cycles, {design.predicted_cycles} were "
-                          "predicted")
+    check_run(f"{name} on {options['memory']}", design, run, program, inputs)
     return {
         "cycles simulated": run.cycles, "cycles predicted": design.predicted_cycles,
         "lower bound": design.lower_bound, "ratio": round(run.cycles / design.lower_bound, 4),

@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from benchmarks.area import Subject, measure
+from benchmarks.checks import check_run
 from benchmarks.command import reports_errors
 from benchmarks.results import RESULTS, write_results
 from compiler.bind.dataflow.design import DataflowDesign
@@ -29,7 +29,6 @@ from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.target import compile_program
 from compiler.frontend.c_scop import load_c
 from compiler.input_files import random_inputs
-from compiler.ir.interpret import interpret
 from hw.dataflow.system import SYSTEM_MODULE
 from hw.errors import SluiceError
 from hw.sim.simulate import StallProfile
@@ -44,10 +43,6 @@ _STALLS = StallProfile.uniform(0.2)
 _MATRIX = 16
 _LANES = (1, 2, 4, 8)
 _DEEP = {"add": 12}
-
-
-class BenchmarkError(SluiceError):
-    """A result that is wrong, or a name that there is not."""
 
 
 @reports_errors
@@ -67,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def measure_design(design: DataflowDesign, simulator: str) -> dict[str, Any]:
-    """The figures of one design. Raises `BenchmarkError` if a simulation's results or ticks are not as predicted."""
+    """The figures of one design. Raises `FigureError` if a simulation's results or ticks are not as predicted."""
     bound, storage = design.bound, design.storage
     figures: dict[str, Any] = {
         "ticks": design.plan.kernel.ticks, "cycles predicted": design.predicted_cycles, "bound": bound.ticks,
@@ -81,11 +76,7 @@ def measure_design(design: DataflowDesign, simulator: str) -> dict[str, Any]:
         return figures
     inputs = random_inputs(design.program, 0)
     run = design.simulate(inputs, simulator, seed=1, stall=_STALLS)
-    reference = interpret(design.program, inputs)
-    if any(not np.array_equal(run.outputs[name], reference[name]) for name in reference):
-        raise BenchmarkError(f"{design.program.name}: the simulation's result is not the reference's")
-    if run.cycles != design.predicted_cycles:
-        raise BenchmarkError(f"{design.program.name}: {run.cycles} ticks simulated, not {design.predicted_cycles}")
+    check_run(design.program.name, design, run, design.program, inputs)
     return figures | {"cycles simulated": run.cycles, "stall cycles": run.stall_cycles,
                       "wall cycles": run.wall_cycles, "beats read": run.counters["memory read beats"],
                       "beats written": run.counters["memory write beats"]}
@@ -149,7 +140,7 @@ def _measure_area(names: Sequence[str], output: Path, seeds: int) -> None:
     subjects = _subjects()
     for name in names or subjects:
         if name not in subjects:
-            raise BenchmarkError(f"there is no '{name}'; there are: {', '.join(subjects)}")
+            raise SluiceError(f"there is no '{name}'; there are: {', '.join(subjects)}")
         sizes, options = subjects[name]
         program = load_c(_APPS / f"{name.split()[0]}.c", **sizes)
         subject = Subject(SYSTEM_MODULE, compile_program(program, options).executable.sources, alone=False)

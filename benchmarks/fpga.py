@@ -24,10 +24,10 @@ from rich.console import Console
 import compiler
 from benchmarks.area import Subject, yosys_area
 from benchmarks.area import measure as measure_area
+from benchmarks.checks import check_run
 from benchmarks.command import reports_errors
 from benchmarks.results import RESULTS, kept_results, write_results
 from compiler.frontend.apps import load
-from compiler.ir.interpret import interpret
 from hw.errors import SluiceError
 from hw.pipeline.system import SYSTEM_MODULE, emit_pipeline
 from hw.pnr import tool_version
@@ -54,22 +54,14 @@ SUBJECTS: Mapping[str, Entry] = {
 }
 
 
-class FpgaFigureError(SluiceError):
-    """A measurement whose result is wrong: its figures mean nothing."""
-
-
 def measure(entry: Entry) -> dict[str, Any]:
-    """Cycles and storage. Raises `FpgaFigureError` if a result is wrong or, of cycles, not the predicted one."""
+    """Cycles and storage. Raises `FigureError` if a result is wrong or, of cycles, not the predicted one."""
     program = load(entry.app, **entry.parameters)
     design: Any = compiler.compile(program, target="fpga", **entry.options)
     generator = np.random.default_rng(0)
     inputs = {a.name: generator.integers(0, 256, a.shape) for a in program.inputs}
     run = design.simulate(inputs, "icarus")
-    for name, expected in interpret(program, inputs).items():
-        if not np.array_equal(run.outputs[name], expected):
-            raise FpgaFigureError(f"{entry.app}: output {name} differs from the reference")
-    if run.cycles != design.predicted_cycles:
-        raise FpgaFigureError(f"{entry.app}: {run.cycles} cycles, {design.predicted_cycles} predicted")
+    check_run(entry.app, design, run, program, inputs)
     ratios = [s.allocated_words / s.live_words for s in design.storage]
     return {
         "cycles simulated": run.cycles, "cycles predicted": design.predicted_cycles, "lower bound": design.lower_bound,

@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 
 import compiler
-from benchmarks.applications import FigureError
+from benchmarks.checks import check_run
 from benchmarks.command import Measurement, reports_errors
 from compiler.bind.cgra.design import CgraDesign
 from compiler.frontend.apps import load
 from compiler.images import image_to_array, sample_image
-from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 
 __all__ = ["CASES", "Case", "main", "measure"]
@@ -73,11 +72,7 @@ def _simulated(design: CgraDesign, program: Program, simulator: str) -> int:
     inputs = {a.name: generator.integers(-128, 128, a.shape) for a in program.inputs}
     inputs[program.image_input.name] = image_to_array(sample_image(), program.image_input)
     run = design.simulate(inputs, simulator)
-    for name, expected in interpret(program, inputs).items():
-        if not np.array_equal(run.outputs[name], expected):
-            raise FigureError(f"{program.name}: output {name} differs from the reference")
-    if run.cycles != design.predicted_cycles:
-        raise FigureError(f"{program.name}: {run.cycles} cycles, {design.predicted_cycles} were predicted")
+    check_run(program.name, design, run, program, inputs)
     return run.cycles
 
 
