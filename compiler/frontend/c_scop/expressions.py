@@ -172,11 +172,12 @@ class Lowering:
         """The value of a loop's variable, which is affine in the iterators of the statement."""
         type = self.reader.iterators[node.name].type
         value = self.reader.function(node)
-        pieces: list[tuple[isl.Set, isl.Aff]] = []
-        value.gist(self.domain).coalesce().foreach_piece(lambda where, aff: pieces.append((where, aff)))
+        pieces = _pieces(value.gist(self.domain))
         if len(pieces) > 1:
             raise Split(pieces[0][0])
-        if pieces[0][1].get_denominator_val().to_python() != 1 or pieces[0][1].dim(isl.dim_type.div):
+        if _is_quotient(pieces[0][1]):
+            pieces = _pieces(value)  # an equation of the domain may have brought the quotient in
+        if len(pieces) > 1 or _is_quotient(pieces[0][1]):
             raise self._error(node, f"the value of '{node.name}' cannot be used: its loop starts at a quotient")
         return building.cast(building.affine(pieces[0][1], self.names, Int(max(32, type.width), type.signed)), type)
 
@@ -342,6 +343,16 @@ class Lowering:
         if self.domain.is_disjoint(where):
             return False
         raise Split(where)
+
+
+def _pieces(function: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
+    found: list[tuple[isl.Set, isl.Aff]] = []
+    function.coalesce().foreach_piece(lambda where, aff: found.append((where, aff)))
+    return found
+
+
+def _is_quotient(function: isl.Aff) -> bool:
+    return function.get_denominator_val().to_python() != 1 or bool(function.dim(isl.dim_type.div))
 
 
 def _as_floats(left: Expr, right: Expr) -> tuple[Expr, Expr]:
