@@ -39,6 +39,7 @@ __all__ = [
     "lookup",
     "maximum",
     "minimum",
+    "nearest",
     "select",
     "weighted_sum",
 ]
@@ -172,9 +173,7 @@ def constant(type: Type, value: Any) -> Typed:
     """`value` as a constant of `type`: the nearest number of a floating-point type. Raises `ProgramError` if it is no
     number, and for integer types if it is no integer or does not fit."""
     if isinstance(type, Float):
-        if not hasattr(value, "__float__"):
-            raise ProgramError(f"constant {value!r} is not a number")
-        return Typed(Const(encode_number(type, float(value)), type))
+        return Typed(Const(nearest(type, value), type))
     low, high = _integer(type).minimum, _integer(type).maximum
     try:
         whole = index(value)
@@ -183,6 +182,13 @@ def constant(type: Type, value: Any) -> Typed:
     if not low <= whole <= high:
         raise ProgramError(f"constant {whole} does not fit {type} ({low}..{high})")
     return Typed(Const(whole, type))
+
+
+def nearest(type: Float, value: Any) -> int:
+    """The bit pattern of the number of `type` nearest to `value`. Raises `ProgramError` if that is no number."""
+    if not hasattr(value, "__float__"):
+        raise ProgramError(f"constant {value!r} is not a number")
+    return encode_number(type, float(value))
 
 
 def iterator(name: str, type: Type) -> Typed:

@@ -43,7 +43,6 @@ from compiler.frontend.address import address_map
 from compiler.frontend.apps import load
 from compiler.frontend.kernel import Typed
 from compiler.ir.expr import Expr, Read
-from compiler.ir.floating import encode_number
 from compiler.ir.names import check_name
 from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
 from compiler.ir.types import UINT16, Float, ProgramError, Type
@@ -257,7 +256,7 @@ class Prog(_Scope):
         self._new_name(name)
         kind, label = type or self.type, f"table '{name}' ({_caller()})"
         if isinstance(kind, Float):
-            entries = tuple(encode_number(kind, float(value)) for value in values)
+            entries = _nearest(label, kind, values)
         else:
             entries = _integers(label, values)
         self._tables[name] = Table(name, entries, kind)
@@ -355,6 +354,14 @@ def _integers(label: str, values: Iterable[Any]) -> tuple[int, ...]:
         return tuple(index(value) for value in values)
     except TypeError:
         raise ProgramError(f"{label}: {values} must be integers") from None
+
+
+def _nearest(label: str, type: Float, values: Iterable[Any]) -> tuple[int, ...]:
+    """`values` as bit patterns of `type`."""
+    try:
+        return tuple(kernel.nearest(type, value) for value in values)
+    except ProgramError as error:
+        raise ProgramError(f"{label}: {error}") from None
 
 
 def _extent(touched: isl.Set) -> tuple[int, ...]:

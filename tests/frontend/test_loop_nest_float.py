@@ -82,5 +82,7 @@ def test_what_is_refused() -> None:
         n + 0.5
     with pytest.raises(ProgramError, match=r"^constant 'one' is not a number$"):
         constant(FLOAT32, "one")
+    with pytest.raises(ProgramError, match=r"^table 'weights' \(.*:\d+\): constant 'one' is not a number$"):
+        prog("t", FLOAT32).add_table("weights", ["one"])  # pyright: ignore[reportArgumentType]
     with pytest.raises(ProgramError, match=r"^operation 'shr' on float8\.23: floating-point numbers of up to "):
         x >> 1
