@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from amaranth.hdl import Cat, Const, Module, ResetInserter, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from hw.fabric.config import connection_field, delay_field, input_used_field, select_field, used_field
 from hw.fabric.elastic import Queue, Relay
@@ -90,10 +89,10 @@ class ElasticTile(Tile):
         for side in Side:
             self._connect_side(m, side, networks)
 
+    @abstractmethod
     def add_elastic_core(self, m: Module, queues: dict[str, Queue], rooms: dict[str, Signal], flush: Signal,
                          restart: Signal) -> dict[str, _Output]:
         """Add the core; the result is its outputs by port. `queues` by input, `rooms` by output."""
-        raise NotImplementedError
 
     def present(self, port: str, queue: Queue) -> Value:
         """Whether an input has a token, or needs none."""
@@ -163,10 +162,9 @@ class ElasticTile(Tile):
             for track in tracks:
                 relay = parts.relays[side, track]
                 m.d.comb += relay.pop.eq(relay.valid & ready[self._bit(network, track)])
+            self.outgoing(m, network, side, [parts.relays[side, track].o for track in tracks])
         words, bits = (networks[network].relays for network in (Network.WORD, Network.BIT))
         m.d.comb += [
-            *(getattr(self, f"o_word_{name}{track}").eq(words[side, track].o) for track in tracks),
-            getattr(self, f"o_bit_{name}").eq(Cat(bits[side, track].o for track in tracks)),
             getattr(self, f"o_valid_{name}").eq(Cat(relays[side, t].valid for relays in (words, bits) for t in tracks)),
             getattr(self, f"o_ready_{name}").eq(
                 Cat(networks[n].room[TrackSource(side, t)] for n in (Network.WORD, Network.BIT) for t in tracks)),
@@ -204,16 +202,10 @@ class ElasticPeTile(ElasticTile):
 
 
 class ElasticMemTile(ElasticTile):
-    """A tile with a buffet: input `in0` fills, `in1` updates, output `out0` gives what is read.
-
-    Ports `i_conflict` and `o_conflict` as for `MemTile`; nothing here conflicts.
-    """
+    """A tile with a buffet: input `in0` fills, `in1` updates, output `out0` gives what is read. Nothing conflicts."""
 
     kind = TileKind.MEM
     queued = ("in0", "in1")
-
-    def core_ports(self) -> dict[str, wiring.Member]:
-        return {"i_conflict": In(1), "o_conflict": Out(1)}
 
     def add_elastic_core(self, m: Module, queues: dict[str, Queue], rooms: dict[str, Signal], flush: Signal,
                          restart: Signal) -> dict[str, _Output]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -26,7 +28,7 @@ from hw.memtile.wide_fetch import WideFetchBuffer
 from hw.multiplexer import hold
 from hw.pe.core import Pe
 
-__all__ = ["MemTile", "PeTile", "Tile", "track_ports"]
+__all__ = ["MemTile", "PeTile", "StaticTile", "Tile", "track_ports"]
 
 
 def track_ports(spec: FabricSpec) -> dict[str, int]:
@@ -42,8 +44,8 @@ def track_ports(spec: FabricSpec) -> dict[str, int]:
     return ports
 
 
-class Tile(wiring.Component):
-    """What tiles of both kinds have; a subclass adds the core.
+class Tile(wiring.Component, ABC):
+    """What tiles of both kinds and all arrays have; a subclass adds what is between the tracks.
 
     Ports:
 
@@ -52,6 +54,8 @@ class Tile(wiring.Component):
     * `i_cfg_valid`, `i_cfg_address` (32), `i_cfg_data` (32): the configuration bus, passed on one cycle later as
       `o_cfg_*`. A word is in effect in the second cycle after it came in.
     * `en` and `flush`: obeyed one cycle later, by way of the tile's own registers.
+    * `i_conflict` and `o_conflict`, of a memory's tile: some memory of this column, from the south edge up to this
+      tile, has two controllers that wanted one port in one cycle since the last `flush`; out one cycle later than in.
     """
 
     kind: TileKind
@@ -63,11 +67,9 @@ class Tile(wiring.Component):
             ports |= {f"i_{name}": In(width), f"o_{name}": Out(width)}
         for name, width in BUS.items():
             ports |= {f"i_cfg_{name}": In(width), f"o_cfg_{name}": Out(width)}
-        super().__init__(ports | self.core_ports())
-
-    def core_ports(self) -> dict[str, wiring.Member]:
-        """Further ports of the kind of tile."""
-        return {}
+        if self.kind is TileKind.MEM:
+            ports |= {"i_conflict": In(1), "o_conflict": Out(1)}
+        super().__init__(ports)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -84,21 +86,37 @@ class Tile(wiring.Component):
         self.add_parts(m)
         return m
 
+    @abstractmethod
     def add_parts(self, m: Module) -> None:
-        """Add the core, what its inputs pass and the switch boxes."""
-        outputs = self.add_core(m, self._inputs(m))
-        for network in Network:
-            self._switch_box(m, network, outputs)
-
-    def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
-        """Add the core and the registers of its `inputs`; the result is the core's outputs, all by name of the port."""
-        raise NotImplementedError
+        """Add the core, what its inputs pass and what drives the outgoing tracks."""
 
     def incoming(self, network: Network, side: Side, track: int) -> Value:
         """The signal of an incoming track."""
         if network is Network.WORD:
             return getattr(self, f"i_word_{side.name.lower()}{track}")
         return getattr(self, f"i_bit_{side.name.lower()}")[track]
+
+    def outgoing(self, m: Module, network: Network, side: Side, tracks: list[Value]) -> None:
+        """Drive the outgoing tracks of a side."""
+        if network is Network.BIT:
+            m.d.comb += getattr(self, f"o_bit_{side.name.lower()}").eq(Cat(tracks))
+            return
+        for track, value in enumerate(tracks):
+            m.d.comb += getattr(self, f"o_word_{side.name.lower()}{track}").eq(value)
+
+
+class StaticTile(Tile):
+    """What tiles of both kinds of the static array have: every input of the core passes a connection box and a delay
+    line, every outgoing track is a register of a switch box."""
+
+    def add_parts(self, m: Module) -> None:
+        outputs = self.add_core(m, self._inputs(m))
+        for network in Network:
+            self._switch_box(m, network, outputs)
+
+    @abstractmethod
+    def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
+        """Add the core and the registers of its `inputs`; the result is the core's outputs, all by name of the port."""
 
     def _inputs(self, m: Module) -> dict[str, Value]:
         """Connection box and delay line for every input of the core; zero for an input that is not connected."""
@@ -136,17 +154,10 @@ class Tile(wiring.Component):
                     box.select[side][track].eq(self.store.value(select_field(network, side, track))),
                     box.used[side][track].eq(self.store.value(used_field(network, side, track))),
                 ]
-            self._outgoing(m, network, side, box.o[side])
-
-    def _outgoing(self, m: Module, network: Network, side: Side, tracks: list[Value]) -> None:
-        if network is Network.BIT:
-            m.d.comb += getattr(self, f"o_bit_{side.name.lower()}").eq(Cat(tracks))
-            return
-        for track, value in enumerate(tracks):
-            m.d.comb += getattr(self, f"o_word_{side.name.lower()}{track}").eq(value)
+            self.outgoing(m, network, side, box.o[side])
 
 
-class PeTile(Tile):
+class PeTile(StaticTile):
     """A tile with a processing element. From a word on a track to the result at the switch boxes it takes
     `hw.pe.PE_LATENCY` cycles and the delay of the input."""
 
@@ -165,18 +176,11 @@ class PeTile(Tile):
         return {"word0": core.o_word, "bit0": core.o_bit}
 
 
-class MemTile(Tile):
+class MemTile(StaticTile):
     """A tile with a memory core of the kind that `spec.mem` names. A word on a track is at the core `INPUT_LATENCY`
-    cycles later, and the delay of the input.
-
-    Further ports: `i_conflict`, and `o_conflict` one cycle later: some memory of this column, from the south edge up to
-    this tile, has two controllers that wanted one port in one cycle since the last `flush`.
-    """
+    cycles later, and the delay of the input."""
 
     kind = TileKind.MEM
-
-    def core_ports(self) -> dict[str, wiring.Member]:
-        return {"i_conflict": In(1), "o_conflict": Out(1)}
 
     def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
         cores = {"pub": WideFetchBuffer, "dual-port": DualPortBuffer, "dual-port-pe": AddressedBuffer}
