@@ -32,6 +32,7 @@ __all__ = [
     "children",
     "converted",
     "fold",
+    "is_floating",
     "mentions",
     "postorder",
     "renumbered",
@@ -111,6 +112,11 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         case Lookup():
             return (expr.index,)
     return ()
+
+
+def is_floating(node: Expr) -> bool:
+    """Whether `node` gives or takes floating-point numbers."""
+    return any(isinstance(part.type, Float) for part in (node, *children(node)))
 
 
 def with_children(node: Expr, args: list[Expr]) -> Expr:

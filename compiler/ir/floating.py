@@ -79,7 +79,7 @@ def encode(type: Float, values: np.ndarray) -> np.ndarray:
     exponent = np.where(magnitude == 0, least, np.maximum(np.frexp(magnitude)[1] - 1, least))
     finite = np.ldexp(magnitude, type.mantissa - exponent).astype(np.int64)
     finite += (exponent.astype(np.int64) - least) << type.mantissa
-    other = (((1 << type.exponent) - 1) << type.mantissa) | (bits & 0x7FFFFF) >> 23 - type.mantissa
+    other = type.infinity | (bits & 0x7FFFFF) >> 23 - type.mantissa
     return np.where(special, other, finite) | (bits >> 31) << type.width - 1
 
 
@@ -126,8 +126,7 @@ def encode_exact(type: Float, value: Fraction) -> int:
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
     exponent = max(least, exponent - (size < Fraction(2) ** exponent))
     steps = round(size / Fraction(2) ** (exponent - type.mantissa))
-    infinity = ((1 << type.exponent) - 1) << type.mantissa
-    return min(infinity, ((exponent - least) << type.mantissa) + steps) | (value < 0) << type.width - 1
+    return min(type.infinity, ((exponent - least) << type.mantissa) + steps) | (value < 0) << type.width - 1
 
 
 def from_integers(type: Float, values: np.ndarray) -> np.ndarray:

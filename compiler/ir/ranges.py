@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, is_floating
 from compiler.ir.types import Float, Int, Type
 
 __all__ = ["Range", "hull", "type_range", "value_range"]
@@ -33,7 +33,7 @@ def hull(*ranges: Range) -> Range:
 def value_range(node: Expr, arguments: list[Range], reads: list[Range], iterators: Mapping[str, Range],
                 tables: Mapping[str, Range]) -> Range:
     """The range of `node`, whose children have the ranges `arguments`."""
-    if isinstance(node.type, Float) or any(isinstance(child.type, Float) for child in children(node)):
+    if is_floating(node):
         return type_range(node.type)
     match node:
         case Const(value, _):

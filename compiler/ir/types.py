@@ -103,6 +103,11 @@ class Float:
         return 1 + self.exponent + self.mantissa
 
     @property
+    def infinity(self) -> int:
+        """The bit pattern of plus infinity: all bits of the exponent."""
+        return ((1 << self.exponent) - 1) << self.mantissa
+
+    @property
     def computable(self) -> bool:
         """Whether there is arithmetic on the type: what numpy's float32 contains."""
         return 2 <= self.exponent <= FLOAT32.exponent and 2 <= self.mantissa <= FLOAT32.mantissa

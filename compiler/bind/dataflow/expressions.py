@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, is_floating, postorder
 from compiler.ir.program import Statement
 from compiler.ir.types import Float, Int, Type
 from hw.dataflow.spec import Operator, Word
@@ -62,10 +62,9 @@ def pipeline(statement: Statement, options: Options, tables: Sequence[str]) -> P
 
 def _ticks(node: Expr, options: Options) -> int:
     """Latency of one operator."""
-    floating = any(isinstance(part.type, Float) for part in (node, *children(node)))
     if isinstance(node, Apply):
-        return options.ticks(node.op, floating=floating)
-    return options.ticks("cast", floating=True) if isinstance(node, Cast) and floating else 0
+        return options.ticks(node.op, floating=is_floating(node))
+    return options.ticks("cast", floating=True) if isinstance(node, Cast) and is_floating(node) else 0
 
 
 def _distinct(value: Expr) -> tuple[list[Expr], list[list[int]]]:

@@ -54,10 +54,9 @@ def _number(constant: Const) -> float:
 def _pattern(type: Float, value: float) -> int:
     """The bits of the number of `type` nearest to `value`."""
     sign = int(math.copysign(1, value) < 0) << type.width - 1
-    infinity = ((1 << type.exponent) - 1) << type.mantissa
     if math.isnan(value):
-        return infinity | 1 << type.mantissa - 1
-    return sign | (infinity if math.isinf(value) else encode_exact(type, Fraction(abs(value))))
+        return type.infinity | 1 << type.mantissa - 1
+    return sign | (type.infinity if math.isinf(value) else encode_exact(type, Fraction(abs(value))))
 
 
 def folded(op: str, operands: list[Const]) -> Const:
