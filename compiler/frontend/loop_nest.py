@@ -255,10 +255,7 @@ class Prog(_Scope):
         """Constants for ``lookup(table, index)``; of a floating-point type the nearest numbers."""
         self._new_name(name)
         kind, label = type or self.type, f"table '{name}' ({_caller()})"
-        if isinstance(kind, Float):
-            entries = _nearest(label, kind, values)
-        else:
-            entries = _integers(label, values)
+        entries = _nearest(label, kind, values) if isinstance(kind, Float) else _integers(label, values)
         self._tables[name] = Table(name, entries, kind)
         return self._tables[name]
 
