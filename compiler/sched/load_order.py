@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import prod
 
 import islpy as isl
@@ -42,10 +41,7 @@ def load_loops(extents: Sequence[int], low: Sequence[int], reads: Sequence[tuple
     `depth` iterators of every statement enumerate tiles.
     """
     leading = max((statement for statement, _ in reads), key=lambda s: prod(_trips(s, depth)))
-    place: dict[int, int] = {}
-    for access in _forwards(leading, [access for statement, access in reads if statement is leading], depth):
-        for dimension, position in _walkers(leading, access, depth).items():
-            place[dimension] = min(position, place.get(dimension, position))
+    place = _places(leading, [access for statement, access in reads if statement is leading], depth)
     order = [place.get(dimension, len(leading.iterators)) for dimension, extent in enumerate(extents) if extent > 1]
     even = order == sorted(order)
     walked: list[tuple[int, LoadLoop]] = []
@@ -77,30 +73,22 @@ def _trips(statement: Statement, depth: int) -> list[int]:
     return [high - low + 1 for low, high in list(constant_bounds(statement).values())[depth:]]
 
 
-def _forwards(statement: Statement, accesses: Sequence[Access], depth: int) -> Sequence[Access]:
-    """The reads that a load may follow: none if one of them goes backwards, since that one waits for the last words
-    whatever the order of the others."""
+def _places(statement: Statement, accesses: Sequence[Access], depth: int) -> dict[int, int]:
+    """For the dimensions that reads move along: the place in the nest of the loop that moves one of them the farthest,
+    the outermost such loop of all reads. None if a read goes backwards: it waits for the last words whatever the order
+    of the others."""
+    trips = _trips(statement, depth)
+    found: dict[int, int] = {}
     for access in accesses:
         function = pieces(access.map.intersect_domain(statement.domain))[0][1]
         for dimension in range(function.dim(isl.dim_type.out)):
             steps = slopes(function.get_aff(dimension))[depth:]
-            if any(step < 0 and count > 1 for step, count in zip(steps, _trips(statement, depth), strict=True)):
-                return ()
-    return accesses
-
-
-def _walkers(statement: Statement, access: Access, depth: int) -> dict[int, int]:
-    """For the dimensions that a read moves along: the place of the loop that moves it the farthest in the nest."""
-    trips = _trips(statement, depth)
-    function = pieces(access.map.intersect_domain(statement.domain))[0][1]
-    found = {}
-    for dimension in range(function.dim(isl.dim_type.out)):
-        steps = slopes(function.get_aff(dimension))[depth:]
-        reach: list[tuple[Fraction, int]] = [(abs(step) * (count - 1), -k)
-                                             for k, (step, count) in enumerate(zip(steps, trips, strict=True))]
-        farthest, position = max(reach, default=(Fraction(0), 0))
-        if farthest > 0:
-            found[dimension] = -position
+            reach = [step * (count - 1) for step, count in zip(steps, trips, strict=True)]
+            if min(reach, default=0) < 0:
+                return {}
+            if max(reach, default=0) > 0:
+                position = reach.index(max(reach))
+                found[dimension] = min(position, found.get(dimension, position))
     return found
 
 

@@ -205,10 +205,8 @@ class _Piece(NamedTuple):
     @staticmethod
     def of(statement: Statement, access: Access, tile_depth: int) -> _Piece:
         """What one access touches."""
-        first = statement.domain
-        for k in range(tile_depth):
-            first = first.fix_val(isl.dim_type.set, k, statement.domain.dim_min_val(k))
-        return _Piece(_hull(_touched(statement, access)), _hull(access.map.intersect_domain(first).range()))
+        tile = access.map.intersect_domain(_first_tile(statement, tile_depth)).range()
+        return _Piece(_hull(_touched(statement, access)), _hull(tile))
 
     @property
     def words(self) -> int:
@@ -222,7 +220,7 @@ class _Piece(NamedTuple):
 
 def _input_boxes(program: Program, array: Array, share: float, tile_depth: int) -> list[_Box]:
     """Boxes that reads touch, joined where one stream is as good as two."""
-    busiest = max(_instances(s, tile_depth) for s in program.statements)
+    busiest = max(_first_tile(s, tile_depth).count_val().to_python() for s in program.statements)
     pieces: list[_Piece] = []
     allowed: float = 0
     for statement in program.statements:
@@ -237,12 +235,12 @@ def _input_boxes(program: Program, array: Array, share: float, tile_depth: int) 
     return sorted(piece.box for piece in pieces) if len(pieces) > 1 else []
 
 
-def _instances(statement: Statement, tile_depth: int) -> int:
+def _first_tile(statement: Statement, tile_depth: int) -> isl.Set:
     """Instances of a statement in the first tile."""
     first = statement.domain
     for k in range(tile_depth):
         first = first.fix_val(isl.dim_type.set, k, statement.domain.dim_min_val(k))
-    return first.count_val().to_python()
+    return first
 
 
 def _accumulates(statement: Statement) -> bool:

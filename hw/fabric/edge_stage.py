@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from hw.configuration import ConfigurationStore
 from hw.fabric.bus import BUS, BusReceiver
@@ -35,8 +35,14 @@ class EdgeStage(wiring.Component):
                 "o_stream": Out(spec.width),
                 **{f"i_track{track}": In(spec.width) for track in range(spec.tracks)},
                 "o_track": Out(spec.width),
+                **self.further_ports(spec),
             }
         )
+
+    @staticmethod
+    def further_ports(spec: FabricSpec) -> dict[str, Member]:
+        """Ports that stages of other arrays have besides."""
+        return {}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -50,6 +56,12 @@ class EdgeStage(wiring.Component):
         m.d.comb += box.select.eq(store.value("track"))
         en = Signal()
         m.d.sync += en.eq(self.en)
-        m.d.sync += self.o_track.eq(hold(self.o_track, en, self.i_stream))
-        m.d.sync += self.o_stream.eq(hold(self.o_stream, en & store.value("used"), box.o))
+        self.add_registers(m, receiver, store, en, box.o)
         return m
+
+    def add_registers(
+        self, m: Module, receiver: BusReceiver, store: ConfigurationStore, en: Value, selected: Value
+    ) -> None:
+        """Pass words on, in both directions. `selected`: the track that is configured."""
+        m.d.sync += self.o_track.eq(hold(self.o_track, en, self.i_stream))
+        m.d.sync += self.o_stream.eq(hold(self.o_stream, en & store.value("used"), selected))

@@ -10,11 +10,25 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from hw.multiplexer import hold
 
 __all__ = ["Queue", "Relay"]
+
+
+def _ports(width: int) -> dict[str, Member]:
+    """Ports of both parts; see `Relay`."""
+    return {
+        "en": In(1),
+        "restart": In(1),
+        "i": In(width),
+        "push": In(1),
+        "room": Out(1),
+        "o": Out(width),
+        "valid": Out(1),
+        "pop": In(1),
+    }
 
 
 class Relay(wiring.Component):
@@ -26,18 +40,7 @@ class Relay(wiring.Component):
 
     def __init__(self, width: int):
         self.width = width
-        super().__init__(
-            {
-                "en": In(1),
-                "restart": In(1),
-                "i": In(width),
-                "push": In(1),
-                "room": Out(1),
-                "o": Out(width),
-                "valid": Out(1),
-                "pop": In(1),
-            }
-        )
+        super().__init__(_ports(width))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -63,19 +66,7 @@ class Queue(wiring.Component):
 
     def __init__(self, width: int, depth: int):
         self.width, self.depth = width, depth
-        super().__init__(
-            {
-                "en": In(1),
-                "restart": In(1),
-                "tokens": In(range(depth)),
-                "i": In(width),
-                "push": In(1),
-                "room": Out(1),
-                "o": Out(width),
-                "valid": Out(1),
-                "pop": In(1),
-            }
-        )
+        super().__init__({**_ports(width), "tokens": In(range(depth))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
