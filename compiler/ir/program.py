@@ -171,10 +171,18 @@ class Program:
     def order_of(self, statement: str) -> isl.Map:
         """The part of `order` that belongs to one statement: {statement[iterators] -> [time]}."""
         space = self.statement(statement).domain.get_space()
-        pieces = [piece for piece in _maps(self.order) if piece.domain().get_space() == space]
+        pieces = [piece for piece in self._orders.get(statement, ()) if piece.domain().get_space() == space]
         if len(pieces) != 1:
             raise ProgramError(f"{self.statement(statement)} has no place in the order")
         return pieces[0]
+
+    @cached_property
+    def _orders(self) -> dict[str, list[isl.Map]]:
+        """The pieces of `order` by the name of the statement."""
+        found: dict[str, list[isl.Map]] = {}
+        for piece in _maps(self.order):
+            found.setdefault(piece.get_tuple_name(isl.dim_type.in_) or "", []).append(piece)
+        return found
 
 
 def shared_depth(program: Program) -> int:

@@ -275,47 +275,69 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     multiple of `interval` is taken, whatever ends earlier. `slack`: cycles for the way through shared units and back to
     them, by default an estimate.
     """
-    if not staged.program.shared:
-        return _schedule_at(staged, fusion_level, alignment, interval, 0)
+    aligned = _Aligned.of(staged, fusion_level)
+    alone = _schedule_at(aligned, (), alignment, interval, 0)
+    groups = staged.program.shared
+    if not groups:
+        return alone
     slack = default_slack(staged.program) if slack is None else slack
-    best = _schedule_at(staged, fusion_level, alignment, interval, slack)
-    alone = replace(staged, program=replace(staged.program, shared=()))
-    if best.end <= _WORTH * _schedule_at(alone, fusion_level, alignment, interval, 0).end:
+    best = _schedule_at(aligned, groups, alignment, interval, slack)
+    if best.end <= _WORTH * alone.end:
         return best
-    for times in range(2, 1 + max(map(len, staged.program.shared))):
-        slower = _schedule_at(staged, fusion_level, alignment, interval * times, slack)
+    for times in range(2, 1 + max(map(len, groups))):
+        slower = _schedule_at(aligned, groups, alignment, interval * times, slack)
         if slower.end <= _WORTH * best.end:
             best = slower
     return best
 
 
-def _schedule_at(staged: StagedProgram, fusion_level: int | None, alignment: int, interval: int,
+@dataclass(frozen=True)
+class _Aligned:
+    """A program whose loops are joined into levels: what its schedules at all initiation intervals have in common."""
+
+    staged: StagedProgram
+    fusion_level: int | None
+    dependences: tuple[Dependence, ...]
+    order: list[str]
+    statements: Mapping[str, Statement]
+    nests: Mapping[str, tuple[str, ...]]
+    trips: Mapping[Loop, int]
+    levels: _Levels
+
+    @staticmethod
+    def of(staged: StagedProgram, fusion_level: int | None) -> _Aligned:
+        """Raises `DependenceError`, and `FusionError` for a level that no statement has."""
+        dependences = flow(staged.program)
+        order = topological_order(staged.program, dependences)
+        statements = {name: staged.program.statement(name) for name in order}
+        nests = {name: staged.inner_iterators(s) for name, s in statements.items()}
+        loads = {footprint.statement for footprint in staged.inputs}
+        deepest = max(len(nest) for name, nest in nests.items() if name not in loads)
+        if fusion_level is not None and not 0 <= fusion_level <= deepest:
+            raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
+        trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
+        levels = _align(staged, nests, order, dependences, trips)
+        return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels)
+
+
+def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, interval: int,
                  slack: int) -> Schedule:
-    """The schedule at this initiation interval; the period is the least at which shared units suffice."""
-    dependences = flow(staged.program)
-    order = topological_order(staged.program, dependences)
-    statements = {name: staged.program.statement(name) for name in order}
-    nests = {name: staged.inner_iterators(s) for name, s in statements.items()}
-    loads = {footprint.statement for footprint in staged.inputs}
-    deepest = max(len(nest) for name, nest in nests.items() if name not in loads)
-    if fusion_level is not None and not 0 <= fusion_level <= deepest:
-        raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
-    trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
-    levels = _align(staged, nests, order, dependences, trips)
-    weights = levels.weights(trips, alignment, interval)
-    entries = _strides(levels, weights, statements, nests)
-    period = shortest = _period(levels, weights, trips, entries, alignment)
-    late = feedback(staged.program, dependences, recurrences(staged.program, dependences))
+    """The schedule at this initiation interval; the period is the least at which the units of `groups` suffice."""
+    staged, levels, dependences = aligned.staged, aligned.levels, aligned.dependences
+    weights = levels.weights(aligned.trips, alignment, interval)
+    entries = _strides(levels, weights, aligned.statements, aligned.nests)
+    period = shortest = _period(levels, weights, aligned.trips, entries, alignment)
+    late = feedback(groups, dependences, recurrences(staged.program, dependences))
     while True:
-        turns = Turns(staged.program.shared, period if staged.tiles > 1 else None, late, slack)
+        turns = Turns(groups, period if staged.tiles > 1 else None, late, slack)
         try:
-            entries = _offsets(staged, entries, order, dependences, fusion_level, turns)
+            placed = _offsets(staged, entries, aligned.order, dependences, aligned.fusion_level, turns)
         except NoTurnError as error:
             longer = max(error.bound, period + max(1, period // 16))
             period = -(-longer // alignment) * alignment
             continue
-        schedule = Schedule(staged, dependences, entries, period, alignment, interval)
-        return _with_best_turns(schedule, turns, shortest) if staged.program.shared else schedule
+        schedule = Schedule(staged, dependences, placed, period, alignment, interval)
+        return _with_best_turns(schedule, turns, shortest) if groups else schedule
 
 
 def _with_best_turns(schedule: Schedule, turns: Turns, shortest: int) -> Schedule:

@@ -5,8 +5,10 @@ Seed 001, section 4.2.3, but by value instead of by memory: a read depends on th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
+from weakref import ref
 
 import islpy as isl
 import networkx as nx
@@ -57,11 +59,19 @@ def flow(program: Program) -> tuple[Dependence, ...]:
 
     Reads of input arrays have none. Raises `DependenceError` if a value is read that nothing has written.
     """
+    number = id(program)
+    if number in _KNOWN:
+        return _KNOWN[number][1]
     found: list[Dependence] = []
     for statement in program.statements:
         for index in range(len(statement.reads)):
             found += _flow_of_read(program, statement, index)
+    _KNOWN[number] = ref(program, lambda _: _KNOWN.pop(number, None)), tuple(found)
     return tuple(found)
+
+
+_KNOWN: dict[int, tuple[ref[Program], tuple[Dependence, ...]]] = {}
+"""Dependences of programs that are still in use, which every stage of a compilation asks for."""
 
 
 def _flow_of_read(program: Program, statement: Statement, index: int) -> list[Dependence]:
@@ -72,7 +82,8 @@ def _flow_of_read(program: Program, statement: Statement, index: int) -> list[De
     writers = [s for s in program.statements if s.write.array == access.array]
     found = []
     missing = statement.domain
-    for source, relation in _last_writers(program, sink, writers).items():
+    order = _order(program, [statement, *writers])
+    for source, relation in _last_writers(order, sink, writers).items():
         found.append(Dependence(statement.name, index, source, access.array, relation))
         missing = missing.subtract(relation.domain())
     if not missing.is_empty():
@@ -82,12 +93,20 @@ def _flow_of_read(program: Program, statement: Statement, index: int) -> list[De
     return found
 
 
-def _last_writers(program: Program, sink: isl.Map, writers: list[Statement]) -> dict[str, isl.Map]:
+def _order(program: Program, statements: Sequence[Statement]) -> isl.UnionMap:
+    """The order of these statements alone."""
+    order = isl.UnionMap.empty(program.order.get_space().params())
+    for name in dict.fromkeys(s.name for s in statements):
+        order = order.union(isl.UnionMap.from_map(program.order_of(name)))
+    return order
+
+
+def _last_writers(order: isl.UnionMap, sink: isl.Map, writers: list[Statement]) -> dict[str, isl.Map]:
     writes = isl.UnionMap.empty(sink.get_space().params())
     for writer in writers:
         writes = writes.union(isl.UnionMap.from_map(writer.write.map.intersect_domain(writer.domain)))
     info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(sink)).set_must_source(writes)
-    result = info.set_schedule_map(program.order).compute_flow().get_must_dependence().reverse()
+    result = info.set_schedule_map(order).compute_flow().get_must_dependence().reverse()
     return {m.get_tuple_name(isl.dim_type.out): m.coalesce() for m in maps(result)}
 
 
@@ -107,7 +126,7 @@ def final_writers(program: Program, array: str) -> dict[str, isl.Map]:
     width = max(relation.dim(isl.dim_type.out) for relation in relations)
     last = isl.Set(f"{{ [{', '.join(['1', *['0'] * width])}] }}")
     order = order.union(isl.UnionMap.from_map(isl.Map.from_domain_and_range(elements, last)))
-    return _last_writers(replace(program, order=order), end, writers)
+    return _last_writers(order, end, writers)
 
 
 def constant_bounds(statement: Statement) -> dict[str, tuple[int, int]]:

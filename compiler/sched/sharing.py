@@ -31,14 +31,14 @@ class NoTurnError(SluiceError):
                          f"cycles among {period} per tile, of which all of them together take {busy}")
 
 
-def feedback(program: Program, dependences: Iterable[Dependence],
+def feedback(groups: Iterable[tuple[str, ...]], dependences: Iterable[Dependence],
              carried: frozenset[tuple[str, int, str]]) -> frozenset[tuple[str, int, str]]:
     """Keys of the dependences on the way from a statement to another one that shares its units: units, memories and
     wires that form a loop, whose latency the schedule must leave time for."""
     kept = [d for d in dependences if d.key not in carried]
     graph = nx.DiGraph((d.source, d.sink) for d in kept)
     found: set[tuple[str, int, str]] = set()
-    for group in program.shared:
+    for group in groups:
         members = [name for name in group if name in graph]
         after = set(members).union(*(nx.descendants(graph, name) for name in members))
         before = set(members).union(*(nx.ancestors(graph, name) for name in members))

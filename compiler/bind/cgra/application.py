@@ -11,7 +11,7 @@ from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer, extract_buffe
 from compiler.bind.cgra.addresses import AddressUnits
 from compiler.bind.cgra.controls import ControlTable, control_pattern, control_table
 from compiler.bind.cgra.cover import Coverer
-from compiler.bind.cgra.memories import MemoryAllocator, MemoryTile
+from compiler.bind.cgra.memories import BufferKey, MemoryAllocator, MemoryTile
 from compiler.bind.cgra.netlist import Edge, MemNode, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.shared import Group, SharedUnits
 from compiler.bind.cgra.signals import Operand, Signal
@@ -112,7 +112,7 @@ class _Builder:
     def __post_init__(self) -> None:
         program, dependences = self.schedule.staged.program, self.schedule.dependences
         self.carried = recurrences(program, dependences)
-        self.back = self.carried | feedback(program, dependences, self.carried)
+        self.back = self.carried | feedback(program.shared, dependences, self.carried)
         self.sources: dict[tuple[str, int], list[Dependence]] = {}
         for dependence in self.schedule.dependences:
             self.sources.setdefault((dependence.sink, dependence.read), []).append(dependence)
@@ -283,8 +283,9 @@ class _Builder:
 
 
 def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False,
-                      counter: bool = False) -> Application:
-    """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter` as in `MemoryAllocator`.
+                      counter: bool = False, apart: frozenset[BufferKey] = frozenset()) -> Application:
+    """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter` and `apart` as in
+    `MemoryAllocator`.
 
     Raises `CoverError`, `CapacityError`, `VectorizationError`, `DependenceError` or `ApplicationError`, each naming
     what does not fit.
@@ -294,7 +295,7 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
     _check_tables(program, mem)
     buffers = {b.writer.statement: b for b in extract_buffers(schedule)}
     cycles = staged.tiles * schedule.period + _LATENCY
-    allocator = MemoryAllocator(mem, sparse, shared, counter, cycles)
+    allocator = MemoryAllocator(mem, sparse, shared, counter, cycles, apart)
     builder = _Builder(schedule, mem, allocator, SharedUnits(schedule, list(buffers.values()), allocator))
     loads = {f.statement: f.array for f in staged.inputs}
     outputs = {f.statement: f.array for f in staged.outputs}

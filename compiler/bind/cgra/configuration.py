@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.controls import plan_control
-from compiler.bind.cgra.memories import configure_memory
+from compiler.bind.cgra.memories import CrowdedTile, configure_memory
 from compiler.bind.cgra.netlist import PeNode, Pin, StreamOut
 from compiler.bind.cgra.physical import Physical
 from compiler.bind.cgra.transfers import bank_config
@@ -36,7 +36,8 @@ class _Tile:
 
 
 def configure(application: Application, physical: Physical, spec: FabricSpec) -> ArrayConfig:
-    """Configuration of the whole array. Raises `VectorizationError` where a memory cannot do it."""
+    """Configuration of the whole array. Raises `VectorizationError` where a memory cannot do it, `CrowdedTile` with
+    the buffers of all memories that cannot where those that hold several are among them."""
     tiles: defaultdict[tuple[int, int], _Tile] = defaultdict(_Tile)
     ios: dict[int, IoConfig] = {}
     for wire, source in physical.routes.switches.items():
@@ -62,8 +63,14 @@ def configure(application: Application, physical: Physical, spec: FabricSpec) ->
 def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Mapping[str, Core]:
     cores: dict[str, Core] = {n: node.config for n, node in physical.netlist.nodes.items() if isinstance(node, PeNode)}
     cores |= application.addresses.configurations(physical.retiming.times)
+    crowded: list[CrowdedTile] = []
     for tile in application.memories:
-        cores[tile.name] = configure_memory(tile, physical.retiming.times, spec.mem)
+        try:
+            cores[tile.name] = configure_memory(tile, physical.retiming.times, spec.mem)
+        except CrowdedTile as error:
+            crowded.append(error)
+    if crowded:
+        raise CrowdedTile(str(crowded[0]), frozenset().union(*(error.buffers for error in crowded)))
     schedule = application.schedule
     for name, table in application.controls.items():
         shift = physical.retiming.times[Pin(name, "out0")] - 1

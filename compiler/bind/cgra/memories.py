@@ -25,7 +25,11 @@ from hw.memtile import AddressedConfig, AddressedInput, AddressedOutput, DualPor
 from hw.memtile.spec import ConfigurationError
 from hw.ops import Kind
 
-__all__ = ["CapacityError", "MemoryAllocator", "MemoryTile", "TileBuffer", "configure_memory"]
+__all__ = ["BufferKey", "CapacityError", "CrowdedTile", "MemoryAllocator", "MemoryTile", "TileBuffer",
+           "configure_memory"]
+
+BufferKey = tuple[str, ...]
+"""What tells buffers apart: name, and names of the reads."""
 
 SLACK = 64
 """Cycles by which reads may at least be later than scheduled, so that routing has room."""
@@ -43,6 +47,18 @@ def _changes(read: ReadTraffic) -> int:
 
 class CapacityError(SluiceError):
     """A buffer that no chain of memory tiles can hold."""
+
+
+class CrowdedTile(VectorizationError):
+    """Buffers that have one tile together, but too little time in it. `buffers`: all such, of all tiles."""
+
+    def __init__(self, message: str, buffers: frozenset[BufferKey]):
+        self.buffers = buffers
+        super().__init__(message)
+
+
+def _key(traffic: BufferTraffic) -> BufferKey:
+    return traffic.name, *(read.name for read in traffic.reads)
 
 
 @dataclass(frozen=True)
@@ -76,11 +92,12 @@ class MemoryAllocator:
     """Puts buffers into memory tiles and collects the units, connections and separations that this takes."""
 
     def __init__(self, spec: MemTileSpec, sparse: bool = False, shared: bool = False, counter: bool = False,
-                 cycles: int = 0) -> None:
+                 cycles: int = 0, apart: frozenset[BufferKey] = frozenset()) -> None:
         """`sparse`: reads that are no delay lines get a wide word for every word, so that any order will do. `shared`:
-        two of them may share a tile. `counter` and `cycles` as in `AddressUnits`."""
+        two of them may share a tile, except those of `apart`. `counter` and `cycles` as in `AddressUnits`."""
         self.spec = spec
         self.shared = shared
+        self.apart = apart
         self.fetch = spec.fetch_width if spec.kind == "pub" else 1
         self.packing = 1 if sparse else self.fetch
         self.outputs = spec.outputs if spec.kind == "pub" else 1
@@ -210,7 +227,8 @@ class MemoryAllocator:
 
     def _is_half(self, traffic: BufferTraffic, region: int) -> bool:
         """Whether a delay line leaves room for another one in its tile."""
-        return self.spec.kind == "pub" and region <= self.capacity // 2 and len(traffic.reads) < self.outputs
+        small = self.spec.kind == "pub" and region <= self.capacity // 2 and len(traffic.reads) < self.outputs
+        return small and _key(traffic) not in self.apart
 
     def _region(self, life: Lifetimes, traffic: BufferTraffic) -> int:
         """Smallest power of two of blocks that leaves `SLACK` cycles to routing, when reads come as scheduled."""
@@ -298,8 +316,19 @@ def configure_memory(tile: MemoryTile, times: Mapping[Pin, int],
                      spec: MemTileSpec) -> PubConfig | DualPortConfig | AddressedConfig:
     """Configuration of one tile for the times that retiming has found.
 
-    Raises `VectorizationError`, naming its buffers, if its controllers or ports cannot serve everything in time.
+    Raises `VectorizationError`, naming its buffers, if its controllers or ports cannot serve everything in time;
+    `CrowdedTile` if there are several.
     """
+    try:
+        return _configured(tile, times, spec)
+    except VectorizationError as error:
+        if len(tile.buffers) < 2:
+            raise
+        raise CrowdedTile(str(error), frozenset(_key(b.traffic) for b in tile.buffers)) from None
+
+
+def _configured(tile: MemoryTile, times: Mapping[Pin, int],
+                spec: MemTileSpec) -> PubConfig | DualPortConfig | AddressedConfig:
     sized = sorted(((_needed_region(tile, b, times, spec), b) for b in tile.buffers), key=lambda pair: -pair[0])
     placed, base = [], 0
     for region, buffer in sized:

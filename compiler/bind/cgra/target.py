@@ -14,6 +14,7 @@ from compiler.bind.cgra.choose_shared import choose_shared
 from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
+from compiler.bind.cgra.memories import BufferKey, CrowdedTile
 from compiler.bind.cgra.options import Options, OptionsError
 from compiler.bind.cgra.physical import implement
 from compiler.bind.cgra.timing import TimingLoop
@@ -53,7 +54,8 @@ _LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(4, shared=True), _L
 """What is tried, fastest first."""
 
 _TRIES, _MARGIN = 3, 4
-"""How often the way through shared units gets more time, and by how many cycles more than it lacks."""
+"""How often the way through shared units gets more time, and by how many cycles more than it lacks; and how often
+buffers are set apart."""
 
 
 class _Stopwatch:
@@ -173,18 +175,33 @@ def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: _Lo
 
 def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
                 looseness: _Looseness, slack: int | None) -> CgraDesign:
-    """All stages after the first, at one looseness; `live` is the program of `parts` without its dead statements."""
+    """All stages after the first, at one looseness; `live` is the program of `parts` without its dead statements.
+    Buffers that turn out to have too little time in one memory tile together get one each."""
     with stage("schedule"):
         schedule = _scheduled(live, options, spec, looseness, slack)
+    apart: frozenset[BufferKey] = frozenset()
+    for attempt in range(1 + _TRIES):
+        try:
+            design = _mapped(parts, schedule, options, spec, stage, looseness, apart)
+            break
+        except CrowdedTile as error:
+            if not looseness.shared or error.buffers <= apart or attempt == _TRIES:
+                raise
+            apart |= error.buffers
+    with stage("validate"):
+        design.validate()
+    return design
+
+
+def _mapped(parts: Partition, schedule: Schedule, options: Options, spec: FabricSpec, stage: _Stopwatch,
+            looseness: _Looseness, apart: frozenset[BufferKey]) -> CgraDesign:
+    """The configured array; no buffer of `apart` shares its tile."""
     with stage("map"):
-        application = build_application(schedule, spec.mem, looseness.sparse, looseness.shared,
-                                        spec.pe.counter)
+        application = build_application(schedule, spec.mem, looseness.sparse, looseness.shared, spec.pe.counter, apart)
     with stage("place and route"):
         physical = implement(application.netlist, spec, options.seed)
     with stage("configure"):
         config = configure(application, physical, spec)
         design = CgraDesign(parts.original, parts, options, spec, application, physical, config, stage.seconds)
         _ = design.words
-    with stage("validate"):
-        design.validate()
     return design
