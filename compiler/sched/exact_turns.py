@@ -10,7 +10,7 @@ they collide are enumerated once and left out of the difference's domain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -53,7 +53,7 @@ class TurnProblem:
     cycles: Mapping[str, np.ndarray]
     lags: Sequence[Lag]
     groups: Sequence[Sequence[str]]
-    results: Iterable[str]
+    results: Sequence[str]
     period: int | None
     _model: cp_model.CpModel = field(default_factory=cp_model.CpModel)
 
@@ -71,6 +71,26 @@ class TurnProblem:
     def last(self, offsets: Mapping[str, int]) -> int:
         """Cycle of the last result."""
         return max(offsets[name] + int(self.cycles[name][-1]) for name in self.results)
+
+    def bound(self) -> int:
+        """A cycle before which no last result comes: those without any turns come then, and all instances of a group
+        have cycles of their own, behind the first in which one of them can start."""
+        offsets = self.earliest()
+        members = [[name for name in group if name in self.cycles] for group in self.groups]
+        turns = [min(offsets[name] for name in group) + sum(len(self.cycles[name]) for name in group) - 1
+                 for group in members if self._all_count(group)]
+        return max([self.last(offsets), *turns])
+
+    def _all_count(self, group: Sequence[str]) -> bool:
+        """Whether some result waits for every statement of a group, at least for its last instance."""
+        awaited = set(self.results)
+        for _ in self.cycles:
+            awaited |= {lag.source for lag in self.lags if lag.sink in awaited and self._last_is_awaited(lag)}
+        return bool(group) and set(group) <= awaited
+
+    def _last_is_awaited(self, lag: Lag) -> bool:
+        """Whether the last instance of the sink cannot come before that of the source."""
+        return lag.least + int(self.cycles[lag.sink][-1]) >= int(self.cycles[lag.source][-1])
 
     def solve(self, known: int) -> Turned | None:
         """The offsets whose last result is earliest, `known` at the latest; None if none were found, or if there are

@@ -68,3 +68,16 @@ def test_the_bound_is_the_longest_path() -> None:
     turns = problem(None, lags=(Lag("Dense", "Sparse", 2), Lag("Sparse", "Last", 5)))
     assert turns.earliest() == {"Dense": 0, "Sparse": 2, "Last": 7}
     assert turns.last(turns.earliest()) == 8
+
+
+def test_the_bound_counts_the_turns_of_a_group() -> None:
+    """Instances on one set of units take a cycle each, if a result waits for the last of all of them."""
+    cycles = {"First": np.arange(8), "Second": np.arange(8), "Third": np.arange(4)}
+    lags = (Lag("First", "Second", 0), Lag("Second", "Third", 4))
+    turns = TurnProblem(cycles, lags, [("First", "Second", "Third")], ["Third"], None)
+    assert turns.last(turns.earliest()) == 7
+    found = turns.solve(40)
+    assert found is not None and found.proven
+    assert turns.bound() == turns.last(found.offsets) == 19
+    unawaited = TurnProblem(cycles, lags[:1], [("First", "Third")], ["Third"], None)
+    assert unawaited.bound() == 3
