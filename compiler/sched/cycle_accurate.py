@@ -32,6 +32,7 @@ from compiler.sched.dependences import (
     topological_order,
 )
 from compiler.sched.exact_turns import Lag, TurnProblem
+from compiler.sched.load_rhythm import in_step
 from compiler.sched.sharing import NoTurnError, Turns, default_slack, feedback, instance_cycles
 from compiler.sched.streams import StagedProgram
 from hw.errors import SluiceError
@@ -262,7 +263,7 @@ _NEAR_BOUND = 1.05
 
 
 def schedule_program(staged: StagedProgram, fusion_level: int | None = None, alignment: int = 1,
-                     interval: int = 1, slack: int | None = None) -> Schedule:
+                     interval: int = 1, slack: int | None = None, rhythm: int = 0) -> Schedule:
     """Schedule `staged`, one instance of the busiest loop every `interval` cycles.
 
     `fusion_level` is the number of loops inside the tile loops that producers and consumers share step by step:
@@ -273,9 +274,10 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
 
     Statements that share units take turns. Where there are too few cycles for that, either the period grows or a
     multiple of `interval` is taken, whatever ends earlier. `slack`: cycles for the way through shared units and back to
-    them, by default an estimate.
+    them, by default an estimate. `rhythm`: loads keep step with readers that fetch so many words at once, 0 for loads
+    as fast as they can (`compiler.sched.load_rhythm`).
     """
-    aligned = _Aligned.of(staged, fusion_level)
+    aligned = _Aligned.of(staged, fusion_level, rhythm)
     alone = _schedule_at(aligned, (), alignment, interval, 0)
     groups = staged.program.shared
     if not groups:
@@ -303,9 +305,10 @@ class _Aligned:
     nests: Mapping[str, tuple[str, ...]]
     trips: Mapping[Loop, int]
     levels: _Levels
+    rhythm: int
 
     @staticmethod
-    def of(staged: StagedProgram, fusion_level: int | None) -> _Aligned:
+    def of(staged: StagedProgram, fusion_level: int | None, rhythm: int) -> _Aligned:
         """Raises `DependenceError`, and `FusionError` for a level that no statement has."""
         dependences = flow(staged.program)
         order = topological_order(staged.program, dependences)
@@ -317,7 +320,7 @@ class _Aligned:
             raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
         trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
         levels = _align(staged, nests, order, dependences, trips)
-        return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels)
+        return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels, rhythm)
 
 
 def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, interval: int,
@@ -326,6 +329,8 @@ def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignme
     staged, levels, dependences = aligned.staged, aligned.levels, aligned.dependences
     weights = levels.weights(aligned.trips, alignment, interval)
     entries = _strides(levels, weights, aligned.statements, aligned.nests)
+    if aligned.rhythm:
+        entries = in_step(entries, [footprint.statement for footprint in staged.inputs], dependences, aligned.rhythm)
     period = shortest = _period(levels, weights, aligned.trips, entries, alignment)
     late = feedback(groups, dependences, recurrences(staged.program, dependences))
     while True:
@@ -348,7 +353,7 @@ def _with_best_turns(schedule: Schedule, turns: Turns, shortest: int) -> Schedul
              for group in turns.groups]
     shortest = max(shortest, *taken) if tiles > 1 else schedule.period
     exact = _turn_problem(schedule, turns, shortest if tiles > 1 else None)
-    bound = exact.last(exact.earliest()) + 1
+    bound = exact.bound() + 1
     least = (tiles - 1) * shortest + bound
     if schedule.end <= least:
         return replace(schedule, method="first fit, which is optimal for its loops")
