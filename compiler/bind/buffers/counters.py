@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hw.memtile import Affine, AffineNest
@@ -14,15 +15,34 @@ MAX_TRIPS = 1 << AffineSpec.counter_width
 
 
 def counted(nest: AffineNest) -> AffineNest:
-    """The same events without loops of one iteration, and every loop of more than `MAX_TRIPS` split into two.
+    """The same events without loops of one iteration, two loops that go on evenly as one, and every loop of more than
+    `MAX_TRIPS` split into two.
 
     Raises `ConfigurationError` for a loop whose length is no product of two numbers up to `MAX_TRIPS`.
     """
-    nest = nest.trimmed()
+    nest = _merged(nest.trimmed())
     for level in reversed(range(len(nest.ranges))):
         if nest.ranges[level] > MAX_TRIPS:
             nest = _split(nest, level, _inner_trips(nest.ranges[level]))
     return nest
+
+
+def _merged(nest: AffineNest) -> AffineNest:
+    """`nest` with one loop for every two of which the outer one goes on where the inner one ends."""
+    functions = (nest.time, *(a.strides for a in nest.addresses))
+    kept = list(range(len(nest.ranges)))
+    ranges = list(nest.ranges)
+    for outer in reversed(range(1, len(nest.ranges))):
+        inner, trips = outer - 1, nest.ranges[outer - 1]
+        if ranges[outer] * trips <= MAX_TRIPS and all(f[outer] == f[inner] * trips for f in functions):
+            ranges[inner] = ranges[outer] * trips
+            kept.remove(outer)
+
+    def pick(values: Sequence[int]) -> tuple[int, ...]:
+        return tuple(values[level] for level in kept)
+
+    addresses = tuple(Affine(pick(a.strides), a.offset) for a in nest.addresses)
+    return replace(nest, ranges=pick(ranges), time=pick(nest.time), addresses=addresses)
 
 
 def _inner_trips(trips: int) -> int:
