@@ -15,15 +15,15 @@ from hw.systolic.buffers import Skid
 from hw.systolic.bundles import address_bits, chain_beat
 from hw.systolic.spec import INTERIOR, ArraySpec, OperandSpec
 
-__all__ = ["Feeder", "Junction", "feeder_latency"]
+__all__ = ["FEEDER_LUT_RAM_BITS", "Feeder", "Junction", "feeder_latency"]
 
-_LUT_RAM_BITS = 512
+FEEDER_LUT_RAM_BITS = 512
 """Larger memories become block RAM, which is slow: a register follows it."""
 
 
 def feeder_latency(spec: ArraySpec, operand: OperandSpec) -> int:
     """Cycles from `read` to `word` of the operand's feeders: 1, or 2 if they are block RAM."""
-    return 2 if _row_bits(spec, operand) * _depth(spec, operand) > _LUT_RAM_BITS else 1
+    return 2 if _row_bits(spec, operand) * _depth(spec, operand) > FEEDER_LUT_RAM_BITS else 1
 
 
 def _row_bits(spec: ArraySpec, operand: OperandSpec) -> int:

@@ -1,7 +1,7 @@
 """Outermost I/O modules of what comes in: tiles from main memory, many streams on one AXI4 port (seed 002, 6.2).
 
 Every stream asks only for bursts that it has room for, so what memory answers is always taken at once, and no stream
-can block another one.
+can block another one. The first tile of each comes before the second one of any: steps begin when all are there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -42,15 +42,17 @@ class StreamPlan:
 class Bursts(wiring.Component):
     """Cuts tiles of `plan.beats` beats into bursts; one every two cycles.
 
-    Ports: `load`, `base`, `extents`, `strides` as of `TileAddresses`; `o` (stream of `BURST`), `left`: there are more.
+    Ports: `load`, `base`, `extents`, `strides` as of `TileAddresses`; `o` (stream of `BURST`), `left`: there are more;
+    `ahead`: all bursts of the first tile have gone. `tapered`: the last 16 beats of a run are bursts of at most 8 and 4
+    beats, so that one which waits for its data ends soon after the last of them.
     """
 
-    def __init__(self, plan: StreamPlan, bus_bits: int):
-        self._plan, self._bytes = plan, bus_bits // 8
+    def __init__(self, plan: StreamPlan, bus_bits: int, *, tapered: bool = False):
+        self._plan, self._bytes, self._tapered = plan, bus_bits // 8, tapered
         super().__init__({
             "load": In(1), "base": In(ADDRESS_BITS), "extents": In(EXTENT_BITS).array(plan.loops),
             "strides": In(ADDRESS_BITS).array(len(plan.strided)), "o": Out(stream.Signature(BURST)),
-            "left": Out(1),
+            "left": Out(1), "ahead": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -60,25 +62,37 @@ class Bursts(wiring.Component):
                      *each(tiles.strides, self.strides)]
         shift = self._bytes.bit_length() - 1
         place, left = Signal(ADDRESS_BITS - shift), Signal(range(self._plan.beats + 1))
-        room = BURST_BEATS - place[: BURST_BEATS.bit_length() - 1]
+        room = self._room(place, left, tiles.busy)
         beats, last, some = self.o.p.beats, Signal(), Signal()  # last burst of the tile; whether any are left
         m.d.comb += [self.o.p.address.eq(place << shift), self.left.eq(tiles.busy | some)]
         with m.If(self.o.valid):
             with m.If(self.o.ready):
                 m.d.sync += [self.o.valid.eq(0), place.eq(place + beats), left.eq(left - beats), some.eq(~last)]
+                m.d.sync += self.ahead.eq(self.ahead | last)
         with m.Elif(some):
             m.d.sync += [self.o.valid.eq(1), last.eq(left <= room), beats.eq(Mux(left < room, left, room))]
         with m.Else():
             m.d.comb += tiles.o.ready.eq(1)
             with m.If(tiles.o.valid):
                 m.d.sync += [place.eq(tiles.o.payload >> shift), left.eq(self._plan.beats), some.eq(1)]
+        with m.If(self.load):
+            m.d.sync += self.ahead.eq(0)
         return m
+
+    def _room(self, place: Value, left: Value, more: Value) -> Value:
+        """Most beats of a burst that begins at `place`; `more`: there are tiles after this one."""
+        room = BURST_BEATS - place[: BURST_BEATS.bit_length() - 1]
+        if not self._tapered:
+            return room
+        short = Mux(left > BURST_BEATS // 2, BURST_BEATS // 2, BURST_BEATS // 4)
+        return Mux(~more & (left <= BURST_BEATS) & (short < room), short, room)
 
 
 class _Stream(wiring.Component):
     """Bursts of one stream, as far as there is room for their data, and the queue of these.
 
-    Ports: as of `Bursts`, but `o`: beats of memory; `burst`: what to fetch; `data`, `valid`: it comes.
+    Ports: as of `Bursts`, but `o`: beats of memory; `burst`: what to fetch; `data`, `valid`: it comes; `others`: so are
+    the other streams ahead; until then no second tile is fetched.
     """
 
     def __init__(self, plan: StreamPlan, bus_bits: int):
@@ -86,7 +100,8 @@ class _Stream(wiring.Component):
         super().__init__({
             "load": In(1), "base": In(ADDRESS_BITS), "extents": In(EXTENT_BITS).array(plan.loops),
             "strides": In(ADDRESS_BITS).array(len(plan.strided)), "burst": Out(stream.Signature(BURST)),
-            "data": In(bus_bits), "valid": In(1), "o": Out(stream.Signature(bus_bits)),
+            "data": In(bus_bits), "valid": In(1), "o": Out(stream.Signature(bus_bits)), "ahead": Out(1),
+            "others": In(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -97,7 +112,8 @@ class _Stream(wiring.Component):
         taken, given = self.burst.valid & self.burst.ready, self.o.valid & self.o.ready
         m.d.comb += [
             bursts.load.eq(self.load), bursts.base.eq(self.base), *each(bursts.extents, self.extents),
-            *each(bursts.strides, self.strides), able.eq(free >= BURST_BEATS), self.burst.p.eq(bursts.o.p),
+            *each(bursts.strides, self.strides), self.burst.p.eq(bursts.o.p), self.ahead.eq(bursts.ahead),
+            able.eq((free >= BURST_BEATS) & (self.others | ~bursts.ahead)),
             self.burst.valid.eq(bursts.o.valid & able), bursts.o.ready.eq(self.burst.ready & able),
             queue.w_data.eq(self.data), queue.w_en.eq(self.valid), self.o.payload.eq(queue.r_data),
             self.o.valid.eq(queue.r_rdy), queue.r_en.eq(self.o.ready),
@@ -132,6 +148,9 @@ class Loader(wiring.Component):
             connect(m, part.o, flipped(getattr(self, f"o_{k}")))
         m.submodules.order = order = SyncFIFO(width=max(1, (len(streams) - 1).bit_length()), depth=OUTSTANDING)
         self._ask(m, streams, order)
+        others = Signal()
+        m.d.sync += others.eq(Cat(part.ahead for part in streams).all() & ~self.load)
+        m.d.comb += [part.others.eq(others) for part in streams]
         m.d.comb += [self.busy.eq(order.r_rdy | self.ar.valid), self.r.ready.eq(1)]
         answered = self.r.valid & self.r.ready
         for k, part in enumerate(streams):

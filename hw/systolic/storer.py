@@ -34,7 +34,7 @@ class Storer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.bursts = bursts = Bursts(self._plan, self._bits)
+        m.submodules.bursts = bursts = Bursts(self._plan, self._bits, tapered=True)
         m.submodules.queue = queue = SyncFIFOBuffered(width=self._bits, depth=QUEUE_BEATS)
         m.submodules.lengths = lengths = SyncFIFO(width=BURST_BEATS.bit_length() - 1, depth=OUTSTANDING)
         m.d.comb += [

@@ -12,16 +12,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from hw.systolic.compute import Compute
 from hw.systolic.elementwise import conversion_latency
 from hw.systolic.spec import ArraySpec, OperandSpec
 
 __all__ = ["DRAIN", "FILL", "QUEUE", "Latency", "TileClass", "predict"]
 
-FILL = 20
-"""Cycles from the start bit until the first word from memory is in a feeder."""
+FILL = 16
+"""Cycles from the start bit until the first step, without those in which words come from memory."""
 
-DRAIN = 18
-"""Cycles from operands at a PE to its result at the memory port, and to the done bit."""
+DRAIN = 12
+"""Cycles from a result that is complete until it is in memory, and to the done bit."""
+
+WAITING = 2
+"""Beats of a daisy chain that wait in front of a feeder (`hw.systolic.buffers.Skid`)."""
 
 QUEUE = 64
 """Beats of memory that the array holds for an operand (`hw.systolic.loader`)."""
@@ -30,14 +34,16 @@ QUEUE = 64
 @dataclass(frozen=True)
 class TileClass:
     """`count` tiles that are alike: cycles of their `steps`, of the beats that they `load`, of those beats that do not
-    wait in queues already (`late`), and of the longest daisy chain (`fill`). `ends`: the results of a tile before them
-    leave while they and those after them are computed."""
+    wait in queues already (`late`), of the longest daisy chain (`fill`), and until its feeders are full again after
+    they have been given up (`refill`). `ends`: the results of a tile before them leave while they and those after them
+    are computed."""
 
     count: int
     steps: int
     load: int
     late: int
     fill: int
+    refill: int
     ends: bool
 
     @property
@@ -45,21 +51,22 @@ class TileClass:
         """Cycles of a tile while its neighbours load."""
         return max(self.steps, self.load, self.fill)
 
-    def alone(self, left: int) -> int:
-        """Cycles of a tile if it is filled in between the steps of two tiles, and the results of the one before have
-        `left` cycles to leave."""
-        return max(self.load, self.steps + max(self.late, self.fill, left if self.ends else 0))
+    def alone(self, wait: int) -> int:
+        """Cycles of a tile if it is filled in between the steps of two tiles, and the results of the one before take
+        `wait` cycles to leave the PEs."""
+        return max(self.load, self.steps + max(self.late, self.refill, wait if self.ends else 0))
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Tiles by class, cycles in which the results of a tile `leave` and how many of them are `left` after its last
-    step, and cycles of `fill` before the first step and of `drain` after the last one. `overlapped`: loads, steps and
-    results of different tiles; `even`: tiles fit the queues."""
+    """Tiles by class, cycles in which the results of a tile `leave`, how many of them are `left` after its last step,
+    and until they have left the PEs (`wait`), and cycles of `fill` before the first step and of `drain` after the last
+    one. `overlapped`: loads, steps and results of different tiles; `even`: tiles fit the queues."""
 
     classes: tuple[TileClass, ...]
     leave: int
     left: int
+    wait: int
     fill: int
     drain: int
     overlapped: bool
@@ -71,7 +78,7 @@ class Latency:
         results = sum(c.count for c in self.classes if c.ends)
         if not self.overlapped:
             first, *others = self.classes
-            return first.steps + sum(c.count * c.alone(self.left) for c in others)
+            return first.steps + sum(c.count * c.alone(self.wait) for c in others)
         if self.even:
             stages = ("steps", "load", "fill")
             return max(results * self.leave, *(sum(c.count * getattr(c, s) for c in self.classes) for s in stages))
@@ -89,10 +96,12 @@ def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     classes = tuple(c for c in (_tile_class(spec, tiles, k) for k in range(-1, len(tiles))) if c.count)
     first = _loads(spec, spec.operands)
     fill = FILL + max(first, *(_chain(spec, o) + conversion_latency(spec, o) for o in spec.operands))
-    leave, left = _leave(spec), _left(spec)
-    drain = DRAIN + spec.rows + spec.columns + left + conversion_latency(spec, spec.result)
+    leave, left, latency = _leave(spec), _left(spec), Compute(spec).latency
+    drain = DRAIN + latency + spec.rows + spec.columns + left + conversion_latency(spec, spec.result)
+    # The last round of results is on the chains when the PEs have none any more: it has gone through a row.
+    wait = latency + 1 + max(spec.exit_words // spec.result.words, left - leave // spec.result.words)
     even = all(spec.operand_bytes(operand) <= QUEUE * spec.bus_bytes for operand in spec.operands)
-    return Latency(classes, leave, left, fill, drain, _overlaps(spec), even)
+    return Latency(classes, leave, left, wait, fill, drain, _overlaps(spec), even)
 
 
 def _overlaps(spec: ArraySpec) -> bool:
@@ -105,9 +114,10 @@ def _tile_class(spec: ArraySpec, tiles: Sequence[int], loop: int) -> TileClass:
     # While these tiles are computed, the operands of the tile after them are fetched: as many of this class follow.
     fetched = [operand for operand in spec.operands if loop >= 0 and spec.innermost(operand) >= loop]
     fill = max((_chain(spec, operand) for operand in fetched), default=0)
+    refill = max((_refill(spec, operand) for operand in fetched), default=0)
     late = sum(max(0, spec.operand_bytes(operand) // spec.bus_bytes - QUEUE) for operand in fetched)
     ends = loop < 0 or not spec.tile_loops[loop].reduction
-    return TileClass(count, spec.steps, _loads(spec, fetched), late, fill, ends)
+    return TileClass(count, spec.steps, _loads(spec, fetched), late, fill, refill, ends)
 
 
 def _loads(spec: ArraySpec, operands: Sequence[OperandSpec]) -> int:
@@ -119,6 +129,12 @@ def _chain(spec: ArraySpec, operand: OperandSpec) -> int:
     """Cycles in which an operand's tile goes through its daisy chain, one beat per cycle."""
     images = 1 if operand.copied else spec.feeders(operand)
     return images * spec.feeder_beats(operand)
+
+
+def _refill(spec: ArraySpec, operand: OperandSpec) -> int:
+    """Cycles from the last read of an operand's feeders until they are full again: few beats wait in front of them."""
+    beats = spec.feeder_beats(operand)
+    return beats if beats <= WAITING else _chain(spec, operand)
 
 
 def _leave(spec: ArraySpec) -> int:

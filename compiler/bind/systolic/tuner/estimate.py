@@ -13,11 +13,14 @@ from math import prod
 
 import numpy as np
 
+from compiler.bind.systolic.body import operators
 from compiler.bind.systolic.kernel import Kernel, Reference
 from compiler.bind.systolic.latency import DRAIN, FILL, QUEUE
 from compiler.bind.systolic.plan import row_pack_limit, space_axes
 from compiler.bind.systolic.tuner.shapes import Shape
 from hw.dataflow.registers import element_bytes
+from hw.systolic.feeder import FEEDER_LUT_RAM_BITS
+from hw.systolic.formats import find_format
 
 __all__ = ["Column", "Geometry", "Results", "Stream", "Tilings"]
 
@@ -66,6 +69,15 @@ class Tilings:
         results = self.geometry.results
         return results.own * results.bits * self.geometry.rows * self.geometry.columns
 
+    @property
+    def latency(self) -> Column:
+        """Cycles from the start of a step to its value, as `hw.systolic.compute.Compute` has them."""
+        geometry, kernel = self.geometry, self.kernel
+        reading = _largest([0 * self.steps, *(stream.in_blocks for stream in geometry.operands if stream.interior)]) + 1
+        levels = 0 if geometry.lanes_in_results else (self.shape.lanes - 1).bit_length()
+        early = kernel.initial is not None and geometry.space == "none"
+        return reading + max(find_format("integer").schedule(operators(kernel))[-1].done + levels, int(early))
+
     @cached_property
     def cycles(self) -> Column:
         """Cycles of a run, as `compiler.bind.systolic.latency.predict` has them, double-buffered."""
@@ -76,7 +88,7 @@ class Tilings:
         leave = np.maximum.reduce([results.memory_bytes // bytes_, results.chain,
                                     results.words // results.row_pack])
         left = leave - np.minimum(leave // results.own, self.steps // results.own) * (results.own - 1)
-        drain = DRAIN + self.geometry.rows + self.geometry.columns + left
+        drain = DRAIN + self.latency + self.geometry.rows + self.geometry.columns + left
         even = _largest([o.memory_bytes for o in operands]) <= QUEUE * bytes_
         return fill + np.where(even, *self._steady(operands, leave)) + drain
 
@@ -160,13 +172,15 @@ class Stream:
 
 
 class Operand(Stream):
-    """One read reference; `feeders` of them, `innermost` tile loop on which it depends."""
+    """One read reference; `feeders` of them, `interior` if every PE has one, in block RAM if `in_blocks`; `innermost`
+    tile loop on which it depends."""
 
     def __init__(self, tilings: Tilings, geometry: Geometry, reference: Reference, initial: bool) -> None:
         kernel, shape = tilings.kernel, tilings.shape
         along = {geometry.axes[name] for name in shape.space if reference.depends(kernel.loops.index(name))}
         if initial and geometry.space == "both":
             along = {0}
+        self.interior = len(along) == 2
         self.feeders = (geometry.columns if along == {1} else geometry.rows) if len(along) < 2 else (
             geometry.rows * geometry.columns)
         vector = shape.lanes > 1 and reference.depends(kernel.loops.index(shape.simd))
@@ -175,6 +189,8 @@ class Operand(Stream):
         words = np.minimum(_by_loop(tilings, reference), _by_window(tilings, reference))
         elements = shape.lanes if vector else 1
         super().__init__(tilings, reference.type.width, elements, words, self.feeders if along else 1)
+        depth = 2 * power_of_two(-(-words // self.pack))
+        self.in_blocks = depth * self.pack * self.bits > FEEDER_LUT_RAM_BITS
 
 
 class Results(Stream):
