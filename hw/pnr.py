@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.errors import SluiceError
+from hw.multiplier_registers import absorb_registers
 
 __all__ = [
     "ECP5_85",
@@ -21,6 +22,7 @@ __all__ = [
     "PnrError",
     "cell_counts",
     "find_tool",
+    "pack_multipliers",
     "place_and_route",
     "read_report",
     "run_tool",
@@ -144,7 +146,8 @@ def synthesize(sources: Mapping[str, str], top: str, directory: Path, *, memorie
     """Synthesize module `top` of `sources` (Verilog by file name) for ECP5 and return the netlist (JSON).
 
     `directory` is for working files; `cell_counts` reads yosys' statistics from it afterwards. `memories_only` stops
-    once memories are mapped, which takes a fraction of the time. Raises `PnrError`.
+    once memories are mapped, which takes a fraction of the time; else registers around multipliers move into these.
+    Raises `PnrError`.
     """
     for name, text in sources.items():
         (directory / name).write_text(text)
@@ -152,7 +155,20 @@ def synthesize(sources: Mapping[str, str], top: str, directory: Path, *, memorie
     steps = "-run begin:map_gates" if memories_only else f"-json {top}.json"
     script = f"{read}synth_ecp5 -top {top} {steps}; tee -q -o cells.json stat -json"
     run_tool("yosys", ["-q", "-p", script], directory)
-    return directory / f"{top}.json"
+    netlist = directory / f"{top}.json"
+    if not memories_only:
+        pack_multipliers(netlist, top)
+    return netlist
+
+
+def pack_multipliers(netlist: Path, top: str) -> None:
+    """Move registers of module `top` of a netlist of yosys into multipliers (`absorb_registers`). Raises `PnrError`."""
+    try:
+        document = json.loads(netlist.read_text())
+        absorb_registers(document["modules"][top])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PnrError(f"yosys wrote no usable netlist: {error!r}") from error
+    netlist.write_text(json.dumps(document))
 
 
 def cell_counts(directory: Path) -> dict[str, int]:

