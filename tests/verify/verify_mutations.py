@@ -10,11 +10,21 @@ from verify_mappings import Mapping
 
 from hw.dma.descriptor import DmaLevel
 from hw.fabric.routing import CoreSource, Network, TrackSource, switch_sources
-from hw.memtile import Affine, AffineNest, DualPortConfig, PubConfig
+from hw.memtile import (
+    Affine,
+    AffineNest,
+    DualPortConfig,
+    DualPortInput,
+    DualPortOutput,
+    PubConfig,
+    PubInput,
+    PubOutput,
+)
 from hw.memtile.affine import deltas, strides
 from hw.pe.config import PeConfig
 
 Place = tuple[int, int]
+Port = PubInput | PubOutput | DualPortInput | DualPortOutput
 Mutation = Callable[[Mapping], Iterator[tuple[str, Mapping]]]
 
 ROLES = {"write": "inputs", "store": "inputs", "fetch": "outputs", "read": "outputs"}
@@ -87,8 +97,7 @@ def trip_count(mapping: Mapping) -> Iterator[tuple[str, Mapping]]:
 def buffer_modulo(mapping: Mapping) -> Iterator[tuple[str, Mapping]]:
     """A circular region of half its size, at both ends or at one; and a mask that is none."""
     for place, core in memories(mapping):
-        half = {side: tuple(p and replace(p, mask=p.mask >> 1) for p in getattr(core, side))
-                for side in ("inputs", "outputs")}
+        half = {side: tuple(p and _halved(p) for p in getattr(core, side)) for side in ("inputs", "outputs")}
         yield f"{place} both", mapping.with_tile(place, core=replace(core, **half))
         for side, ports in half.items():
             yield f"{place} {side}", mapping.with_tile(place, core=replace(core, **{side: ports}))
@@ -96,10 +105,49 @@ def buffer_modulo(mapping: Mapping) -> Iterator[tuple[str, Mapping]]:
         yield f"{place} odd", mapping.with_tile(place, core=replace(core, outputs=odd))
 
 
+def _sram_nest(port: Port) -> tuple[str, AffineNest, int]:
+    """Of the controller that addresses the SRAM: its role, its nest, and the number of that address."""
+    if isinstance(port, PubInput):
+        return "store", port.store, 1
+    if isinstance(port, DualPortInput):
+        return "write", port.write, 0
+    return ("fetch", port.fetch, 0) if isinstance(port, PubOutput) else ("read", port.read, 0)
+
+
+def _ring(nest: AffineNest, number: int) -> int:
+    """Places of the ring that an evenly spaced nest goes round, 0 if it does not."""
+    steps = nest.addresses[number].strides
+    return nest.ranges[0] if len(steps) > 1 and not any(steps[1:]) else 0
+
+
+def _halved(port: Port) -> Port:
+    """A region of half its size, by mask or by turn."""
+    role, nest, number = _sram_nest(port)
+    turn = _ring(nest, number)
+    if not turn:
+        return replace(port, mask=port.mask >> 1)
+    half, step = turn // 2, nest.time[0]
+    addresses = [Affine((a.strides[0], a.strides[0] * half), a.offset) for a in nest.addresses]
+    addresses[number] = Affine((1, 0), nest.addresses[number].offset)
+    rounds = -(-nest.count // half)
+    return replace(port, **{role: AffineNest((half, rounds), (step, step * half), nest.time_offset, tuple(addresses))})
+
+
+def _moved(port: Port) -> Port:
+    """A region that begins behind this one."""
+    role, nest, number = _sram_nest(port)
+    turn = _ring(nest, number)
+    if not turn:
+        return replace(port, base=port.mask + 1)
+    addresses = list(nest.addresses)
+    addresses[number] = replace(addresses[number], offset=addresses[number].offset + turn)
+    return replace(port, **{role: replace(nest, addresses=tuple(addresses))})
+
+
 def base(mapping: Mapping) -> Iterator[tuple[str, Mapping]]:
     """An output that reads another region than its input writes."""
     for place, core in memories(mapping):
-        moved = tuple(p and replace(p, base=p.mask + 1) for p in core.outputs)
+        moved = tuple(p and _moved(p) for p in core.outputs)
         yield f"{place}", mapping.with_tile(place, core=replace(core, outputs=moved))
 
 

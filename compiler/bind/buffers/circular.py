@@ -2,7 +2,7 @@
 
 Address linearisation (seed 001, section 5.6): words are laid out in the order of their production, so the
 smallest legal modulus is the largest number of words between one that is written and the oldest still to be read.
-Regions are powers of two because the hardware wraps addresses with a mask.
+Regions are powers of two where the hardware wraps addresses with a mask; see `compiler.bind.buffers.rings` for others.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.bind.buffers.counters import counted
 from compiler.bind.buffers.nest_fit import fit_nest
+from compiler.bind.buffers.rings import ring
 from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
 from hw.memtile import Affine, AffineNest, DualPortConfig, DualPortInput, DualPortOutput, MemTileSpec
 
@@ -25,12 +26,11 @@ def plan_dual_port(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id:
     inputs: list[DualPortInput | None] = [None] * spec.inputs
     outputs: list[DualPortOutput | None] = [None] * spec.outputs
     for buffer in buffers:
-        inputs[buffer.input] = DualPortInput(_write(buffer), buffer.base, buffer.region - 1)
+        inputs[buffer.input] = DualPortInput(_write(buffer), **buffer.window)
         for k in range(len(buffer.reads)):
             chained = bool(buffer.chained) and buffer.chained[k]
             nest = _read(buffer, k, spec)
-            outputs[buffer.outputs[k]] = DualPortOutput(nest, buffer.base, buffer.region - 1, chained,
-                                                       buffer.passing)
+            outputs[buffer.outputs[k]] = DualPortOutput(nest, chained=chained, passing=buffer.passing, **buffer.window)
     _require_free_ports(buffers)
     return DualPortConfig(tuple(inputs), tuple(outputs), chain_id)
 
@@ -38,8 +38,12 @@ def plan_dual_port(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id:
 def _write(buffer: PlacedBuffer) -> AffineNest:
     traffic, write = buffer.traffic, buffer.traffic.write
     address = Affine((*write.address, traffic.tile_words))
-    return counted(AffineNest((*write.ranges, traffic.tiles), (*write.time, traffic.period),
-                              write.time_offset + buffer.write_shift, (address,)))
+    return _counted(buffer, AffineNest((*write.ranges, traffic.tiles), (*write.time, traffic.period),
+                                       write.time_offset + buffer.write_shift, (address,)))
+
+
+def _counted(buffer: PlacedBuffer, nest: AffineNest) -> AffineNest:
+    return ring(nest, 0, buffer.base, buffer.region) if buffer.ring else counted(nest)
 
 
 def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
@@ -47,8 +51,9 @@ def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
     shift = buffer.read_shifts[index]
     if traffic.homogeneous:
         start = int(read.time[0]) + shift
-        return counted(AffineNest(traffic.write.ranges, traffic.write.time, start, (Affine(traffic.write.address),)))
-    fit = fit_nest([read.time, read.address], spec.dims - (traffic.tiles > 1))
+        return _counted(buffer, AffineNest(traffic.write.ranges, traffic.write.time, start,
+                                           (Affine(traffic.write.address),)))
+    fit = fit_nest([read.time, read.address], spec.dims)
     if fit is None:
         raise VectorizationError(f"memory for {traffic.name}: the addresses of {read.name} are no affine loop nest")
     address = Affine((*fit.strides[1], traffic.tile_words), fit.offsets[1])

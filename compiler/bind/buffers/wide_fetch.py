@@ -15,6 +15,7 @@ import numpy as np
 
 from compiler.bind.buffers.counters import counted
 from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
+from compiler.bind.buffers.rings import ring
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
 from hw.errors import SluiceError
 from hw.memtile import Affine, AffineNest, MemTileSpec, PubConfig, PubInput, PubOutput
@@ -57,7 +58,8 @@ class PlacedBuffer:
     """A buffer in one memory tile: its input port, the output port of each read, and all shifts.
 
     `write_shift` is added to logical cycles of writes to get firing cycles, `read_shifts` likewise per read.
-    `base` and `region` (a power of two) are in blocks. `passing`: between its reads the outputs pass the chain input.
+    `base` and `region` are in blocks; `region` is a power of two and `base` a multiple of it, unless addresses go
+    round a `ring`. `passing`: between its reads the outputs pass the chain input.
     """
 
     traffic: BufferTraffic
@@ -70,6 +72,12 @@ class PlacedBuffer:
     region: int
     chained: tuple[bool, ...] = ()
     passing: bool = False
+    ring: bool = False
+
+    @property
+    def window(self) -> dict[str, int]:
+        """Base and mask of the ports: all addresses where their nests go round."""
+        return {} if self.ring else {"base": self.base, "mask": self.region - 1}
 
 
 def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec) -> FetchPlan:
@@ -87,15 +95,19 @@ def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec) -> FetchPlan:
 
 
 def chunked_plans(read: ReadTraffic, packing: int, spec: MemTileSpec) -> Iterator[FetchPlan]:
-    """The same number of blocks for every `packing` consecutive reads, however these lie in the blocks.
+    """The same number of blocks for every chunk of reads, however these lie in the blocks.
 
     A window that moves over rows (``x + rx``) needs one block more for some starts than for others. Here every chunk
     of a row fetches as many blocks as the worst one, in a rhythm that suits all: more fetches, but an affine nest, and
-    no row has to be padded. One plan for every rhythm that the transpose buffer allows.
+    no row has to be padded. A chunk is `packing` words, each read as often as all others, or a whole row of a length that
+    is no multiple of that. One plan for every rhythm that the transpose buffer allows.
     """
-    if packing < 2 or len(read.address) % packing:
+    held = _held(read.address)
+    words, times = read.address[::held], read.time[::held]
+    size = _chunk(words, times, packing)
+    if packing < 2 or size < 2 or len(words) % size:
         return
-    address, time = (values.reshape(-1, packing) for values in (read.address, read.time))
+    address, time = (values.reshape(-1, size) for values in (words, times))
     for values in (address, time):
         if (np.diff(values, axis=1) != values[0, 1] - values[0, 0]).any() or values[0, 1] <= values[0, 0]:
             return
@@ -103,14 +115,47 @@ def chunked_plans(read: ReadTraffic, packing: int, spec: MemTileSpec) -> Iterato
     blocks = address // packing - base
     count = int(blocks.max()) + 1
     fetch = np.arange(len(address))[:, None] * count + blocks
-    word = (fetch * spec.fetch_width + address % packing).ravel()
-    rhythm = time[:, :1]
-    first, last = _uses_of_fetches(fetch.ravel(), read, len(address) * count)
-    for step in range(1, packing * int(time[0, 1] - time[0, 0])):
-        even = (rhythm + step * np.arange(count)).ravel()
-        start = _latest_start(even, first, last, spec)
-        if start is not None and step * (count - 1) < packing * (time[0, 1] - time[0, 0]):
-            yield FetchPlan((base + np.arange(count)).ravel(), even + start + 2, last, last > NEVER, word)
+    word = np.repeat((fetch * spec.fetch_width + address % packing).ravel(), held)
+    start = time[:, :1]
+    first, last = _uses_of_fetches(np.repeat(fetch.ravel(), held), read, len(address) * count)
+    free = np.append(np.full(spec.tb_blocks, NEVER), last[: -spec.tb_blocks])
+    earliest = np.max((free - 1).reshape(-1, count) - start, axis=0)
+    latest = np.min((first - 2).reshape(-1, count) - start, axis=0)
+    for cycles in _rhythms(earliest, latest, size * int(time[0, 1] - time[0, 0])):
+        yield FetchPlan((base + np.arange(count)).ravel(), (start + cycles + 2).ravel(), last, last > NEVER, word)
+
+
+def _held(address: np.ndarray) -> int:
+    """How many times every word is read in a row, 1 if that is not the same for all."""
+    changes = np.flatnonzero(np.diff(address)) + 1
+    times = int(changes[0]) if len(changes) else 1
+    even = len(address) % times == 0 and (address.reshape(-1, times) == address[::times, None]).all()
+    return times if even else 1
+
+
+def _chunk(address: np.ndarray, time: np.ndarray, packing: int) -> int:
+    """Words in a chunk: `packing`, if rows are whole numbers of these, else a row."""
+    step = np.stack([np.diff(address), np.diff(time)])
+    uneven = np.flatnonzero((step != step[:, :1]).any(axis=0))
+    row = int(uneven[0]) + 1 if len(uneven) else len(address)
+    return row if row % packing else packing
+
+
+def _rhythms(earliest: np.ndarray, latest: np.ndarray, room: int) -> Iterator[np.ndarray]:
+    """Cycles, each from `earliest` to `latest`, of the fetches of one chunk, which has `room` cycles: even ones, and
+    groups of even ones an even step apart, as late as they can be."""
+    count = len(earliest)
+    seen: set[tuple[int, ...]] = set()
+    for group in (n for n in range(count, 0, -1) if count % n == 0):
+        outer, inner = np.divmod(np.arange(count), group)
+        for step in range(1, room if group > 1 else 2):
+            for distance in range((group - 1) * step + 1, room) if group < count else (room,):
+                cycles = outer * distance + inner * step
+                offset = int(np.min(latest - cycles))
+                fits = cycles[-1] < room and (cycles + offset >= earliest).all()
+                if fits and tuple(cycles) not in seen:
+                    seen.add(tuple(cycles.tolist()))
+                    yield cycles + offset
 
 
 def _uses_of_fetches(fetch: np.ndarray, read: ReadTraffic, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -119,14 +164,6 @@ def _uses_of_fetches(fetch: np.ndarray, read: ReadTraffic, count: int) -> tuple[
     np.minimum.at(first, fetch[read.real], read.time[read.real])
     np.maximum.at(last, fetch[read.real], read.time[read.real])
     return first, last
-
-
-def _latest_start(even: np.ndarray, first: np.ndarray, last: np.ndarray, spec: MemTileSpec) -> int | None:
-    """The latest shift of fetches in cycles `even` with which every block is there at its first use, if it has not
-    replaced another one before that one's last use."""
-    latest = int(np.min(first - 2 - even))
-    earliest = int(np.max(last[: -spec.tb_blocks] - 1 - even[spec.tb_blocks :], initial=NEVER))
-    return latest if earliest <= latest else None
 
 
 def _cycles_per_word(read: ReadTraffic) -> float:
@@ -344,7 +381,8 @@ def _input(buffer: PlacedBuffer, delay: int, spec: MemTileSpec) -> PubInput:
     time = (write.time[0] * packing, *write.time[1:], traffic.period)
     start = nest.time_offset + (packing - 1) * write.time[0] + delay
     store = AffineNest(ranges, time, start, (blocks, blocks))
-    return PubInput(counted(nest), counted(store), buffer.base, buffer.region - 1)
+    store = ring(store, 1, buffer.base, buffer.region) if buffer.ring else counted(store)
+    return PubInput(counted(nest), store, **buffer.window)
 
 
 def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: MemTileSpec) -> PubOutput:
@@ -352,15 +390,14 @@ def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: M
     source = buffer.reads[read]
     if traffic.homogeneous:
         return _delay_output(buffer, read, lead, spec)
-    dims = spec.dims - (traffic.tiles > 1)
     number = np.arange(len(plan.block))
-    fetch = _fitted(traffic, fit_nest([plan.first_use, plan.block, number], dims))
-    word = _fitted(traffic, fit_nest([source.time, plan.word], dims))
+    fetch = _fitted(traffic, fit_nest([plan.first_use, plan.block, number], spec.dims))
+    word = _fitted(traffic, fit_nest([source.time, plan.word], spec.dims))
     tile_blocks, tile_fetches = traffic.tile_words // traffic.packing, len(plan.block)
-    fetch_nest = _nest(fetch, traffic, shift - lead, (tile_blocks, tile_fetches))
-    read_nest = _nest(word, traffic, shift, (tile_fetches * spec.fetch_width,))
+    fetch_nest = _nest(fetch, traffic, shift - lead, (tile_blocks, tile_fetches), spec)
+    read_nest = _nest(word, traffic, shift, (tile_fetches * spec.fetch_width,), spec)
     chained = bool(buffer.chained) and buffer.chained[read]
-    return PubOutput(fetch_nest, read_nest, buffer.base, buffer.region - 1, chained, buffer.passing)
+    return PubOutput(fetch_nest, read_nest, chained=chained, passing=buffer.passing, **buffer.window)
 
 
 def _delay_output(buffer: PlacedBuffer, read: int, lead: int, spec: MemTileSpec) -> PubOutput:
@@ -371,7 +408,8 @@ def _delay_output(buffer: PlacedBuffer, read: int, lead: int, spec: MemTileSpec)
     ranges = (write.ranges[0] // width, *write.ranges[1:])
     fetch = AffineNest(ranges, (width * write.time[0], *write.time[1:]), start - lead, (blocks, blocks))
     chained = bool(buffer.chained) and buffer.chained[read]
-    return PubOutput(counted(fetch), counted(words), buffer.base, buffer.region - 1, chained)
+    fetch = ring(fetch, 0, buffer.base, buffer.region) if buffer.ring else counted(fetch)
+    return PubOutput(fetch, counted(words), chained=chained, passing=buffer.passing, **buffer.window)
 
 
 def _fitted(traffic: BufferTraffic, nest: FittedNest | None) -> FittedNest:
@@ -381,9 +419,14 @@ def _fitted(traffic: BufferTraffic, nest: FittedNest | None) -> FittedNest:
     return nest
 
 
-def _nest(fit: FittedNest, traffic: BufferTraffic, shift: int, tile_steps: tuple[int, ...]) -> AffineNest:
+def _nest(fit: FittedNest, traffic: BufferTraffic, shift: int, tile_steps: tuple[int, ...],
+          spec: MemTileSpec) -> AffineNest:
     """The fitted nest (first column: cycles) with one more loop over the tiles."""
     addresses = tuple(Affine((*strides, step), offset) for strides, step, offset in
                       zip(fit.strides[1:], tile_steps, fit.offsets[1:], strict=True))
-    return counted(AffineNest(_with_tiles(fit.ranges, traffic), (*fit.strides[0], traffic.period),
+    nest = counted(AffineNest(_with_tiles(fit.ranges, traffic), (*fit.strides[0], traffic.period),
                               fit.offsets[0] + shift, addresses))
+    if len(nest.ranges) > spec.dims:
+        raise VectorizationError(f"memory for {traffic.name}: a reader's fetches are a nest of {len(nest.ranges)} loops, "
+                                 f"controllers have {spec.dims}; use --memory dual-port")
+    return nest

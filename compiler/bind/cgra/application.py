@@ -15,7 +15,7 @@ from compiler.bind.cgra.memories import BufferKey, MemoryAllocator, MemoryTile
 from compiler.bind.cgra.netlist import Edge, MemNode, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.shared import Group, SharedUnits
 from compiler.bind.cgra.signals import Operand, Signal
-from compiler.ir.expr import Const
+from compiler.ir.expr import Apply, Const, postorder
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import Schedule
@@ -86,6 +86,8 @@ class Application:
 _MASK = (1 << 16) - 1
 _LATENCY = 4096
 """Cycles that the run may take beyond its tiles."""
+_WAY_BACK, _WAY_THROUGH = 24, 4
+"""Estimates of the cycles from a result through a memory and a merge to where it goes on, and through an operation."""
 _NEAR = 16
 """Cycles by which a control stream may be later than one that is there already."""
 
@@ -194,7 +196,13 @@ class _Builder:
             bit = self._control(statement, dependence)
             rest = self._select(f"{statement.name}.merge{read}_{number}", bit, dependence, rest)
         assert isinstance(rest, Signal)
-        self.reads[statement.name, read] = rest
+        soon = any(d.key in self.carried and self._comes_soon(statement, d) for d in mine)
+        self.reads[statement.name, read] = replace(rest, rank=Signal.LAST) if soon else rest
+
+    def _comes_soon(self, statement: Statement, dependence: Dependence) -> bool:
+        """Whether a value comes back before it could go through a chain of all operations."""
+        operations = sum(isinstance(node, Apply) for node in postorder(statement.value))
+        return self.schedule.distance(dependence)[0] < _WAY_BACK + _WAY_THROUGH * operations
 
     def _is_constant(self, dependence: Dependence) -> bool:
         return isinstance(self.schedule.staged.program.statement(dependence.source).value, Const)
@@ -283,8 +291,9 @@ class _Builder:
 
 
 def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False,
-                      counter: bool = False, apart: frozenset[BufferKey] = frozenset()) -> Application:
-    """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter` and `apart` as in
+                      counter: bool = False, apart: frozenset[BufferKey] = frozenset(),
+                      rings: bool = True) -> Application:
+    """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter`, `apart` and `rings` as in
     `MemoryAllocator`.
 
     Raises `CoverError`, `CapacityError`, `VectorizationError`, `DependenceError` or `ApplicationError`, each naming
@@ -295,7 +304,7 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
     _check_tables(program, mem)
     buffers = {b.writer.statement: b for b in extract_buffers(schedule)}
     cycles = staged.tiles * schedule.period + _LATENCY
-    allocator = MemoryAllocator(mem, sparse, shared, counter, cycles, apart)
+    allocator = MemoryAllocator(mem, sparse, shared, counter, cycles, apart, rings)
     builder = _Builder(schedule, mem, allocator, SharedUnits(schedule, list(buffers.values()), allocator))
     loads = {f.statement: f.array for f in staged.inputs}
     outputs = {f.statement: f.array for f in staged.outputs}

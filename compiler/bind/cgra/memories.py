@@ -14,6 +14,7 @@ import numpy as np
 
 from compiler.bind.buffers import dual_port, wide_fetch
 from compiler.bind.buffers.circular import UNLIMITED, Lifetimes, block_lifetimes
+from compiler.bind.buffers.rings import smallest_region
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, delay_traffic
 from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
 from compiler.bind.cgra.address_patterns import read_pattern, write_pattern
@@ -64,7 +65,7 @@ def _key(traffic: BufferTraffic) -> BufferKey:
 @dataclass(frozen=True)
 class TileBuffer:
     """One buffer in a tile: input port, and for each of its reads the output port. `limit`: largest region.
-    `passing`: its outputs pass the chain input on while it is not read."""
+    `passing`: its outputs pass the chain input on while it is not read. `ring`: its region may have any size."""
 
     traffic: BufferTraffic
     input: int
@@ -72,6 +73,7 @@ class TileBuffer:
     outputs: tuple[int, ...]
     limit: int
     passing: bool = False
+    ring: bool = False
 
 
 @dataclass
@@ -92,12 +94,14 @@ class MemoryAllocator:
     """Puts buffers into memory tiles and collects the units, connections and separations that this takes."""
 
     def __init__(self, spec: MemTileSpec, sparse: bool = False, shared: bool = False, counter: bool = False,
-                 cycles: int = 0, apart: frozenset[BufferKey] = frozenset()) -> None:
+                 cycles: int = 0, apart: frozenset[BufferKey] = frozenset(), rings: bool = True) -> None:
         """`sparse`: reads that are no delay lines get a wide word for every word, so that any order will do. `shared`:
-        two of them may share a tile, except those of `apart`. `counter` and `cycles` as in `AddressUnits`."""
+        two of them may share a tile, except those of `apart`. `counter` and `cycles` as in `AddressUnits`.
+        `rings`: delay lines may have regions of any size."""
         self.spec = spec
         self.shared = shared
         self.apart = apart
+        self.rings = rings and spec.kind != "dual-port-pe"
         self.fetch = spec.fetch_width if spec.kind == "pub" else 1
         self.packing = 1 if sparse else self.fetch
         self.outputs = spec.outputs if spec.kind == "pub" else 1
@@ -271,7 +275,8 @@ class MemoryAllocator:
         """
         port, first = len(tile.buffers), tile.used_outputs
         outputs = tuple(range(first, first + len(traffic.reads)))
-        tile.buffers.append(TileBuffer(traffic, port, traffic.reads, outputs, limit, passing))
+        ring = self.rings and traffic.homogeneous and tile.chain is None
+        tile.buffers.append(TileBuffer(traffic, port, traffic.reads, outputs, limit, passing, ring))
         pin = Pin(tile.name, f"in{port}")
         self.edges.append(Edge(source.pin, pin, "word", source.distance))
         chained = limit * (tile.chain[1] if tile.chain else 1)
@@ -329,7 +334,8 @@ def configure_memory(tile: MemoryTile, times: Mapping[Pin, int],
 
 def _configured(tile: MemoryTile, times: Mapping[Pin, int],
                 spec: MemTileSpec) -> PubConfig | DualPortConfig | AddressedConfig:
-    sized = sorted(((_needed_region(tile, b, times, spec), b) for b in tile.buffers), key=lambda pair: -pair[0])
+    sized = [(_needed_region(tile, b, times, spec), b) for b in tile.buffers]
+    sized.sort(key=lambda pair: (pair[1].ring, -pair[0]))  # masks need aligned bases
     placed, base = [], 0
     for region, buffer in sized:
         placed.append(_placed(tile, buffer, times, base, region))
@@ -361,16 +367,17 @@ def _lifetimes(traffic: BufferTraffic, read: ReadTraffic, spec: MemTileSpec) -> 
 
 
 def _needed_region(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int], spec: MemTileSpec) -> int:
-    """Smallest region for the lag that retiming has chosen; a chain keeps its whole range."""
+    """Smallest region for the lag that retiming has chosen, for a ring of any size; a chain keeps its whole range."""
     if tile.chain:
         return buffer.limit * tile.chain[1]
     written = times[Pin(tile.name, f"in{buffer.input}")]
+    reads = [(_lifetimes(buffer.traffic, read, spec), times[Pin(tile.name, f"out{output}")] - written)
+             for read, output in zip(buffer.reads, buffer.outputs, strict=True)]
     region = 2
-    for read, output in zip(buffer.reads, buffer.outputs, strict=True):
-        life = _lifetimes(buffer.traffic, read, spec)
-        while life.maximum_shift(region) < times[Pin(tile.name, f"out{output}")] - written:
+    for life, late in reads:
+        while life.maximum_shift(region) < late:
             region *= 2
-    return region
+    return smallest_region(reads, region) if buffer.ring else region
 
 
 def _placed(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int], base: int, region: int) -> PlacedBuffer:
@@ -378,4 +385,4 @@ def _placed(tile: MemoryTile, buffer: TileBuffer, times: Mapping[Pin, int], base
     chained = tuple(bool(tile.chain and tile.chain[0]) for _ in buffer.outputs)
     written = times[Pin(tile.name, f"in{buffer.input}")]
     return PlacedBuffer(buffer.traffic, buffer.input, buffer.outputs, buffer.reads, written, shifts, base, region,
-                        chained, buffer.passing)
+                        chained, buffer.passing, buffer.ring)

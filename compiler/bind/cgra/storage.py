@@ -9,7 +9,7 @@ from compiler.bind.buffers.circular import live_words
 from compiler.bind.cgra.memories import MemoryTile, TileBuffer
 from compiler.bind.design import BufferStorage
 from hw.fabric.config import ArrayConfig
-from hw.memtile import AddressedConfig, DualPortConfig, MemTileSpec, PubConfig
+from hw.memtile import AddressedConfig, AddressedInput, AffineNest, DualPortConfig, MemTileSpec, PubConfig, PubInput
 
 __all__ = ["buffer_storage"]
 
@@ -34,8 +34,18 @@ def _allocated(tile: MemoryTile, buffer: TileBuffer, core: object, spec: MemTile
     assert isinstance(core, PubConfig | DualPortConfig | AddressedConfig)
     port = core.inputs[buffer.input]
     assert port is not None
-    region = (port.mask + 1) * (spec.fetch_width if spec.kind == "pub" else 1)
-    return region // tile.chain[1] if tile.chain else region
+    region = port.mask + 1
+    if not isinstance(port, AddressedInput):
+        nest, number = (port.store, 1) if isinstance(port, PubInput) else (port.write, 0)
+        region = min(region, _reach(nest, number))
+    words = region * (spec.fetch_width if spec.kind == "pub" else 1)
+    return words // tile.chain[1] if tile.chain else words
+
+
+def _reach(nest: AffineNest, number: int) -> int:
+    """Places that an address passes if it never goes back."""
+    strides = nest.addresses[number].strides
+    return 1 + sum((trips - 1) * stride for trips, stride in zip(nest.ranges, strides, strict=True))
 
 
 def _live(parts: Sequence[TileBuffer]) -> int:

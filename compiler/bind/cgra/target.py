@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.application import build_application
+from compiler.bind.cgra.choose_folds import choose_folds
 from compiler.bind.cgra.choose_shared import choose_shared
 from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.design import CgraDesign
@@ -17,12 +18,15 @@ from compiler.bind.cgra.elastic.design import elastic_design
 from compiler.bind.cgra.memories import BufferKey, CrowdedTile
 from compiler.bind.cgra.options import Options, OptionsError
 from compiler.bind.cgra.physical import implement
+from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import drain_accumulators, propagate_constants
+from compiler.sched.constant_inputs import constant_inputs
 from compiler.sched.cycle_accurate import Schedule, schedule_program, sequential_schedule
 from compiler.sched.liveness import remove_dead_statements
+from compiler.sched.loop_order import in_loop_order
 from compiler.sched.partition import Partition, partition
 from compiler.sched.resampled import share_resampled_windows
 from compiler.sched.sharing import default_slack
@@ -40,15 +44,24 @@ PLACE = "the array"
 class _Looseness(NamedTuple):
     """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation interval of the
     busiest loop, whether reads that are no delay lines get a wide word for every word (wide fetch only), and whether
-    two of them may share a memory tile."""
+    two of them may share a memory tile. `rings`: delay lines have circular regions of any size. `in_step`: loads keep
+    step with their readers (wide fetch only)."""
 
     alignment: int = 1
     interval: int = 1
     sparse: bool = False
     shared: bool = False
+    rings: bool = True
+    in_step: bool = False
+
+    @property
+    def wide(self) -> bool:
+        """Whether it makes a difference to memories with wide fetches only."""
+        return self.sparse or self.in_step
 
 
-_LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(4, shared=True), _Looseness(4),
+_LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(shared=True, in_step=True), _Looseness(in_step=True),
+           _Looseness(4, shared=True), _Looseness(4),
            *(_Looseness(alignment, interval, sparse) for interval in (2, 4, 8, 16, 32)
              for alignment, sparse in ((1, False), (4, False), (4, True))))
 """What is tried, fastest first."""
@@ -56,6 +69,10 @@ _LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(4, shared=True), _L
 _TRIES, _MARGIN = 3, 4
 """How often the way through shared units gets more time, and by how many cycles more than it lacks; and how often
 buffers are set apart."""
+
+
+_MOST_FOLDS = 6
+"""How often sums are folded, all of one kind at a time, for a program that needs more units than there are."""
 
 
 class _Stopwatch:
@@ -73,8 +90,23 @@ class _Stopwatch:
 
 def compile_program(program: Program, options: Options) -> CgraDesign:
     """Compile `program`: see `_compile`. For buffets the mapping to dual-port memories, one buffer in each, is turned
-    into one for the ready-valid array."""
+    into one for the ready-valid array. With ``share=auto``, sums are folded until they fit the array; the design's
+    option `transform` says which."""
     options = options.described()
+    for _ in range(_MOST_FOLDS if options.share == "auto" else 0):
+        try:
+            return _compile_as_asked(program, options)
+        except ArrayTooSmall as error:
+            if error.needed[0] <= error.present[0]:
+                raise
+            folds = choose_folds(apply_script(program, options.transform), options.fabric().mem)
+            if not folds:
+                raise
+            options = replace(options, transform="; ".join(filter(None, (options.transform, folds))))
+    return _compile_as_asked(program, options)
+
+
+def _compile_as_asked(program: Program, options: Options) -> CgraDesign:
     if options.memory == "buffet":
         options.fabric()
         return elastic_design(_compile(program, replace(options, memory="dual-port"), False), options)
@@ -86,7 +118,8 @@ def _compile(program: Program, options: Options, merged: bool = True) -> CgraDes
 
     Where memory tiles cannot follow the tightest schedule, it is loosened step by step: loop lengths are rounded up
     to the fetch width, then the initiation interval grows, as it does where a recurrence takes longer than its
-    distance. `CgraDesign.choices` says what was needed. `merged`: two buffers may share a memory tile.
+    distance. `CgraDesign.choices` says what was needed. `merged`: two buffers may share a memory tile, and
+    delay lines wrap in loops instead of masks.
     """
     spec = options.fabric()
     stage = _Stopwatch()
@@ -115,9 +148,10 @@ def schedule_of(program: Program, options: Options) -> Schedule:
 def _prepared(program: Program, options: Options, spec: FabricSpec) -> Partition:
     """The program as it is mapped: directives applied, sums drained, arrays in parts."""
     verify(program)
-    program = apply_script(program, options.transform)
+    program = in_loop_order(apply_script(program, options.transform))
     program = share_resampled_windows(drain_accumulators(propagate_constants(program)))
-    return _partitioned(program, options, spec)
+    streamed, constants = constant_inputs(program)
+    return replace(_partitioned(streamed, options, spec), original=program, constants=constants)
 
 
 def _partitioned(program: Program, options: Options, spec: FabricSpec) -> Partition:
@@ -138,8 +172,8 @@ def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpe
     """The mapping at the least looseness at which there is one."""
     failure: SluiceError | None = None
     too_fast = 0
-    for looseness in _LOOSER if merged else [looseness for looseness in _LOOSER if not looseness.shared]:
-        if looseness.interval <= too_fast or (looseness.sparse and options.memory != "pub"):
+    for looseness in _LOOSER if merged else [step._replace(rings=False) for step in _LOOSER if not step.shared]:
+        if looseness.interval <= too_fast or (looseness.wide and options.memory != "pub"):
             continue
         try:
             return _with_slack(parts, live, options, spec, stage, looseness)
@@ -170,7 +204,8 @@ def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: _Lo
         if live.shared:
             raise OptionsError("statements that share units take turns, which needs schedule=pipelined")
         return sequential_schedule(staged)
-    return schedule_program(staged, options.fusion_level, looseness.alignment, looseness.interval, slack)
+    rhythm = spec.mem.fetch_width if looseness.in_step else 0
+    return schedule_program(staged, options.fusion_level, looseness.alignment, looseness.interval, slack, rhythm)
 
 
 def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
@@ -197,7 +232,8 @@ def _mapped(parts: Partition, schedule: Schedule, options: Options, spec: Fabric
             looseness: _Looseness, apart: frozenset[BufferKey]) -> CgraDesign:
     """The configured array; no buffer of `apart` shares its tile."""
     with stage("map"):
-        application = build_application(schedule, spec.mem, looseness.sparse, looseness.shared, spec.pe.counter, apart)
+        application = build_application(schedule, spec.mem, looseness.sparse, looseness.shared, spec.pe.counter, apart,
+                                        looseness.rings)
     with stage("place and route"):
         physical = implement(application.netlist, spec, options.seed)
     with stage("configure"):

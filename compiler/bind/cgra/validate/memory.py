@@ -51,7 +51,7 @@ class MemoryProof:
         if not increasing(nest):
             raise ValidationError(f"memory {self.name}: the time of controller {controller} does not advance")
         widths = self.spec.controllers[controller].address_widths
-        self._events[controller] = Events(controller, nest, widths)
+        self._events[controller] = Events(controller, nest, widths, rings=True)
 
     def _roles(self, *roles: str) -> list[Events]:
         return [e for name, e in self._events.items() if name.rstrip("0123456789") in roles]

@@ -48,20 +48,35 @@ def merged(nest: AffineNest, widths: Sequence[int]) -> AffineNest:
 
     A delay line is one homogeneous loop in truth, however its trip count was split to fit the counters.
     """
+    return _merged(nest, widths, rings=False)[0]
+
+
+def _merged(nest: AffineNest, widths: Sequence[int], rings: bool) -> tuple[AffineNest, dict[int, int]]:
+    """`merged`. With `rings` also where an address starts anew with every iteration of the outer one of two innermost
+    loops, as those of a circular buffer of any size do; the iterations of the inner one, by number of the address."""
     ranges, time = list(nest.ranges), list(nest.time)
     strides = [list(a.strides) for a in nest.addresses]
+    turns: dict[int, int] = {}
     d = 0
     while d + 1 < len(ranges):
-        even = time[d + 1] == ranges[d] * time[d] and all(
-            (s[d + 1] - ranges[d] * s[d]) % (1 << width) == 0 for s, width in zip(strides, widths, strict=True))
+        new = dict(turns) if d == 0 else {}
+        even = time[d + 1] == ranges[d] * time[d]
+        for number, (s, width) in enumerate(zip(strides, widths, strict=True)):
+            again = s[d + 1] % (1 << width) == 0
+            if number in new:
+                even &= again
+            elif (s[d + 1] - ranges[d] * s[d]) % (1 << width):
+                even &= rings and d == 0 and again
+                new[number] = ranges[d]
         if even:
+            turns = new if d == 0 else turns
             ranges[d] *= ranges.pop(d + 1)
             for values in (time, *strides):
                 values.pop(d + 1)
         else:
             d += 1
     addresses = tuple(Affine(tuple(s), a.offset) for s, a in zip(strides, nest.addresses, strict=True))
-    return AffineNest(tuple(ranges), tuple(time), nest.time_offset, addresses)
+    return AffineNest(tuple(ranges), tuple(time), nest.time_offset, addresses), turns
 
 
 @dataclass(frozen=True)
@@ -77,13 +92,14 @@ class Events:
     """The events of one controller as points ``name[outermost, ..., innermost]``.
 
     `widths`: bits of the controller's address generators. `outer`: loops around the nest, outermost first;
-    `conditions` restrict them further.
+    `conditions` restrict them further. `rings`: circular buffers of any size are one loop.
     """
 
     def __init__(self, name: str, nest: AffineNest, widths: Sequence[int], outer: Sequence[Again] = (),
-                 conditions: Sequence[str] = ()) -> None:
+                 conditions: Sequence[str] = (), rings: bool = False) -> None:
         self.name = name
-        self.nest = nest = merged(nest, widths)
+        nest, self._turns = _merged(nest, widths, rings)
+        self.nest = nest
         self._widths = widths
         self._iterators = [f"i{d}" for d in range(len(nest.ranges))]
         self._bounds = [f"0 <= {i} < {n}" for i, n in zip(self._iterators, nest.ranges, strict=True)]
@@ -101,9 +117,13 @@ class Events:
         strides = tuple((s + half) % modulus - half for s in function.strides)
         return Affine(strides, function.offset % modulus)
 
-    def _affine(self, function: Affine) -> Expression:
-        terms = [f"{s}*{i}" for s, i in zip(function.strides, self._iterators, strict=True) if s]
-        ends = [s * (n - 1) for s, n in zip(function.strides, self.nest.ranges, strict=True)]
+    def _affine(self, function: Affine, turn: int | None = None) -> Expression:
+        """`turn`: iterations after which the innermost iterator starts anew."""
+        iterators, ranges = list(self._iterators), list(self.nest.ranges)
+        if turn is not None:
+            iterators[0], ranges[0] = f"({iterators[0]} mod {turn})", turn
+        terms = [f"{s}*{i}" for s, i in zip(function.strides, iterators, strict=True) if s]
+        ends = [s * (n - 1) for s, n in zip(function.strides, ranges, strict=True)]
         low = function.offset + sum(min(0, e) for e in ends)
         high = function.offset + sum(max(0, e) for e in ends)
         return Expression(" + ".join([*terms, str(function.offset)]), low, high)
@@ -126,7 +146,7 @@ class Events:
     def unwrapped(self, number: int, width: int | None = None) -> Expression:
         """An affine function that is congruent to `address`; its bounds are attained."""
         width = self._widths[number] if width is None else width
-        return self._affine(self._centered(self.nest.addresses[number], width))
+        return self._affine(self._centered(self.nest.addresses[number], width), self._turns.get(number))
 
     def fills(self, number: int, size: int) -> bool:
         """Whether address `number` takes each of 0 .. `size` - 1 once.
