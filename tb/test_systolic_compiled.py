@@ -67,6 +67,9 @@ OTHERS = {
              "j++) s += x[k] * y[j]; out[i] = s > 0 ? s >> 4 : -1; }",
              "const int8_t x[3], const int8_t y[3], const int8_t z[3], int8_t out[3]"), {"space": "k,j"}),
     "quantised layer": (kernel_app("quantised_layer", N=3, O=3, I=5), {"simd": "i:2"}),
+    "border of an image": (scop("for (int i = 0; i < 5; i++) { int s = 0; for (int p = 0; p < 3; p++) "
+                                "if (i + p >= 1 && i + p < 6) s += x[i + p - 1] * w[p]; y[i] = s; }",
+                                "const int8_t x[5], const int8_t w[3], int32_t y[5]"), {"space": "i", "array": "3"}),
     "guarded maximum": (scop("for (int i = 0; i < 3; i++) for (int j = 0; j < 3; j++) { m[i][j] = -30000; "
                              "for (int k = 0; k < 7; k++) { int s = x[i][k] + y[k][j]; "
                              "m[i][j] = m[i][j] > s ? m[i][j] : s; } }",
@@ -79,10 +82,11 @@ OTHERS = {
                                                  ("initial values, 16 bits", "icarus"),
                                                  ("scaled before", "icarus"), ("quantised layer", "verilator"),
                                                  ("scaled after, over both axes", "icarus"),
+                                                 ("border of an image", "icarus"),
                                                  ("guarded maximum", "verilator")])
 def test_other_kernels(name: str, simulator: str) -> None:
     program, options = OTHERS[name]
-    right(compiled(program, array="2x2", **options), simulator)
+    right(compiled(program, **{"array": "2x2", **options}), simulator)
 
 
 def test_memory_errors_end_the_run() -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 import islpy as isl
 
-__all__ = ["affine_form", "dimension_names", "extremes", "linear_function", "maps", "pieces", "slopes"]
+__all__ = ["affine_form", "affine_text", "dimension_names", "extremes", "linear_function", "maps", "pieces", "slopes"]
 
 
 def dimension_names(space: isl.Space) -> tuple[str, ...]:
     """Names of the set dimensions of `space`, outermost first; "" for one that has none."""
     return tuple(space.get_dim_name(isl.dim_type.set, k) or "" for k in range(space.dim(isl.dim_type.set)))
+
+
+def affine_text(terms: Iterable[tuple[int, str]], constant: int) -> str:
+    """``constant + sum(coefficient * name)``, as C and isl read it."""
+    parts = [name if c == 1 else f"{c} * {name}" for c, name in terms if c]
+    return " + ".join([*parts, *([str(constant)] if constant or not parts else [])])
 
 
 def linear_function(domain: isl.Set, coefficients: Mapping[str, int], constant: int) -> isl.Aff:

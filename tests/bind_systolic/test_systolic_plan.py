@@ -125,6 +125,25 @@ KERNELS = {
                      "const int8_t x[5][3], const int8_t y[3], int16_t z[3][5]"),
     "part of the output": ("for (int i = 0; i < 6; i++) s[i] = 5; for (int i = 1; i < 5; i++) "
                            "for (int k = 0; k < 3; k++) s[i] += x[i + k - 1];", "const int8_t x[6], int16_t s[6]"),
+    "triangle": ("for (int i = 0; i < 5; i++) { s[i] = z[i]; for (int k = i; k < 5; k++) s[i] += x[i][k] * w[k]; }",
+                 "const int8_t x[5][5], const int8_t w[5], const int8_t z[5], int32_t s[5]"),
+    "band": ("for (int i = 0; i < 7; i++) { s[i] = 0; for (int k = 0; k < 7; k++) if (i - k <= 2 && k - i <= 1) "
+             "s[i] += x[i][k] * w[k]; }", "const int8_t x[7][7], const int8_t w[7], int32_t s[7]"),
+    "border of an image": ("for (int i = 0; i < 5; i++) for (int j = 0; j < 4; j++) { int s = 0; for (int p = 0; "
+                           "p < 3; p++) for (int q = 0; q < 3; q++) if (i + p >= 1 && i + p < 6 && j + q >= 1 && "
+                           "j + q < 5) s += x[i + p - 1][j + q - 1] * w[p][q]; y[i][j] = s; }",
+                           "const int8_t x[5][4], const int8_t w[3][3], int32_t y[5][4]"),
+    "conditions on data": ("for (int i = 0; i < 4; i++) { s[i] = 1; for (int k = 0; k < 5; k++) if (x[i][k] > w[k]) "
+                           "s[i] += x[i][k]; else s[i] -= 2; }",
+                           "const int8_t x[4][5], const int8_t w[5], int16_t s[4]"),
+    "partial sums": ("int t[4][6]; for (int i = 0; i < 4; i++) { t[i][0] = x[i][0]; for (int k = 1; k < 6; k++) "
+                     "t[i][k] = t[i][k - 1] + x[i][k]; s[i] = t[i][5]; }", "const int8_t x[4][6], int32_t s[4]"),
+    "first term before the loop": ("for (int i = 0; i < 4; i++) { int t = x[i][0] * w[0]; for (int k = 1; k < 6; k++) "
+                                   "t += x[i][k] * w[k]; s[i] = t; }",
+                                   "const int8_t x[4][6], const int8_t w[6], int32_t s[4]"),
+    "first term by a choice": ("for (int i = 0; i < 4; i++) for (int k = 0; k < 6; k++) s[i] = (k == 0 ? 0 : s[i]) + "
+                               "x[i][k] * w[k];", "const int8_t x[4][6], const int8_t w[6], int32_t s[4]"),
+    "constants": ("for (int i = 0; i < 4; i++) s[i] = 7;", "int32_t s[4]"),
     "backwards and strides": ("for (int i = 0; i < 5; i++) { s[4 - i] = 0; for (int k = 0; k < 3; k++) "
                               "s[4 - i] += x[2 * i + k] * w[2 - k]; }",
                               "const int8_t x[11], const int8_t w[3], int32_t s[5]"),

@@ -100,7 +100,14 @@ KERNELS = [
     ("for (int i = 0; i < 4; i++) { int s = 7; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s + z[i]; }",
      "statement 'S1' (scop.c:4) starts from one value and 'z' is added in the end; a reduction kernel has one of them"),
     ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < i; k++) y[i] += x[k]; }",
-     "statement 'S1' (scop.c:4): its iterations are no box of constant bounds, which a reduction kernel needs"),
+     "statement 'S1' (scop.c:4): its iterations are no box of constant bounds, which a reduction kernel needs unless "
+     "zeros in place of elements that it never reads make up for the rest"),
+    ("for (int i = 0; i < 4; i++) if (i != 2) y[i] = x[i] + 1;",
+     "statement 'S0' (scop.c:4): its iterations are no box of constant bounds, which a reduction kernel needs"),
+    ("int s[4]; for (int i = 0; i < 4; i++) s[i] = 7; for (int i = 0; i < 3; i++) for (int k = 0; k < 5; k++) "
+     "s[i] += x[k]; for (int i = 0; i < 4; i++) y[i] = s[i];",
+     "statement 'S2' (scop.c:4) stores other values than results of statement 'S1' (scop.c:4), too; a reduction kernel "
+     "stores its results in a statement of their own"),
     ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) { y[i] += x[k]; y[i] *= x[k + 1]; } }",
      "statement 'S2' (scop.c:4) reads what the program computes and is no reduction 'x = x op e' with an op out of "
      "add, mul, and, or, xor, min, max"),

@@ -8,9 +8,8 @@ from dataclasses import replace
 from compiler.bind.dataflow.expressions import pipeline
 from compiler.bind.dataflow.options import Options as OperatorOptions
 from compiler.bind.systolic.kernel import Kernel
-from compiler.ir.expr import Expr, fold
+from compiler.ir.expr import Expr
 from compiler.ir.program import Access
-from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
 from hw.dataflow.spec import Operator, Word
 from hw.systolic.spec import Conversion
@@ -37,10 +36,7 @@ def _operators(kernel: Kernel, value: Expr, arrays: Sequence[str | None]) -> tup
 def padding_counts(kernel: Kernel, position: int) -> bool:
     """Whether iterations of reduction loop number `position` beyond its bound would change results, although words
     that belong to them alone are zeros."""
-    zero = _alone(kernel, position)
-    reads = [(0, 0) if number in zero else type_range(reference.type) for number, reference in enumerate(kernel.reads)]
-    low, high = fold(kernel.body, lambda node, parts: value_range(node, parts, reads, {}, {}))
-    return (low, high) != (kernel.neutral, kernel.neutral)
+    return not kernel.without_effect(_alone(kernel, position))
 
 
 def _alone(kernel: Kernel, position: int) -> Collection[int]:

@@ -63,6 +63,13 @@ def find_destination(program: Program, update: Statement, flows: list[Dependence
     target = composed(update.write.map, seen, copy.write.map, domain=update.domain)
     if not target.is_single_valued() or not update.domain.is_subset(target.domain()):
         raise KernelError(f"{copy} does not copy every result of {update} to one place of an output")
+    origins = isl.Set.empty(copy.domain.get_space())
+    for dependence in flows:
+        if (dependence.source, dependence.sink) == (update.name, copy.name):
+            origins = origins.union(dependence.relation.domain())
+    if not copy.domain.is_subset(origins):
+        raise KernelError(f"{copy} stores other values than results of {update}, too; a reduction kernel stores its "
+                          "results in a statement of their own")
     found = _stored(program, copy, own[0], integer_type(array), reduction)
     if found.added is not None:
         found = replace(found, added=replace(found.added, map=composed(

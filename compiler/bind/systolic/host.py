@@ -11,6 +11,7 @@ from math import prod
 from compiler.bind.c_host import run_lines, run_prototype
 from compiler.bind.systolic.plan import Plan, Source
 from compiler.bind.systolic.running import Executable, Place
+from compiler.sched.affine import affine_text
 from compiler.sched.space_time import Subscript
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
@@ -48,12 +49,6 @@ def _nest(loops: Sequence[tuple[str, int]], body: Sequence[str]) -> list[str]:
     return [*lines, f"{indent}{{", *(f"{indent}  {line}" for line in body), f"{indent}}}"]
 
 
-def _sum(terms: Sequence[tuple[int, str]], constant: int) -> str:
-    """``constant + sum(coefficient * name)``."""
-    parts = [name if c == 1 else f"{c} * {name}" for c, name in terms if c]
-    return " + ".join([*parts, *([str(constant)] if constant or not parts else [])])
-
-
 # Operands.
 
 
@@ -72,7 +67,7 @@ def _pack(plan: Plan, number: int, place: Place) -> list[str]:
     element = _element(plan, operand, source)
     kind = _c_word(kept)
     return [f"  {{ /* {operand.name} */", f"    volatile {kind} *words = (volatile void *)(memory + {place.address});",
-            *_nest(loops, [*element, f"words[{_sum([*strides, (1, 'lane')], 0)}] = value;"]), "  }"]
+            *_nest(loops, [*element, f"words[{affine_text([*strides, (1, 'lane')], 0)}] = value;"]), "  }"]
 
 
 def _images(plan: Plan, operand: OperandSpec) -> list[tuple[str, int]]:
@@ -107,6 +102,9 @@ def _element(plan: Plan, operand: OperandSpec, source: Source) -> list[str]:
                  for d in range(len(reference.subscripts))]
         inside = [text for d, subscript in enumerate(reference.subscripts)
                   for text in _inside(plan, f"s{d}", subscript, array.shape[d])]
+        names = [f"s{d}" for d in range(len(reference.subscripts))]
+        inside += [f"{affine_text(zip(bound.coefficients, names, strict=True), bound.constant)} >= 0"
+                   for bound in reference.bounds]
         subscripts = "".join(f"[s{d}]" for d in range(len(reference.subscripts)))
         value = f"{' && '.join(inside)} ? {reference.array}{subscripts} : 0"
     if operand.initial and plan.spec.result.space == "both":
@@ -124,7 +122,7 @@ def _subscript(plan: Plan, operand: OperandSpec, source: Source, dimension: int)
             terms.append((coefficient * split.position, ("row", "column")[split.axis]))
         if split.lanes > 1:
             terms.append((coefficient, "lane"))
-    return _sum(terms, subscript.constant + words.origin[dimension])
+    return affine_text(terms, subscript.constant + words.origin[dimension])
 
 
 def _inside(plan: Plan, name: str, subscript: Subscript, extent: int) -> list[str]:
@@ -153,15 +151,15 @@ def _unpack(plan: Plan, place: Place) -> list[str]:
     columns = [("column", spec.columns)] if result.space == "none" else []
     loops = [*tiles, ("row", spec.exits), *times, *columns, ("lane", spec.word_elements(result))]
     strides = [(tile * prod(extent for _, extent in tiles[k + 1:]), name) for k, (name, _) in enumerate(tiles)]
-    number = _sum([(prod(extent for _, extent in times[k + 1:]), name) for k, (name, _) in enumerate(times)], 0)
+    number = affine_text([(prod(extent for _, extent in times[k + 1:]), name) for k, (name, _) in enumerate(times)], 0)
     pack, turn = result.pack, result.row_pack
     strides += [(word * spec.exits * pack, f"(place / {pack})"), (word * pack, "row"), (word, f"(place % {pack})"),
                 (1, "lane")]
     counters = {loop.name: name for loop, (name, _) in zip(free, times, strict=True)}
     order = [(turn * prod(extent for _, extent in columns), f"(number / {turn})"),
              *((turn, name) for name, _ in columns), (1, f"number % {turn}")]
-    body = [*_iterations(plan, counters), f"const int number = {number};", f"const int place = {_sum(order, 0)};",
-            _store(plan, _sum(strides, 0))]
+    body = [*_iterations(plan, counters), f"const int number = {number};",
+            f"const int place = {affine_text(order, 0)};", _store(plan, affine_text(strides, 0))]
     return [f"  {{ /* {kernel.output} */",
             f"    const volatile {_c_word(kept)} *words = (volatile void *)(memory + {place.address});",
             *_nest(loops, body), "  }"]
@@ -178,7 +176,7 @@ def _iterations(plan: Plan, counters: dict[str, str]) -> list[str]:
                 terms.append((split.position, ("row", "column")[split.axis]))
             if split.lanes > 1:
                 terms.append((1, "lane"))
-            lines.append(f"const int at_{split.loop} = {_sum(terms, 0)};")
+            lines.append(f"const int at_{split.loop} = {affine_text(terms, 0)};")
     return lines
 
 
@@ -186,7 +184,7 @@ def _store(plan: Plan, index: str) -> str:
     kernel = plan.kernel
     free = [(k, name) for k, name in enumerate(kernel.loops) if name not in kernel.reduction_loops]
     inside = [f"at_{name} < {kernel.extents[k]}" for k, name in free]
-    subscripts = "".join(f"[{_sum([(s.coefficients[k], f'at_{name}') for k, name in free], s.constant)}]"
+    subscripts = "".join(f"[{affine_text([(s.coefficients[k], f'at_{name}') for k, name in free], s.constant)}]"
                          for s in kernel.target)
     store = f"{kernel.output}{subscripts} = words[{index}];"
     return f"if ({' && '.join(inside)}) {store}" if inside else store

@@ -6,13 +6,15 @@ may start from a constant, from an array, or from what the output held. A kernel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
 import islpy as isl
 import numpy as np
 
+from compiler.bind.systolic.domain import Bound, boxed, check_iterations, used_part
 from compiler.bind.systolic.ends import (
     Destination,
     find_destination,
@@ -23,8 +25,9 @@ from compiler.bind.systolic.ends import (
 )
 from compiler.bind.systolic.errors import KernelError
 from compiler.ir.evaluate import evaluate, storage
-from compiler.ir.expr import Expr, Read, converted, postorder, renumbered
+from compiler.ir.expr import Cast, Const, Expr, Read, converted, fold, postorder, renumbered
 from compiler.ir.program import Access, Program, Statement
+from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
 from compiler.sched.dependences import Dependence, flow
 from compiler.sched.space_time import (
@@ -35,6 +38,7 @@ from compiler.sched.space_time import (
     analyse,
     composed,
     neutral,
+    plain_accumulations,
     subscripts,
     without_temporaries,
 )
@@ -47,12 +51,14 @@ _SMALL = 16
 
 @dataclass(frozen=True)
 class Reference:
-    """A read of `array` (None: of the number `constant`) at `subscripts` over the kernel's loops."""
+    """A read of `array` (None: of the number `constant`) at `subscripts` over the kernel's loops; elements outside
+    `bounds` are never read, and zeros for the hardware."""
 
     array: str | None
     type: Int
     subscripts: tuple[Subscript, ...] = ()
     constant: int = 0
+    bounds: tuple[Bound, ...] = ()
 
     def depends(self, position: int) -> bool:
         """Whether the element depends on loop number `position`."""
@@ -68,6 +74,7 @@ class Kernel:
     last value, each read 0 in its expression (None: they are the same). `type`: of accumulators.
     `program`: what was compiled; `analysis`: its dependences without temporaries, `update` the statement in it.
     `rest`: what gives elements of the output that are not computed here, copies and constants (None: there are none).
+    `iterations`: those of `update` in the program, if they are no box; the others change nothing.
     """
 
     program: Program
@@ -85,6 +92,7 @@ class Kernel:
     start: Expr | None = None
     finish: Expr | None = None
     rest: Program | None = None
+    iterations: isl.Set | None = field(default=None, compare=False)
 
     @property
     def reduction_loops(self) -> tuple[str, ...]:
@@ -108,6 +116,12 @@ class Kernel:
         """What changes no accumulator."""
         return 0 if self.combine is None else neutral(self.combine, self.type)
 
+    def without_effect(self, zeros: Collection[int]) -> bool:
+        """Whether the body changes no accumulator where the reads with these numbers are zeros."""
+        reads = [(0, 0) if k in zeros else type_range(reference.type) for k, reference in enumerate(self.reads)]
+        found = fold(self.body, lambda node, parts: value_range(node, parts, reads, {}, {}))
+        return found == (self.neutral, self.neutral)
+
     @cached_property
     def idle(self) -> int | None:
         """An element from which accumulators start at what changes nothing; None if there is none among all numbers of
@@ -128,10 +142,11 @@ class Kernel:
 
 def recognise(program: Program) -> Kernel:
     """`program` as a kernel. Raises `KernelError`, and `SpaceTimeError` for dependences that are not uniform."""
-    simple = without_temporaries(program)
+    whole = boxed(plain_accumulations(without_temporaries(program)))
+    simple = whole.program
     analysis = analyse(simple)
     update = _update(simple, analysis)
-    box = update.box()
+    box, iterations = update.box(), whole.iterations.get(update.name)
     if box is None:
         raise KernelError(f"{update}: its iterations are no box of constant bounds, which a reduction kernel needs")
     lows = tuple(low for low, _ in box.values())
@@ -145,12 +160,15 @@ def recognise(program: Program) -> Kernel:
                               "reduction kernel has one of them")
         begin = _Beginning(_reference(simple, update, end.added, lows), end.start)
     target = subscripts(update, Access(end.array.name, end.target))
-    body, reads = _body(simple, update, reduction, end.type, lows)
+    body, reads = _body(simple, update, reduction, end.type, lows, iterations)
     kernel = Kernel(
         program, analysis, update.name, update.iterators, tuple(high - low + 1 for low, high in box.values()), reads,
         body, reduction and reduction.op, end.array.name, end.type, _from_zero(target, lows),
-        begin.reference, begin.start, end.finish, _rest(analysis, update, end))
+        begin.reference, begin.start, end.finish, _rest(analysis, update, end), iterations)
     _check_target(kernel, update)
+    check_iterations(update, iterations, [name for name in kernel.loops if name not in kernel.reduction_loops],
+                     [(r.subscripts, program.array(r.array or "").shape, r.bounds)
+                      for k, r in enumerate(kernel.reads) if kernel.without_effect({k})])
     return kernel
 
 
@@ -169,7 +187,7 @@ def _rest(analysis: Analysis, update: Statement, end: Destination) -> Program | 
     left = [s for s in program.statements if s.name not in (update.name, end.last) and s.write.array == out.name
             and not s.write.map.intersect_domain(s.domain).range().is_subset(reached)]
     for statement in left:
-        if any(program.array(access.array).role != "input" for access in statement.reads):
+        if not _copies(program, statement):
             raise KernelError(f"{statement} computes elements of '{out.name}' that {update} does not; besides the "
                               "update a reduction kernel has copies of inputs and constants")
     if not left:
@@ -192,18 +210,26 @@ def _update(program: Program, analysis: Analysis) -> Statement:
                           "has one")
     if reducing:
         return reducing[0]
-    deepest = max(program.statements, key=lambda s: len(s.iterators))
+    deepest = max(program.statements, key=lambda s: (len(s.iterators), not _copies(program, s)))
     if any(program.array(access.array).role != "input" for access in deepest.reads):
         raise KernelError(f"{deepest} reads what the program computes and is no reduction 'x = x op e' with an op out "
                           f"of {', '.join((*MODULAR, 'min', 'max'))}")
     return deepest
 
 
+def _copies(program: Program, statement: Statement) -> bool:
+    """Whether the statement does nothing but store an element of an input, or a constant."""
+    value = statement.value
+    while isinstance(value, Cast):
+        value = value.arg
+    return isinstance(value, Read | Const) and all(program.array(a.array).role == "input" for a in statement.reads)
+
+
 # The body.
 
 
-def _body(program: Program, update: Statement, reduction: Reduction | None, kind: Int, lows: tuple[int, ...]
-          ) -> tuple[Expr, tuple[Reference, ...]]:
+def _body(program: Program, update: Statement, reduction: Reduction | None, kind: Int, lows: tuple[int, ...],
+          iterations: isl.Set | None) -> tuple[Expr, tuple[Reference, ...]]:
     """The expression over references, each of which is there once."""
     value = update.value if reduction is None else reduction.body
     refuse_names(update, value, "a processing element computes from array elements and constants, so put the values "
@@ -212,7 +238,9 @@ def _body(program: Program, update: Statement, reduction: Reduction | None, kind
     numbers: dict[int, int] = {}
     for node in postorder(value):
         if isinstance(node, Read) and node.index not in numbers:
-            reference = _reference(program, update, update.reads[node.index], lows)
+            access = update.reads[node.index]
+            bounds = used_part(access, iterations, program.array(access.array).shape)
+            reference = replace(_reference(program, update, access, lows), bounds=bounds)
             if reference not in references:
                 references.append(reference)
             numbers[node.index] = references.index(reference)

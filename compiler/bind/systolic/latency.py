@@ -95,7 +95,7 @@ def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     """The latency of an array whose tile loops have the extents `tiles`."""
     classes = tuple(c for c in (_tile_class(spec, tiles, k) for k in range(-1, len(tiles))) if c.count)
     first = _loads(spec, spec.operands)
-    fill = FILL + max(first, *(_chain(spec, o) + conversion_latency(spec, o) for o in spec.operands))
+    fill = FILL + max([first, *(_chain(spec, o) + conversion_latency(spec, o) for o in spec.operands)])
     leave, left, latency = _leave(spec), _left(spec), Compute(spec).latency
     drain = DRAIN + latency + spec.rows + spec.columns + left + conversion_latency(spec, spec.result)
     # The last round of results is on the chains when the PEs have none any more: it has gone through a row.

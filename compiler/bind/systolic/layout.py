@@ -45,7 +45,7 @@ def operand_images(plan: Plan, number: int) -> tuple[int, ...]:
 
 def to_tiles(plan: Plan, number: int, array: np.ndarray | None) -> np.ndarray:
     """Elements of all tiles of operand `number`: shape [tiles, feeders, words, elements]. What lies outside the array
-    or beyond the bound of a loop is 0; words that only fill the array up are neutral."""
+    or the reference's bounds or beyond the bound of a loop is 0; words that only fill the array up are neutral."""
     spec, operand, source = plan.spec, plan.spec.operands[number], plan.sources[number]
     shape = (prod(operand_images(plan, number)), *operand_shape(spec, operand))
     reference = source.reference
@@ -68,6 +68,7 @@ def _operand_places(plan: Plan, number: int, shape: tuple[int, ...], extents: tu
     offsets = np.array(source.words.offsets(), np.int64).reshape(-1, len(extents))
     lanes = np.arange(shape[3])
     flat, inside = np.zeros((1, 1, 1, 1), np.int64), np.ones((1, 1, 1, 1), bool)
+    found = []
     for dimension, subscript in enumerate(source.reference.subscripts):
         index = np.full((1, 1, 1, 1), subscript.constant, np.int64)
         for position, coefficient in enumerate(subscript.coefficients):
@@ -85,6 +86,10 @@ def _operand_places(plan: Plan, number: int, shape: tuple[int, ...], extents: tu
             iteration = (index - subscript.constant) // coefficient
             inside = inside & (iteration < kernel.extents[position])
         flat = flat * extents[dimension] + index
+        found.append(index)
+    for bound in source.reference.bounds:
+        inside = inside & (sum(c * index for c, index in zip(bound.coefficients, found, strict=True)) + bound.constant
+                           >= 0)
     return np.broadcast_to(flat, shape), np.broadcast_to(inside, shape)
 
 

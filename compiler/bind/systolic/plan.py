@@ -288,7 +288,7 @@ class _Build:
         where, lanes = self._space(), self.choice.lanes
         exits, turn = 1 if where == "both" else self.rows, 1
         if where == "none":
-            widest = max(r.type.width * (lanes if self._vector(r) else 1) for r in self.kernel.references)
+            widest = max((r.type.width * (lanes if self._vector(r) else 1) for r in self.kernel.references), default=0)
             bus = self._pack(width, vector, self.choice.bus_bits)
             turn = gcd(words, row_pack_limit(exits, bus, widest // (width * (lanes if vector else 1))))
         count = words * (self.columns if where == "none" else 1)

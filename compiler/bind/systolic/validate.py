@@ -27,7 +27,7 @@ from compiler.bind.systolic.layout import result_places, to_tiles
 from compiler.bind.systolic.plan import Plan
 from compiler.ir.evaluate import evaluate, integer
 from compiler.ir.expr import fold
-from compiler.ir.points import evaluate_map
+from compiler.ir.points import contains, evaluate_map
 from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.sched.verify import ValidationError, final_origins, operand_vectors, read_origins
@@ -56,7 +56,9 @@ def validate_plan(plan: Plan) -> None:
 
 
 def _small(plan: Plan) -> Plan:
-    """The plan for sizes of at most two tiles per loop."""
+    """The plan for sizes of at most two tiles per loop; the plan itself if its iterations are no box."""
+    if plan.kernel.iterations is not None:
+        return plan
     extents = tuple(extent if extent <= 2 * split.tile else split.tile + 1 + (extent - 1) % split.tile
                     for extent, split in zip(plan.kernel.extents, plan.splits, strict=True))
     return replace(plan, kernel=replace(plan.kernel, extents=extents))
@@ -101,7 +103,10 @@ class _Check:
         free = [k for k, name in enumerate(self.kernel.loops) if name not in self.kernel.reduction_loops]
         inside = [value < extent for value, extent in zip(self.loops, self.kernel.extents, strict=True)]
         self.needed = np.logical_and.reduce([inside[k] for k in free] or [np.ones(len(self.steps.row), bool)])
-        self.inside = np.logical_and.reduce(inside)
+        self.boxed = self.inside = np.logical_and.reduce(inside)
+        if self.kernel.iterations is not None:
+            points = [value + low for value, low in zip(self.loops, self.lows, strict=True)]
+            self.inside = self.boxed & contains(self.kernel.iterations, points, len(self.boxed))
 
     def fail(self, problem: str, at: np.ndarray) -> None:
         """Name the first step where `at` holds."""
@@ -134,7 +139,7 @@ class _Check:
             if loop.extent != split.time or split.tile * split.tiles(extent) < extent:
                 raise ValidationError(f"array {self.spec.name}: loop {split.loop} does not get all of its iterations")
         if self.exhaustive:
-            keys = np.ravel_multi_index([v[self.inside] for v in self.loops], self.kernel.extents)
+            keys = np.ravel_multi_index([v[self.boxed] for v in self.loops], self.kernel.extents)
             if len(keys) != prod(self.kernel.extents) or len(np.unique(keys)) != len(keys):
                 raise ValidationError(f"array {self.spec.name}: some iteration has no step, or two")
 
@@ -190,7 +195,7 @@ class _Check:
         firsts = np.logical_and.reduce([value == 0 for value, name in
                                         zip(self.loops, self.kernel.loops, strict=True)
                                         if name in self.kernel.reduction_loops] or [np.ones(len(self.inside), bool)])
-        chosen = firsts & self.inside
+        chosen = firsts & self.boxed
         iterators = [value[chosen] + low for value, low in zip(self.loops, self.lows, strict=True)]
         reference = self.plan.sources[number].reference
         steps = self.steps.only(chosen)

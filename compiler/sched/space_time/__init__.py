@@ -1,5 +1,6 @@
 """Space-time mapping (seed 002, sections 3.2 and 5.1): dependences as distances, legality, choice of space loops."""
 
+from compiler.sched.space_time.accumulations import plain_accumulations, same_flows
 from compiler.sched.space_time.arrays import SpaceLoops, check_space, enumerate_arrays, space_loops
 from compiler.sched.space_time.dependences import Analysis, Kind, UniformDependence, analyse
 from compiler.sched.space_time.errors import SpaceTimeError
@@ -25,7 +26,9 @@ __all__ = [
     "enumerate_arrays",
     "neutral",
     "null_directions",
+    "plain_accumulations",
     "reduction",
+    "same_flows",
     "space_loops",
     "subscripts",
     "without_temporaries",

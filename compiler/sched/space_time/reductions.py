@@ -6,9 +6,10 @@ side, and subtraction, which adds the negative.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, fold, mentions
+from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, fold, mentions, renumbered
 from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
@@ -38,15 +39,16 @@ def neutral(op: str, type: Int) -> int:
 
 
 def reduction(program: Program, statement: Statement) -> Reduction | None:
-    """How `statement` accumulates, or None if it does not: it must read the element it writes, exactly once, as an
-    operand of an operation that is associative and commutative at the width of the array."""
+    """How `statement` accumulates, or None if it does not: it must read the element it writes, once on every way to
+    the result, as an operand of an operation that is associative and commutative at the width of the array."""
     type_ = program.array(statement.write.array).type
     own = [k for k, access in enumerate(statement.reads) if _same_element(statement, k)]
     others = [k for k, access in enumerate(statement.reads) if access.array == statement.write.array and k not in own]
-    if len(own) != 1 or others or not isinstance(type_, Int) or mentions(statement.value, own[0]) != 1:
+    if not own or others or not isinstance(type_, Int):
         return None
+    value = renumbered(statement.value, lambda index: own[0] if index in own else index)
     for op in (*MODULAR, *_EXACT):
-        body = accumulated(statement.value, own[0], op, type_)
+        body = accumulated(value, own[0], op, type_)
         if body is not None and (op in MODULAR or _fits(program, statement, body, type_)):
             return Reduction(op, own[0], converted(body, type_))
     return None
@@ -62,13 +64,22 @@ def _same_element(statement: Statement, number: int) -> bool:
 
 def accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:
     """What `op` combines with read `number` on the way from the accumulator to the root, all of it; None if anything
-    else happens there."""
+    else happens there. Where a condition on other values leaves the accumulator alone, that is what changes nothing."""
+    terms = _terms(value, number, op, type_)
+    return _combined(terms, op, type_) if terms else None
+
+
+def _terms(value: Expr, number: int, op: str, type_: Int) -> list[Expr] | None:
+    """What is combined one after the other, from the root on; none at the accumulator itself."""
     terms: list[Expr] = []
     node = value
     while not (isinstance(node, Read) and node.index == number):
         match node:
             case Cast(inner, to) if _transparent(inner, to, op, type_):
                 node = inner
+            case Apply("select", (condition, *branches)) if not mentions(condition, number):
+                chosen = _chosen(condition, branches, number, op, type_)
+                return None if chosen is None else [*terms, chosen]
             case Apply(operation, (left, right)) if operation == op or (operation == "sub" and op == "add"):
                 if mentions(left, number):
                     node, other = left, right
@@ -76,11 +87,25 @@ def accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:
                     node, other = right, left
                 else:
                     return None  # e - x: the sign of the accumulator would alternate
+                if mentions(other, number):
+                    return None
                 terms.append(_negated(other) if operation == "sub" else other)
             case _:
                 return None
-    if not terms:
+    return terms
+
+
+def _chosen(condition: Expr, branches: Sequence[Expr], number: int, op: str, type_: Int) -> Expr | None:
+    """What is combined where a condition decides on what is."""
+    found = [_terms(branch, number, op, type_) for branch in branches]
+    if not any(found):
         return None
+    bodies = [converted(_combined(terms, op, type_), type_) if terms else Const(neutral(op, type_), type_)
+              for terms in found if terms is not None]
+    return apply("select", condition, *bodies) if len(bodies) == len(found) else None
+
+
+def _combined(terms: Sequence[Expr], op: str, type_: Int) -> Expr:
     body = converted(terms[0], type_) if len(terms) > 1 else terms[0]
     for term in terms[1:]:
         body = apply(op, body, converted(term, type_))

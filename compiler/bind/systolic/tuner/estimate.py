@@ -83,13 +83,13 @@ class Tilings:
         """Cycles of a run, as `compiler.bind.systolic.latency.predict` has them, double-buffered."""
         operands, results = self.geometry.operands, self.geometry.results
         bytes_ = self.bus_bits // 8
-        first = _total(o.memory_bytes for o in operands) // bytes_
+        first = _total([0 * self.steps, *(o.memory_bytes for o in operands)]) // bytes_
         fill = FILL + _largest([first, *(o.chain for o in operands)])
         leave = np.maximum.reduce([results.memory_bytes // bytes_, results.chain,
                                     results.words // results.row_pack])
         left = leave - np.minimum(leave // results.own, self.steps // results.own) * (results.own - 1)
         drain = DRAIN + self.latency + self.geometry.rows + self.geometry.columns + left
-        even = _largest([o.memory_bytes for o in operands]) <= QUEUE * bytes_
+        even = _largest([0 * self.steps, *(o.memory_bytes for o in operands)]) <= QUEUE * bytes_
         return fill + np.where(even, *self._steady(operands, leave)) + drain
 
     def _steady(self, operands: Sequence[Operand], leave: Column) -> tuple[Column, Column]:
@@ -206,7 +206,7 @@ class Results(Stream):
         self.row_pack = np.ones_like(self.own)
         if geometry.space == "none":
             bits, bus = kernel.type.width * elements, bus_words(kernel.type.width, elements, tilings.bus_bits)
-            room = max(operand.bits for operand in geometry.operands) // bits
+            room = max((operand.bits for operand in geometry.operands), default=0) // bits
             self.row_pack = np.gcd(self.own, row_pack_limit(exits, bus, room))
         super().__init__(tilings, kernel.type.width, elements, leaving, exits, most=exits * self.row_pack)
 
