@@ -57,3 +57,15 @@ def test_random_chain(memory, simulator):
         check(program, memory, simulator)
 
     run()
+
+
+@pytest.mark.parametrize("memory", ["pub", "dual-port"])
+def test_a_window_in_rounds(memory, simulator):
+    """A third of the products, constants that come like weights."""
+    program = load("gaussian", width=34, height=9)
+    design = compiler.compile(program, memory=memory, array=ARRAY, transform="fold(Gaussian, 3)")
+    assert design.resources["PEs"] < 10
+    inputs = {"input": image_to_array(sample_image(), program.image_input)}
+    run = design.simulate(inputs, simulator, seed=7, stall=StallProfile.uniform(0.2))
+    np.testing.assert_array_equal(run.outputs["output"], interpret(program, inputs)["output"])
+    assert run.cycles == design.predicted_cycles

@@ -11,7 +11,7 @@ that the program leaves as they were are the host's too (`compiler.sched.untouch
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import gcd, prod
 from typing import NamedTuple
@@ -66,15 +66,17 @@ class Part:
 @dataclass(frozen=True)
 class Partition:
     """`program` is `original` with the parents of `parts` replaced by their parts, and without the statements that
-    keep what is `untouched`."""
+    keep what is `untouched`. `constants`: inputs of `program` that are none of `original`, with their elements."""
 
     original: Program
     program: Program
     parts: tuple[Part, ...]
     untouched: tuple[Untouched, ...] = ()
+    constants: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def split(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Inputs of `program` from those of `original`."""
+        inputs = {**inputs, **self.constants}
         streamed = {array.name for array in self.program.inputs}
         whole = {name: data for name, data in inputs.items() if name in streamed}
         return whole | {p.name: np.asarray(inputs[p.parent])[p.box] for p in self.parts if p.parent in inputs}

@@ -33,6 +33,7 @@ def stages() -> Program:
     ("fuse(first, second, 2); distribute(second, 2);", lambda p: transform.distribute(
         transform.fuse(p, "first", "second", 2), "second", 2)),
     ("unroll(x, 2)", lambda p: transform.unroll(p, "x", 2)),
+    ("batch(2)", lambda p: transform.batch(p, 2)),
     ("parallelize(y, 2)", lambda p: transform.parallelize(p, "y", 2)),
     ("", lambda p: p),
 ])
@@ -43,10 +44,11 @@ def test_directives(text: str, expected) -> None:
 @pytest.mark.parametrize(("text", "message"), [
     ("tile", r"directive 'tile' is not of the form name\(argument, \.\.\.\)"),
     ("tile(", r"directive 'tile\(' is not of the form"),
-    ("skew(x, 1)", "there is no directive 'skew'; there are: distribute, fuse, parallelize, reorder"),
+    ("skew(x, 1)", "there is no directive 'skew'; there are: batch, distribute, fold, fuse, parallelize, reorder"),
     ("tile(4)", r"directive 'tile\(4\)': tile is used as tile\(i=4, j=4\)"),
     ("split(x)", r"split is used as split\(i, 4\)"),
     ("split(x, y)", r"split is used as split\(i, 4\)"),
+    ("fold(first)", r"fold is used as fold\(statement, 2\)"),
     ("reverse(x, on=second)", "'on' takes a list of statements"),
     ("fuse(first, second, on=[first])", "fuse names its statements itself, without 'on'"),
     ("reverse(x + 1)", "an argument is a name, a number or a list of names"),

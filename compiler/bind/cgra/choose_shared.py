@@ -12,7 +12,7 @@ from compiler.ir.program import Program, Statement
 from compiler.sched.cycle_accurate import Schedule
 from hw.memtile import MemTileSpec
 
-__all__ = ["choose_shared"]
+__all__ = ["choose_shared", "units_of"]
 
 _LATER = 1.1
 """How many times later the outputs may end; the period and the initiation interval must stay as they are."""
@@ -42,7 +42,7 @@ def _alike(program: Program, mem: MemTileSpec) -> list[list[str]]:
     taken = {name for group in program.shared for name in group}
     classes: list[list[Statement]] = []
     for statement in program.statements:
-        if statement.name in taken or not _units(program, statement, mem):
+        if statement.name in taken or not units_of(program, statement, mem):
             continue
         same = next((c for c in classes if first_difference(c[0], statement) is None), None)
         if same is None:
@@ -52,7 +52,7 @@ def _alike(program: Program, mem: MemTileSpec) -> list[list[str]]:
     return [[statement.name for statement in c] for c in classes if len(c) > 1]
 
 
-def _units(program: Program, statement: Statement, mem: MemTileSpec) -> int:
+def units_of(program: Program, statement: Statement, mem: MemTileSpec) -> int:
     """Processing elements that compute the values of a statement; 0 where they cannot."""
     group = Group.of(program, (statement.name,))
     coverer = Coverer(group.statement, group.signals, mem)

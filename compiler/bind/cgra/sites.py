@@ -38,6 +38,11 @@ class ArrayTooSmall(SluiceError):
         has = ", ".join(map(str, present))
         super().__init__(f"needs {', '.join(wanted)}; the {spec.rows}x{spec.columns} array has {has}")
 
+    @property
+    def lacks_units(self) -> bool:
+        """Whether there are too few processing elements."""
+        return self.needed[0] > self.present[0]
+
 
 @dataclass(frozen=True)
 class Grid:

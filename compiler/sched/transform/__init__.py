@@ -13,6 +13,7 @@ change places; the result passes the verifier of programs. Seed 001, chapter 4; 
 
 from compiler.sched.transform.batch import batch
 from compiler.sched.transform.errors import TransformError
+from compiler.sched.transform.fold import fold
 from compiler.sched.transform.loops import reorder, reverse, shift
 from compiler.sched.transform.nests import distribute, fuse
 from compiler.sched.transform.parallel import parallelize
@@ -22,6 +23,6 @@ from compiler.sched.transform.split import split, tile
 from compiler.sched.transform.unroll import unroll
 
 __all__ = [
-    "TransformError", "apply_script", "batch", "distribute", "fuse", "parallelize", "reorder", "reverse", "share",
-    "shift", "split", "tile", "unroll",
+    "TransformError", "apply_script", "batch", "distribute", "fold", "fuse", "parallelize", "reorder", "reverse",
+    "share", "shift", "split", "tile", "unroll",
 ]

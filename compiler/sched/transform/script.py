@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from compiler.ir.program import Program
+from compiler.sched.transform.batch import batch
 from compiler.sched.transform.errors import TransformError
+from compiler.sched.transform.fold import fold
 from compiler.sched.transform.loops import reorder, reverse, shift
 from compiler.sched.transform.nests import distribute, fuse
 from compiler.sched.transform.parallel import parallelize
@@ -31,17 +33,19 @@ def _reorder(program: Program, *iterators: str, statements: list[str] | None) ->
 
 
 _DIRECTIVES: Mapping[str, Callable[..., Program]] = {
-    "distribute": distribute, "fuse": fuse, "parallelize": parallelize, "reorder": _reorder, "reverse": reverse,
-    "share": share, "shift": shift, "split": split, "tile": _tile, "unroll": unroll,
+    "batch": batch, "distribute": distribute, "fold": fold, "fuse": fuse, "parallelize": parallelize,
+    "reorder": _reorder, "reverse": reverse, "share": share, "shift": shift, "split": split, "tile": _tile,
+    "unroll": unroll,
 }
 _FORMS: Mapping[str, tuple[type, ...]] = {
-    "distribute": (str, int), "fuse": (str, str, int), "parallelize": (str, int), "reverse": (str,),
-    "shift": (str, int), "split": (str, int), "tile": (), "unroll": (str, int),
+    "batch": (int,), "distribute": (str, int), "fold": (str, int, int), "fuse": (str, str, int),
+    "parallelize": (str, int), "reverse": (str,), "shift": (str, int), "split": (str, int), "tile": (),
+    "unroll": (str, int),
 }
 """Kinds of the arguments; trailing ones may be left out where the directive has a default."""
 
-_LEAST = {"distribute": 1, "fuse": 2, "unroll": 1}
-_WITHOUT_CHOICE = ("distribute", "fuse", "share")
+_LEAST = {"distribute": 1, "fold": 2, "fuse": 2, "unroll": 1}
+_WITHOUT_CHOICE = ("batch", "distribute", "fold", "fuse", "share")
 
 
 def apply_script(program: Program, text: str) -> Program:
@@ -110,8 +114,8 @@ def _check(text: str, name: str, arguments: list[Any], options: dict[str, Any]) 
 
 
 _USES: Mapping[str, str] = {
-    "distribute": "distribute(statement, 1)", "fuse": "fuse(first, second, 1)",
-    "parallelize": "parallelize(i, 4)", "reorder": "reorder(j, i)", "reverse": "reverse(i)",
-    "share": "share(first, second)", "shift": "shift(i, 1)",
-    "split": "split(i, 4)", "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
+    "batch": "batch(2)", "distribute": "distribute(statement, 1)", "fold": "fold(statement, 2)",
+    "fuse": "fuse(first, second, 1)", "parallelize": "parallelize(i, 4)", "reorder": "reorder(j, i)",
+    "reverse": "reverse(i)", "share": "share(first, second)", "shift": "shift(i, 1)", "split": "split(i, 4)",
+    "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
 }

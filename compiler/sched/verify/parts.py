@@ -12,6 +12,7 @@ from compiler.ir.expr import Cast, Expr, Read, postorder
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.partition import Part, Partition
 from compiler.sched.untouched import Untouched
+from compiler.sched.verify.constants import without_constants
 from compiler.sched.verify.errors import ValidationError
 
 __all__ = ["check_parts"]
@@ -29,9 +30,10 @@ def check_parts(partition: Partition) -> None:
     if [s.name for s in moved] != [s.name for s in after.statements] or not orders[0].is_equal(orders[1]):
         raise ValidationError(f"the parts of program '{before.name}' have other statements or another order")
     for old, new in zip(moved, after.statements, strict=True):
-        if old.value != new.value or not old.domain.is_equal(new.domain):
+        value, reads = without_constants(partition, old, new)
+        if old.value != value or not old.domain.is_equal(new.domain):
             raise ValidationError(f"{new} computes something else on arrays in parts")
-        for was, now in zip((*old.reads, old.write), (*new.reads, new.write), strict=True):
+        for was, now in zip((*old.reads, old.write), (*reads, new.write), strict=True):
             _check_access(old, was, now, parents)
     _check_disjoint(before, partition.parts)
 

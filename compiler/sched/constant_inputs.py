@@ -1,0 +1,117 @@
+"""Values that depend on nothing but iterators, for targets whose operands all come on streams.
+
+``table[round]`` or ``x * 3 + y`` is the same for every input. `constant_inputs` replaces such a part of an expression
+by a read of an input array that holds its values, an element for each value of the iterators it needs. The host fills
+it (`compiler.sched.partition.Partition.constants`); memories keep it like the weights of a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import islpy as isl
+import numpy as np
+
+from compiler.ir import expr
+from compiler.ir.evaluate import evaluate
+from compiler.ir.expr import Expr, Iterator, Read, children, postorder, with_children
+from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.types import BIT, Int, Type
+
+__all__ = ["constant_inputs"]
+
+_MOST_ELEMENTS = 1 << 12
+"""Values beyond which a part stays as it is: an array of this size would take as long to move as an image."""
+
+
+def constant_inputs(program: Program) -> tuple[Program, dict[str, np.ndarray]]:
+    """`program` with the values of iterators in input arrays of their own, and these arrays."""
+    constants: dict[str, np.ndarray] = {}
+    for statement in program.statements:
+        for (names, type_), parts in _parts(statement).items():
+            name = _fresh(f"{statement.name}_values", program)
+            grid = _Grid.of(statement, names)
+            if len(parts) * grid.size > _MOST_ELEMENTS:
+                continue
+            constants[name] = np.stack([grid.values(part, program) for part in parts])
+            array = Array(name, constants[name].shape, type_, "input")
+            new = _reading(program.statement(statement.name), parts, array, grid)
+            statements = tuple(new if s.name == statement.name else s for s in program.statements)
+            program = replace(program, arrays=(*program.arrays, array), statements=statements)
+    return program, constants
+
+
+def _fresh(name: str, program: Program) -> str:
+    taken = {item.name for item in (*program.arrays, *program.tables)}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _parts(statement: Statement) -> dict[tuple[tuple[str, ...], Type], list[Expr]]:
+    """The largest parts of the value that need iterators only, by these and by type."""
+    needs: dict[int, frozenset[str] | None] = {}
+    nodes = list(postorder(statement.value))
+    for node in nodes:
+        below = [needs[id(child)] for child in children(node)]
+        own = frozenset({node.name} if isinstance(node, Iterator) else ())
+        needs[id(node)] = None if isinstance(node, Read) or None in below else own.union(*filter(None, below))
+    used = {id(child) for node in nodes if needs[id(node)] is None for child in children(node)} | {id(statement.value)}
+    found: dict[tuple[tuple[str, ...], Type], list[Expr]] = {}
+    for node in nodes:
+        names = needs[id(node)]
+        if names and id(node) in used and isinstance(node.type, Int) and node.type.width <= 16 and node.type != BIT:
+            ordered = tuple(name for name in statement.iterators if name in names)
+            same = found.setdefault((ordered, node.type), [])
+            if node not in same:
+                same.append(node)
+    return found
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """All values of the iterators `names` of a statement: `trips` of each, from `lows` on."""
+
+    names: tuple[str, ...]
+    lows: tuple[int, ...]
+    trips: tuple[int, ...]
+
+    @staticmethod
+    def of(statement: Statement, names: tuple[str, ...]) -> _Grid:
+        """The smallest box around them."""
+        numbers = [statement.iterators.index(name) for name in names]
+        lows = tuple(statement.domain.dim_min_val(k).to_python() for k in numbers)
+        highs = [statement.domain.dim_max_val(k).to_python() for k in numbers]
+        return _Grid(names, lows, tuple(high - low + 1 for low, high in zip(lows, highs, strict=True)))
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(np.prod(self.trips))
+
+    def values(self, part: Expr, program: Program) -> np.ndarray:
+        """The values of a part, an axis for each iterator."""
+        axes: Mapping[str, np.ndarray] = {
+            name: axis.ravel() + low for name, axis, low in zip(self.names, np.indices(self.trips), self.lows,
+                                                                strict=True)}
+        found = evaluate(part, _no_read, axes, {table.name: table for table in program.tables})
+        return np.broadcast_to(found, (self.size,)).reshape(self.trips).astype(np.int64)
+
+
+def _no_read(index: int) -> np.ndarray:
+    raise AssertionError(f"read {index} in a part without reads")
+
+
+def _reading(statement: Statement, parts: list[Expr], array: Array, grid: _Grid) -> Statement:
+    """The statement with reads of `array` in place of `parts`."""
+    first = len(statement.reads)
+
+    def step(node: Expr, arguments: list[Expr]) -> Expr:
+        return Read(first + parts.index(node), node.type) if node in parts else with_children(node, arguments)
+
+    places = [f"{name} - ({low})" for name, low in zip(grid.names, grid.lows, strict=True)]
+    head = f"{statement.name}[{', '.join(statement.iterators)}]"
+    reads = [Access(array.name, isl.Map(f"{{ {head} -> {array.name}[{', '.join([str(k), *places])}] }}"))
+             for k in range(len(parts))]
+    return replace(statement, reads=(*statement.reads, *reads), value=expr.fold(statement.value, step))
