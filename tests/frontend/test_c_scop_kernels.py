@@ -47,6 +47,7 @@ KERNELS: dict[str, list[Argument]] = {
     "tables": [("phase", _U8, (16,)), ("out", _I16, (16,)), ("reversed", _I32, (8,))],
     "brighten": [("image", _U8, (6, 9)), ("result", _U8, (5, 8))],
     "pingpong": [("data", _I32, (10,)), ("out", _I32, (10,))],
+    "macro_functions": [("a", _I16, (6, 6)), ("b2", _I16, (6, 6)), ("c", _I32, (6, 6))],
     "variable_size": [("n", _I32, 5), ("m", _I32, 3), ("a", _I32, (5, 3)), ("b", _I32, (3, 5))],
 }
 """Every file of `c_kernels`, whose function has the name of the file, with that function's parameters."""

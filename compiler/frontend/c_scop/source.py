@@ -1,10 +1,11 @@
-"""From a C file to text that the C parser takes: comments, object-like macros, conditionals and includes.
+"""From a C file to text that the C parser takes: comments, macros, conditionals and includes.
 
 The project has its own small preprocessor so that the front end needs no C compiler and so that columns in messages
 are those of the user's file, before macros are expanded. What it does:
 
 * ``//`` and ``/* */`` comments become blanks; a backslash at the end of a line joins it with the next;
-* ``#define NAME text`` and ``#undef``; a macro with parameters may be defined, its use is an error;
+* ``#define NAME text``, ``#define NAME(a, b) text`` with ``##`` (without ``#`` and ``...``), and ``#undef``; the
+  arguments of a use are on one line;
 * ``#if``, ``#ifdef``, ``#ifndef``, ``#elif``, ``#else``, ``#endif`` with integer expressions and ``defined``;
 * ``#include "file"`` reads the file if it lies beside the including one; ``#include <...>`` is left out, and the
   types of ``<stdint.h>`` and ``<stddef.h>`` are always there;
@@ -32,8 +33,16 @@ _TOKEN = re.compile(
 )
 _COMMENT = re.compile(r"""//[^\n]* | /\*.*?\*/ | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'""", re.VERBOSE | re.DOTALL)
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
-_DEFINE = re.compile(r"([A-Za-z_]\w*)(\(?)(.*)", re.DOTALL)
+_DEFINE = re.compile(r"([A-Za-z_]\w*)(?:\(([^)]*)\))?(.*)", re.DOTALL)
 _DEEPEST_INCLUDE = 20
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A macro with parameters."""
+
+    parameters: tuple[str, ...]
+    body: str
 
 
 @dataclass
@@ -69,7 +78,7 @@ class _Preprocessor:
     def __init__(self, source: Source, parameters: Mapping[str, str]) -> None:
         self._source = source
         self._parameters = parameters
-        self._with_arguments: set[str] = set()
+        self._functions: dict[str, _Function] = {}
         self._output: list[str] = []
 
     def run(self, text: str, file: str, folder: Path, depth: int) -> None:
@@ -104,7 +113,7 @@ class _Preprocessor:
                 self._define(rest, place)
             case "undef":
                 self._source.macros.pop(rest, None)
-                self._with_arguments.discard(rest)
+                self._functions.pop(rest, None)
             case "include":
                 self._include(rest, place, folder, depth)
             case "error":
@@ -114,9 +123,12 @@ class _Preprocessor:
         match = _DEFINE.fullmatch(rest)
         if match is None:
             raise ScopError(place, f"#define {rest}: a macro needs a name")
-        name, parenthesis, body = match[1], match[2], match[3].strip()
-        if parenthesis:
-            self._with_arguments.add(name)
+        name, parameters, body = match[1], match[2], match[3].strip()
+        if match[3].startswith("("):
+            raise ScopError(place, f"#define {rest}: its parameters do not end")
+        if parameters is not None:
+            names = tuple(word.strip() for word in parameters.split(",")) if parameters.strip() else ()
+            self._functions[name] = _Function(names, body)
         else:
             self._source.settable.add(name)
             self._source.macros[name] = self._parameters.get(name, body)
@@ -136,9 +148,7 @@ class _Preprocessor:
         """`line` with macros expanded; remembers which column comes from where."""
         result, column, position = [], 1, 1
         segments = []
-        for match in _TOKEN.finditer(line):
-            token = match[0]
-            new = self._expand_token(token, frozenset(), line[match.end():], place._replace(column=position))
+        for token, new in self._units(line, frozenset(), place, whole=True):
             segments.append((column, position, new == token))
             result.append(new)
             column += len(new)
@@ -146,14 +156,67 @@ class _Preprocessor:
         self._source.segments[place.file, place.line] = segments
         return "".join(result)
 
-    def _expand_token(self, token: str, hidden: frozenset[str], rest: str, place: Place) -> str:
-        if token in self._with_arguments and rest.lstrip().startswith("("):
-            raise ScopError(place, f"macro '{token}' has parameters; only macros without can be used")
-        if token not in self._source.macros or token in hidden:
-            return token
-        body = self._source.macros[token]
-        inside = hidden | {token}
-        return "".join(self._expand_token(m[0], inside, body[m.end():], place) for m in _TOKEN.finditer(body))
+    def _units(self, text: str, hidden: frozenset[str], place: Place, *, whole: bool = False
+               ) -> Iterator[tuple[str, str]]:
+        """Tokens of `text`, uses of macros with their arguments, and what becomes of each. `whole`: it is a line of
+        the file, else all that is at `place`; macros that are `hidden` stay."""
+        tokens = [match[0] for match in _TOKEN.finditer(text)]
+        column = 0
+        while tokens:
+            here = place._replace(column=column + 1) if whole else place
+            token, *rest = tokens
+            used = 1
+            if token in self._functions and token not in hidden and "".join(rest).lstrip().startswith("("):
+                used, arguments = _arguments(tokens, here)
+                new = self._called(token, arguments, hidden, here)
+            elif token in self._source.macros and token not in hidden:
+                new = self._rescanned(self._source.macros[token], hidden | {token}, here)
+            else:
+                new = token
+            given = "".join(tokens[:used])
+            yield given, new
+            column += len(given)
+            tokens = tokens[used:]
+
+    def _rescanned(self, text: str, hidden: frozenset[str], place: Place) -> str:
+        return "".join(new for _, new in self._units(text, hidden, place))
+
+    def _called(self, name: str, arguments: list[str], hidden: frozenset[str], place: Place) -> str:
+        """A use of a macro with parameters."""
+        function = self._functions[name]
+        names = function.parameters
+        if "..." in names or re.search(r"(?<!#)#(?!#)", function.body):
+            raise ScopError(place, f"macro '{name}' uses '{'...' if '...' in names else '#'}', which is not supported")
+        if not names and not "".join(arguments).strip():
+            arguments = []
+        if len(arguments) != len(names):
+            raise ScopError(place, f"macro '{name}' has {len(names)} parameters, not {len(arguments)}")
+        inside = hidden | {name}
+        given = {key: value.strip() for key, value in zip(names, arguments, strict=True)}
+        expanded = {key: self._rescanned(value, hidden, place) for key, value in given.items()}
+        parts = re.split(r"\s*##\s*", function.body)
+        # An operand of ## is taken as it was written.
+        glued = [_substituted(part, given if len(parts) > 1 else expanded) for part in parts]
+        return self._rescanned("".join(glued), inside, place)
+
+
+def _substituted(body: str, values: Mapping[str, str]) -> str:
+    return "".join(values.get(match[0], match[0]) for match in _TOKEN.finditer(body))
+
+
+def _arguments(tokens: list[str], place: Place) -> tuple[int, list[str]]:
+    """How many tokens the use of a macro at the beginning of `tokens` has, and its arguments."""
+    found, depth = [""], 0
+    for number, token in enumerate(tokens[1:], 2):
+        if token == ")" and depth == 1:
+            return number, found
+        opening = token in "([{" and not token.isspace()
+        if token == "," and depth == 1:
+            found.append("")
+        elif depth or not (opening or token.isspace()):
+            found[-1] += token
+        depth += opening - (token in ")]}" and not token.isspace())
+    raise ScopError(place, f"the arguments of macro '{tokens[0]}' do not end on their line")
 
 
 def _without_comments(text: str) -> str:
