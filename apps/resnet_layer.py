@@ -8,7 +8,8 @@ channels, which come with their border. `unroll_out` channels at a time, each wi
 
 A tile of the result is `rows` rows (0: all) of `blocks` x `unroll_out` channels. Inside a tile the sums over the window
 and the blocks of input channels are the outer loops, so that a partial sum comes back when it has been through its
-memory: after `blocks` x `rows` x `size` steps. The layers of figure 7.8 are in `benchmarks/resnet_layers.py`.
+memory: after `blocks` x `rows` x `size` steps. The loop over blocks of output channels is the innermost one, so that an
+input stays for all of them. The layers of figure 7.8 are in `benchmarks/resnet_layers.py`.
 """
 
 from compiler.frontend.kernel import Typed
@@ -44,13 +45,13 @@ def build(size: int = 28, kernel: int = 3, stride: int = 1, inputs: int = 8, out
 
     tile = prg.add_loop("wo", 0, outputs // unroll_out // blocks).add_loop("yo", 0, height // rows)
     channel, y = f"{unroll_out * blocks}*wo + {unroll_out}*wi + w", f"{rows}*yo + y"
-    nest = tile.add_loop("wi", 0, blocks).add_loop("y", 0, rows).add_loop("x", 0, size)
+    nest = tile.add_loop("y", 0, rows).add_loop("x", 0, size).add_loop("wi", 0, blocks)
     start = nest.add_loop("w", 0, unroll_out).add_op("Start")
     start.add_function(lambda: 0)
     start.add_store("output", "x", y, channel)
 
     nest = tile.add_loop("zo", 0, inputs // unroll_in).add_loop("ry", 0, kernel).add_loop("rx", 0, kernel)
-    nest = nest.add_loop("wi", 0, blocks).add_loop("y", 0, rows).add_loop("x", 0, size)
+    nest = nest.add_loop("y", 0, rows).add_loop("x", 0, size).add_loop("wi", 0, blocks)
     op = nest.add_loop("w", 0, unroll_out).add_op("Accumulate")
     op.add_function(accumulate)
     op.add_load("output", "x", y, channel)

@@ -188,5 +188,6 @@ async def random_configurations(dut) -> None:
         assert flags == expected_flags, f"conflict flags {flags:02b}, should be {expected_flags:02b}"
         conflicts += flags.bit_count()
         seen |= set(expected.ravel().tolist())
-    assert 10 <= conflicts < 50, f"{conflicts} of 50 runs had a conflict"
+    least, most = (0, 0) if SPEC.sram_ports > 1 else (10, 49)
+    assert least <= conflicts <= most, f"{conflicts} of 50 runs had a conflict"
     assert len(seen) > 500, f"only {len(seen)} words were seen"

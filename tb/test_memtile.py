@@ -1,4 +1,5 @@
-"""Both memory cores, as a chain of two, on both simulators against the software model (`memtile_bench`)."""
+"""The memory cores with affine controllers, as a chain of two, on both simulators against the software model
+(`memtile_bench`)."""
 
 from __future__ import annotations
 
@@ -13,10 +14,15 @@ from amaranth.lib.wiring import Component, In, Out
 from hw.memtile import MemTileSpec
 from hw.memtile.core import MemCore
 from hw.memtile.dual_port import DualPortBuffer
+from hw.memtile.multi_port import MultiPortBuffer
+from hw.memtile.spec import MemKind
 from hw.memtile.wide_fetch import WideFetchBuffer
 from hw.sim.bench import run_bench
 
-CORES: dict[str, type[MemCore]] = {"pub": WideFetchBuffer, "dual-port": DualPortBuffer}
+CORES: dict[tuple[MemKind, int], type[MemCore]] = {
+    ("pub", 1): WideFetchBuffer, ("dual-port", 1): DualPortBuffer, ("dual-port", 2): MultiPortBuffer,
+}
+"""By kind and ports of the SRAM."""
 
 
 class ChainedPair(Component):
@@ -47,7 +53,7 @@ class ChainedPair(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         passed = Signal.like(self.chain_in)
-        tiles = [CORES[self.spec.kind](self.spec) for _ in range(2)]
+        tiles = [CORES[self.spec.kind, self.spec.sram_ports](self.spec) for _ in range(2)]
         with m.If(self.en):
             m.d.sync += passed.eq(Cat(tiles[0].data_out))
         for number, (tile, chain) in enumerate(zip(tiles, (self.chain_in, passed), strict=True)):
@@ -66,9 +72,9 @@ class ChainedPair(Component):
         return m
 
 
-@pytest.mark.parametrize("kind", CORES)
-def test_chained_pair(kind: str, simulator: str) -> None:
-    spec = MemTileSpec(kind=kind)
+@pytest.mark.parametrize(("kind", "ports"), CORES)
+def test_chained_pair(kind: MemKind, ports: int, simulator: str) -> None:
+    spec = MemTileSpec(kind=kind, sram_ports=ports)
     text = verilog.convert(ChainedPair(spec), name="chained_pair", strip_internal_attrs=True)
     bench = Path(__file__).parent / "memtile_bench.py"
     sources = {"chained_pair.v": text}

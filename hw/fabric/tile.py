@@ -24,6 +24,7 @@ from hw.fabric.spec import FabricSpec, TileKind
 from hw.fabric.switch_box import SwitchBox, network_width
 from hw.memtile.addressed import AddressedBuffer
 from hw.memtile.dual_port import DualPortBuffer
+from hw.memtile.multi_port import MultiPortBuffer
 from hw.memtile.wide_fetch import WideFetchBuffer
 from hw.multiplexer import hold
 from hw.pe.core import Pe
@@ -183,7 +184,8 @@ class MemTile(StaticTile):
     kind = TileKind.MEM
 
     def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
-        cores = {"pub": WideFetchBuffer, "dual-port": DualPortBuffer, "dual-port-pe": AddressedBuffer}
+        dual_port = DualPortBuffer if self.spec.mem.sram_ports == 1 else MultiPortBuffer
+        cores = {"pub": WideFetchBuffer, "dual-port": dual_port, "dual-port-pe": AddressedBuffer}
         core = cores[self.spec.mem.kind](self.spec.mem)
         m.submodules.core = ResetInserter(self.receiver.clear)(core)
         self.receiver.serve(m, core)

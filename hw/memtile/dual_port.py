@@ -92,7 +92,7 @@ class DualPortBuffer(MemCore):
         for o, (grant, place) in enumerate(zip(grants, places, strict=True)):
             pending = grant | rom if o == 0 else grant
             foreign = registers.chained[o] & ~place.own
-            self._drive_output(m, o, pending, foreign, registers.passing[o], sram, passed)
+            self._drive_output(m, o, pending, foreign, registers.passing[o], sram.collision, sram.read_data, passed)
         self._flag_conflicts(m, [c.fire for c in writes], [c.fire for c in reads])
         return m
 
@@ -125,16 +125,17 @@ class DualPortBuffer(MemCore):
         return grants
 
     def _drive_output(
-        self, m: Module, number: int, grant: Value, foreign: Value, passing: Value, sram: DualPortSram, passed: Value
+        self, m: Module, number: int, grant: Value, foreign: Value, passing: Value, collision: Value, data: Value,
+        passed: Value,
     ) -> None:
-        """Take the word that was read in the last cycle, or written (`passed`) to the address that was read, or the
-        chain's. One LUT after the SRAM."""
+        """Take the word that was read in the last cycle (`data`), or written (`passed`) to the address that was read,
+        or the chain's. One LUT after the SRAM."""
         foreign = foreign | ~grant
         pending, from_chain, instead = Signal(), Signal(), Signal()
         with m.If(self.flush):
             m.d.sync += [pending.eq(0), from_chain.eq(1), instead.eq(1)]
         with m.Elif(self.en):
-            m.d.sync += [pending.eq(grant), from_chain.eq(foreign), instead.eq(foreign | sram.collision)]
+            m.d.sync += [pending.eq(grant), from_chain.eq(foreign), instead.eq(foreign | collision)]
         other = Mux(from_chain, self.chain_in[number], passed)
         with m.If(self.en & (pending | passing)):
-            m.d.sync += self.data_out[number].eq(Mux(instead, other, sram.read_data))
+            m.d.sync += self.data_out[number].eq(Mux(instead, other, data))

@@ -130,7 +130,7 @@ def _passing(outputs: Sequence[Port | None]) -> list[int]:
 
 
 class DualPortModel(MemModel):
-    """Model of `hw.memtile.dual_port.DualPortBuffer`."""
+    """Model of `hw.memtile.dual_port.DualPortBuffer` and, with several SRAM ports, `hw.memtile.multi_port`."""
 
     def __init__(self, spec: MemTileSpec) -> None:
         super().__init__(spec, spec.capacity_words)
@@ -143,21 +143,27 @@ class DualPortModel(MemModel):
 
     def advance(self, cycle: int, data_in: list[int], chain_in: list[int]) -> None:
         self._read(cycle, chain_in)
-        port = self._grant([i for i, (schedule, _) in self.writes.items() if cycle in schedule], cycle)
-        if port is not None:
+        for port in self._granted([i for i, (schedule, _) in self.writes.items() if cycle in schedule], cycle):
             schedule, region = self.writes[port]
             address, own = region.locate(schedule[cycle][0])
             if own:
                 self.sram[address] = data_in[port]
 
+    def _granted(self, ports: list[int], cycle: int) -> list[int]:
+        """Those of the requesting ports that get an SRAM port."""
+        if self.spec.sram_ports > 1:
+            return ports
+        port = self._grant(ports, cycle)
+        return [] if port is None else [port]
+
     def _read(self, cycle: int, chain_in: list[int]) -> None:
-        port = self._grant([o for o, (schedule, _, _) in self.reads.items() if cycle in schedule], cycle)
-        if port is not None:
+        granted = self._granted([o for o, (schedule, _, _) in self.reads.items() if cycle in schedule], cycle)
+        for port in granted:
             schedule, region, chained = self.reads[port]
             address, own = region.locate(schedule[cycle][0])
             self.data_out[port] = chain_in[port] if chained and not own else self.sram[address]
         for other in self.passing:
-            if other != port:
+            if other not in granted:
                 self.data_out[other] = chain_in[other]
 
 

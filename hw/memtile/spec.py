@@ -87,6 +87,8 @@ class MemTileSpec:
     6.1.3), "dual-port" (one-word 1W1R SRAM, section 6.1.1; it has no aggregators and transpose buffers),
     "dual-port-pe" (that SRAM with addresses from processing elements, see `hw.memtile.addressed`) or "buffet" (that
     SRAM behind ready-valid streams, section 6.2; its times are numbers of tokens, see `hw.memtile.buffet`).
+    `sram_ports`: write ports, and as many read ports, of the SRAM of kind "dual-port": 1 for all inputs and all outputs
+    by turns, or `inputs` (= `outputs`) for one each; 2 of each is the quad-port memory of figures 7.8 and 7.9.
     """
 
     word_width: int = 16
@@ -99,6 +101,7 @@ class MemTileSpec:
     dims: int = 6
     time_width: int = 24
     kind: MemKind = "pub"
+    sram_ports: int = 1
 
     ADDRESS_WIDTH = 16
     """Bits of a logical SRAM address; those above the tile's own capacity select the tile of a chain."""
@@ -122,6 +125,8 @@ class MemTileSpec:
             _require(1 <= value <= 15, f"{name} {value} is not in 1..15")
             single = self.kind != "dual-port-pe" or value == 1
             _require(single, f"kind 'dual-port-pe' has 1 of {name}, not {value}")
+            several = self.sram_ports == 1 or (self.kind == "dual-port" and self.sram_ports == value)
+            _require(several, f"sram_ports {self.sram_ports} is neither 1 nor, of kind 'dual-port', the {value} {name}")
         _require(len(self.controllers) <= CONTENTS_FEATURE - CONTROLLER_FEATURE, "too many controllers")
         _require(self.sram_bits < self.ADDRESS_WIDTH, f"{self.sram_words} SRAM addresses exceed 2^15")
         registers = CONTENTS_FEATURES * REGISTERS_PER_FEATURE

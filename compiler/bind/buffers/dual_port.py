@@ -31,7 +31,8 @@ def plan_dual_port(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id:
             chained = bool(buffer.chained) and buffer.chained[k]
             nest = _read(buffer, k, spec)
             outputs[buffer.outputs[k]] = DualPortOutput(nest, chained=chained, passing=buffer.passing, **buffer.window)
-    _require_free_ports(buffers)
+    if spec.sram_ports == 1:
+        _require_free_ports(buffers)
     return DualPortConfig(tuple(inputs), tuple(outputs), chain_id)
 
 
@@ -55,7 +56,7 @@ def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
                                            (Affine(traffic.write.address),)))
     fit = fit_nest([read.time, read.address], spec.dims)
     if fit is None:
-        raise VectorizationError(f"memory for {traffic.name}: the addresses of {read.name} are no affine loop nest")
+        raise VectorizationError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
     address = Affine((*fit.strides[1], traffic.tile_words), fit.offsets[1])
     return counted(AffineNest((*fit.ranges, traffic.tiles), (*fit.strides[0], traffic.period), fit.offsets[0] + shift,
                               (address,)))
@@ -72,5 +73,5 @@ def _require_free_ports(buffers: Sequence[PlacedBuffer]) -> None:
     for kind, cycles in (("writes", writes), ("reads", reads)):
         together = np.concatenate(cycles)
         if len(np.unique(together)) != len(together):
-            names = ", ".join(b.traffic.name for b in buffers)
+            names = ", ".join(b.traffic.title for b in buffers)
             raise VectorizationError(f"memory for {names}: two {kind} need the same port in one cycle")

@@ -57,7 +57,7 @@ class ReadTraffic:
 
 @dataclass(frozen=True)
 class BufferTraffic:
-    """All traffic of one buffer that a memory holds, one tile of it.
+    """All traffic of one buffer that a memory holds, one tile of it. `origin` as in `UnifiedBuffer`.
 
     Tile t happens `period` cycles later than tile t-1 with addresses advanced by `tile_words`. A delay line has
     one very long tile; only its beginning, which is like the rest, is enumerated (`homogeneous`).
@@ -71,6 +71,12 @@ class BufferTraffic:
     tile_words: int
     packing: int
     homogeneous: bool = False
+    origin: str = ""
+
+    @property
+    def title(self) -> str:
+        """How messages name the buffer."""
+        return f"{self.name} ({self.origin})" if self.origin else self.name
 
     @cached_property
     def writes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -93,11 +99,15 @@ class BufferTraffic:
         return min(self.tiles, 2 + span // self.period)
 
 
+_GATHERED = 64
+"""Cycles that the first word of a wide word may wait for the last one."""
+
 SAMPLE = 8192
 """Writes of a delay line that are enumerated."""
 
 
-def delay_traffic(name: str, start: int, length: int, distances: Mapping[str, int], packing: int) -> BufferTraffic:
+def delay_traffic(name: str, start: int, length: int, distances: Mapping[str, int], packing: int,
+                  origin: str = "") -> BufferTraffic:
     """A delay line: one word per cycle from cycle `start` on, `length` words, each read `distances` cycles later."""
     inner = min(4096, -(-length // 4) * 4)
     ranges = (inner, -(-length // inner))
@@ -106,7 +116,7 @@ def delay_traffic(name: str, start: int, length: int, distances: Mapping[str, in
     time, every = np.arange(sample) + start, np.ones(sample, dtype=bool)
     reads = tuple(ReadTraffic(key, time + distance, np.arange(sample), every) for key, distance in distances.items())
     write = WriteTraffic(ranges, (1, inner), start, (1, inner))
-    return BufferTraffic(name, write, reads, 0, 1, 0, packing, homogeneous=True)
+    return BufferTraffic(name, write, reads, 0, 1, 0, packing, homogeneous=True, origin=origin)
 
 
 @dataclass(frozen=True)
@@ -141,7 +151,7 @@ def array_traffic(schedule: Schedule, buffer: UnifiedBuffer, readers: Sequence[R
     for lattice, reads in groups.items():
         write, size = lattice.write(entry, packing)
         traffic = BufferTraffic(buffer.name, write, tuple(read for read, _ in reads), schedule.period,
-                                schedule.staged.tiles, size, packing)
+                                schedule.staged.tiles, size, packing, origin=buffer.origin)
         found.append(TrafficGroup(traffic, tuple(served for _, served in reads)))
     return found
 
@@ -152,7 +162,7 @@ def exact_traffic(schedule: Schedule, buffer: UnifiedBuffer, reader: ReadPort, p
     write, size = lattice.write(buffer.writer.schedule, packing)
     read = ReadTraffic(read.name, read.time[read.real], read.address[read.real], read.real[read.real])
     return BufferTraffic(f"{buffer.name} for {read.name}", write, (read,), schedule.period, schedule.staged.tiles, size,
-                         packing)
+                         packing, origin=buffer.origin)
 
 
 def _delay(first: ReadTraffic, second: ReadTraffic) -> int | None:
@@ -181,21 +191,42 @@ class Lattice:
         return Lattice(firsts, steps, tuple((int(n.max()) - first) // step + 1
                                             for n, first, step in zip(numbers, firsts, steps, strict=True)))
 
-    def words(self, packing: int) -> tuple[tuple[int, ...], int]:
-        """Words from one iteration of each loop to the next, rows padded to whole wide words, and of all together."""
-        strides, size = [], 1
-        for level, count in enumerate(reversed(self.trips or (1,))):
+    def words(self, entry: StatementSchedule, packing: int) -> tuple[tuple[int, ...], int]:
+        """Words from one iteration of each loop to the next, rows padded to whole wide words, and of all together.
+        Where rows come too slowly to be gathered in wide words, every word has one of its own."""
+        row = self._row(entry, packing)
+        strides, size = [], packing if row is None else 1
+        for level, count in reversed(list(enumerate(self.trips))):
             strides.append(size)
-            size *= count if level else -(-count // packing) * packing
+            size *= count if level != row else -(-count // packing) * packing
         return tuple(reversed(strides)), size
+
+    def _times(self, entry: StatementSchedule) -> tuple[int, ...]:
+        """Cycles from one iteration of each loop to the next."""
+        return tuple(step * stride for step, stride in zip(self.steps, entry.strides.values(), strict=True))
+
+    def _row(self, entry: StatementSchedule, packing: int) -> int | None:
+        """The loop whose words lie side by side: the innermost one that has several, if these come soon after each
+        other or there is no loop inside it."""
+        moving = [level for level, count in enumerate(self.trips) if count > 1]
+        if not moving:
+            return None
+        row = moving[-1]
+        soon = self._times(entry)[row] * (packing - 1) <= _GATHERED
+        return row if soon or row == len(self.trips) - 1 else None
 
     def write(self, entry: StatementSchedule, packing: int) -> tuple[WriteTraffic, int]:
         """The writes of these iterations, and the words that they take."""
-        strides = tuple(entry.strides.values())
-        address, size = self.words(packing)
-        start = entry.offset + sum(first * s for first, s in zip(self.firsts, strides, strict=True))
-        time = tuple(step * s for step, s in zip(self.steps, strides, strict=True)) or (1,)
-        return WriteTraffic((self.trips or (1,))[::-1], time[::-1], start, address[::-1]), size
+        address, size = self.words(entry, packing)
+        times = self._times(entry)
+        start = entry.offset + sum(first * s for first, s in zip(self.firsts, entry.strides.values(), strict=True))
+        row = self._row(entry, packing)
+        kept = [level for level, count in reversed(list(enumerate(self.trips))) if count > 1]
+        loops = [(self.trips[level], times[level], address[level]) for level in kept]
+        if row is None:
+            loops.insert(0, (1, 1, 1))
+        ranges, time, words = zip(*loops, strict=True)
+        return WriteTraffic(ranges, time, start, words), size
 
 
 def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadPort,
@@ -222,10 +253,20 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadP
     numbers = [index - low for index, low in zip(source, producer.low.values(), strict=True)]
     lattice = Lattice.around([n[real] for n in numbers])
     address = np.zeros(count, np.int64)
-    for number, first, step, words in zip(numbers, lattice.firsts, lattice.steps, lattice.words(packing)[0],
-                                          strict=False):
+    for number, first, step, words in zip(numbers, lattice.firsts, lattice.steps, lattice.words(producer, packing)[0],
+                                          strict=True):
         address += (number - first) // step * words
+    address = _evenly(address, real, grid) if not real.all() else address
     return lattice, ReadTraffic(f"{reader.statement}.{reader.read}", time, address, real)
+
+
+def _evenly(address: np.ndarray, real: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """Addresses that go on as the real ones do where nobody uses the word, so that they are a loop nest: those of the
+    affine function of the loops, if there is one that the real ones follow."""
+    terms = np.vstack([np.ones(grid.shape[1], np.int64), grid]).T
+    found = np.rint(np.linalg.lstsq(terms[real], address[real], rcond=None)[0]).astype(np.int64)
+    even = terms @ found
+    return even if np.array_equal(even[real], address[real]) else address
 
 
 def _everywhere(relation: isl.Map) -> isl.Map:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import islpy as isl
 
-from compiler.ir.program import Access
+from compiler.ir.program import Access, Statement
 from compiler.sched.cycle_accurate import Schedule, StatementSchedule
 from compiler.sched.dependences import Dependence
 
@@ -31,21 +32,24 @@ class ReadPort(Port):
     """A port that delivers read number `read` of its statement.
 
     `distance` is the dependence distance in cycles from the write of a word to this read of it, None if it is not
-    the same for all words (seed 001, section 5.1.1).
+    the same for all words (seed 001, section 5.1.1). `label`: how messages name it.
     """
 
     read: int
     dependence: Dependence
     distance: int | None
+    label: str
 
 
 @dataclass(frozen=True)
 class UnifiedBuffer:
-    """All data that `writer` produces into one array, and everybody who reads it."""
+    """All data that `writer` produces into one array, and everybody who reads it. `origin`: who writes it, or
+    reads it if it is loaded, as messages say it, with the source line."""
 
     array: str
     writer: Port
     readers: tuple[ReadPort, ...]
+    origin: str = ""
 
     @property
     def name(self) -> str:
@@ -69,12 +73,20 @@ def extract_buffers(schedule: Schedule) -> list[UnifiedBuffer]:
         mine = [d for d in schedule.dependences if d.source == statement.name]
         if mine:
             writer = Port(statement.name, statement.domain, statement.write, schedule.statements[statement.name])
-            buffers.append(UnifiedBuffer(statement.write.array, writer, tuple(_read_port(schedule, d) for d in mine)))
+            readers = tuple(_read_port(schedule, d) for d in mine)
+            buffers.append(UnifiedBuffer(statement.write.array, writer, readers, _origin(statement, readers)))
     return buffers
+
+
+def _origin(statement: Statement, readers: Sequence[ReadPort]) -> str:
+    if statement.write.location or statement.location:
+        return f"written by {statement.label(statement.write)}"
+    return f"read by {readers[0].label}"
 
 
 def _read_port(schedule: Schedule, dependence: Dependence) -> ReadPort:
     statement = schedule.staged.program.statement(dependence.sink)
     low, high = schedule.distance(dependence)
     return ReadPort(statement.name, statement.domain, statement.reads[dependence.read],
-                    schedule.statements[statement.name], dependence.read, dependence, low if low == high else None)
+                    schedule.statements[statement.name], dependence.read, dependence, low if low == high else None,
+                    statement.label(statement.reads[dependence.read]))

@@ -15,6 +15,7 @@ import numpy as np
 
 from compiler.bind.buffers.counters import counted
 from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
+from compiler.bind.buffers.port_turns import PortTurns
 from compiler.bind.buffers.rings import ring
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
 from hw.errors import SluiceError
@@ -99,7 +100,7 @@ def chunked_plans(read: ReadTraffic, packing: int, spec: MemTileSpec) -> Iterato
 
     A window that moves over rows (``x + rx``) needs one block more for some starts than for others. Here every chunk
     of a row fetches as many blocks as the worst one, in a rhythm that suits all: more fetches, but an affine nest, and
-    no row has to be padded. A chunk is `packing` words, each read as often as all others, or a whole row of a length that
+    no row has to be padded. A chunk is `packing` words, each read as often as all others, or a whole row if its length
     is no multiple of that. One plan for every rhythm that the transpose buffer allows.
     """
     held = _held(read.address)
@@ -311,57 +312,28 @@ def _schedule_port(buffers: Sequence[PlacedBuffer], stores: list[_Store], fetche
     Delay lines do the same every `fetch_width` cycles, wherever they start and end.
     """
     cyclic = buffers[0].traffic.packing if all(b.traffic.homogeneous for b in buffers) else None
+    turns = PortTurns([*(s.complete for s in stores), *(f.first_use for f in fetches)], cyclic)
     delays = [[d for d in STORE_DELAYS if np.all(s.complete + d <= s.reused)] for s in stores]
+    bounds = [_lead_bounds(f, stores[o].complete, buffers[o].region) for f, o in zip(fetches, owners, strict=True)]
     for choice in product(*delays):
-        leads = [_legal_leads(f, stores[o].complete + choice[o], buffers[o].region)
-                 for f, o in zip(fetches, owners, strict=True)]
-        taken = [s.complete + d for s, d in zip(stores, choice, strict=True)]
-        if _collide(taken, cyclic):
-            continue
-        found = _first_free(taken, fetches, leads, cyclic)
+        leads = [[-lead for lead in FETCH_LEADS if low - choice[o] < lead < high - choice[o] and lead <= most]
+                 for (low, high, most), o in zip(bounds, owners, strict=True)]
+        found = turns.choose([*([delay] for delay in choice), *leads])
         if found is not None:
-            return choice, found
-    names = ", ".join(b.traffic.name for b in buffers)
+            return choice, tuple(-shift for shift in found[len(choice):])
+    names = ", ".join(b.traffic.title for b in buffers)
     raise VectorizationError(f"memory for {names}: the wide SRAM port has no free cycle for every store and fetch; "
                              "use --memory dual-port")
 
 
-def _legal_leads(fetch: _Fetch, stored: np.ndarray, region: int) -> list[int]:
-    """Leads for which every block is stored before its fetch, not yet overwritten, and no slot is reused early."""
+def _lead_bounds(fetch: _Fetch, complete: np.ndarray, region: int) -> tuple[int, int, int]:
+    """Legal leads are more than the first number and less than the second, each less the delay of the stores: every
+    block is stored before its fetch, and not yet overwritten. And at most the third: no slot is reused early."""
     block, first_use = fetch.block[fetch.needed], fetch.first_use[fetch.needed]
-    known = block < len(stored)
-    available = stored[block[known]]
-    overwriter = block + region
-    overwritten = np.where(overwriter < len(stored), stored[np.minimum(overwriter, len(stored) - 1)], 1 << 60)
-    legal = []
-    for lead in FETCH_LEADS:
-        cycle = first_use - lead
-        in_time = np.all(cycle[known] > available) and np.all(cycle < overwritten)
-        if in_time and np.all(fetch.first_use - lead + 1 >= fetch.previous_use):
-            legal.append(lead)
-    return legal
-
-
-def _first_free(taken: list[np.ndarray], fetches: list[_Fetch], leads: list[list[int]],
-                cyclic: int | None) -> tuple[int, ...] | None:
-    """The first combination of leads, one of each list, with which no fetch collides with what is taken."""
-    if not fetches:
-        return ()
-    for lead in leads[0]:
-        mine = [*taken, fetches[0].first_use - lead]
-        if not _collide(mine, cyclic):
-            rest = _first_free(mine, fetches[1:], leads[1:], cyclic)
-            if rest is not None:
-                return lead, *rest
-    return None
-
-
-def _collide(events: list[np.ndarray], cyclic: int | None) -> bool:
-    """Whether two controllers fire in one cycle; with `cyclic`, whether they would if each went on for ever."""
-    if cyclic is not None:
-        events = [np.unique(e % cyclic) for e in events]
-    together = np.concatenate(events)
-    return len(np.unique(together)) != len(together)
+    known, over = block < len(complete), block + region < len(complete)
+    high = int(np.min(first_use[known] - complete[block[known]], initial=-NEVER))
+    low = int(np.max(first_use[over] - complete[block[over] + region], initial=NEVER))
+    return low, high, int(np.min(fetch.first_use + 1 - fetch.previous_use, initial=-NEVER))
 
 
 def _with_tiles(ranges: Sequence[int], traffic: BufferTraffic) -> tuple[int, ...]:
@@ -414,7 +386,7 @@ def _delay_output(buffer: PlacedBuffer, read: int, lead: int, spec: MemTileSpec)
 
 def _fitted(traffic: BufferTraffic, nest: FittedNest | None) -> FittedNest:
     if nest is None:
-        raise VectorizationError(f"memory for {traffic.name}: a reader's fetches are no affine loop nest; "
+        raise VectorizationError(f"memory for {traffic.title}: a reader's fetches are no affine loop nest; "
                                  "use --memory dual-port")
     return nest
 
@@ -427,6 +399,6 @@ def _nest(fit: FittedNest, traffic: BufferTraffic, shift: int, tile_steps: tuple
     nest = counted(AffineNest(_with_tiles(fit.ranges, traffic), (*fit.strides[0], traffic.period),
                               fit.offsets[0] + shift, addresses))
     if len(nest.ranges) > spec.dims:
-        raise VectorizationError(f"memory for {traffic.name}: a reader's fetches are a nest of {len(nest.ranges)} loops, "
-                                 f"controllers have {spec.dims}; use --memory dual-port")
+        raise VectorizationError(f"memory for {traffic.title}: a reader's fetches are a nest of {len(nest.ranges)} "
+                                 f"loops, controllers have {spec.dims}; use --memory dual-port")
     return nest

@@ -78,6 +78,6 @@ def read_pattern(traffic: BufferTraffic, read: ReadTraffic, region: int, dims: i
         return AddressPattern.of([Level(traffic.write.time[0], traffic.write.address[0], None)], 0, region, start)
     fit = fit_nest([read.time, read.address], dims)
     if fit is None:
-        raise VectorizationError(f"memory for {traffic.name}: the addresses of {read.name} are no affine loop nest")
+        raise VectorizationError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
     levels = [*map(Level, *fit.strides, fit.ranges), Level(traffic.period, traffic.tile_words, None)]
     return AddressPattern.of(levels, fit.offsets[1], region, start)

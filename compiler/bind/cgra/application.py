@@ -273,7 +273,8 @@ class _Builder:
         heads = [g.head for g in groups if g.head]
         entry, staged = buffer.writer.schedule, self.schedule.staged
         length = (staged.tiles - 1) * self.schedule.period + entry.span
-        delayed = dict(zip(heads, self.allocator.delays(buffer.name, source, entry.offset, length, heads, back),
+        delayed = dict(zip(heads, self.allocator.delays(buffer.name, source, entry.offset, length, heads, back,
+                                                           buffer.origin),
                            strict=True))
         for group in groups:
             stream = delayed.get(group.head, source)

@@ -235,7 +235,7 @@ class Coverer:
             else:
                 network = "word" if kind is Kind.WORD else "bit"
                 self.edges.append(Edge(operand.pin, Pin(name, f"{kind.value}{port}"), network, operand.distance))
-                rank = max(rank, 0 if operand.rank == Signal.FLEXIBLE else operand.rank)
+                rank = max(rank, operand.units)
         words, bits = constants[Kind.WORD], constants[Kind.BIT]
         config = PeConfig(op, signed, (words[0], words[1], words[2]), (bits[0], bits[1], bits[2]), table)
         self.pes.append(PeNode(name, config))
@@ -266,14 +266,15 @@ class Coverer:
 
     def _chain(self, constant: int, plain: list[tuple[int, Signal]],
                products: list[tuple[Signal, Operand]]) -> Operand:
-        """Add everything up in a chain, operands that are ready first and adaptable ones last.
+        """Add everything up in a chain, operands that are ready first and adaptable ones last. What comes back soon
+        from the result itself is added after all others, although that may take a unit more.
 
         `plain` are words with their factor, 1 or -1; `products` pairs of factors.
         """
-        plain.sort(key=lambda term: (term[0] != 1, self._lateness(term[1])))
+        plain.sort(key=lambda term: (term[1].rank == Signal.LAST, term[0] != 1, self._lateness(term[1])))
         products.sort(key=lambda pair: max(self._lateness(pair[0]), self._lateness(pair[1])))
         start: Operand = Constant(constant)
-        if products and not constant and plain and plain[0][0] == 1:
+        if products and not constant and plain and plain[0][0] == 1 and plain[0][1].rank != Signal.LAST:
             start = plain.pop(0)[1]
         for a, b in products:
             if start == Constant(0):

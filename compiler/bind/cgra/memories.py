@@ -104,11 +104,16 @@ class MemoryAllocator:
         self.rings = rings and spec.kind != "dual-port-pe"
         self.fetch = spec.fetch_width if spec.kind == "pub" else 1
         self.packing = 1 if sparse else self.fetch
-        self.outputs = spec.outputs if spec.kind == "pub" else 1
+        self.outputs = spec.outputs if self._several else 1
         self.tiles: list[MemoryTile] = []
         self.edges: list[Edge] = []
         self.separations: list[Separation] = []
         self.addresses = AddressUnits(counter, cycles, self.edges, self.separations)
+
+    @property
+    def _several(self) -> bool:
+        """Whether a tile serves several inputs and outputs at once."""
+        return self.spec.kind == "pub" or self.spec.sram_ports > 1
 
     @property
     def capacity(self) -> int:
@@ -116,21 +121,21 @@ class MemoryAllocator:
         return self.spec.capacity_words // self.fetch
 
     def delays(self, name: str, source: Signal, start: int, length: int, distances: Sequence[int],
-               back: bool = False) -> list[Signal]:
+               back: bool = False, origin: str = "") -> list[Signal]:
         """Streams that repeat `source` each of the ascending `distances` cycles later. `back`: `source` depends on
-        them, so that they must come as early as the memory can."""
+        them, so that they must come as early as the memory can. `origin` as in `BufferTraffic`."""
         found: list[Signal] = []
         base, tap = 0, source
         pending = list(distances)
         while pending:
             step = pending[0] - base
             if step > self._longest_delay():
-                tap = self._delay_tile(name, tap, start + base, length, [self._longest_delay()], back)[0]
+                tap = self._delay_tile(name, tap, start + base, length, [self._longest_delay()], back, origin)[0]
                 base += self._longest_delay()
                 continue
             group = [d for d in pending[: self.outputs] if d - base <= self._longest_delay()]
             heads = [d - base for d in group]
-            signals = self._delay_tile(name, tap, start + base, length, heads, back)
+            signals = self._delay_tile(name, tap, start + base, length, heads, back, origin)
             found += signals
             pending = pending[len(group):]
             base, tap = group[-1], signals[-1]
@@ -139,9 +144,9 @@ class MemoryAllocator:
     def _longest_delay(self) -> int:
         return self.spec.capacity_words - 2 * SLACK
 
-    def _delay_tile(self, name: str, source: Signal, start: int, length: int, heads: Sequence[int],
-                    back: bool) -> list[Signal]:
-        traffic = delay_traffic(name, start, length, {f"{name}+{d}": d for d in heads}, self.fetch)
+    def _delay_tile(self, name: str, source: Signal, start: int, length: int, heads: Sequence[int], back: bool,
+                    origin: str) -> list[Signal]:
+        traffic = delay_traffic(name, start, length, {f"{name}+{d}": d for d in heads}, self.fetch, origin)
         return self._place(traffic, source, share=True, back=back)
 
     def reads(self, traffic: BufferTraffic, source: Signal, back: bool = False) -> list[Signal]:
@@ -149,7 +154,7 @@ class MemoryAllocator:
         found: list[Signal] = []
         for first in range(0, len(traffic.reads), self.outputs):
             part = replace(traffic, reads=traffic.reads[first: first + self.outputs])
-            held = self._held(part) if self.shared and self.spec.kind == "dual-port" else None
+            held = self._held(part) if self.shared and not self._several and self.spec.kind == "dual-port" else None
             if held is not None:
                 found += self._place_held(held, source, back)
                 continue
@@ -159,13 +164,13 @@ class MemoryAllocator:
     def multiplexed(self, traffic: BufferTraffic, source: Signal) -> Pin:
         """An output that delivers the only read of `traffic`, and its chain input in all other cycles."""
         if self.spec.kind not in ("pub", "dual-port"):
-            raise CapacityError(f"buffer {traffic.name}: memories of kind '{self.spec.kind}' are no multiplexers, as "
+            raise CapacityError(f"buffer {traffic.title}: memories of kind '{self.spec.kind}' are no multiplexers, as "
                                 "shared units need; use pub or dual-port")
         (read,) = traffic.reads
         life = block_lifetimes(traffic, read)
         region = self._region(life, traffic)
         if region > self.capacity:
-            raise CapacityError(f"buffer {traffic.name}: {region * self.fetch} words; a multiplexer for shared units "
+            raise CapacityError(f"buffer {traffic.title}: {region * self.fetch} words; a multiplexer for shared units "
                                 f"is one memory tile of {self.spec.capacity_words}")
         half = (self.shared or _changes(read) * HELD <= len(read.address)) and self._is_half(traffic, region)
         tile = self._shared_tile(traffic) if half else self._new_tile(None)
@@ -231,7 +236,7 @@ class MemoryAllocator:
 
     def _is_half(self, traffic: BufferTraffic, region: int) -> bool:
         """Whether a delay line leaves room for another one in its tile."""
-        small = self.spec.kind == "pub" and region <= self.capacity // 2 and len(traffic.reads) < self.outputs
+        small = self._several and region <= self.capacity // 2 and len(traffic.reads) < self.outputs
         return small and _key(traffic) not in self.apart
 
     def _region(self, life: Lifetimes, traffic: BufferTraffic) -> int:
@@ -241,7 +246,7 @@ class MemoryAllocator:
         while life.maximum_shift(region) < needed:
             region *= 2
             if region > self.capacity * MAX_CHAIN:
-                raise CapacityError(f"buffer {traffic.name} needs more than {MAX_CHAIN} chained memory tiles of "
+                raise CapacityError(f"buffer {traffic.title} needs more than {MAX_CHAIN} chained memory tiles of "
                                    f"{self.spec.capacity_words} words")
         return region
 
@@ -348,7 +353,7 @@ def _configured(tile: MemoryTile, times: Mapping[Pin, int],
         config = plan(placed, spec, chain_id)
         config.words(spec)
     except ConfigurationError as error:
-        names = ", ".join(b.traffic.name for b in tile.buffers)
+        names = ", ".join(b.traffic.title for b in tile.buffers)
         raise VectorizationError(f"memory for {names}: {error}") from None
     return config
 

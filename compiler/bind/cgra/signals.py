@@ -15,7 +15,8 @@ class Signal:
     """At logical cycle s this is what `pin` carries for logical cycle ``s - distance``.
 
     `rank` estimates when it is available: the number of units between it and the global buffer, or `FLEXIBLE` for
-    memory outputs, whose timing adapts to the reader.
+    memory outputs, whose timing adapts to the reader, or `LAST` for what depends on the result that it goes into and
+    has little time for the way.
     """
 
     pin: Pin
@@ -24,6 +25,12 @@ class Signal:
     rank: int = 0
 
     FLEXIBLE = 1 << 20
+    LAST = 1 << 21
+
+    @property
+    def units(self) -> int:
+        """Units between it and the global buffer, none where it comes out of a memory."""
+        return self.rank if self.rank < Signal.FLEXIBLE else 0
 
     def delayed(self, cycles: int) -> Signal:
         """The same stream, `cycles` logical cycles later."""

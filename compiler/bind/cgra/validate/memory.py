@@ -58,6 +58,8 @@ class MemoryProof:
 
     def _require_free_ports(self) -> None:
         shared = [("store", "fetch")] if self.spec.kind == "pub" else [("write",), ("read",)]
+        if self.spec.sram_ports > 1:
+            return
         run = isl.Set(f"{{ [c] : 0 <= c < {self.cycles} }}")
         for roles in shared:
             for first, second in combinations(self._roles(*roles), 2):
