@@ -9,7 +9,7 @@ from typing import Any
 from hw.memtile import Affine, AffineNest, MemTileSpec
 from hw.memtile.buffet_config import BuffetConfig
 
-__all__ = ["accumulation", "delay", "lookup", "run_of", "table", "windows"]
+__all__ = ["accumulation", "delay", "early", "lookup", "run_of", "table", "windows"]
 
 Run = dict[str, Any]
 
@@ -98,6 +98,19 @@ def delay(rng: random.Random, spec: MemTileSpec) -> Run:
     read = AffineNest((count,), (1,), distance, (Affine((1,)),))
     shrink = AffineNest((count,), (1,), distance, (Affine((1,), 1),))
     return run_of(f"delay of {distance}", BuffetConfig(fill, None, read, shrink), spec, stream, _tokens(read, kept))
+
+
+def early(rng: random.Random, spec: MemTileSpec) -> Run:
+    """Reads that begin before the first word: they find words that are there from the start and mean nothing."""
+    count, present = 120, rng.randint(1, spec.capacity_words // 2)
+    fill = _slow(rng, (count,))
+    stream, kept = _filled(rng, fill)
+    read = AffineNest((count,), (1,), rng.randrange(4), (Affine((1,)),))
+    shrink = AffineNest((count,), (1,), read.time_offset, (Affine((1,), 1),))
+    words = [*[None] * present, *kept]
+    out = [None] * read.time_offset + words[:count]
+    config = BuffetConfig(fill, None, read, shrink, present=present)
+    return run_of(f"{present} words at the start", config, spec, stream, out)
 
 
 def table(rng: random.Random, spec: MemTileSpec) -> Run:

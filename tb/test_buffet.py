@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from amaranth.back import verilog
-from buffet_patterns import accumulation, delay, lookup, table, windows
+from buffet_patterns import accumulation, delay, early, lookup, table, windows
 
 from hw.memtile import MemTileSpec
 from hw.memtile.buffet import Buffet
@@ -17,7 +17,7 @@ SPEC = MemTileSpec(kind="buffet", depth=16)
 
 def test_buffet(simulator: str) -> None:
     rng = random.Random(4)
-    makers = [windows] * 12 + [accumulation] * 8 + [delay] * 2 + [table] * 2 + [lookup]
+    makers = [windows] * 12 + [accumulation] * 8 + [delay] * 2 + [early] * 3 + [table] * 2 + [lookup]
     runs = [make(rng, SPEC) | {"patience": rng.choice([0.0, 0.2, 0.6])} for make in makers]
     prompt = [delay(rng, SPEC) | {"patience": 0.0} for _ in range(2)]
     starved = delay(rng, SPEC) | {"patience": 0.1}

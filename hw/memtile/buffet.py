@@ -59,13 +59,15 @@ class Buffet(MemCore):
         self._connect_fills(m, updated)
         self._connect_reads(m, updated)
         with m.If(self.flush):
-            m.d.sync += [self._head.eq(0), self._tail.eq(0), self._ahead_now.eq(0)]
+            m.d.sync += [self._head.eq(0), self._tail.eq(self._present), self._ahead_now.eq(0)]
         return m
 
     def _configuration(self, m: Module) -> None:
         self._mode, self._ahead = Signal(2), Signal(AHEAD_BITS)
+        self._present = Signal(MemTileSpec.ADDRESS_WIDTH)
         written = self.cfg_valid & (self.cfg_feature == TILE_FEATURE)
-        for register, target in ((BuffetRegister.MODE, self._mode), (BuffetRegister.AHEAD, self._ahead)):
+        for register, target in ((BuffetRegister.MODE, self._mode), (BuffetRegister.AHEAD, self._ahead),
+                                 (BuffetRegister.PRESENT, self._present)):
             m.d.sync += target.eq(hold(target, written & (self.cfg_register == register), self.cfg_data))
         self._lookup, self._table = self._mode[BuffetMode.LOOKUP], self._mode[BuffetMode.TABLE]
 

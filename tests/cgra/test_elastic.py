@@ -20,6 +20,7 @@ from compiler.frontend.loop_nest import prog
 from compiler.ir.program import Program
 from hw.fabric.config import ArrayConfig, TileConfig
 from hw.memtile import Affine, AffineNest, BuffetConfig
+from hw.memtile.spec import ConfigurationError
 
 
 def mapped(program: Program, **options: Any) -> ElasticDesign:
@@ -57,6 +58,47 @@ def test_accumulators_wait_for_their_sums() -> None:
     """A loop of a merge, an addition and a buffet, in which the sums of one step are words of the next."""
     design = mapped(load("gemm", size=6, unroll=1))
     assert design.predicted_cycles <= design.static_plan.run_cycles + 16
+
+
+def sums_outside() -> Program:
+    """A sum over the outermost and a middle loop: in the first step of either, the sums of no step before are read."""
+    prg = prog("sums")
+    prg.add_input("a")
+    prg.add_input("b")
+    prg.add_output("c")
+    start = prg.add_loop("v", 0, 2).add_loop("w", 0, 5).add_op("Start")
+    start.add_function(lambda: 3)
+    start.add_store("c", "w", "v")
+    op = prg.add_loop("u", 0, 3).add_loop("y", 0, 2).add_loop("z", 0, 2).add_loop("x", 0, 5).add_op("Update")
+    op.add_function(lambda c, a, b: c + a * b)
+    op.add_load("c", "x", "y")
+    op.add_load("a", "u + x", "y", "z")
+    op.add_load("b", "z", "u")
+    op.add_store("c", "x", "y")
+    return prg.build()
+
+
+def test_reads_before_the_first_word_find_some_that_are_there() -> None:
+    """The reads that see sums are no loop nest, all reads are one, of which the first ones are before the first sum."""
+    design = mapped(sums_outside())
+    (early,) = [buffet for buffet in buffets(design) if buffet.present]
+    assert early.read is not None and early.read.addresses[0].offset == 0
+    assert early.read.count == 3 * 2 * 2 * 5
+
+
+def test_a_start_with_other_words_is_refused() -> None:
+    design = mapped(sums_outside())
+
+    def fewer(tile: TileConfig) -> TileConfig | None:
+        core = tile.core
+        if not isinstance(core, BuffetConfig) or not core.present:
+            return None
+        return replace(tile, core=replace(core, present=core.present - 1))
+
+    with pytest.raises(ElasticError, match=r"the buffet at .* reads other words than the static memory"):
+        require_same(design.static, changed(design.config, fewer), design.static_spec, design.spec)
+    with pytest.raises(ConfigurationError, match="a buffet of 2048 words cannot have 4000 at the start"):
+        BuffetConfig(present=4000).words(design.spec.mem)
 
 
 def test_tiles_follow_each_other_without_a_gap() -> None:
@@ -146,7 +188,9 @@ def test_a_buffer_that_one_buffet_cannot_hold() -> None:
     second.add_load("doubled", "x", "y")
     second.add_load("doubled", "y", "x")
     second.add_store("sums", "x", "y")
-    with pytest.raises(ElasticError, match=r"buffer doubled\.Double needs more than the 2048 words of one buffet"):
+    message = (r"buffer doubled\.Double \(written by statement 'Double' \(.*test_elastic.py:\d+\)\) needs more than "
+               "the 2048 words of one buffet")
+    with pytest.raises(ElasticError, match=message):
         mapped(prg.build())
 
 

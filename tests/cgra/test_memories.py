@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from compiler.bind.cgra.application import Application, build_application
@@ -93,7 +95,8 @@ def test_the_sparse_layout_takes_a_wide_word_for_every_word() -> None:
 def test_a_buffer_can_be_too_large() -> None:
     with pytest.raises(CapacityError) as error:
         build(transposed(190), DUAL, half_words=1 << 16)
-    assert str(error.value) == ("buffer a__tile.load_a needs more than 16 chained memory tiles of 2048 words")
+    assert re.fullmatch(r"buffer a__tile.load_a \(read by statement '\w+' \(\S+:\d+\)\) needs more than 16 chained "
+                        "memory tiles of 2048 words", str(error.value))
 
 
 @pytest.mark.parametrize("spec", SPECS)

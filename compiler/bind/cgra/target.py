@@ -22,7 +22,7 @@ from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
-from compiler.sched.accumulators import drain_accumulators, propagate_constants
+from compiler.sched.accumulators import static_form
 from compiler.sched.constant_inputs import constant_inputs
 from compiler.sched.cycle_accurate import Schedule, schedule_program, sequential_schedule
 from compiler.sched.liveness import remove_dead_statements
@@ -32,6 +32,7 @@ from compiler.sched.resampled import share_resampled_windows
 from compiler.sched.sharing import default_slack
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from compiler.sched.transform import apply_script
+from compiler.sched.whole_boxes import fill_boxes
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
 from hw.memtile.spec import ConfigurationError
@@ -93,17 +94,28 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
     into one for the ready-valid array. With ``share=auto``, sums are folded until they fit the array; the design's
     option `transform` says which."""
     options = options.described()
-    for _ in range(_MOST_FOLDS if options.share == "auto" else 0):
+    try:
+        return _compile_as_asked(program, options)
+    except ArrayTooSmall as error:
+        design = _folded(program, options, error) if options.share == "auto" else None
+        if design is None:
+            raise
+        return design
+
+
+def _folded(program: Program, options: Options, error: ArrayTooSmall) -> CgraDesign | None:
+    """The program with sums in rounds, as many as the array needs; None if that is not enough."""
+    mem = options.fabric().mem
+    for _ in range(_MOST_FOLDS):
+        folds = choose_folds(apply_script(program, options.transform), mem) if error.lacks_units else ""
+        if not folds:
+            return None
+        options = replace(options, transform="; ".join(filter(None, (options.transform, folds))))
         try:
             return _compile_as_asked(program, options)
-        except ArrayTooSmall as error:
-            if error.needed[0] <= error.present[0]:
-                raise
-            folds = choose_folds(apply_script(program, options.transform), options.fabric().mem)
-            if not folds:
-                raise
-            options = replace(options, transform="; ".join(filter(None, (options.transform, folds))))
-    return _compile_as_asked(program, options)
+        except ArrayTooSmall as again:
+            error = again
+    return None
 
 
 def _compile_as_asked(program: Program, options: Options) -> CgraDesign:
@@ -149,9 +161,12 @@ def _prepared(program: Program, options: Options, spec: FabricSpec) -> Partition
     """The program as it is mapped: directives applied, sums drained, arrays in parts."""
     verify(program)
     program = in_loop_order(apply_script(program, options.transform))
-    program = share_resampled_windows(drain_accumulators(propagate_constants(program)))
+    growth = fill_boxes(program)
+    program = growth.after if growth else program
+    program = share_resampled_windows(static_form(program))
     streamed, constants = constant_inputs(program)
-    return replace(_partitioned(streamed, options, spec), original=program, constants=constants)
+    return replace(_partitioned(streamed, options, spec), original=program, constants=constants,
+                   growth=growth)
 
 
 def _partitioned(program: Program, options: Options, spec: FabricSpec) -> Partition:
@@ -171,14 +186,16 @@ def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpe
               merged: bool) -> CgraDesign:
     """The mapping at the least looseness at which there is one."""
     failure: SluiceError | None = None
-    too_fast = 0
+    too_fast: dict[bool, int] = {}
     for looseness in _LOOSER if merged else [step._replace(rings=False) for step in _LOOSER if not step.shared]:
-        if looseness.interval <= too_fast or (looseness.wide and options.memory != "pub"):
+        hopeless = looseness.interval <= too_fast.get(looseness.sparse, 0)
+        if hopeless or (looseness.wide and options.memory != "pub"):
             continue
         try:
             return _with_slack(parts, live, options, spec, stage, looseness)
         except TimingLoop as error:
-            failure, too_fast = failure or error, looseness.interval
+            failure = failure or error.of(live)
+            too_fast[looseness.sparse] = looseness.interval
         except (VectorizationError, ConfigurationError) as error:
             failure = failure or error
     assert failure is not None
@@ -238,6 +255,6 @@ def _mapped(parts: Partition, schedule: Schedule, options: Options, spec: Fabric
         physical = implement(application.netlist, spec, options.seed)
     with stage("configure"):
         config = configure(application, physical, spec)
-        design = CgraDesign(parts.original, parts, options, spec, application, physical, config, stage.seconds)
+        design = CgraDesign(parts.asked, parts, options, spec, application, physical, config, stage.seconds)
         _ = design.words
     return design

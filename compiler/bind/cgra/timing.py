@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ortools.linear_solver import pywraplp
 
 from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, Separation, StreamIn, StreamOut
+from compiler.ir.program import Program
 from hw.errors import SluiceError
 
 __all__ = ["INPUT_STAGE", "MEMORY_START", "PE_LATENCY", "Bound", "TimingLoop", "TimingSystem", "latency",
@@ -30,11 +31,18 @@ visible so many cycles later."""
 class TimingLoop(SluiceError):
     """A loop of connections is slower than its logical distance allows; no delay can repair that."""
 
-    def __init__(self, causes: tuple[Edge | Separation, ...], excess: int):
+    def __init__(self, causes: tuple[Edge | Separation, ...], excess: int, where: str = ""):
         self.causes, self.excess = causes, excess
-        pins = [str(c.sink if isinstance(c, Edge) else c.output) for c in causes]
-        path = " -> ".join([*pins, pins[0]])
-        super().__init__(f"the loop {path} is {excess} cycles slower than its distances allow")
+        pins = [c.sink if isinstance(c, Edge) else c.output for c in causes]
+        self.units = tuple(dict.fromkeys(pin.node for pin in pins))
+        path = " -> ".join(map(str, [*pins, pins[0]]))
+        super().__init__(f"{where}the loop {path} is {excess} cycles slower than its distances allow")
+
+    def of(self, program: Program) -> TimingLoop:
+        """The same error, with the statement whose units are in the loop and its source line."""
+        names = {statement.name: statement for statement in program.statements}
+        mine = [names[name] for unit in self.units if (name := unit.partition(".")[0]) in names]
+        return TimingLoop(self.causes, self.excess, f"{mine[0].label()}: " if mine else "")
 
 
 @dataclass(frozen=True)

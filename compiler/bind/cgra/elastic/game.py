@@ -102,7 +102,8 @@ class _Buffet:
         self.reads, self.addresses = _times(config.read), _addresses(config.read)
         self.shrinks, self.heads = _times(config.shrink), _addresses(config.shrink)
         self._head_now = 0
-        self.taken = self.given = self.tail = self.head = self.read = self.shrunk = self.most = 0
+        self.taken = self.given = self.filled = self.head = self.read = self.shrunk = 0
+        self.tail = self.most = config.present
         self.fetched = self.valid = False
 
     def step(self, offered: bool, room: bool) -> bool:
@@ -117,10 +118,11 @@ class _Buffet:
         return takes
 
     def _fill(self) -> bool:
-        kept = self.tail < len(self.fills) and self.fills[self.tail] == self.taken
+        kept = self.filled < len(self.fills) and self.fills[self.filled] == self.taken
         if kept and self.tail - self._head_now >= self.capacity:
             return False
         self.taken += 1
+        self.filled += kept
         self.tail += kept
         self.most = max(self.most, self.tail - self._head_now)
         return True

@@ -46,7 +46,7 @@ def buffet_program(tile: MemoryTile, config: DualPortConfig, starts: tuple[int, 
 
     Raises `ElasticError`, naming the buffer, for what one buffet cannot do.
     """
-    name = tile.buffers[0].traffic.name
+    name = tile.buffers[0].traffic.title
     outputs = [port for port in config.outputs if port is not None]
     if tile.chain is not None:
         raise ElasticError(f"buffer {name} needs more than the {spec.capacity_words} words of one buffet")
@@ -57,27 +57,37 @@ def buffet_program(tile: MemoryTile, config: DualPortConfig, starts: tuple[int, 
     write, read = port.write.trimmed(), _real_reads(tile, outputs[0].read)
     if not _appends(write):
         raise ElasticError(f"buffer {name}: its words are not written one after the other")
-    shrinking = _choose(write, read, spec.capacity_words)
+    first = int(read.evaluate(read.addresses[0]).min())
+    present = max(0, -first)
+    read = _further(read, present)
+    shrinking = _choose(write, read, present, spec.capacity_words)
     if shrinking is None:
         raise ElasticError(f"buffer {name} has more than {spec.capacity_words} words that no loop gives up regularly")
     fill = AffineNest(write.ranges, write.time, write.time_offset - starts[0], ())
     given_up = shrinking.nest and counted(_shifted(shrinking.nest, 1 - starts[1]))
-    return BuffetConfig(fill, None, counted(_shifted(read, 1 - starts[1])), given_up)
+    return BuffetConfig(fill, None, counted(_shifted(read, 1 - starts[1])), given_up, present=present)
 
 
 def _shifted(nest: AffineNest, cycles: int) -> AffineNest:
     return replace(nest, time_offset=nest.time_offset + cycles)
 
 
+def _further(nest: AffineNest, words: int) -> AffineNest:
+    (address,) = nest.addresses
+    return replace(nest, addresses=(replace(address, offset=address.offset + words),))
+
+
 def _real_reads(tile: MemoryTile, nest: AffineNest) -> AffineNest:
-    """The reads whose words somebody uses: all others would wait for words that may never be there."""
+    """The reads whose words somebody uses: others may wait for words that are never there. If these are no loop nest,
+    all reads; those before the first word, as of the sums before a first step, find words that are there at the start.
+    """
     traffic = tile.buffers[0].traffic
     read = tile.buffers[0].reads[0]
     if traffic.homogeneous or read.real.all():
         return nest.trimmed()
     fit = fit_nest([read.time[read.real], read.address[read.real]], 5)
     if fit is None:
-        raise ElasticError(f"buffer {traffic.name}: the reads of {read.name} that see its words are no loop nest")
+        return nest.trimmed()
     shift = nest.time_offset - int(read.time[0])
     address = Affine((*fit.strides[1], traffic.tile_words), fit.offsets[1])
     return AffineNest((*fit.ranges, traffic.tiles), (*fit.strides[0], traffic.period), fit.offsets[0] + shift,
@@ -91,22 +101,22 @@ def _appends(write: AffineNest) -> bool:
     return address.offset == 0 and (address.strides == strides or write.count == 1)
 
 
-def _choose(write: AffineNest, read: AffineNest, capacity: int) -> _Shrinking | None:
+def _choose(write: AffineNest, read: AffineNest, present: int, capacity: int) -> _Shrinking | None:
     """The way that needs the fewest words, of equals the one with the fewest events; None if all need too many."""
-    ways = [*_ways(write, read)]
+    ways = [*_ways(write, read, present)]
     best = min(ways, key=lambda way: (way.peak, way.nest.count if way.nest else 0))
     return best if best.peak <= capacity else None
 
 
-def _ways(write: AffineNest, read: AffineNest) -> Iterator[_Shrinking]:
+def _ways(write: AffineNest, read: AffineNest, present: int) -> Iterator[_Shrinking]:
     filled = write.times()
-    yield _Shrinking(None, write.count)
+    yield _Shrinking(None, present + write.count)
     limits = _limits(read)
     for level in range(len(read.ranges)):
         events = limits.reshape(*read.ranges[::-1])[(..., *(-1 for _ in range(level)))]
         nest = _regular(read, level, events)
         if nest is not None:
-            yield _Shrinking(nest, _peak(filled, nest))
+            yield _Shrinking(nest, present + _peak(filled, nest))
 
 
 def _limits(read: AffineNest) -> np.ndarray:

@@ -98,7 +98,9 @@ class _Starts:
         ports = [port for port in core.outputs if port is not None]
         if not isinstance(other, BuffetConfig) or other.read is None or len(ports) != 1:
             raise ElasticError(f"the memory at ({row}, {column}) is no buffet that is read")
-        skipped = _skipped(ports[0].read, other.read)
+        address = other.read.addresses[0]
+        own = replace(other.read, addresses=(replace(address, offset=address.offset - other.present),))
+        skipped = _skipped(ports[0].read, own)
         if skipped is None:
             raise ElasticError(f"the buffet at ({row}, {column}) reads other words than the static memory")
         self.known[CoreOutput(row, column, "out0")] = skipped + _READ_LATENCY
