@@ -21,6 +21,7 @@ import numpy as np
 
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.sched.untouched import Untouched, remove_untouched
+from compiler.sched.whole_boxes import Growth
 
 __all__ = ["Part", "Partition", "partition"]
 
@@ -66,27 +67,43 @@ class Part:
 @dataclass(frozen=True)
 class Partition:
     """`program` is `original` with the parents of `parts` replaced by their parts, and without the statements that
-    keep what is `untouched`. `constants`: inputs of `program` that are none of `original`, with their elements."""
+    keep what is `untouched`. `constants`: inputs of `program` that are none of `original`, with their elements.
+    `growth`: where `original` is a program on whole boxes, what it was made from."""
 
     original: Program
     program: Program
     parts: tuple[Part, ...]
     untouched: tuple[Untouched, ...] = ()
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
+    growth: Growth | None = None
+
+    @property
+    def asked(self) -> Program:
+        """The program whose inputs are given and whose outputs are wanted."""
+        return self.growth.before if self.growth else self.original
 
     def split(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Inputs of `program` from those of `original`."""
-        inputs = {**inputs, **self.constants}
+        """Inputs of `program` from those that are `asked` for."""
+        inputs = {**self._filled(inputs), **self.constants}
         streamed = {array.name for array in self.program.inputs}
         whole = {name: data for name, data in inputs.items() if name in streamed}
         return whole | {p.name: np.asarray(inputs[p.parent])[p.box] for p in self.parts if p.parent in inputs}
 
     def join(self, outputs: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Outputs of `original` from those of `program`, and from the `inputs` of `original` what is untouched."""
+        """Outputs that are `asked` for from those of `program`, and from the `inputs` what is untouched."""
         found: dict[str, np.ndarray] = {}
         for array in self.original.outputs:
             parts = [part for part in self.parts if part.parent == array.name]
-            found[array.name] = self._joined(array, parts, outputs, inputs) if parts else outputs[array.name]
+            whole = self._joined(array, parts, outputs, inputs) if parts else outputs[array.name]
+            found[array.name] = whole[tuple(map(slice, self.asked.array(array.name).shape))]
+        return found
+
+    def _filled(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Inputs with zeros behind them where they have grown."""
+        found = {}
+        for name, data in inputs.items():
+            more = [(0, new - old) for old, new in zip(np.shape(data), self.original.array(name).shape, strict=True)]
+            found[name] = np.pad(np.asarray(data), more) if any(after for _, after in more) else np.asarray(data)
         return found
 
     def _joined(self, array: Array, parts: Sequence[Part], outputs: Mapping[str, np.ndarray],

@@ -33,6 +33,7 @@ def stages() -> Program:
     ("fuse(first, second, 2); distribute(second, 2);", lambda p: transform.distribute(
         transform.fuse(p, "first", "second", 2), "second", 2)),
     ("unroll(x, 2)", lambda p: transform.unroll(p, "x", 2)),
+    ("overlap(y=2, x=3)", lambda p: transform.overlap(p, {"y": 2, "x": 3})),
     ("batch(2)", lambda p: transform.batch(p, 2)),
     ("parallelize(y, 2)", lambda p: transform.parallelize(p, "y", 2)),
     ("", lambda p: p),
@@ -44,7 +45,8 @@ def test_directives(text: str, expected) -> None:
 @pytest.mark.parametrize(("text", "message"), [
     ("tile", r"directive 'tile' is not of the form name\(argument, \.\.\.\)"),
     ("tile(", r"directive 'tile\(' is not of the form"),
-    ("skew(x, 1)", "there is no directive 'skew'; there are: batch, distribute, fold, fuse, parallelize, reorder"),
+    ("skew(x, 1)", "there is no directive 'skew'; there are: batch, distribute, fold, fuse, overlap, parallelize"),
+    ("overlap(x, y)", r"overlap is used as overlap\(i=64, j=64\)"),
     ("tile(4)", r"directive 'tile\(4\)': tile is used as tile\(i=4, j=4\)"),
     ("split(x)", r"split is used as split\(i, 4\)"),
     ("split(x, y)", r"split is used as split\(i, 4\)"),

@@ -16,6 +16,7 @@ from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.fold import fold
 from compiler.sched.transform.loops import reorder, reverse, shift
 from compiler.sched.transform.nests import distribute, fuse
+from compiler.sched.transform.overlap import overlap
 from compiler.sched.transform.parallel import parallelize
 from compiler.sched.transform.script import apply_script
 from compiler.sched.transform.share import share
@@ -23,6 +24,6 @@ from compiler.sched.transform.split import split, tile
 from compiler.sched.transform.unroll import unroll
 
 __all__ = [
-    "TransformError", "apply_script", "batch", "distribute", "fold", "fuse", "parallelize", "reorder", "reverse",
-    "share", "shift", "split", "tile", "unroll",
+    "TransformError", "apply_script", "batch", "distribute", "fold", "fuse", "overlap", "parallelize", "reorder",
+    "reverse", "share", "shift", "split", "tile", "unroll",
 ]

@@ -16,6 +16,7 @@ from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.fold import fold
 from compiler.sched.transform.loops import reorder, reverse, shift
 from compiler.sched.transform.nests import distribute, fuse
+from compiler.sched.transform.overlap import overlap
 from compiler.sched.transform.parallel import parallelize
 from compiler.sched.transform.share import share
 from compiler.sched.transform.split import split, tile
@@ -28,24 +29,28 @@ def _tile(program: Program, statements: list[str] | None, **factors: int) -> Pro
     return tile(program, factors, statements)
 
 
+def _overlap(program: Program, **sizes: int) -> Program:
+    return overlap(program, sizes)
+
+
 def _reorder(program: Program, *iterators: str, statements: list[str] | None) -> Program:
     return reorder(program, iterators, statements)
 
 
 _DIRECTIVES: Mapping[str, Callable[..., Program]] = {
-    "batch": batch, "distribute": distribute, "fold": fold, "fuse": fuse, "parallelize": parallelize,
-    "reorder": _reorder, "reverse": reverse, "share": share, "shift": shift, "split": split, "tile": _tile,
-    "unroll": unroll,
+    "batch": batch, "distribute": distribute, "fold": fold, "fuse": fuse, "overlap": _overlap,
+    "parallelize": parallelize, "reorder": _reorder, "reverse": reverse, "share": share, "shift": shift,
+    "split": split, "tile": _tile, "unroll": unroll,
 }
 _FORMS: Mapping[str, tuple[type, ...]] = {
     "batch": (int,), "distribute": (str, int), "fold": (str, int, int), "fuse": (str, str, int),
-    "parallelize": (str, int), "reverse": (str,), "shift": (str, int), "split": (str, int), "tile": (),
+    "overlap": (), "parallelize": (str, int), "reverse": (str,), "shift": (str, int), "split": (str, int), "tile": (),
     "unroll": (str, int),
 }
 """Kinds of the arguments; trailing ones may be left out where the directive has a default."""
 
 _LEAST = {"distribute": 1, "fold": 2, "fuse": 2, "unroll": 1}
-_WITHOUT_CHOICE = ("batch", "distribute", "fold", "fuse", "share")
+_WITHOUT_CHOICE = ("batch", "distribute", "fold", "fuse", "overlap", "share")
 
 
 def apply_script(program: Program, text: str) -> Program:
@@ -100,7 +105,7 @@ def _check(text: str, name: str, arguments: list[Any], options: dict[str, Any]) 
     if statements is not None and not (isinstance(statements, list) and all(isinstance(s, str) for s in statements)):
         raise TransformError(f"directive '{text}': 'on' takes a list of statements")
     named = {key: value for key, value in options.items() if key != "statements"}
-    if name == "tile":
+    if name in ("tile", "overlap"):
         good = bool(named) and all(isinstance(value, int) for value in named.values()) and not arguments
     elif name in ("reorder", "share"):
         good = len(arguments) > (name == "share") and all(isinstance(a, str) for a in arguments) and not named
@@ -115,7 +120,7 @@ def _check(text: str, name: str, arguments: list[Any], options: dict[str, Any]) 
 
 _USES: Mapping[str, str] = {
     "batch": "batch(2)", "distribute": "distribute(statement, 1)", "fold": "fold(statement, 2)",
-    "fuse": "fuse(first, second, 1)", "parallelize": "parallelize(i, 4)", "reorder": "reorder(j, i)",
-    "reverse": "reverse(i)", "share": "share(first, second)", "shift": "shift(i, 1)", "split": "split(i, 4)",
-    "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
+    "fuse": "fuse(first, second, 1)", "overlap": "overlap(i=64, j=64)", "parallelize": "parallelize(i, 4)",
+    "reorder": "reorder(j, i)", "reverse": "reverse(i)", "share": "share(first, second)", "shift": "shift(i, 1)",
+    "split": "split(i, 4)", "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
 }

@@ -14,6 +14,7 @@ from compiler.sched.partition import Part, Partition
 from compiler.sched.untouched import Untouched
 from compiler.sched.verify.constants import without_constants
 from compiler.sched.verify.errors import ValidationError
+from compiler.sched.verify.growth import check_growth
 
 __all__ = ["check_parts"]
 
@@ -23,6 +24,8 @@ def check_parts(partition: Partition) -> None:
 
     Statements, their domains, values and order must be the same; output parts must not share elements.
     """
+    if partition.growth is not None:
+        check_growth(partition.growth)
     before, after = partition.original, partition.program
     parents = {part.name: part for part in partition.parts}
     moved = _without_untouched(partition)

@@ -1,0 +1,106 @@
+"""Statements whose last iterations are missing, as where tiles do not divide an image, on whole boxes.
+
+Static schedules count in loops of constant bounds. `fill_boxes` lets such statements run over the whole box around
+their domain; arrays grow by what the additional instances touch. The host fills inputs up with zeros and drops what was
+added to outputs (`compiler.sched.partition.Partition`). No additional instance writes an element that one of the
+program's own instances touches, so these see what they saw before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+import islpy as isl
+
+from compiler.ir.program import Access, Array, Program, Statement
+from compiler.sched.affine import pieces
+from compiler.sched.dependences import DependenceError, flow
+
+__all__ = ["Growth", "fill_boxes"]
+
+_MOST = 4
+"""How many times as many instances a statement may get: two tiles in each direction, both hardly used."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A program as it is asked for and as it runs."""
+
+    before: Program
+    after: Program
+
+
+def fill_boxes(program: Program) -> Growth | None:
+    """`program` on whole boxes, None if that is what it has, or if its domains cannot be filled up."""
+    if all(statement.box() is not None for statement in program.statements):
+        return None
+    statements = []
+    for statement in program.statements:
+        filled = statement if statement.box() is not None else _filled(statement)
+        if filled is None:
+            return None
+        statements.append(filled)
+    arrays = [_grown(array, statements) for array in program.arrays]
+    if None in arrays or any(_disturbs(old, new, program) for old, new in zip(program.statements, statements,
+                                                                                strict=True)):
+        return None
+    after = replace(program, statements=tuple(statements), arrays=tuple(a for a in arrays if a is not None))
+    try:
+        flow(after)
+    except DependenceError:
+        return None
+    return Growth(program, after)
+
+
+def _filled(statement: Statement) -> Statement | None:
+    dims = range(len(statement.iterators))
+    bounds = [(statement.domain.dim_min_val(k).to_python(), statement.domain.dim_max_val(k).to_python()) for k in dims]
+    if prod(high - low + 1 for low, high in bounds) > _MOST * statement.domain.count_val().to_python():
+        return None
+    inside = [f"{low} <= {name} <= {high}" for name, (low, high) in zip(statement.iterators, bounds, strict=True)]
+    domain = isl.Set(f"{{ {statement.name}[{', '.join(statement.iterators)}] : {' and '.join(inside)} }}")
+    accesses = [_continued(access, statement) for access in (*statement.reads, statement.write)]
+    if None in accesses:
+        return None
+    *reads, write = [access for access in accesses if access is not None]
+    return replace(statement, domain=domain, reads=tuple(reads), write=write)
+
+
+def _continued(access: Access, statement: Statement) -> Access | None:
+    """The access as one function on all iterations, None if it is several."""
+    found = pieces(access.map.intersect_domain(statement.domain))
+    if len(found) != 1:
+        return None
+    relation = isl.Map.from_multi_aff(found[0][1])
+    for position, name in enumerate(statement.iterators):
+        relation = relation.set_dim_name(isl.dim_type.in_, position, name)
+    return replace(access, map=relation)
+
+
+def _grown(array: Array, statements: list[Statement]) -> Array | None:
+    """The array with room for what is touched, None if that would have to be in front of it."""
+    shape = list(array.shape)
+    for statement in statements:
+        for access in (*statement.reads, statement.write):
+            if access.array == array.name:
+                touched = access.map.intersect_domain(statement.domain).range()
+                for k in range(len(shape)):
+                    if touched.dim_min_val(k).to_python() < 0:
+                        return None
+                    shape[k] = max(shape[k], touched.dim_max_val(k).to_python() + 1)
+    return replace(array, shape=tuple(shape))
+
+
+def _disturbs(old: Statement, new: Statement, program: Program) -> bool:
+    """Whether an additional instance writes what one of the program's own touches, or an element of an output."""
+    more = new.domain.subtract(old.domain)
+    written = new.write.map.intersect_domain(more).range()
+    array = program.array(old.write.array)
+    if array.role == "output":
+        names = [f"e{k}" for k in range(len(array.shape))]
+        bounds = " and ".join(f"0 <= {name} < {size}" for name, size in zip(names, array.shape, strict=True))
+        return not written.is_disjoint(isl.Set(f"{{ {array.name}[{', '.join(names)}] : {bounds or 'true'} }}"))
+    touched = [access.map.intersect_domain(statement.domain).range() for statement in program.statements
+               for access in (*statement.reads, statement.write) if access.array == array.name]
+    return any(not written.is_disjoint(part) for part in touched)
