@@ -57,6 +57,8 @@ TRAINING: tuple[Sample, ...] = (
     ("cnn", {"DATA_BITS": 8}, {"space": "o,h", "array": "2x2", "time": "w:2,i:2,p:3,q:3", "simd": "i:4"}),
     ("mttkrp", {"DATA_BITS": 8}, {"space": "i,j", "array": "2x3", "time": "k:4,l:8", "simd": "off"}),
     ("pointwise", {"DATA_BITS": 8}, {"space": "o,h", "array": "3x2", "time": "i:4,w:3", "simd": "i:2"}),
+    ("quantised_layer", {"DATA_BITS": 8}, {"space": "n,o", "array": "2x2", "time": "i:8,o:2", "simd": "i:2"}),
+    ("gemm", {"DATA_BITS": 8}, {"space": "i,j", "array": "3x2", "time": "k:8,i:2", "simd": "off"}),
 )
 """Application, its macros, options of the target."""
 
@@ -64,6 +66,7 @@ HELD_OUT: tuple[Sample, ...] = (
     ("mm", {"DATA_BITS": 8}, {"space": "i,j", "array": "3x3", "time": "k:8,i:2", "simd": "k:2"}),
     ("cnn", {"DATA_BITS": 8}, {"space": "o,w", "array": "3x2", "time": "i:2,p:3,q:3,h:2", "simd": "off"}),
     ("mttkrp", {"DATA_BITS": 8}, {"space": "i", "array": "4", "time": "j:4,k:4,l:4", "simd": "off"}),
+    ("quantised_layer", {"DATA_BITS": 8}, {"space": "n,i", "array": "2x3", "time": "n:2,o:4", "simd": "off"}),
 )
 """What the model has not seen."""
 

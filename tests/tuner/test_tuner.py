@@ -37,7 +37,8 @@ def order(of: Kernel) -> tuple[str, ...]:
     return (*(name for name in of.loops if name not in of.reduction_loops), *of.reduction_loops)
 
 
-@pytest.mark.parametrize("app", ["mm", "cnn", "mttkrp", "ttmc", "depthwise", "pointwise"])
+@pytest.mark.parametrize("app", ["mm", "cnn", "mttkrp", "ttmc", "depthwise", "pointwise", "gemm",
+                                 "quantised_layer"])
 def test_the_fast_models_are_those_of_plans(app: str) -> None:
     of, pick = kernel(app), random.Random(app)
     for shape in pick.sample(list(shapes(of, 24)), 10):
@@ -66,6 +67,15 @@ def test_the_search_finds_what_trying_everything_finds() -> None:
     design = compiler.compile(of.program, target="systolic", **found[0].options)
     assert design.predicted_cycles == found[0].cycles
     assert design.resources["multipliers"] == found[0].multipliers
+
+
+def test_programs_that_the_tuner_cannot_search() -> None:
+    search = Search(load_c(APPS / "lu.c", N=4), Budget())
+    with pytest.raises(TunerError, match="searches arrays for reduction kernels, and program 'lu' is none: statement"):
+        search.run(Record(None, search.key))
+    search = Search(kernel("mm").program, Budget(), macs=9973)
+    with pytest.raises(TunerError, match="no array with 9973 evaluations per cycle that is not mostly padding"):
+        search.run(Record(None, search.key))
 
 
 def test_exactly_so_many_macs() -> None:

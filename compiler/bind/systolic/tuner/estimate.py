@@ -13,11 +13,13 @@ from math import prod
 
 import numpy as np
 
-from compiler.bind.systolic.body import operators
+from compiler.bind.systolic.body import conversion, operators
 from compiler.bind.systolic.kernel import Kernel, Reference
 from compiler.bind.systolic.latency import DRAIN, FILL, QUEUE
 from compiler.bind.systolic.plan import row_pack_limit, space_axes
 from compiler.bind.systolic.tuner.shapes import Shape
+from compiler.ir.evaluate import integer
+from compiler.ir.expr import Expr
 from hw.dataflow.registers import element_bytes
 from hw.systolic.feeder import FEEDER_LUT_RAM_BITS
 from hw.systolic.formats import find_format
@@ -84,11 +86,11 @@ class Tilings:
         operands, results = self.geometry.operands, self.geometry.results
         bytes_ = self.bus_bits // 8
         first = _total([0 * self.steps, *(o.memory_bytes for o in operands)]) // bytes_
-        fill = FILL + _largest([first, *(o.chain for o in operands)])
+        fill = FILL + _largest([first, *(o.chain + o.delay for o in operands)])
         leave = np.maximum.reduce([results.memory_bytes // bytes_, results.chain,
                                     results.words // results.row_pack])
         left = leave - np.minimum(leave // results.own, self.steps // results.own) * (results.own - 1)
-        drain = DRAIN + self.latency + self.geometry.rows + self.geometry.columns + left
+        drain = DRAIN + self.latency + self.geometry.rows + self.geometry.columns + left + results.delay
         even = _largest([0 * self.steps, *(o.memory_bytes for o in operands)]) <= QUEUE * bytes_
         return fill + np.where(even, *self._steady(operands, leave)) + drain
 
@@ -155,20 +157,30 @@ def power_of_two(count: Column) -> Column:
 
 
 class Stream:
-    """What operands and results have in common: `words` of `bits` of a tile in each of `images` places, `pack` of them
-    to a beat; cycles on the daisy `chain` and bytes in memory of a tile. `most`: no more than these to a beat."""
+    """What operands and results have in common: `words` of `bits` of a tile in each of `images` places, with `elements`
+    that have `stored` bits each in memory, `pack` of them to a beat; cycles on the daisy `chain`, and bytes in memory
+    of a tile. `function`: what the elements go through on their way (None: nothing), in `delay` cycles. `most`: no more
+    words than these to a beat."""
 
     def __init__(self, tilings: Tilings, width: int, elements: int, words: Column, images: int,
-                 most: Column | None = None) -> None:
-        self.words = words
+                 most: Column | None = None, stored: int | None = None, function: Expr | None = None) -> None:
+        self.words, self.elements, self.stored = words, elements, stored or width
         self.bits = width * elements
-        size = 1 << (elements * element_bytes(width) - 1).bit_length()
+        size = 1 << (elements * element_bytes(self.stored) - 1).bit_length()
         together = power_of_two(words if most is None else np.minimum(words, most))
-        self.pack = np.minimum(bus_words(width, elements, tilings.bus_bits), together)
+        self.pack = np.minimum(bus_words(width if most is not None else max(width, self.stored), elements,
+                                         tilings.bus_bits), together)
         beats = -(-words // self.pack)
         self.chain = images * beats
         bus = tilings.bus_bits // 8
         self.memory_bytes = -(-(images * beats * self.pack * size) // bus) * bus
+        self.function = () if function is None else find_format("integer").schedule(
+            conversion(tilings.kernel, function, integer(function.type)).body)
+
+    @property
+    def delay(self) -> int:
+        """Cycles that the function takes, as `hw.systolic.elementwise.conversion_latency` has them."""
+        return self.function[-1].done + 2 if self.function else 0
 
 
 class Operand(Stream):
@@ -188,7 +200,10 @@ class Operand(Stream):
         self.innermost = max((loop for loop, k in enumerate(tilings.tile_order) if reference.depends(k)), default=-1)
         words = np.minimum(_by_loop(tilings, reference), _by_window(tilings, reference))
         elements = shape.lanes if vector else 1
-        super().__init__(tilings, reference.type.width, elements, words, self.feeders if along else 1)
+        start = kernel.start if initial else None
+        width = reference.type.width if start is None else kernel.type.width
+        super().__init__(tilings, width, elements, words, self.feeders if along else 1, stored=reference.type.width,
+                         function=start)
         depth = 2 * power_of_two(-(-words // self.pack))
         self.in_blocks = depth * self.pack * self.bits > FEEDER_LUT_RAM_BITS
 
@@ -206,9 +221,11 @@ class Results(Stream):
         self.row_pack = np.ones_like(self.own)
         if geometry.space == "none":
             bits, bus = kernel.type.width * elements, bus_words(kernel.type.width, elements, tilings.bus_bits)
-            room = max((operand.bits for operand in geometry.operands), default=0) // bits
+            room = max((operand.stored * operand.elements for operand in geometry.operands), default=0) // bits
             self.row_pack = np.gcd(self.own, row_pack_limit(exits, bus, room))
-        super().__init__(tilings, kernel.type.width, elements, leaving, exits, most=exits * self.row_pack)
+        stored = None if kernel.finish is None else integer(kernel.finish.type).width
+        super().__init__(tilings, kernel.type.width, elements, leaving, exits, exits * self.row_pack, stored,
+                         kernel.finish)
 
 
 def _by_loop(tilings: Tilings, reference: Reference) -> Column:

@@ -34,9 +34,10 @@ _BLOCK_SHAPES = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384,
 _MULTIPLIER_BITS = 18
 _PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
 
-FEATURES = ("array", "stream loops", "elements", "forwarded bits", "beat bits", "lut ram bits")
+FEATURES = ("array", "stream loops", "elements", "forwarded bits", "beat bits", "lut ram bits", "function bits")
 """What LUTs and flip-flops are linear in: 1; counters and strides of all streams from and to memory; PEs; bits that
-PEs pass on; bits of all places of daisy chains; bits of memories in LUTs."""
+PEs pass on; bits of all places of daisy chains; bits of memories in LUTs; bits of operators between memory and the
+array."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,17 @@ def features(tilings: Tilings) -> dict[str, Column]:
     return {
         "array": one, "stream loops": _stream_loops(tilings) * one, "elements": elements * one,
         "forwarded bits": elements * forwarded * one, "beat bits": sum(beats, 0 * one),
-        "lut ram bits": sum(small, 0 * one),
+        "lut ram bits": sum(small, 0 * one), "function bits": _function_bits(tilings) * one,
     }
+
+
+def _function_bits(tilings: Tilings) -> Column:
+    """Bits of what is computed of single elements on their way to and from the array, for whole beats of them."""
+    bits = 0 * tilings.steps
+    for stream in (*tilings.geometry.operands, tilings.geometry.results):
+        each = sum(o.word.width for o in stream.function if o.op not in ("read", "const", "cast"))
+        bits = bits + each * stream.pack * stream.elements
+    return bits
 
 
 def _stream_loops(tilings: Tilings) -> int:

@@ -11,15 +11,18 @@ from math import log2
 
 import numpy as np
 
+from compiler.bind.systolic.errors import KernelError
 from compiler.bind.systolic.kernel import Kernel, recognise
+from compiler.bind.systolic.latency import DRAIN, FILL
 from compiler.bind.systolic.tuner.budget import Budget, TunerError
 from compiler.bind.systolic.tuner.candidate import Candidate, front, pareto
 from compiler.bind.systolic.tuner.estimate import Tilings
 from compiler.bind.systolic.tuner.record import Record
-from compiler.bind.systolic.tuner.resources import evaluate_resources, multipliers
+from compiler.bind.systolic.tuner.resources import evaluate_resources, load_model, multipliers
 from compiler.bind.systolic.tuner.shapes import Shape, extent_choices, shapes
 from compiler.ir.program import Program
 from compiler.ir.text import parse_program, print_program
+from compiler.sched.space_time import SpaceTimeError
 from hw.systolic.spec import BUSES
 
 __all__ = ["Search", "search_shape", "search_text", "step_choices"]
@@ -56,9 +59,17 @@ class Search:
 
     @property
     def key(self) -> str:
-        """What tells this search from others."""
-        text = f"{print_program(self.program)}\n{self.budget}\n{self.bus_bits}\n{self.macs}"
+        """What tells this search from others, and from those with other models."""
+        text = f"{print_program(self.program)}\n{self.budget}\n{self.bus_bits}\n{self.macs}\n" \
+               f"{load_model()}\n{FILL} {DRAIN}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _kernel(self) -> Kernel:
+        try:
+            return recognise(self.program)
+        except (KernelError, SpaceTimeError) as problem:
+            raise TunerError(f"the tuner searches arrays for reduction kernels, and program '{self.program.name}' is "
+                             f"none: {problem}") from None
 
     def shapes(self, kernel: Kernel) -> list[Shape]:
         """Shapes within the budget, the most promising first."""
@@ -88,8 +99,11 @@ class Search:
             | None = None, progress: Callable[[int, int], None] = lambda done, total: None) -> list[Candidate]:
         """The Pareto set: cycles against resources, fastest first. `spread` searches shapes in any order; `progress`
         hears of shapes done and in all. Raises `TunerError` if nothing fits."""
-        kernel = recognise(self.program)
+        kernel = self._kernel()
         pending = self.shapes(kernel)
+        if not pending:
+            raise TunerError(f"program '{self.program.name}' has no array with {self.macs} evaluations per cycle that "
+                             "is not mostly padding; give another number")
         total, found = len(pending), [c for done in record.done.values() for c in done]
         pending = [shape for shape in pending if str(shape) not in record.done]
         done = total - len(pending)
@@ -131,7 +145,7 @@ def search_shape(kernel: Kernel, shape: Shape, budget: Budget, bus_bits: int) ->
     tilings = Tilings(kernel, shape, step_choices(kernel, shape), bus_bits)
     cycles = tilings.cycles
     used = evaluate_resources(tilings)
-    fits = np.maximum.reduce([o.words for o in tilings.geometry.operands]) <= _MOST_WORDS
+    fits = np.maximum.reduce([0 * cycles, *(o.words for o in tilings.geometry.operands)]) <= _MOST_WORDS
     for name in ("multipliers", "block_ram", "luts"):
         limit = getattr(budget, name)
         if limit is not None:
