@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from compiler.bind.vector import calibrate, cost
+from compiler.bind.vector.apps import load
 from compiler.bind.vector.cost import CodeWords, Constants, Timeline, constants, recorded
 from compiler.bind.vector.ir import Instruction, Loop, Setting, Transfer
+from compiler.bind.vector.target import Options, compile_arrays
+from compiler.bind.vector.transfer_times import Job, SharedMemory, TransferTimes
 from hw.vector_lanes.isa import Mode, Op, Size
 from hw.vector_lanes.spec import VectorSpec
 
@@ -72,16 +75,44 @@ def test_words_of_code_for_operands() -> None:
 
 
 def test_code_takes_longer_to_fetch_beside_transfers() -> None:
-    model = Constants(fetch=3.0, contention=1.5, operand=0.0)
     code = [Instruction(ADD, 16 * i, 16 * i, 16 * i) for i in range(8)]
-    idle, busy = ([Setting("length", (4,)), Transfer(False, 8192, "x", 0, size, 1), *code] for size in (4, 16384))
-    assert cycles(busy, model) > cycles(idle, model)
-    timelines = [Timeline(VectorSpec(4), model) for _ in range(2)]
-    for timeline, body in zip(timelines, (idle, busy), strict=True):
+    times = {}
+    for contention in (1.0, 1.5):
+        timeline = Timeline(VectorSpec(4), Constants(fetch=3.0, contention=contention, operand=0.0))
         timeline.cold = True
-        timeline.feed_program(body)
-    # The first instruction comes beside the short transfer too; the others have two words and one for their operands.
-    assert timelines[1].core - timelines[0].core == pytest.approx((1 * 2 + 7 * 3 + 2) * 3.0 * 0.5)
+        timeline.feed_program([Setting("length", (4,)), Transfer(False, 8192, "x", 0, 16384, 1)])
+        before = timeline.core
+        timeline.feed_program(code)
+        times[contention] = timeline.core - before
+    # Two words each, and one for the operands of all but the first.
+    assert times[1.0] == pytest.approx((8 * 2 + 7) * 3.0) and times[1.5] == pytest.approx(1.5 * times[1.0])
+
+
+def test_a_store_beside_a_load_takes_turns_with_it() -> None:
+    memory = SharedMemory()
+    load, store = memory.add(0, 10.0, 100.0), memory.add(1, 30.0, 40.0)
+    # 20 beats alone, 12 to the end of the turn, 32 and 32 in turns, then 8 of the store and what is left of the load.
+    assert memory.end(store) == 10 + 20 + 12 + 32 + 32 + 8 and memory.end(load) == 10 + 100 + 40
+    assert memory.end(memory.add(0, 0.0, 5.0)) == 155 and memory.end(memory.add(1, 200.0, 5.0)) == 205
+
+
+def test_transfers_end_in_their_order() -> None:
+    times = TransferTimes(VectorSpec(4), latency=20.0, store=8.0, answer=18.0)
+    store = Job(True, 0, 64, ("y", 0, 64), 4.0, 0)
+    load = Job(False, 64, 128, ("x", 0, 64), 4.0, 0)
+    again = Job(False, 64, 128, ("x", 64, 128), 4.0, 0)
+    for job in (store, load, again):
+        times.add(job, 0.0)
+    assert times.done(store) == 2 + 8 + 4 + 18 + 2
+    assert times.done(load) == times.done(store) + 1     # its beats have passed long before
+    assert times.done(again) > times.done(load) + 20     # to the same bytes: it waits
+    assert times.finished() == times.done(again)
+
+
+def test_plans_are_predicted_as_they_are_carried_out() -> None:
+    """A plan of many tiles, of which the model times only some, and the whole program by the same model."""
+    design = compile_arrays(load("imgblend", rows=60), Options(lanes=16, segment=(1, 320)))
+    assert sum(phase.cycles for phase in design.phases) == pytest.approx(design.predicted_cycles, rel=0.005)
 
 
 def test_rows_that_lie_differently_in_beats_cost_more() -> None:

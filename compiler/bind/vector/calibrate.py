@@ -9,14 +9,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from compiler.bind.vector.c_code import c_program
-from compiler.bind.vector.cost import CONSTANTS_FILE, Constants, as_json, constants, recorded
+from compiler.bind.vector.cost import CONSTANTS_FILE, Constants, Timeline, as_json, constants, recorded
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import Affine, Instruction, Loop, MemoryArray, Setting, Statement, Transfer, VectorProgram
 from hw.errors import SluiceError
 from hw.files import write_atomic
+from hw.soc.results import DRAM_LATENCY
 from hw.vector_lanes.isa import Mode, Op, Size
 from hw.vector_lanes.spec import VectorSpec
 
@@ -27,6 +28,8 @@ ARRAY = 1 << 16
 GROUPS = 8
 BUSY = 80
 """Beats of a load that keeps memory busy for most of the time in which `GROUPS` instructions are fetched."""
+ROW = 192
+"""Bytes of the rows that begin in the middle of a beat."""
 _ADD = Mode(Op.VADD, False, Size.WORD, Size.WORD)
 _SUM = Mode(Op.VMOV, False, Size.WORD, Size.WORD, accumulate=True)
 
@@ -84,6 +87,25 @@ def _load(index: int, size: int, rows: int = 1) -> list[Statement]:
     return [Transfer(False, index % 2 * 4096 + (4 if rows > 1 else 0), "data", 0, size, rows)]
 
 
+def _loaded(index: int) -> list[Statement]:
+    """A load that waits for the instruction before it, and an instruction that waits for the load."""
+    return [*_load(0, 64), Instruction(_ADD, 4096, 0, 0)]
+
+
+def _stored(index: int) -> list[Statement]:
+    """A store of what the instruction before it computes; the next one waits for it."""
+    return [Instruction(_ADD, 0, 4096, 4096), Transfer(True, 0, "data", 0, 64, 1)]
+
+
+def _modelled(make: Callable[[int], list[Statement]], model: Constants, spec: VectorSpec) -> float:
+    """The same slope by the cost model."""
+    timeline = Timeline(spec, model)
+    timeline.feed([Setting("length", (spec.lanes,)), *make(0)])
+    before = timeline.now
+    timeline.feed(s for i in range(GROUPS) for s in make(i))
+    return (timeline.now - before) / GROUPS
+
+
 def _fetched(index: int, beats: int, spec: VectorSpec) -> list[Statement]:
     """Code that runs once, while a load of so many beats goes on."""
     code = [s for k in range(GROUPS) for s in _far(GROUPS * index + k)]
@@ -94,21 +116,25 @@ def measure(spec: VectorSpec) -> Constants:
     """All constants for a machine. Raises what running a program raises."""
     setting = _slope(lambda i: [Setting("length", (4 + i % 2,))], spec)
     instruction = _slope(_independent, spec)
-    dependence = _slope(_dependent, spec)
-    accumulate = _slope(_sums, spec)
     operand = (_slope(_stepping, spec) - instruction) / 3
     fetch = (_straight(_far, spec) / 5 + _straight(_independent, spec) / 2) / 2
     alone, beside = (_straight(lambda i, beats=beats: _fetched(i, beats, spec), spec, 3, 9) for beats in (1, BUSY))
-    size = 1024
-    transfer = _slope(lambda i: _load(i, size), spec) - size / spec.memory_bytes
-    rows = _slope(lambda i: [Setting("transfer", (256, 512)), *_load(i, 192, 16)], spec)
-    row = (rows - transfer) / 16 - 192 / spec.memory_bytes
-    start = float(cycles([], spec))
-    one = cycles([Setting("length", (spec.lanes,)), *_load(0, 64), Instruction(_ADD, 4096, 0, 0)], spec)
-    latency = one - start - 64 / spec.memory_bytes - dependence
-    values = (start, setting, instruction, operand, fetch, dependence, accumulate, transfer, row, latency,
-              beside / alone)
-    return Constants(*(round(max(v, 0.0), 2) for v in values))
+    long = _slope(lambda i: [Setting("transfer", (256, 512)), *_load(i, ROW, 16)], spec)
+    burst = _slope(lambda i: [Setting("transfer", (spec.memory_bytes, 512)), *_load(i, 1, 64)], spec) / 64
+    model = Constants(
+        start=0.0, setting=setting, instruction=instruction, operand=operand, fetch=fetch,
+        contention=beside / alone, dependence=_slope(_dependent, spec), accumulate=_slope(_sums, spec),
+        row=long / 16 - ROW / spec.memory_bytes, burst=burst, latency=0.0, store=0.0, answer=DRAM_LATENCY - 2.0,
+    )
+    latency = _slope(_loaded, spec) - _modelled(_loaded, model, spec)
+    store = _slope(_stored, spec) - _modelled(_stored, model, spec)
+    model = replace(model, latency=latency, store=store)
+    once = [Setting("length", (spec.lanes,)), *_loaded(0)]
+    timeline = Timeline(spec, model)
+    timeline.cold = True
+    timeline.feed_program(once)
+    model = replace(model, start=cycles(once, spec) - timeline.now)
+    return Constants(**{name: round(max(value, 0.0), 2) for name, value in asdict(model).items()})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,9 +9,11 @@ from math import prod
 from compiler.bind.vector.cost import CACHED, Timeline, constants
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Leaf, Reduce
+from compiler.bind.vector.ir import Statement, Transfer
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.plan import PhasePlan, make_plan
+from compiler.bind.vector.repeats import Repeats
 from compiler.bind.vector.roll import roll
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.sizes import Sizes
@@ -20,14 +22,11 @@ from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["Choice", "choose"]
 
-TRANSFER_MARGIN, ROW_MARGIN = 4.0, 2.0
-"""Cycles that the estimate adds per transfer and per row that is moved on its own: of two shapes that look alike it
-prefers the one with fewer of them, because memory is shared with the scalar core."""
-LOOP_MARGIN = 0.25
-"""The same where code is in the cache."""
+TRANSFER, ROW = 4.0, 2.0
+"""Cycles of the quick estimate per transfer, and per row that is moved on its own."""
 ALL = 24
 """Plans of no more tiles are timed as a whole."""
-SAMPLED = 4
+SAMPLED = 12
 """Tiles that are timed; the rest is taken to be like the last of them."""
 WIDTHS = 4
 """Numbers of columns of sliding plans that fit and are timed, from the largest on."""
@@ -36,9 +35,6 @@ ENOUGH, MORE, LARGE = 6, 16, 40
 many values."""
 REFINED = 4
 """Shapes of which variants are tried."""
-LATE = 1.003
-"""By what factor plans take longer than the model says if tiles are loaded only one ahead: a load that waits in the
-queue behind a store begins late."""
 
 
 @dataclass(frozen=True)
@@ -115,24 +111,13 @@ def _tiled(phase: Phase, sizes: Sizes, spec: VectorSpec) -> list[Choice]:
 
 def _refined(choices: list[Choice]) -> Choice:
     """The fastest of the best few choices, or of those with loads further ahead."""
-    best = sorted(choices, key=_weight)[:REFINED]
+    best = sorted(choices, key=lambda c: c.cycles)[:REFINED]
     for plan in [choice.plan for choice in best]:
         if isinstance(plan, PhasePlan) and plan.steps >= 3:
             other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, ahead=2)
             if other.allocation.bytes <= plan.spec.capacity:
                 best.append(Choice(other, predict(other)))
-    return min(best, key=_weight)
-
-
-def _weight(choice: Choice) -> float:
-    """Predicted cycles, and what the model does not know: see `LATE`, and `TRANSFER_MARGIN` where most code runs once
-    and is fetched while transfers go on."""
-    plan = choice.plan
-    if not isinstance(plan, PhasePlan) or plan.steps == 1:
-        return choice.cycles
-    late = LATE if plan.ahead == 1 else 1.0
-    moved = plan.steps * (len(plan.moving) + len(plan.phase.graph.results))
-    return choice.cycles * late + moved * (TRANSFER_MARGIN if plan.steps <= ALL else LOOP_MARGIN)
+    return min(best, key=lambda c: c.cycles)
 
 
 def _slid(phase: Phase, sizes: Sizes, spec: VectorSpec, best: Choice | None) -> Choice | None:
@@ -194,7 +179,7 @@ def _waves(shape: tuple[int, ...], size: int, spec: VectorSpec) -> float:
 def _beats(whole: tuple[int, ...], shape: tuple[int, ...], size: int, spec: VectorSpec) -> float:
     """Cycles of a transfer of a part of an array."""
     rows = prod(shape[:-1]) if len(shape) > 1 and shape[-1] < whole[-1] else 0
-    extra = rows * (constants(spec.lanes).row + ROW_MARGIN) + constants(spec.lanes).transfer + TRANSFER_MARGIN
+    extra = rows * (constants(spec.lanes).row + ROW) + TRANSFER
     return prod(shape) * size / spec.memory_bytes + extra
 
 
@@ -221,7 +206,7 @@ def predict(plan: PhasePlan | SlidingPlan) -> float:
     if isinstance(plan, PhasePlan) and plan.steps <= ALL:
         timeline = Timeline(plan.spec)
         timeline.cold = True
-        timeline.feed_program(roll(list(plan.segments(Settings()))))
+        timeline.feed_program(roll(list(map(Repeats().without, plan.segments(Settings())))))
         return timeline.now
     return _sampled(plan)
 
@@ -232,15 +217,21 @@ def _sampled(plan: PhasePlan | SlidingPlan) -> float:
     total = plan.steps
     sampled = SAMPLED if isinstance(plan, PhasePlan) else plan.height
     longest = 0
-    for number, group in enumerate(plan.segments(Settings())):
+    last: list[Statement] = []
+    for number, group in enumerate(map(Repeats().without, plan.segments(Settings()))):
         timeline.cold = number <= plan.period or plan.period * longest > CACHED
         before = timeline.words
         timeline.feed(group)
         longest = max(longest, timeline.words - before)
-        times.append(max(timeline.lanes, timeline.dma))
+        times.append(timeline.horizon)
+        last = group
         if number >= sampled + 1:
             break
     if len(times) > total:
         return timeline.now
+    # The last tiles load nothing: what they compute and store then follows alone.
+    drained = plan.ahead if isinstance(plan, PhasePlan) else 0
     step = (times[-1] - times[1]) / (len(times) - 2)
-    return timeline.now + step * (total + 1 - len(times))
+    for _ in range(drained):
+        timeline.feed(s for s in last if not isinstance(s, Transfer) or s.to_host)
+    return timeline.now + step * (total + 1 - drained - len(times))

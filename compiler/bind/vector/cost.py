@@ -8,6 +8,7 @@ that the size of tiles can be chosen; results never depend on it.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -15,6 +16,8 @@ from pathlib import Path
 
 from compiler.bind.vector.c_code import REACH
 from compiler.bind.vector.ir import Instruction, Loop, Setting, Statement, Transfer, unrolled
+from compiler.bind.vector.spans import Span, span, touched
+from compiler.bind.vector.transfer_times import Job, TransferTimes
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["CACHED", "CONSTANTS_FILE", "CodeWords", "Constants", "Interval", "Timeline", "as_json", "constants",
@@ -22,6 +25,10 @@ __all__ = ["CACHED", "CONSTANTS_FILE", "CodeWords", "Constants", "Interval", "Ti
 
 CACHED = 1000
 """Words of code that the scalar core's instruction cache of 4 KiB holds, beside a few for what surrounds them."""
+
+DISPATCH, SEQUENCE, QUEUED = 4, 4, 2
+"""Cycles of the way of an instruction: from the core until it leaves dispatch, from there to its first wavefront, and
+from the queue until it leaves dispatch."""
 
 CONSTANTS_FILE = Path(__file__).with_name("cost_model.json")
 
@@ -32,23 +39,26 @@ class Constants:
 
     start: before the first instruction and after the last. setting: to issue a control operation; instruction: a
     vector instruction, both with operands that the core has at hand; operand: for each word of code that brings
-    another one. fetch: for each word of code that is not in the core's instruction cache. dependence: from the issue
-    of a wavefront to that of one that needs its result; accumulate: the same for the result of a row. transfer: lost
-    per transfer; row: lost per row of a 2-D transfer whose sides lie differently in their beats. latency: from the
-    issue of a load to its first data. contention: by what factor code takes longer to fetch while transfers go on.
+    another one. fetch: for each word of code that is not in the core's instruction cache; contention: by what factor
+    that takes longer while transfers go on. dependence: from the issue of a wavefront to that of one that needs its
+    result; accumulate: the same for the result of a row. row: lost per row of a 2-D transfer whose sides lie
+    differently in their beats; burst: that a row takes at least. latency: from the moment that the DMA engine takes a
+    load up to its first beat; store: the same of a store; answer: from the last beat of a store to memory's answer.
     """
 
-    start: float = 60.0
-    setting: float = 2.0
+    start: float = 17.0
+    setting: float = 1.5
     instruction: float = 2.5
     operand: float = 1.0
     fetch: float = 2.5
+    contention: float = 1.2
     dependence: float = 7.0
-    accumulate: float = 12.0
-    transfer: float = 2.0
+    accumulate: float = 11.0
     row: float = 1.0
-    latency: float = 25.0
-    contention: float = 1.0
+    burst: float = 1.5
+    latency: float = 23.0
+    store: float = 9.0
+    answer: float = 18.0
 
 
 def recorded() -> dict[int, Constants]:
@@ -79,22 +89,14 @@ class Interval:
 
 @dataclass
 class _Write:
-    """A destination of recent work: bytes, when its first and its last element can be read."""
+    """A destination of recent work: bytes, when its first and its last element can be read, and when it is known that
+    the work is finished."""
 
     low: int
     high: int
     first: float
     last: float
-
-
-@dataclass
-class _Job:
-    """A transfer: bytes of the scratchpad, and when it is finished."""
-
-    low: int
-    high: int
-    end: float
-    writes: bool
+    retired: float
 
 
 _Place = tuple[str, int]
@@ -140,15 +142,17 @@ class Timeline:
         self.model = model or constants(spec.lanes)
         self.core = self.model.start
         self.lanes = 0.0
-        self.dma = 0.0
-        self.done = 0.0
         self.wavefronts = 0
         self.bytes = 0
-        self._writes: list[_Write] = []
-        self._reads: list[tuple[int, int, float]] = []
-        self._jobs: list[_Job] = []
+        self.transfers = TransferTimes(spec, self.model.latency, self.model.store, self.model.answer)
+        self._front = 0.0
+        self._finished = 0.0
+        self._begun: deque[float] = deque([0.0, 0.0], maxlen=2)
+        self._entries: deque[float] = deque([0.0] * (spec.queue_depth + 1), maxlen=spec.queue_depth + 1)
+        self._writes: deque[_Write] = deque(maxlen=self.WINDOW)
+        self._reads: deque[tuple[int, int, float]] = deque(maxlen=2 * self.WINDOW)
         self._settings: dict[str, tuple[int, ...]] = {}
-        self._issued: list[float] = []
+        self._logged: list[tuple[str, Job]] = []
         self.log: list[Interval] | None = None
         self.cold = False
         self.words = 0
@@ -157,7 +161,17 @@ class Timeline:
     @property
     def now(self) -> float:
         """When everything so far is finished."""
-        return max(self.core, self.lanes, self.dma, self.done)
+        return max(self.core, self._finished, self.transfers.finished())
+
+    @property
+    def horizon(self) -> float:
+        """Until when core, lanes or memory are busy, without what waits for them."""
+        return max(self.core, self.lanes, self.transfers.memory.busy_until())
+
+    def intervals(self) -> list[Interval]:
+        """The work in the `log`, with that of the DMA engine, by its beginning."""
+        moved = [Interval(part, job.flow.start, self.transfers.memory.end(job.flow)) for part, job in self._logged]
+        return sorted([*(self.log or []), *moved], key=lambda i: i.start)
 
     def feed_program(self, body: Sequence[Statement], counters: tuple[int, ...] = ()) -> None:
         """Carry out a program: what comes for the first time, or is in a loop that the cache does not hold, is cold."""
@@ -182,107 +196,97 @@ class Timeline:
                 case Setting(kind, values):
                     self._settings[kind] = tuple(v for v in values if isinstance(v, int))
                     own = 2 if kind in ("rows", "matrices") else 1
-                    self.core += self._cost(own, self.model.setting * own, *(("", v) for v in self._settings[kind]))
+                    self._spend(own, self.model.setting * own, *(("", v) for v in self._settings[kind]))
+                    for _ in range(own):
+                        self._dispatch(0.0)
                 case Instruction():
                     self._instruction(statement)
                 case Transfer():
                     self._transfer(statement)
 
-    def _record(self, part: str, start: float, end: float) -> None:
-        if self.log is not None:
-            self.log.append(Interval(part, start, end))
-
-    def _cost(self, own: int, issue: float, *places: _Place) -> float:
-        """Cycles of the core for `own` words of code, which take `issue` cycles from the cache, and their operands."""
+    def _spend(self, own: int, issue: float, *places: _Place) -> None:
+        """Time of the core for `own` words of code, which take `issue` cycles from the cache, and their operands."""
         words = self._code.bring(*places)
         self.words += own + words
         hot = issue + words * self.model.operand
-        fetch = self.model.fetch * (self.model.contention if self.dma > self.core else 1.0)
-        return max(hot, (own + words) * fetch) if self.cold else hot
+        beside = self.transfers.memory.busy_until() > self.core
+        fetch = self.model.fetch * (self.model.contention if beside else 1.0)
+        self.core += max(hot, (own + words) * fetch) if self.cold else hot
 
-    def _issue(self, cost: float) -> float:
-        """The core issues; it waits while the queue is full."""
-        self.core += cost
-        self._issued.append(0.0)
-        if len(self._issued) > self.spec.queue_depth:
-            self.core = max(self.core, self._issued[-1 - self.spec.queue_depth])
-        return self.core
+    def _dispatch(self, room: float) -> float:
+        """The core has put an entry into the queue, which may have to wait for a place; it leaves dispatch in order and
+        not before there is `room`. Returns when it does."""
+        self.core = max(self.core, self._entries[0] - QUEUED)
+        self._front = max(self._front + 1, self.core + DISPATCH, room)
+        self._entries.append(self._front)
+        return self._front
 
     def _instruction(self, statement: Instruction) -> None:
         mode = statement.mode
         numbers = [n for n in (statement.a, statement.b, statement.d) if isinstance(n, int)]
-        issue = self._issue(self._cost(2, self.model.instruction, *(("", n) for n in numbers)))
-        steps = [self._settings[kind] for kind in ("rows", "matrices")[:mode.dimensions]]
+        self._spend(2, self.model.instruction, *(("", n) for n in numbers))
+        front = self._dispatch(self._begun[0])
+        found = touched(statement, self._settings)
         (length,) = self._settings["length"]
-        count = 1
-        for rows, *_ in steps:
-            count *= rows
-        size = 1 << mode.exec_size
-        waves = count * -(-length * size // self.spec.row_bytes)
-        start = max(issue, self.lanes)
-        sources = [self._span(statement.a, length << mode.in_size, steps, 2)] if mode.reads_a else []
-        if mode.reads_b:
-            sources.append(self._span(statement.b, length << mode.in_size, steps, 3))
-        target = self._span(statement.d, (1 if mode.accumulate else length) << mode.out_size, steps, 1)
-        start = self._after(start, waves, sources, target)
+        waves = found.rows * -(-(length << mode.exec_size) // self.spec.row_bytes)
+        sources, target = list(found.reads.values()), found.writes
+        start = self._after(max(front + SEQUENCE, self.lanes), waves, sources, target)
+        self._begun.append(start - SEQUENCE)
         self.lanes = start + waves
-        self._record("lanes", start, self.lanes)
+        if self.log is not None:
+            self.log.append(Interval("lanes", start, self.lanes))
         self.wavefronts += waves
-        self._issued[-1] = start
         delay = self.model.accumulate if mode.accumulate else self.model.dependence
-        self._writes.append(_Write(*target, start + (delay if not mode.accumulate else delay + waves / count),
-                                   self.lanes + delay))
-        self._writes = self._writes[-self.WINDOW:]
-        self._reads = [*self._reads, *((*s, self.lanes) for s in sources)][-2 * self.WINDOW:]
-        self.done = max(self.done, self.lanes + delay)
+        self._writes.append(_Write(*target, start + (delay if not mode.accumulate else delay + waves / found.rows),
+                                   self.lanes + delay, self.lanes + self.model.accumulate - 1))
+        self._reads.extend((*s, self.lanes + self.model.accumulate - 1) for s in sources)
+        self._finished = max(self._finished, self.lanes + self.model.accumulate)
 
-    def _after(self, start: float, waves: int, sources: list[tuple[int, int]], target: tuple[int, int]) -> float:
-        for low, high in sources:
-            for write in self._writes:
-                if write.low < high and low < write.high:
-                    start = max(start, write.first, write.last - waves)
-        for job in self._jobs:
-            spans = [*sources, target] if job.writes else [target]
-            if job.end > start and any(job.low < high and low < job.high for low, high in spans):
-                start = job.end
+    def _after(self, start: float, waves: int, sources: list[Span], target: Span) -> float:
+        """When an instruction can begin that reads and writes these bytes: behind what it needs."""
+        for write in self._writes:
+            if write.last > start:
+                for low, high in sources:
+                    if write.low < high and low < write.high:
+                        start = max(start, write.first, write.last - waves)
+        for job in self.transfers.recent:
+            for low, high in ([target] if job.to_host else [*sources, target]):
+                if job.meets(low, high):
+                    start = max(start, self.transfers.done(job) + SEQUENCE)
         return start
-
-    def _span(self, base: object, size: int, steps: list[tuple[int, ...]], place: int) -> tuple[int, int]:
-        assert isinstance(base, int)
-        reach = [(s[0] - 1) * s[place] for s in steps]
-        return base + sum(min(0, r) for r in reach), base + sum(max(0, r) for r in reach) + size
 
     def _transfer(self, statement: Transfer) -> None:
         assert isinstance(statement.scratchpad, int) and isinstance(statement.bytes, int)
         assert isinstance(statement.rows, int) and isinstance(statement.offset, int)
+        several = statement.rows > 1
         places = (("", statement.scratchpad), (statement.array, statement.offset), ("", statement.bytes),
-                  ("", statement.rows if statement.rows > 1 else 0))
-        issue = self._issue(self._cost(2, self.model.setting * 2, *places))
-        step, memory = self._settings.get("transfer", (0, 0)) if statement.rows > 1 else (0, 0)
-        low = statement.scratchpad + min(0, (statement.rows - 1) * step)
-        high = statement.scratchpad + max(0, (statement.rows - 1) * step) + statement.bytes
-        start = max(issue, self.dma)
+                  ("", statement.rows if several else 0))
+        self._spend(2, self.model.setting * 2, *places)
+        front = self._dispatch(self.transfers.room())
+        step, memory = self._settings.get("transfer", (0, 0)) if several else (0, 0)
+        low, high = span(statement.scratchpad, statement.bytes, [(statement.rows, step)])
+        time = front
         for write in self._writes:
             if write.low < high and low < write.high:
-                start = max(start, write.last)
+                time = max(time, write.retired)
         if not statement.to_host:
             for first, last, end in self._reads:
                 if first < high and low < last:
-                    start = max(start, end)
-        width = self.spec.memory_bytes
-        if statement.rows > 1 and memory != statement.bytes:
-            apart = (statement.scratchpad - statement.offset) % width or (step - memory) % width
-            touched = -(-(statement.offset % width + statement.bytes) // width)
-            beats = statement.rows * (touched + (self.model.row if apart else 0))
-        else:
-            beats = -(-statement.bytes * statement.rows // width)
-        self.dma = start + beats + self.model.transfer
-        self._record("store" if statement.to_host else "load", start, self.dma)
+                    time = max(time, end)
+        place = (statement.array, *span(statement.offset, statement.bytes, [(statement.rows, memory)]))
+        job = Job(statement.to_host, low, high, place, self._beats(statement, step, memory), statement.rows - 1)
+        self.transfers.add(job, time)
+        if self.log is not None:
+            self._logged.append(("store" if statement.to_host else "load", job))
         self.bytes += statement.bytes * statement.rows
-        end = self.dma + self.model.latency
-        self._issued[-1] = issue
-        self._jobs.append(_Job(low, high, end, not statement.to_host))
-        self._jobs = self._jobs[-self.WINDOW:]
-        self.done = max(self.done, end)
 
-
+    def _beats(self, statement: Transfer, step: int, memory: int) -> float:
+        """Cycles in which memory is busy with a transfer."""
+        rows, size, place, offset = (int(n) for n in (statement.rows, statement.bytes, statement.scratchpad,
+                                                      statement.offset) if isinstance(n, int))
+        width = self.spec.memory_bytes
+        if rows == 1 or memory == size:
+            return -(-(offset % width + size * rows) // width)
+        apart = (place - offset) % width or (step - memory) % width
+        touched = -(-(offset % width + size) // width)
+        return rows * max(touched + (self.model.row if apart else 0), self.model.burst)

@@ -53,10 +53,10 @@ def _results(design: VectorDesign, run: Run | None, equal: bool | None) -> list[
 def _chart(design: VectorDesign) -> str:
     """When lanes and transfers are busy, by the cost model: a bar per pixel column and part, as high as its share."""
     timeline = Timeline(design.spec)
-    log: list[Interval] = []
-    timeline.log = log
+    timeline.log = []
     timeline.cold = True
     timeline.feed_program(design.code.body)
+    log = timeline.intervals()
     total = max(timeline.now, 1.0)
     parts = ("lanes", "load", "store")
     rows = []

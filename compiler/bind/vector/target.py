@@ -17,6 +17,7 @@ from compiler.bind.vector.ir import MemoryArray, VectorProgram
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase, split
 from compiler.bind.vector.reductions import ReductionPass
+from compiler.bind.vector.repeats import Repeats
 from compiler.bind.vector.roll import roll
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.spill import plan_phase
@@ -77,8 +78,8 @@ def lowered(program: ArrayProgram, spec: VectorSpec) -> Graph:
 
 
 def _groups(choices: list[Choice]) -> list:
-    settings = Settings()
-    return [group for choice in choices for group in choice.plan.segments(settings)]
+    settings, repeats = Settings(), Repeats()
+    return [repeats.without(group) for choice in choices for group in choice.plan.segments(settings)]
 
 
 def _arrays(program: ArrayProgram, graph: Graph, phases: list[Phase]) -> tuple[MemoryArray, ...]:

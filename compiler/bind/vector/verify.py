@@ -19,7 +19,8 @@ from compiler.bind.vector.ir import (
     fields_of,
     unrolled,
 )
-from hw.vector_lanes.isa import Mode, Op, check
+from compiler.bind.vector.spans import span, touched
+from hw.vector_lanes.isa import check
 
 __all__ = ["verify_program"]
 
@@ -62,38 +63,19 @@ def _check_loops(body: Sequence[Statement], depth: int) -> None:
                     raise VectorProgramError(f"{statement}: not a setting")
 
 
-def _span(base: int, length: int, size: int, steps: list[tuple[int, int]]) -> tuple[int, int]:
-    low = base + sum(min(0, (n - 1) * s) for n, s in steps)
-    high = base + sum(max(0, (n - 1) * s) for n, s in steps) + length * size
-    return low, high
-
-
 def _check_instruction(program: VectorProgram, statement: Instruction, state: _State) -> None:
     mode = statement.mode
     broken = check(mode)
     if broken:
         raise VectorProgramError(f"{statement}: illegal mode ({', '.join(broken)})")
-    (length,) = state.values.get("length", (0,))
     kinds = ("rows", "matrices")[:mode.dimensions]
     if any(kind not in state.values for kind in ("length", *kinds)):
         raise VectorProgramError(f"{statement}: runs before its shape is set")
-    for name, value, size, place in _vectors(statement, mode):
-        steps = [(state.values[kind][0], state.values[kind][place]) for kind in kinds]
-        count = 1 if mode.accumulate and name == "D" else length
-        low, high = _span(value, count, size, steps)
+    found = touched(statement, state.values)
+    for name, (low, high) in {"D": found.writes, **found.reads}.items():
         if low < 0 or high > program.scratchpad:
             raise VectorProgramError(f"{statement}: {name} covers {low} to {high}, outside the scratchpad of "
                                      f"{program.scratchpad} bytes")
-
-
-def _vectors(statement: Instruction, mode: Mode) -> list[tuple[str, int, int, int]]:
-    """Name, address, element size and position of the step of every vector operand."""
-    found = [("D", statement.d, 1 << mode.out_size, 1)]
-    if mode.reads_a:
-        found.append(("A", statement.a, 1 << mode.in_size, 2))
-    if mode.reads_b and mode.op is not Op.VMOV:
-        found.append(("B", statement.b, 1 << mode.in_size, 3))
-    return [(n, v, s, p) for n, v, s, p in found if isinstance(v, int)]
 
 
 def _check_transfer(program: VectorProgram, statement: Transfer, state: _State) -> None:
@@ -107,7 +89,7 @@ def _check_transfer(program: VectorProgram, statement: Transfer, state: _State) 
     steps = state.values.get("transfer", (0, 0))
     for name, base, step, limit in (("scratchpad", scratchpad, steps[0], program.scratchpad),
                                     (statement.array, offset, steps[1], memory.bytes)):
-        low, high = _span(base, size, 1, [(rows, step)] if rows > 1 else [])
+        low, high = span(base, size, [(rows, step)] if rows > 1 else [])
         if low < 0 or high > limit:
             raise VectorProgramError(f"{statement}: covers {low} to {high} of {name}, which has {limit} bytes")
     if statement.to_host and memory.role in ("input", "constant"):

@@ -13,17 +13,27 @@
 /* Ends the run; main's return value does the same. */
 void finish(int code) __attribute__((noreturn));
 
-/* Clock cycles between the two are summed up for the host. Wait for the vector unit before the end. */
-static inline void kernel_begin(void)
+/* Waits until all stores are in main memory. Transfers do that by themselves. */
+static inline void drain_stores(void)
 {
     __asm__ volatile("" : : : "memory");
+    (void)PERIPHERAL(PERIPHERAL_DRAIN);
+}
+
+/* Clock cycles between the two are summed up for the host. Wait for the vector unit before the end. What was stored
+   before is finished first, and nothing of what follows moves in between. */
+static inline void kernel_begin(void)
+{
+    drain_stores();
     PERIPHERAL(PERIPHERAL_MARK) = 1;
+    __asm__ volatile("" : : : "memory");
 }
 
 static inline void kernel_end(void)
 {
     __asm__ volatile("" : : : "memory");
     PERIPHERAL(PERIPHERAL_MARK) = 0;
+    __asm__ volatile("" : : : "memory");
 }
 
 /* Clock cycles since the start: the low word in one instruction, or all of it. */
@@ -52,13 +62,6 @@ static inline int uart_receive(void)
 static inline void flush_cache_all(void)
 {
     __asm__ volatile(".word 0x500f" : : : "memory");
-}
-
-/* Waits until all stores are in main memory. Transfers do that by themselves. */
-static inline void drain_stores(void)
-{
-    __asm__ volatile("" : : : "memory");
-    (void)PERIPHERAL(PERIPHERAL_DRAIN);
 }
 
 /* The same memory without the data cache. */

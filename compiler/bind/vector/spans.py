@@ -1,0 +1,59 @@
+"""Which bytes of the scratchpad statements touch, with the settings that are in force."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from compiler.bind.vector.ir import Instruction
+from hw.vector_lanes.isa import Op
+
+__all__ = ["InForce", "Span", "Touched", "span", "touched"]
+
+Span = tuple[int, int]
+"""First byte, and the one behind the last."""
+
+InForce = Mapping[str, tuple[int, ...]]
+"""Values of settings by kind."""
+
+
+def span(base: int, size: int, steps: Sequence[tuple[int, int]]) -> Span:
+    """Of rows of `size` bytes from `base` on; `steps`: how often, and by how many bytes, a dimension repeats them."""
+    low, high = base, base + size
+    for count, step in steps:
+        if step < 0:
+            low += (count - 1) * step
+        else:
+            high += (count - 1) * step
+    return low, high
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What an instruction reads, by the operand's name, and what it writes. `rows` it has altogether."""
+
+    reads: Mapping[str, Span]
+    writes: Span
+    rows: int
+
+
+def touched(statement: Instruction, settings: InForce) -> Touched:
+    """The bytes of an instruction without counters."""
+    mode = statement.mode
+    (length,) = settings["length"]
+    shape = [settings[kind] for kind in ("rows", "matrices")[:mode.dimensions]] if mode.dimensions else []
+
+    def operand(base: object, size: int, place: int) -> Span:
+        assert isinstance(base, int)
+        return span(base, size, [(values[0], values[place]) for values in shape]) if shape else (base, base + size)
+
+    writes = operand(statement.d, (1 if mode.accumulate else length) << mode.out_size, 1)
+    reads = {}
+    if mode.reads_a:
+        reads["A"] = operand(statement.a, length << mode.in_size, 2)
+    if mode.reads_b:
+        reads["B"] = operand(statement.b, length << mode.in_size, 3)
+    if mode.op is Op.VMAC:
+        reads["D"] = writes
+    return Touched(reads, writes, prod(values[0] for values in shape))
