@@ -17,16 +17,23 @@
 
 element x[N + TAPS] ALIGNED, y[N] ALIGNED, h[TAPS] ALIGNED;
 
+static inline void fetch(scratch target, uint32_t first)
+{
+    vector_dma_to_vector(target, x + first, INPUT_BYTES(MIN(CHUNK, N - first)));
+}
+
 static void kernel(void)
 {
-    scratch in[2] = {allocate(INPUT_BYTES(CHUNK)), allocate(INPUT_BYTES(CHUNK))};
+    scratch in[3] = {allocate(INPUT_BYTES(CHUNK)), allocate(INPUT_BYTES(CHUNK)), allocate(INPUT_BYTES(CHUNK))};
     scratch out[2] = {allocate(CHUNK_BYTES), allocate(CHUNK_BYTES)};
 
-    vector_dma_to_vector(in[0], x, INPUT_BYTES(MIN(CHUNK, N)));
+    fetch(in[0], 0);
+    if (CHUNK < N)
+        fetch(in[1], CHUNK);
     for (uint32_t first = 0; first < N; first += CHUNK) {
-        uint32_t here = in[0], there = out[0], count = MIN(CHUNK, N - first), next = first + CHUNK;
-        if (next < N)
-            vector_dma_to_vector(in[1], x + next, INPUT_BYTES(MIN(CHUNK, N - next)));
+        uint32_t here = in[0], there = out[0], count = MIN(CHUNK, N - first);
+        if (first + 2 * CHUNK < N)
+            fetch(in[2], first + 2 * CHUNK);
         vector_set_vl(count);
         vector(MODE(SV), VMUL, there, h[0], here);
         /* Unrolled in part: all of it would take longer to fetch for the first time than it saves. */
@@ -35,7 +42,8 @@ static void kernel(void)
             vector(MODE(SV), VMAC, there, h[i], here + i * ELEMENT);
         vector_dma_to_host(y + first, there, count * ELEMENT);
         in[0] = in[1];
-        in[1] = here;
+        in[1] = in[2];
+        in[2] = here;
         out[0] = out[1];
         out[1] = there;
     }
