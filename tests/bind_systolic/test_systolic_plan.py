@@ -36,7 +36,8 @@ SMALL = {"mm": {"I": 5, "J": 4, "K": 7}, "mm_scalar": {"I": 3, "J": 5, "K": 2},
          "ttmc": {"I": 2, "J": 3, "K": 2, "L": 3, "M": 3}, "ttm": {"I": 2, "J": 3, "K": 3, "L": 5},
          "pointwise": {"O": 3, "H": 2, "W": 3, "I": 5}, "depthwise": {"C": 3, "H": 3, "W": 2, "P": 2, "Q": 3},
          "fully_connected": {"N": 3, "O": 2, "I": 5}, "gemm": {"I": 5, "J": 4, "K": 7},
-         "quantised_layer": {"N": 3, "O": 2, "I": 5}}
+         "quantised_layer": {"N": 3, "O": 2, "I": 5},
+         "cnn_same": {"O": 2, "H": 4, "W": 3, "I": 2, "P": 3, "Q": 3}, "trmm": {"N": 5, "M": 3}}
 IN_PLACE = ("fully_connected", "gemm")
 
 
@@ -66,7 +67,7 @@ def every_array(program: Program, simd: str | None = None) -> int:
 @pytest.mark.parametrize("name", APPS)
 def test_every_array_of_every_kernel_is_right(name: str) -> None:
     count = every_array(kernel_app(name, **SMALL[name]))
-    six = ("mm", "mm_scalar", "depthwise", "fully_connected", "gemm", "quantised_layer")
+    six = ("mm", "mm_scalar", "depthwise", "fully_connected", "gemm", "quantised_layer", "trmm")
     assert count == {"ttmc": 15, **dict.fromkeys(six, 6)}.get(name, 10)
 
 
@@ -81,7 +82,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 @pytest.mark.parametrize("name", [name for name in APPS if name not in IN_PLACE])
 def test_arrays_compute_what_gcc_compiles(name: str, library: ctypes.CDLL) -> None:
-    used = {"mm": "IJK", "mm_scalar": "IJK", "mttkrp": "IJKL", "ttmc": "IJKLM", "ttm": "IJKL"}.get(name, "I")
+    used = {"mm": "IJK", "mm_scalar": "IJK", "mttkrp": "IJKL", "ttmc": "IJKLM", "ttm": "IJKL",
+            "trmm": "M"}.get(name, "I")
     used = "" if name == "depthwise" else used
     sizes = {"I": 3, "J": 4, "K": 5, "L": 2, "M": 3, "DATA_BITS": 16}
     program = kernel_app(name, **{key: value for key, value in sizes.items() if key in used or key == "DATA_BITS"})

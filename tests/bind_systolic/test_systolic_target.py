@@ -275,6 +275,7 @@ def test_arrays_do_not_run_other_programs() -> None:
 @pytest.mark.parametrize(("name", "options"), [
     ("pointwise", {"array": "2x2"}), ("mm", {"space": "i,k", "array": "2x2"}), ("depthwise", {"array": "2x2"}),
     ("mttkrp", {"space": "k,l", "array": "2x2", "simd": "j:2"}),
+    ("trmm", {"array": "2x2"}), ("cnn_same", {"space": "o,h", "array": "2x2"}),
     ("mm", {"array": "2x3", "simd": "k:8", "time": "i:2,j:2", "bus_bits": 256}),
 ])
 def test_the_host_function_packs_runs_and_unpacks(name: str, options: dict[str, Any], tmp_path: Path) -> None:
