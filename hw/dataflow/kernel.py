@@ -147,11 +147,10 @@ class Kernel(wiring.Component):
     def _output(self, m: Module, number: int, node: NodeSpec) -> Value:
         port = getattr(self, f"o_{self.spec.outputs[node.stream].name}")
         fires = self._when(m, node.fires, node.delay)
-        m.submodules[f"{node.name}_words"] = words = EdgeQueue(port.payload.shape().width, _STREAM_WORDS)
-        m.d.comb += [
-            words.word.eq(self._operands[number][0]), words.put.eq(fires & self._en),
-            port.payload.eq(words.data), port.valid.eq(words.valid), words.take.eq(port.ready),
-        ]
+        m.submodules[f"{node.name}_words"] = words = EdgeQueue(port.payload.shape().width, _STREAM_WORDS, spare=1)
+        # The word has a cycle to get there: what the queue does with it need not follow from the step in the same one.
+        m.d.sync += [words.word.eq(self._operands[number][0]), words.put.eq(fires & self._en)]
+        m.d.comb += [port.payload.eq(words.data), port.valid.eq(words.valid), words.take.eq(port.ready)]
         return words.room | ~fires
 
     # Channels.

@@ -55,7 +55,7 @@ def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operat
                 value = applied(operator.op, operands, words)
         result = Signal(operator.word.shape, name=f"{name}_{operator.op}{number}")
         m.d.comb += result.eq(value)
-        results.append(taps.delayed(result, operator.latency - early, f"{name}_{operator.op}{number}"))
+        results.append(taps.delayed(result, operator.latency - early, f"{name}_{operator.op}{number}", reset_less=True))
     return results[-1]
 
 
@@ -71,7 +71,7 @@ def _unit(units: Mapping[str, Unit], operator: Operator) -> Unit:
 
 def _at(taps: Taps, operator: Operator, result: Value, tick: int) -> Value:
     """`result` in a later tick; constants need no registers."""
-    return result if operator.op == "const" else taps.delayed(result, tick - operator.done)
+    return result if operator.op == "const" else taps.delayed(result, tick - operator.done, reset_less=True)
 
 
 def _contains(word: Word, narrower: Word) -> bool:

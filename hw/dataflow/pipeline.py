@@ -18,11 +18,12 @@ class Taps:
         self._en = en
         self._chains: dict[int, list[Value]] = {}
 
-    def delayed(self, value: Value, ticks: int, name: str = "tap") -> Value:
-        """`value` of `ticks` (at least 0) enabled cycles ago; 0 before there was one."""
+    def delayed(self, value: Value, ticks: int, name: str = "tap", *, reset_less: bool = False) -> Value:
+        """`value` of `ticks` (at least 0) enabled cycles ago; 0 before there was one. `reset_less`: it may be any then;
+        registers around products can only move into multipliers of an FPGA together if no reset tells them apart."""
         chain = self._chains.setdefault(id(value), [value])
         while len(chain) <= ticks:
-            register = Signal(value.shape(), name=f"{name}_{len(chain)}")
+            register = Signal(value.shape(), name=f"{name}_{len(chain)}", reset_less=reset_less)
             with self._m.If(self._en):
                 self._m.d.sync += register.eq(chain[-1])
             chain.append(register)

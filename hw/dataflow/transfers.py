@@ -239,10 +239,10 @@ class StreamWriter(_StreamEngine):
     def _stream(self, m: Module, k: int, spec: StreamSpec, queue: WordQueue) -> None:
         m.submodules[f"join{k}"] = join = Joiner(spec.word.width, spec.word.signed, spec.words)
         connect(m, flipped(getattr(self, f"i_{k}")), join.i)
-        wanted = (self._turns.bytes_left[k] + BUS_BYTES - 1) >> BUS_BYTES.bit_length() - 1
+        there = queue.level * BUS_BYTES
         m.d.comb += [
             join.load.eq(self.load), join.words.eq(getattr(self, f"words_{k}")),
-            self._turns.able[k].eq((queue.level >= CHUNK_WORDS) | (queue.level >= wanted)),
+            self._turns.able[k].eq((queue.level >= CHUNK_WORDS) | (self._turns.bytes_left[k] <= there)),
             queue.word.eq(join.o.payload), queue.put.eq(join.o.valid), join.o.ready.eq(queue.room),
         ]
         word = self._engine.word

@@ -93,12 +93,13 @@ class BurstSplitter(wiring.Component):
             with m.State("ROW"):
                 m.d.comb += self.row.ready.eq(~self.stop)
                 with m.If(self.row.valid & self.row.ready):
-                    end = (self.row.p.address[: spec.lane_bits] + self.row.p.bytes)[: ROW_BYTES_BITS + 1]
+                    row, bits = self.row.p, spec.lane_bits
+                    over = row.address[:bits] + row.bytes[:bits]  # what remains makes one long sum, not two
                     m.d.sync += [
-                        Cat(head, address).eq(self.row.p.address),
-                        left.eq((end + spec.bytes - 1) >> spec.lane_bits),
-                        tail.eq(-end),
-                        last.eq(self.row.p.last),
+                        Cat(head, address).eq(row.address),
+                        left.eq(row.bytes[bits:] + ((over + spec.bytes - 1) >> bits)),
+                        tail.eq(-over),
+                        last.eq(row.last),
                     ]
                     m.next = "ROOM"
             with m.State("ROOM"):
@@ -142,14 +143,14 @@ class BeatCounter(wiring.Component):
         m = Module()
         burst = self.burst.p
         later, go, last = Signal(), Signal(), Signal()
-        left, bytes_ = Signal.like(burst.bytes), Signal.like(burst.bytes)
+        left, bytes_, beats = Signal.like(burst.bytes), Signal.like(burst.bytes), Signal.like(burst.len)
         lane, room = Signal.like(burst.lane), Signal(range(self.spec.bytes + 1))
         m.d.comb += [
             go.eq(self.burst.valid & (~self.beat.valid | self.beat.ready)),
             lane.eq(Mux(later, 0, burst.lane)),
             bytes_.eq(Mux(later, left, burst.bytes)),
             room.eq(self.spec.bytes - lane),
-            last.eq(bytes_ <= room),
+            last.eq(Mux(later, beats, burst.len) == 0),
             self.burst.ready.eq(go & last),
         ]
         with m.If(self.beat.ready):
@@ -157,6 +158,7 @@ class BeatCounter(wiring.Component):
         with m.If(go):
             m.d.sync += [
                 left.eq(bytes_ - room),
+                beats.eq(Mux(later, beats, burst.len) - 1),
                 later.eq(~last),
                 self.beat.valid.eq(1),
                 self.beat.p.lane.eq(lane),

@@ -1,13 +1,43 @@
-"""A queue of words of the memory bus, in block RAM with a register behind it."""
+"""Queues of words in block RAM."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["WordQueue"]
+__all__ = ["BlockQueue", "WordQueue"]
+
+
+class BlockQueue(wiring.Component):
+    """`depth` words, a power of two and at least 2, of `width` bits in block RAM; cycles and ports (`w_data`, `w_en`,
+    `w_rdy`, `r_data`, `r_rdy`, `r_en`) are those of Amaranth's buffered FIFO: a word comes out two cycles after it went
+    in. The memory is read only where it is not written, and that can be seen from the enable alone: synthesis need not
+    emulate what happens when both meet, which takes a register and a multiplexer for each bit of memory output.
+    """
+
+    def __init__(self, width: int, depth: int):
+        self.width, self.depth = width, depth
+        super().__init__({"w_data": In(width), "w_en": In(1), "w_rdy": Out(1), "r_data": Out(width), "r_rdy": Out(1),
+                          "r_en": In(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.storage = storage = Memory(shape=self.width, depth=self.depth, init=[])
+        writer, reader = storage.write_port(), storage.read_port()
+        room = Signal(range(self.depth), init=self.depth - 1)
+        m.d.comb += [
+            self.w_rdy.eq(room != 0), writer.en.eq(self.w_en & self.w_rdy), writer.data.eq(self.w_data),
+            reader.en.eq((reader.addr != writer.addr) & (~self.r_rdy | self.r_en)), self.r_data.eq(reader.data),
+        ]
+        m.d.sync += [writer.addr.eq(writer.addr + writer.en), reader.addr.eq(reader.addr + reader.en),
+                     room.eq(room + reader.en - writer.en)]
+        with m.If(reader.en):
+            m.d.sync += self.r_rdy.eq(1)
+        with m.Elif(self.r_en):
+            m.d.sync += self.r_rdy.eq(0)
+        return m
 
 
 class WordQueue(wiring.Component):
@@ -24,7 +54,7 @@ class WordQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.memory = memory = SyncFIFOBuffered(width=self.width, depth=self.depth)
+        m.submodules.memory = memory = BlockQueue(self.width, self.depth)
         move = Signal()
         m.d.comb += [
             memory.w_data.eq(self.word), memory.w_en.eq(self.put), self.room.eq(memory.w_rdy),

@@ -6,8 +6,10 @@ from typing import Any
 
 from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
+
+from hw.dma.word_queue import BlockQueue
 
 __all__ = ["LUT_RAM_WORDS", "Queue", "Skid", "SumQueue"]
 
@@ -84,8 +86,9 @@ class Queue(wiring.Component):
             with m.If(self.push):
                 m.d.sync += [self.o.valid.eq(1), self.o.payload.eq(self.data)]
             return m
-        kind = SyncFIFO if self._depth <= LUT_RAM_WORDS else SyncFIFOBuffered
-        m.submodules.fifo = fifo = kind(width=self._bits, depth=self._depth)
+        small = self._depth <= LUT_RAM_WORDS
+        kind, depth = (SyncFIFO, self._depth) if small else (BlockQueue, 1 << (self._depth - 1).bit_length())
+        m.submodules.fifo = fifo = kind(width=self._bits, depth=depth)
         m.d.comb += [
             fifo.w_data.eq(self.data), fifo.w_en.eq(self.push), self.o.payload.eq(fifo.r_data),
             self.o.valid.eq(fifo.r_rdy), fifo.r_en.eq(self.o.ready),

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import CACHE_NORMAL, INCR, Axi4Signature, is_error
+from hw.dma.word_queue import BlockQueue
 from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, TileAddresses, each
 
 __all__ = ["BURST", "BURST_BEATS", "Bursts", "Loader", "StreamPlan", "address_channel"]
@@ -107,7 +108,7 @@ class _Stream(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.bursts = bursts = Bursts(self._plan, self._bits)
-        m.submodules.queue = queue = SyncFIFOBuffered(width=self._bits, depth=QUEUE_BEATS)
+        m.submodules.queue = queue = BlockQueue(self._bits, QUEUE_BEATS)
         free, able = Signal(range(QUEUE_BEATS + 1), init=QUEUE_BEATS), Signal()
         taken, given = self.burst.valid & self.burst.ready, self.o.valid & self.o.ready
         m.d.comb += [

@@ -81,12 +81,13 @@ class ProcessingElement(wiring.Component):
         for k, operand in enumerate(self._spec.operands):
             if operand.direction == INTERIOR:
                 word = self._interior(m, k, step, start)
-                words.append(taps.delayed(word, reading - feeder_latency(self._spec, operand), f"word_{k}"))
+                late = reading - feeder_latency(self._spec, operand)
+                words.append(taps.delayed(word, late, f"word_{k}", reset_less=True))
                 continue
             source = step if operand.direction == EAST else self._north.p
             word = Signal(self._spec.word_bits(operand), name=f"word_{k}", reset_less=True)
             m.d.sync += word.eq(source[f"data_{k}"])
-            words.append(taps.delayed(word, reading - 1, f"word_{k}"))
+            words.append(taps.delayed(word, reading - 1, f"word_{k}", reset_less=True))
         return words
 
     def _interior(self, m: Module, number: int, step: data.View, start: Signal) -> Value:

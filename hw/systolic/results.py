@@ -12,7 +12,7 @@ from hw.systolic.buffers import Queue
 from hw.systolic.bundles import Bundles, field
 from hw.systolic.spec import ArraySpec
 
-__all__ = ["Results"]
+__empty_ = ["Results"]
 
 
 class Results(wiring.Component):
@@ -44,13 +44,16 @@ class Results(wiring.Component):
     def _room(self, m: Module, pop: Value) -> None:
         """Steps that complete a result wait for a place in the queue; `begin` waits for all of them."""
         words = self._spec.result.words
-        room = Signal(range(words + 1), init=words)
+        room, some, empty = Signal(range(words + 1), init=words), Signal(init=1), Signal(init=1)
         last = field(self.control, "last", default=1)
-        take = Signal()
-        m.d.comb += [take.eq(self.start & last), self.ready.eq((room != 0) | ~last)]
-        m.d.sync += room.eq(room + pop - take)
+        take, given = Signal(), Signal()
+        m.d.comb += [take.eq(self.start & last), given.eq(pop), self.ready.eq(some | ~last)]
+        with m.If(take & ~given):
+            m.d.sync += [room.eq(room - 1), some.eq(room != 1), empty.eq(0)]
+        with m.Elif(given & ~take):
+            m.d.sync += [room.eq(room + 1), some.eq(1), empty.eq(room == words - 1)]
         if not self._spec.result.double_buffered:
-            m.d.comb += self.ready.eq(((room != 0) | ~last) & ((room == words) | ~self.control.begin))
+            m.d.comb += self.ready.eq((some | ~last) & (empty | ~self.control.begin))
 
     def _total(self, m: Module) -> Value:
         """What goes into the queue, in the cycle of the value."""

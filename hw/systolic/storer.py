@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.axi import Axi4Signature, is_error
+from hw.dma.word_queue import BlockQueue
 from hw.systolic.loader import BURST_BEATS, OUTSTANDING, QUEUE_BEATS, Bursts, StreamPlan, address_channel
 from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, each
 
@@ -35,7 +36,7 @@ class Storer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.bursts = bursts = Bursts(self._plan, self._bits, tapered=True)
-        m.submodules.queue = queue = SyncFIFOBuffered(width=self._bits, depth=QUEUE_BEATS)
+        m.submodules.queue = queue = BlockQueue(self._bits, QUEUE_BEATS)
         m.submodules.lengths = lengths = SyncFIFO(width=BURST_BEATS.bit_length() - 1, depth=OUTSTANDING)
         m.d.comb += [
             bursts.load.eq(self.load), bursts.base.eq(self.base), *each(bursts.extents, self.extents),
@@ -68,7 +69,7 @@ class Storer(wiring.Component):
         with m.If(go):
             m.d.sync += [self.aw.valid.eq(1), *address_channel(self.aw.p, burst, self._bits // 8)]
 
-    def _data(self, m: Module, queue: SyncFIFOBuffered, lengths: SyncFIFO, sent: Signal) -> None:
+    def _data(self, m: Module, queue: BlockQueue, lengths: SyncFIFO, sent: Signal) -> None:
         place = Signal(range(BURST_BEATS))
         last = place == lengths.r_data
         m.d.comb += [

@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
 from hw.systolic.array import SystolicArray
+from hw.systolic.buffers import Skid
 from hw.systolic.convert import FromMemory, ToMemory
 from hw.systolic.elementwise import elementwise
 from hw.systolic.loader import Loader, StreamPlan
@@ -114,8 +115,11 @@ class SystolicSystem(wiring.Component):
 
     def _store(self, m: Module, flush: Signal) -> None:
         registers, storer = self._registers, self._storer
+        results = self.array.results
+        m.submodules.results = slice_ = ResetInserter(flush)(Skid(results.payload.shape()))  # memory's ready stops here
+        connect(m, results, slice_.i)
         m.submodules.to_memory = part = ResetInserter(flush)(ToMemory(self.spec))
-        connect(m, self._converted(m, flush, "finish", self.spec.result, self.array.results), part.i)
+        connect(m, self._converted(m, flush, "finish", self.spec.result, slice_.o), part.i)
         connect(m, part.o, storer.i)
         m.d.comb += [storer.stop.eq(self._stop), storer.base.eq(registers.result_base)]
         for n in self.spec.result_loops:
@@ -141,14 +145,16 @@ class SystolicSystem(wiring.Component):
             registers.status.start_ignored.eq(ignored), registers.status.loading.eq(self._loading),
             registers.status.storing.eq(storer.left | storer.busy),
         ]
-        m.d.sync += flush.eq(state == _State.FLUSH)
+        starting = (state == _State.IDLE) & registers.control.start & ~registers.control.clear
+        # While FLUSH and SETTLE; the array follows a cycle later, so it is clean and reset for the last time in BEGIN.
+        m.d.sync += flush.eq(starting | (state == _State.FLUSH))
         self._count(m, busy, load)
         with m.If(registers.control.clear):
             m.d.sync += [done.eq(0), error.eq(RunError.NONE), ignored.eq(0)]
         with m.Elif(registers.control.start & busy):
             m.d.sync += ignored.eq(1)
         with m.Switch(state):
-            with m.Case(_State.IDLE), m.If(registers.control.start & ~registers.control.clear):
+            with m.Case(_State.IDLE), m.If(starting):
                 m.d.sync += [state.eq(_State.FLUSH), done.eq(0), error.eq(RunError.NONE), aborted.eq(0)]
             with m.Case(_State.FLUSH):
                 m.d.sync += state.eq(_State.SETTLE)
@@ -176,10 +182,13 @@ class SystolicSystem(wiring.Component):
             m.d.sync += [since.eq(now), entered.eq(1)]
         with m.If(array.entered & ~entered):
             m.d.sync += registers.entry_cycle.eq(wall)
-        with m.If(array.completed):
-            m.d.sync += registers.compute_cycles.eq(now)
-        with m.If(array.results.valid & array.results.ready):
-            m.d.sync += registers.array_cycles.eq(now)
+        # `since` is `now` of the cycle before: the far corners of the array have a cycle to report.
+        completed, left = Signal(), Signal()
+        m.d.sync += [completed.eq(array.completed), left.eq(array.results.valid & array.results.ready)]
+        with m.If(completed):
+            m.d.sync += registers.compute_cycles.eq(since)
+        with m.If(left):
+            m.d.sync += registers.array_cycles.eq(since)
         with m.If(self._sequencer.step):
             m.d.sync += registers.steps.eq(registers.steps + 1)
         with m.If(load):
