@@ -41,7 +41,7 @@ from hw.errors import SluiceError
 from hw.fabric.array import emit_array, emit_tiles
 from hw.fabric.spec import FabricSpec
 from hw.files import write_atomic
-from hw.pnr import Figures, cell_counts, place_and_route, synthesize, tool_version
+from hw.pnr import Figures, PnrError, cell_counts, place_and_route, synthesize, tool_version
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
 
@@ -152,15 +152,17 @@ SUBJECTS: Mapping[str, Callable[[FabricSpec], Subject]] = {
 
 def measure(subject: Subject, route: bool = True, seeds: int = 1) -> dict[str, Any]:
     """Area and MHz; without `route`, MHz as estimated after placement. With several `seeds` the fastest placement is
-    taken, and the result says which ``seed`` of how many. Raises `PnrError`."""
+    taken, and the result says which ``seed`` of how many; ``abc9`` is false if yosys' ABC9 failed and LUTs were mapped
+    without it. Raises `PnrError`."""
     harness = {"harness.v": verilog.convert(Harness(subject), "harness", emit_src=False)}
     sources, target = {**subject.sources, **harness}, subject.target_mhz
-    tried = _implement(sources, "harness", target, out_of_context=False, route=route,
-                       seeds=range(1, seeds + 1) if seeds > 1 else (None,))
+    tried, abc9 = _implement(sources, "harness", target, out_of_context=False, route=route,
+                             seeds=range(1, seeds + 1) if seeds > 1 else (None,))
     seed, inside = max(tried, key=lambda found: found[1].mhz or 0.0)
     asked = {"target_mhz": target, "routed": route} | ({} if seed is None else {"seed": seed, "seeds": seeds})
+    asked |= {} if abc9 else {"abc9": False}
     if subject.alone:
-        [(_, area)] = _implement(subject.sources, subject.module, target, out_of_context=True, route=route)
+        [(_, area)], _ = _implement(subject.sources, subject.module, target, out_of_context=True, route=route)
         return _figures(area, inside) | asked
     bits = sum(port.width for port in subject.ports if port.name not in _COMMON)
     return _figures(inside, inside) | asked | {"harness_ff": bits}
@@ -180,14 +182,22 @@ def yosys_area(subject: Subject) -> dict[str, int]:
 def _implement(
     sources: Mapping[str, str], top: str, target: float, *, out_of_context: bool, route: bool,
     seeds: Iterable[int | None] = (None,),
-) -> list[tuple[int | None, Figures]]:
-    """The figures of one netlist with each of `seeds` (None: that of the tool)."""
+) -> tuple[list[tuple[int | None, Figures]], bool]:
+    """The figures of one netlist with each of `seeds` (None: that of the tool), and whether ABC9 has made it."""
     with tempfile.TemporaryDirectory(prefix="sluice-area-") as name:
-        netlist = synthesize(sources, top, Path(name))
+        netlist, abc9 = _netlist(sources, top, Path(name))
         return [
             (seed, place_and_route(netlist, out_of_context=out_of_context, target_mhz=target, route=route, seed=seed))
             for seed in seeds
-        ]
+        ], abc9
+
+
+def _netlist(sources: Mapping[str, str], top: str, folder: Path) -> tuple[Path, bool]:
+    """A netlist, without ABC9 if that fails, as it does on a few designs without saying why; and whether with it."""
+    try:
+        return synthesize(sources, top, folder), True
+    except PnrError:
+        return synthesize(sources, top, folder, abc9=False), False
 
 
 def _figures(area: Figures, speed: Figures) -> dict[str, Any]:

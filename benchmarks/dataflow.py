@@ -36,6 +36,7 @@ from hw.sim.simulate import StallProfile
 __all__ = ["main", "measure_design"]
 
 _APPS = Path(__file__).parents[1] / "apps" / "dataflow"
+_FLOAT = _APPS.parent / "float"
 _SIZES = {"jacobi_2d": {"N": 16, "T": 4}, "lu": {"N": 20}, "triangular_solve": {"N": 24}}
 """Where the file's own sizes are too small to tell the steady state from its ends."""
 
@@ -129,10 +130,11 @@ def _kept(output: Path) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key != "python"}
 
 
-def _subjects() -> dict[str, tuple[dict[str, int], Options]]:
-    """What area is measured of: the name of a program, its sizes and options."""
-    programs = {path.stem: ({}, Options()) for path in sorted(_APPS.glob("*.c"))}
-    return programs | {"matmul P=4": ({"N": _MATRIX}, Options(lanes=4))}
+def _subjects() -> dict[str, tuple[Path, dict[str, int], Options]]:
+    """What area is measured of by name: file of a program, its sizes and options."""
+    programs = {path.stem: (path, {}, Options()) for path in sorted(_APPS.glob("*.c"))}
+    floating = {f"{path.stem} (float)": (path, {}, Options()) for path in sorted(_FLOAT.glob("*.c"))}
+    return programs | floating | {"matmul P=4": (_APPS / "matmul.c", {"N": _MATRIX}, Options(lanes=4))}
 
 
 def _measure_area(names: Sequence[str], output: Path, seeds: int) -> None:
@@ -141,8 +143,8 @@ def _measure_area(names: Sequence[str], output: Path, seeds: int) -> None:
     for name in names or subjects:
         if name not in subjects:
             raise SluiceError(f"there is no '{name}'; there are: {', '.join(subjects)}")
-        sizes, options = subjects[name]
-        program = load_c(_APPS / f"{name.split()[0]}.c", **sizes)
+        path, sizes, options = subjects[name]
+        program = load_c(path, **sizes)
         subject = Subject(SYSTEM_MODULE, compile_program(program, options).executable.sources, alone=False)
         figures = measure(subject, seeds=seeds)
         kept = _kept(output)

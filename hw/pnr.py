@@ -142,17 +142,19 @@ def _complaint(output: str) -> str:
     return (wrong or lines[-1:] or ["it printed nothing"])[0]
 
 
-def synthesize(sources: Mapping[str, str], top: str, directory: Path, *, memories_only: bool = False) -> Path:
+def synthesize(sources: Mapping[str, str], top: str, directory: Path, *, memories_only: bool = False,
+               abc9: bool = True) -> Path:
     """Synthesize module `top` of `sources` (Verilog by file name) for ECP5 and return the netlist (JSON).
 
     `directory` is for working files; `cell_counts` reads yosys' statistics from it afterwards. `memories_only` stops
     once memories are mapped, which takes a fraction of the time; else registers around multipliers move into these.
-    Raises `PnrError`.
+    Without `abc9` LUTs are mapped as yosys did before, blind to delays of carry chains. Raises `PnrError`.
     """
     for name, text in sources.items():
         (directory / name).write_text(text)
     read = "".join(f"read_verilog {name}; " for name in sorted(sources))
     steps = "-run begin:map_gates" if memories_only else f"-json {top}.json"
+    steps += "" if abc9 else " -noabc9"
     script = f"{read}synth_ecp5 -top {top} {steps}; tee -q -o cells.json stat -json"
     run_tool("yosys", ["-q", "-p", script], directory)
     netlist = directory / f"{top}.json"
