@@ -14,6 +14,7 @@ from compiler.sched.space_time import (
     check_space,
     enumerate_arrays,
     null_directions,
+    plain_accumulations,
     reduction,
     space_loops,
     without_temporaries,
@@ -142,6 +143,34 @@ def test_updates_that_others_look_at_stay() -> None:
     program = scop(body, "const short a[4], int y[4], int z[4]")
     assert len(program.statements) == 3
     assert interpret(program, {"a": np.array([1, 2, 3, 4])})["z"].tolist() == [4, 5, 6, 7]
+
+
+STYLES = [
+    ("int t[4][6]; for (int i = 0; i < 4; i++) { t[i][0] = 2; for (int k = 0; k < 5; k++) t[i][k + 1] = t[i][k] + "
+     "a[i][k]; y[i] = t[i][5]; }", [4, 20, 4]),
+    ("for (int i = 0; i < 4; i++) { int t = 3 * a[i][0]; for (int k = 1; k < 5; k++) t += 3 * a[i][k]; y[i] = t; }",
+     [4, 20, 4]),
+    ("for (int i = 0; i < 4; i++) for (int k = 0; k < 5; k++) if (k == 0) y[i] = a[i][k]; else y[i] += a[i][k];",
+     [4, 20]),
+    ("for (int i = 0; i < 4; i++) { y[i] = a[i][0]; for (int k = 1; k < 5; k++) y[i] += 3 * a[i][k]; }", [4, 16]),
+    ("for (int i = 0; i < 4; i++) { y[i] = a[i][0]; z[i] = y[i]; for (int k = 1; k < 5; k++) y[i] += a[i][k]; }",
+     [4, 4, 16]),
+    ("int t[4][6]; for (int i = 0; i < 4; i++) { t[i][0] = 2; for (int k = 0; k < 5; k++) t[i][k + 1] = t[i][k] + "
+     "a[i][k]; y[i] = t[i][5]; z[i] = t[i][3]; }", [4, 20, 4, 4]),
+]
+"""Programs, and how many instances their statements have when accumulations are plain; the last three stay."""
+
+
+@pytest.mark.parametrize(("body", "instances"), STYLES)
+def test_ways_to_write_sums_come_to_the_same(body: str, instances: list[int]) -> None:
+    before = scop(body, "const short a[4][5], int y[4], int z[4]")
+    after = plain_accumulations(before)
+    assert [int(s.domain.count_val().to_python()) for s in after.statements] == instances
+    inputs = {a.name: np.arange(1, np.prod(a.shape) + 1).reshape(a.shape) ** 2 for a in before.inputs}
+    expected = interpret(before, inputs)
+    assert all((interpret(after, inputs)[name] == values).all() for name, values in expected.items())
+    plain = [s for s in after.statements if reduction(after, s) is not None]
+    assert len(plain) == (0 if len(instances) == 4 and instances[1] == 20 else 1)
 
 
 ERRORS = [

@@ -81,7 +81,8 @@ def _with_first_terms(program: Program) -> Program:
         if one is None:
             continue
         for dependence in flow(program):
-            if (dependence.sink, dependence.read) == (statement.name, one.read) and dependence.source != statement.name:
+            uses = {(d.sink, d.read) for d in flow(program) if d.source == dependence.source}
+            if uses == {(statement.name, one.read)} and dependence.source != statement.name:
                 candidate = _with_first_term(program, statement, one, dependence)
                 if candidate is not None:
                     return _with_first_terms(candidate)
