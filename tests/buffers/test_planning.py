@@ -25,6 +25,7 @@ from hw.ops import Kind
 
 PUB = MemTileSpec(kind="pub")
 DUAL = MemTileSpec(kind="dual-port")
+QUAD = MemTileSpec(kind="dual-port", sram_ports=2)
 SMALL_PUB = MemTileSpec(kind="pub", depth=16)
 SMALL_DUAL = MemTileSpec(kind="dual-port", depth=16)
 SOURCE = Signal(Pin("source", "out"), Kind.WORD)
@@ -199,6 +200,49 @@ def test_transposing_at_full_rate_needs_two_ports() -> None:
                                 "use --memory dual-port")
 
 
+def window(size: int, stride: int, row: int, held: int = 1, rows: int = 4) -> BufferTraffic:
+    """A window of 3 columns over rows of `size` words, the same rows for each column, and every word `held` times; rows
+    come in `row` cycles."""
+    width = stride * (size - 1) + 3
+    pitch = -(-width // 4) * 4
+    write = WriteTraffic((width, rows), (1, row), 0, (1, pitch))
+    x = np.repeat(stride * np.arange(size), held)
+    address = (np.arange(3)[:, None, None] + np.arange(rows)[None, :, None] * pitch + x).ravel()
+    time = np.arange(len(address))
+    read = ReadTraffic("window", time, address, np.ones(len(time), dtype=bool))
+    return BufferTraffic("rows", write, (read,), max(len(time), row * rows), 3, pitch * rows, 4)
+
+
+@pytest.mark.parametrize(("size", "stride", "row", "held"), [
+    (28, 1, 32, 1), (28, 2, 60, 1), (14, 1, 28, 1), (6, 1, 12, 1), (14, 1, 32, 4), (7, 1, 12, 4), (28, 2, 60, 4),
+])
+def test_windows_over_rows_at_full_rate(size: int, stride: int, row: int, held: int) -> None:
+    """Rows that are no multiple of a fetch, windows that begin inside one: no row is padded."""
+    for lags in ([0, 0], [5, 0], [30, 0]):
+        check_reads(window(size, stride, row, held), PUB, lags, 3, sparse=False)
+
+
+def test_rows_out_of_step_find_no_turns() -> None:
+    """A row comes in 30 cycles, the window's in 28: their stores and fetches meet sooner or later."""
+    with pytest.raises(VectorizationError, match="no free cycle for every store"):
+        check_reads(window(28, 2, 57), PUB, [0, 0], 1, sparse=False)
+
+
+def test_two_buffers_with_a_port_each_share_a_tile() -> None:
+    """Both are read and written in every cycle, which one port of each kind would not allow."""
+    allocator = MemoryAllocator(QUAD, shared=True)
+    distances = {"first": 300, "second": 70}
+    lines = {name: allocator.delays(name, SOURCE, 0, 500, [d])[0] for name, d in distances.items()}
+    assert len(allocator.tiles) == 1
+    times = line_times(allocator, 2)
+    source = np.random.default_rng(2).integers(0, 1 << 16, 900)
+    bench = Bench(QUAD, allocator.tiles, times, 900, {SOURCE.pin: source})
+    bench.run(allocator.edges)
+    for name, distance in distances.items():
+        pin = lines[name].pin
+        np.testing.assert_array_equal(bench.words[pin][np.arange(500) + distance + times[pin]], source[:500])
+
+
 def test_a_nest_that_is_too_fast_is_named() -> None:
     """Rows start in the middle of blocks, one row right after the other: fetches would have to coincide."""
     write = WriteTraffic((5, 2), (1, 5), 0, (1, 8))
@@ -236,7 +280,7 @@ def line_times(allocator: MemoryAllocator, slack: int) -> dict[Pin, int]:
     return times
 
 
-@pytest.mark.parametrize("spec", [PUB, DUAL])
+@pytest.mark.parametrize("spec", [PUB, DUAL, QUAD])
 @pytest.mark.parametrize(("distances", "tiles"), [
     ([64], (1, 2)), ([64, 128], (2, 3)), ([21, 300], (2, 3)), ([1000, 1900], (2, 3)), ([2500], (2, 3)),
     ([100, 4100, 4200], (4, 6)),
@@ -247,7 +291,7 @@ def test_delay_lines(spec: MemTileSpec, distances: list[int], tiles: tuple[int, 
     length, start = 3000, 9001
     lines = [(0, distances, allocator.delays("near", SOURCE, 0, length, distances)),
              (start, [70], allocator.delays("far", SOURCE, start, length, [70]))]
-    assert len(allocator.tiles) == tiles[spec.kind == "dual-port"]
+    assert len(allocator.tiles) == tiles[spec == DUAL]
     times = line_times(allocator, 7)
     cycles = start + length + 70 + max(times.values()) + 2
     source = np.random.default_rng(2).integers(0, 1 << 16, cycles)
