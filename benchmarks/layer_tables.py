@@ -23,18 +23,21 @@ def _layer_table() -> str:
     rows = []
     for name, f in results["layers"].items():
         model, share = f["model"], f["occupancy"]
+        wide = "pub" if "pub" in f or "pub-16" not in f else "pub-16"
         rows.append([name, model["multiply-accumulate steps"], model["cycles"]["loop optimisations"],
                      *(share[step] for step in ("sequential", "double buffering", "loop optimisations")),
-                     share.get("single words", "-"), *_part(f, "pub"), *_part(f, "dual-port")])
+                     share.get("quad-port", "-"), *_part(f, wide), *_part(f, "dual-port"), *_part(f, "quad-port")])
     head = ["layer", "steps", "cycles (model)", "sequential (model)", "double buffering (model)",
-            "+ loop optimisations (model)", "single words (model)", "part pub: cycles", "bound / cycles",
-            "part dual-port: cycles", "bound / cycles"]
+            "+ loop optimisations (model)", "quad-port (model)", "part pub: cycles", "bound / cycles",
+            "part dual-port: cycles", "bound / cycles", "part quad-port: cycles", "bound / cycles"]
     text = ("Compute occupancy of the eight ResNet layers of seed 001, figures 7.8 and 7.9 (which print no numbers), "
             f"8 x 8 channels at a time (conv1: 3 x 16) on the {results['array']} array "
             "(`python -m benchmarks.resnet_layers`): multiply-accumulate steps over cycles. Whole layers are a model, "
-            "from the whole layer's schedule, with the latency of the way through the array where a part is simulated; "
-            "parts are several consecutive tiles with up to 16 input channels, in RTL simulation. The model is of the "
-            "tightest schedule; where no part is simulated, it is not shown that a memory follows it.")
+            "from the whole layer's schedule, with the latency of the way through the array where a part is mapped; "
+            "parts are several consecutive tiles with up to 16 input channels, placed, routed and simulated (RTL, "
+            "equal to the prediction), or only predicted where a number says so. The model is of the tightest "
+            "schedule; where no part is mapped, it is not shown that a memory follows it. A part marked * has "
+            "transpose buffers of 16 words.")
     return f"{text}\n\n{table(head, rows)}"
 
 
@@ -42,7 +45,10 @@ def _part(figures: dict, memory: str) -> tuple[str, str]:
     if memory not in figures:
         return "-", "-"
     f = figures[memory]
-    return str(f["cycles simulated"]), f"{f['lower bound'] / f['cycles simulated']:.4f}"
+    simulated = "cycles simulated" in f
+    cycles = f["cycles simulated" if simulated else "cycles predicted"]
+    mark = "" if simulated else " (predicted)"
+    return f"{cycles}{mark}{' *' if memory == 'pub-16' else ''}", f"{f['lower bound'] / cycles:.4f}"
 
 
 def _unrolled_table() -> str:

@@ -1,32 +1,48 @@
 """Compute occupancy of the eight ResNet layers of seed 001, figures 7.8 and 7.9, one optimisation after the other.
 
-    python -m benchmarks.resnet_layers [LAYER ...] [--model-only] [-o benchmarks/results/resnet_layers.json]
+    python -m benchmarks.resnet_layers [LAYER ...] [--memory MEMORY ...] [--no-simulation]
+                                       [-o benchmarks/results/resnet_layers.json]
 
 Occupancy is the multiply-accumulate steps of a layer over its cycles. Whole layers take millions of cycles: what is
-simulated is a part of each, several consecutive tiles with two blocks of input channels (the figures say which part).
-Figures of whole layers are a *model*: cycles of the whole layer's own schedule, plus the latency of the way through
-the array of the part. Sequential: each block of input channels is loaded, then multiplied; each tile is drained at
-its end. Double buffering: the next block is loaded meanwhile, and the pipeline is flushed after each tile. With loop
-optimisations nothing is flushed. The seed's fourth step, a quad-port memory of single words, saves it the padding of
-rows to whole fetches; here rows are not padded, and the memory of single words is the dual-port one.
+mapped to the array and simulated is a part of each, several consecutive tiles with two blocks of input channels (the
+figures say which part). Figures of whole layers are a *model*: cycles of the whole layer's own schedule, plus the
+latency of the way through the array of the part. Sequential: each block of input channels is loaded, then multiplied;
+each tile is drained at its end. Double buffering: the next block is loaded meanwhile, and the pipeline is flushed after
+each tile. With loop optimisations nothing is flushed. The fourth step is the quad-port memory of single words, which
+saves the seed's compiler the padding of rows to whole fetches; here they are not padded.
+
+Without `--memory` only the model is computed. Figures of other layers and memories are kept.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from benchmarks.applications import measure_program
 from benchmarks.command import Measurement, reports_errors
+from benchmarks.mapping import map_program
+from benchmarks.results import kept_results
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.target import schedule_of
 from compiler.frontend.apps import load
 from compiler.sched.cycle_accurate import Schedule
 
-__all__ = ["LAYERS", "main", "modelled", "part_of"]
+__all__ = ["LAYERS", "MEMORIES", "figures_of", "main", "modelled", "occupancies", "part_of"]
 
 ARRAY = "16x32"
+_HARDWARE = Path(__file__).parent / "hardware"
+MEMORIES: dict[str, dict[str, Any]] = {
+    "pub": {"memory": "pub", "array": ARRAY, "tile_depth": 2},
+    "pub-16": {"memory": "pub", "hardware": str(_HARDWARE / "pub_16_words.toml"), "tile_depth": 2},
+    "dual-port": {"memory": "dual-port", "array": ARRAY, "tile_depth": 2},
+    "quad-port": {"memory": "pub", "hardware": str(_HARDWARE / "quad_port.toml"), "tile_depth": 2},
+}
+"""Options of the target for each memory; "pub-16" has transpose buffers of 16 words instead of 8."""
+
 LAYERS: dict[str, dict[str, int]] = {
     "conv1": {"size": 112, "kernel": 7, "stride": 2, "inputs": 3, "outputs": 64, "unroll_in": 3, "unroll_out": 16,
               "rows": 8},
@@ -81,31 +97,46 @@ def modelled(layer: dict[str, int]) -> dict[str, Any]:
     return {"multiply-accumulate steps": steps, "per tile": s, "cycles": cycles}
 
 
-def figures_of(name: str, simulated: bool) -> dict[str, Any]:
-    """All figures of a layer: the whole by the model, and its part in simulation on both memories."""
+def figures_of(name: str, known: dict[str, Any], memories: list[str], simulated: bool) -> dict[str, Any]:
+    """All figures of a layer: the whole by the model, and its part on `memories`; on others as they are `known`."""
     layer = LAYERS[name]
-    found = {"layer": layer, "model": modelled(layer)}
-    steps, cycles = found["model"]["multiply-accumulate steps"], found["model"]["cycles"]
-    if simulated:
-        part = part_of(layer)
-        found["part"] = part
-        for memory in ("pub", "dual-port"):
-            options = {"memory": memory, "array": ARRAY, "tile_depth": 2}
-            found[memory] = measure_program(name, load("resnet_layer", **part), "verilator", options)
-        cycles["single words"] = cycles["loop optimisations"] + found["dual-port"]["path latency"]
-        cycles["loop optimisations"] += found["pub"]["path latency"]
-    found["occupancy"] = {step: round(steps / count, 4) for step, count in cycles.items()}
-    return found
+    part = part_of(layer)
+    found = {"layer": layer, "model": modelled(layer), "part": part}
+    same = known.get("layer") == layer and known.get("part") == part
+    for memory, options in MEMORIES.items():
+        if memory in memories:
+            measured = measure_program(f"{name} on {memory}", load("resnet_layer", **part), "verilator", options) \
+                if simulated else map_program(load("resnet_layer", **part), options)
+            found[memory] = measured
+        elif same and memory in known:
+            found[memory] = known[memory]
+    return found | {"occupancy": occupancies(found)}
+
+
+def occupancies(figures: Mapping[str, Any]) -> dict[str, float]:
+    """Of the whole layer in the four steps, each with the way through the array where a part has been mapped."""
+    cycles = dict(figures["model"]["cycles"])
+    whole = cycles["loop optimisations"]
+    for step, memories in (("loop optimisations", ("pub", "pub-16")), ("quad-port", ("quad-port",))):
+        for way in [figures[memory]["path latency"] for memory in memories if memory in figures][:1]:
+            cycles[step] = whole + way
+    steps = figures["model"]["multiply-accumulate steps"]
+    return {step: round(steps / count, 4) for step, count in cycles.items()}
 
 
 @reports_errors
 def main() -> None:
     """Measure the layers that are asked for and write the results."""
     parser = MEASUREMENT.parser(__doc__)
-    parser.add_argument("--model-only", action="store_true",
-                        help="only the model, without the latency of the way through the array")
+    parser.add_argument("--memory", action="append", choices=MEMORIES, default=[], help="map the parts to this memory")
+    parser.add_argument("--no-simulation", action="store_true", help="map the parts, but do not simulate them")
     options = MEASUREMENT.parse(parser)
-    MEASUREMENT.run(options, lambda name: figures_of(name, not options.model_only), {"array": ARRAY})
+    known = kept_results(options.output, MEASUREMENT.part)
+
+    def measure(name: str) -> dict[str, Any]:
+        return figures_of(name, known.get(name, {}), options.memory, not options.no_simulation)
+
+    MEASUREMENT.run(options, measure, {"array": ARRAY})
 
 
 if __name__ == "__main__":

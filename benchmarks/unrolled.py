@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import compiler
 from benchmarks.applications import measure_program
 from benchmarks.command import Measurement, reports_errors
+from benchmarks.mapping import map_program
 from compiler.frontend.apps import load
 from compiler.ir.program import Program
 from compiler.sched.transform import batch
@@ -53,9 +53,7 @@ def widest(app: str, simulated: bool) -> dict[str, Any]:
             if simulated:
                 figures = measure_program(app, program, "verilator", OPTIONS)
             else:
-                design = compiler.compile(program, **OPTIONS)
-                figures = {"cycles predicted": design.predicted_cycles, "lower bound": design.lower_bound,
-                           "resources": design.resources, "compile seconds": round(design.compile_seconds, 2)}
+                figures = map_program(program, OPTIONS)
         except SluiceError as error:
             refused[factor] = f"{error} (after {time.perf_counter() - start:.0f} s)"
             continue

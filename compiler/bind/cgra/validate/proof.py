@@ -223,12 +223,19 @@ class Proof:
         self.report.reads += 1
 
     def _prove_all(self, origin: Origin, source: Source, demand: Demand) -> None:
-        """One instance after the other while they are few; else by relations, which are quick through delay lines."""
+        """One instance after the other while they are few; else by relations, which are quick through delay lines but
+        see no word that an output holds."""
+        affordable = self._enumeration.affordable(demand.origins.domain())
         if self._enumeration.cheap(demand.origins.domain()) or self._enumeration.is_merge(origin):
             self._prove_each(origin, source, demand)
         elif self._enumeration.even(origin, source):
-            self._prove(origin, source, demand)
-        elif self._enumeration.affordable(demand.origins.domain()):
+            try:
+                self._prove(origin, source, demand)
+            except ValidationError:
+                if not affordable:
+                    raise
+                self._prove_each(origin, source, demand)
+        elif affordable:
             self._prove_each(origin, source, demand)
         else:
             # A wrong mapping mostly shows at once; the proof for all instances can be long then.
