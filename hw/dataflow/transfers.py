@@ -66,14 +66,14 @@ class Joiner(wiring.Component):
         m = Module()
         size = 8 * element_bytes(self.width)
         count = BUS_BITS // size
-        place, left = Signal(range(count)), Signal(range(self.most + 1))
+        place, left, some = Signal(range(count)), Signal(range(self.most + 1)), Signal()  # some: left is not 0
         element = Signal(size)
         full = Signal()
         value = self.i.payload.as_signed() if self.signed else self.i.payload
         room = ~self.o.valid | self.o.ready
         m.d.comb += [
             element.eq(value),
-            self.i.ready.eq(room & (left != 0)),
+            self.i.ready.eq(room & some),
             full.eq((place == count - 1) | (left == 1)),
         ]
         with m.If(self.o.ready):
@@ -83,9 +83,10 @@ class Joiner(wiring.Component):
                 m.d.sync += self.o.payload.eq(element)
             with m.Else():
                 m.d.sync += self.o.payload.word_select(place, size).eq(element)
-            m.d.sync += [self.o.valid.eq(full), place.eq(Mux(full, 0, place + 1)), left.eq(left - 1)]
+            m.d.sync += [self.o.valid.eq(full), place.eq(Mux(full, 0, place + 1))]
+            m.d.sync += [left.eq(left - 1), some.eq(left != 1)]
         with m.If(self.load):
-            m.d.sync += left.eq(self.words)
+            m.d.sync += [left.eq(self.words), some.eq(self.words != 0)]
         return m
 
 

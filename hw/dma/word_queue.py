@@ -26,13 +26,16 @@ class BlockQueue(wiring.Component):
         m = Module()
         m.submodules.storage = storage = Memory(shape=self.width, depth=self.depth, init=[])
         writer, reader = storage.write_port(), storage.read_port()
-        room = Signal(range(self.depth), init=self.depth - 1)
+        room, some = Signal(range(self.depth), init=self.depth - 1), Signal(init=1)  # of it: any
         m.d.comb += [
-            self.w_rdy.eq(room != 0), writer.en.eq(self.w_en & self.w_rdy), writer.data.eq(self.w_data),
+            self.w_rdy.eq(some), writer.en.eq(self.w_en & self.w_rdy), writer.data.eq(self.w_data),
             reader.en.eq((reader.addr != writer.addr) & (~self.r_rdy | self.r_en)), self.r_data.eq(reader.data),
         ]
-        m.d.sync += [writer.addr.eq(writer.addr + writer.en), reader.addr.eq(reader.addr + reader.en),
-                     room.eq(room + reader.en - writer.en)]
+        m.d.sync += [writer.addr.eq(writer.addr + writer.en), reader.addr.eq(reader.addr + reader.en)]
+        with m.If(writer.en & ~reader.en):
+            m.d.sync += [room.eq(room - 1), some.eq(room != 1)]
+        with m.Elif(reader.en & ~writer.en):
+            m.d.sync += [room.eq(room + 1), some.eq(1)]
         with m.If(reader.en):
             m.d.sync += self.r_rdy.eq(1)
         with m.Elif(self.r_en):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -41,15 +41,16 @@ class StreamPlan:
 
 
 class Bursts(wiring.Component):
-    """Cuts tiles of `plan.beats` beats into bursts; one every two cycles.
+    """Cuts tiles of `plan.beats` beats into bursts of at most `longest`, a power of two; one every two cycles, `tapered`
+    ones every three.
 
     Ports: `load`, `base`, `extents`, `strides` as of `TileAddresses`; `o` (stream of `BURST`), `left`: there are more;
     `ahead`: all bursts of the first tile have gone. `tapered`: the last 16 beats of a run are bursts of at most 8 and 4
     beats, so that one which waits for its data ends soon after the last of them.
     """
 
-    def __init__(self, plan: StreamPlan, bus_bits: int, *, tapered: bool = False):
-        self._plan, self._bytes, self._tapered = plan, bus_bits // 8, tapered
+    def __init__(self, plan: StreamPlan, bus_bits: int, *, longest: int = BURST_BEATS, tapered: bool = False):
+        self._plan, self._bytes, self._longest, self._tapered = plan, bus_bits // 8, longest, tapered
         super().__init__({
             "load": In(1), "base": In(ADDRESS_BITS), "extents": In(EXTENT_BITS).array(plan.loops),
             "strides": In(ADDRESS_BITS).array(len(plan.strided)), "o": Out(stream.Signature(BURST)),
@@ -63,16 +64,16 @@ class Bursts(wiring.Component):
                      *each(tiles.strides, self.strides)]
         shift = self._bytes.bit_length() - 1
         place, left = Signal(ADDRESS_BITS - shift), Signal(range(self._plan.beats + 1))
-        room = self._room(place, left, tiles.busy)
         beats, last, some = self.o.p.beats, Signal(), Signal()  # last burst of the tile; whether any are left
+        room, known = self._room(m, place, left, tiles.busy, some)
         m.d.comb += [self.o.p.address.eq(place << shift), self.left.eq(tiles.busy | some)]
         with m.If(self.o.valid):
             with m.If(self.o.ready):
                 m.d.sync += [self.o.valid.eq(0), place.eq(place + beats), left.eq(left - beats), some.eq(~last)]
                 m.d.sync += self.ahead.eq(self.ahead | last)
-        with m.Elif(some):
+        with m.Elif(some & known):
             m.d.sync += [self.o.valid.eq(1), last.eq(left <= room), beats.eq(Mux(left < room, left, room))]
-        with m.Else():
+        with m.Elif(~some):
             m.d.comb += tiles.o.ready.eq(1)
             with m.If(tiles.o.valid):
                 m.d.sync += [place.eq(tiles.o.payload >> shift), left.eq(self._plan.beats), some.eq(1)]
@@ -80,13 +81,17 @@ class Bursts(wiring.Component):
             m.d.sync += self.ahead.eq(0)
         return m
 
-    def _room(self, place: Value, left: Value, more: Value) -> Value:
-        """Most beats of a burst that begins at `place`; `more`: there are tiles after this one."""
-        room = BURST_BEATS - place[: BURST_BEATS.bit_length() - 1]
+    def _room(self, m: Module, place: Value, left: Value, more: Value, some: Signal) -> tuple[Value, Value]:
+        """Most beats of a burst that begins at `place`, and whether that is known already: tapered, it comes from a
+        register. `more`: there are tiles after this one."""
+        room = self._longest - place[: self._longest.bit_length() - 1]
         if not self._tapered:
-            return room
+            return room, Const(1)
         short = Mux(left > BURST_BEATS // 2, BURST_BEATS // 2, BURST_BEATS // 4)
-        return Mux(~more & (left <= BURST_BEATS) & (short < room), short, room)
+        most, known = Signal(range(BURST_BEATS + 1)), Signal()
+        m.d.sync += [most.eq(Mux(~more & (left <= BURST_BEATS) & (short < room), short, room)),
+                     known.eq(some & ~self.o.valid)]
+        return most, known
 
 
 class _Stream(wiring.Component):
@@ -119,7 +124,8 @@ class _Stream(wiring.Component):
             queue.w_data.eq(self.data), queue.w_en.eq(self.valid), self.o.payload.eq(queue.r_data),
             self.o.valid.eq(queue.r_rdy), queue.r_en.eq(self.o.ready),
         ]
-        m.d.sync += free.eq(free - Mux(taken, self.burst.p.beats, 0) + given)
+        gone = Signal.like(self.burst.p.beats)  # counted a cycle later, before there can be another burst
+        m.d.sync += [gone.eq(Mux(taken, self.burst.p.beats, 0)), free.eq(free - gone + given)]
         return m
 
 

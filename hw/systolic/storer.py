@@ -14,6 +14,14 @@ from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, each
 
 __all__ = ["Storer"]
 
+_BURST_BYTES = 512
+
+
+def _longest(bus_bits: int) -> int:
+    """Beats of a burst: results that come as fast as memory takes them are behind by a burst in the end, so bursts on
+    wide buses are no longer than memories need."""
+    return min(BURST_BEATS, max(4, 8 * _BURST_BYTES // bus_bits))
+
 
 class Storer(wiring.Component):
     """Writes `i` (beats of memory) to tiles. A burst begins when all its data are there.
@@ -35,7 +43,7 @@ class Storer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.bursts = bursts = Bursts(self._plan, self._bits, tapered=True)
+        m.submodules.bursts = bursts = Bursts(self._plan, self._bits, longest=_longest(self._bits), tapered=True)
         m.submodules.queue = queue = BlockQueue(self._bits, QUEUE_BEATS)
         m.submodules.lengths = lengths = SyncFIFO(width=BURST_BEATS.bit_length() - 1, depth=OUTSTANDING)
         m.d.comb += [
@@ -63,7 +71,8 @@ class Storer(wiring.Component):
                   (~self.aw.valid | self.aw.ready)),
             bursts.o.ready.eq(go), lengths.w_en.eq(go), lengths.w_data.eq(burst.beats - 1),
         ]
-        m.d.sync += unclaimed.eq(unclaimed + came - Mux(go, burst.beats, 0))
+        claimed = Signal.like(burst.beats)  # counted a cycle later, before there can be another burst
+        m.d.sync += [claimed.eq(Mux(go, burst.beats, 0)), unclaimed.eq(unclaimed + came - claimed)]
         with m.If(self.aw.ready):
             m.d.sync += self.aw.valid.eq(0)
         with m.If(go):
