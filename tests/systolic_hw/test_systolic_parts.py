@@ -146,9 +146,12 @@ def test_addresses_of_tiles(extents: tuple[int, ...], strides: tuple[int, ...]) 
     simulate(part, bench)
 
 
-@pytest.mark.parametrize(("beats", "base"), [(1, 0), (16, 0), (37, 0xFF8), (100, 0x7C)])
-def test_bursts_cover_tiles_and_stay_in_their_pages(beats: int, base: int) -> None:
-    part = Bursts(StreamPlan(beats, 1, (0,)), 32)
+@pytest.mark.parametrize(("beats", "base", "longest", "tapered"), [
+    (1, 0, 16, False), (16, 0, 16, False), (37, 0xFF8, 16, False), (100, 0x7C, 16, True), (21, 0, 4, True)])
+def test_bursts_cover_tiles_and_stay_in_their_pages(beats: int, base: int, longest: int, tapered: bool) -> None:
+    """The last ones of a tapered run are short."""
+    part = Bursts(StreamPlan(beats, 1, (0,)), 32, longest=longest, tapered=tapered)
+    sizes: list[int] = []
 
     async def bench(ctx: SimulatorContext) -> None:
         ctx.set(part.base, base)
@@ -161,12 +164,16 @@ def test_bursts_cover_tiles_and_stay_in_their_pages(beats: int, base: int) -> No
             place = tile
             while place < tile + 4 * beats:
                 (burst,) = await collect(ctx, part.o, 1, 3)
-                assert burst.address == place and 1 <= burst.beats <= BURST_BEATS
+                assert burst.address == place and 1 <= burst.beats <= longest <= BURST_BEATS
+                sizes.append(burst.beats)
                 assert place // 4096 == (place + 4 * burst.beats - 1) // 4096
                 place += 4 * burst.beats
             assert place == tile + 4 * beats
         await ctx.tick()
         assert not ctx.get(part.left)
+        assert ctx.get(part.ahead)
+        assert max(sizes) == min(longest, beats)
+        assert not tapered or sizes[-1] <= 4
 
     simulate(part, bench)
 
