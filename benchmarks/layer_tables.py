@@ -13,7 +13,7 @@ __all__ = ["layer_tables"]
 
 def layer_tables() -> Iterator[str]:
     """The tables whose results there are."""
-    for name, text in (("resnet_layers", _layer_table), ("unrolled", _unrolled_table)):
+    for name, text in (("resnet_layers", _layer_table), ("unrolled", _unrolled_table), ("compile_times", _time_table)):
         if Path(RESULTS / f"{name}.json").exists():
             yield text()
 
@@ -23,7 +23,7 @@ def _layer_table() -> str:
     rows = []
     for name, f in results["layers"].items():
         model, share = f["model"], f["occupancy"]
-        wide = "pub" if "pub" in f or "pub-16" not in f else "pub-16"
+        wide = "pub-16" if "pub-16" in f and "refused" in f.get("pub", {"refused": ""}) else "pub"
         rows.append([name, model["multiply-accumulate steps"], model["cycles"]["loop optimisations"],
                      *(share[step] for step in ("sequential", "double buffering", "loop optimisations")),
                      share.get("quad-port", "-"), *_part(f, wide), *_part(f, "dual-port"), *_part(f, "quad-port")])
@@ -45,6 +45,8 @@ def _part(figures: dict, memory: str) -> tuple[str, str]:
     if memory not in figures:
         return "-", "-"
     f = figures[memory]
+    if "refused" in f:
+        return "refused", "-"
     simulated = "cycles simulated" in f
     cycles = f["cycles simulated" if simulated else "cycles predicted"]
     mark = "" if simulated else " (predicted)"
@@ -66,4 +68,17 @@ def _unrolled_table() -> str:
     text = (f"The widest that places and routes on the {results['array']} array (`python -m benchmarks.unrolled`): "
             "strips of an image at once, or products x results in every cycle. A column of the array has one bank of "
             "the global buffer, which reads or writes: 16 strips of gaussian take all 32.")
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def _time_table() -> str:
+    results = read_results("compile_times")
+    rows = []
+    for name, f in results["programs"].items():
+        used = f["resources"]
+        rows.append([name, f["seconds"], f["limit"], used["PEs"] + used["delay PEs"], used["memory tiles"],
+                     f["cycles predicted"], round(f["cycles predicted"] / f["lower bound"], 4)])
+    head = ["program", "seconds", "limit", "PEs", "memory tiles", "cycles predicted", "ratio to bound"]
+    text = (f"Processor time of compiling for the {results['array']} array, wide-fetch memories, place, route and "
+            "validation included (`python -m benchmarks.compile_times`).")
     return f"{text}\n\n{table(head, rows)}"

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.applications import measure_program
+from benchmarks.checks import FigureError
 from benchmarks.command import Measurement, reports_errors
 from benchmarks.mapping import map_program
 from benchmarks.results import kept_results
@@ -30,6 +31,7 @@ from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.target import schedule_of
 from compiler.frontend.apps import load
 from compiler.sched.cycle_accurate import Schedule
+from hw.errors import SluiceError
 
 __all__ = ["LAYERS", "MEMORIES", "figures_of", "main", "modelled", "occupancies", "part_of"]
 
@@ -105,12 +107,21 @@ def figures_of(name: str, known: dict[str, Any], memories: list[str], simulated:
     same = known.get("layer") == layer and known.get("part") == part
     for memory, options in MEMORIES.items():
         if memory in memories:
-            measured = measure_program(f"{name} on {memory}", load("resnet_layer", **part), "verilator", options) \
-                if simulated else map_program(load("resnet_layer", **part), options)
-            found[memory] = measured
+            found[memory] = _mapped(f"{name} on {memory}", part, options, simulated)
         elif same and memory in known:
             found[memory] = known[memory]
     return found | {"occupancy": occupancies(found)}
+
+
+def _mapped(name: str, part: dict[str, int], options: Mapping[str, Any], simulated: bool) -> dict[str, Any]:
+    """Figures of a part on one memory, or why the memory refuses it."""
+    program = load("resnet_layer", **part)
+    try:
+        return measure_program(name, program, "verilator", options) if simulated else map_program(program, options)
+    except FigureError:
+        raise
+    except SluiceError as error:
+        return {"refused": str(error)}
 
 
 def occupancies(figures: Mapping[str, Any]) -> dict[str, float]:
@@ -118,7 +129,7 @@ def occupancies(figures: Mapping[str, Any]) -> dict[str, float]:
     cycles = dict(figures["model"]["cycles"])
     whole = cycles["loop optimisations"]
     for step, memories in (("loop optimisations", ("pub", "pub-16")), ("quad-port", ("quad-port",))):
-        for way in [figures[memory]["path latency"] for memory in memories if memory in figures][:1]:
+        for way in [f["path latency"] for f in map(figures.get, memories) if f and "refused" not in f][:1]:
             cycles[step] = whole + way
     steps = figures["model"]["multiply-accumulate steps"]
     return {step: round(steps / count, 4) for step, count in cycles.items()}

@@ -36,7 +36,7 @@ def _resnet(inputs: int, outputs: int) -> Program:
 CANDIDATES: dict[str, dict[str, Callable[[], Program]]] = {
     "gaussian": {str(n): lambda n=n: load("gaussian", height=8 * n + 2, lanes=n) for n in (16,)},
     "harris": {str(n): lambda n=n: batch(load("harris", height=32), n) for n in (5, 4, 3)},
-    "unsharp": {str(n): lambda n=n: batch(load("unsharp", height=32), n) for n in (4, 3)},
+    "unsharp": {str(n): lambda n=n: batch(load("unsharp", height=32), n) for n in (5, 4, 3)},
     "resnet_layer": {f"{i} x {o}": lambda i=i, o=o: _resnet(i, o) for i, o in ((12, 16), (8, 16), (8, 12))},
     "gemm": {f"{p} x {c}": lambda p=p, c=c: load("gemm", unroll=c, products=p) for p, c in ((8, 16), (4, 16))},
 }
