@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from compiler.ir.types import ProgramError
 
-__all__ = ["check_name"]
+__all__ = ["check_name", "fresh_name"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _RESERVED = re.compile(
@@ -22,3 +23,11 @@ def check_name(name: object, label: str) -> None:
         raise ProgramError(f"{label}: a name consists of letters, digits and underscores, not {name!r}")
     if _RESERVED.fullmatch(name):
         raise ProgramError(f"{label}: '{name}' is a reserved word")
+
+
+def fresh_name(name: str, taken: Iterable[str]) -> str:
+    """`name`, with underscores behind it where it is taken."""
+    used = set(taken)
+    while name in used:
+        name += "_"
+    return name

@@ -16,6 +16,7 @@ import numpy as np
 from compiler.ir import expr
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Expr, Iterator, Read, children, postorder, with_children
+from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import BIT, Int, Type
 
@@ -30,7 +31,7 @@ def constant_inputs(program: Program) -> tuple[Program, dict[str, np.ndarray]]:
     constants: dict[str, np.ndarray] = {}
     for statement in program.statements:
         for (names, type_), parts in _parts(statement).items():
-            name = _fresh(f"{statement.name}_values", program)
+            name = fresh_name(f"{statement.name}_values", (i.name for i in (*program.arrays, *program.tables)))
             grid = _Grid.of(statement, names)
             if len(parts) * grid.size > _MOST_ELEMENTS:
                 continue
@@ -40,13 +41,6 @@ def constant_inputs(program: Program) -> tuple[Program, dict[str, np.ndarray]]:
             statements = tuple(new if s.name == statement.name else s for s in program.statements)
             program = replace(program, arrays=(*program.arrays, array), statements=statements)
     return program, constants
-
-
-def _fresh(name: str, program: Program) -> str:
-    taken = {item.name for item in (*program.arrays, *program.tables)}
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _parts(statement: Statement) -> dict[tuple[tuple[str, ...], Type], list[Expr]]:

@@ -11,7 +11,7 @@ which shifts every statement by a constant and so keeps all distances.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,6 +32,7 @@ from compiler.sched.dependences import (
     topological_order,
 )
 from compiler.sched.exact_turns import Lag, TurnProblem
+from compiler.sched.least_storage import Wait, settle, words_kept
 from compiler.sched.load_rhythm import in_step
 from compiler.sched.sharing import NoTurnError, Turns, default_slack, feedback, instance_cycles
 from compiler.sched.streams import StagedProgram
@@ -78,7 +79,7 @@ class Schedule:
     """Schedules of all statements of one staged program. Tile t starts ``t * period`` cycles after tile 0.
 
     `interval` is the initiation interval of the busiest loop, `alignment` what loop lengths were rounded up to.
-    `method`: how the turns on shared units were found, and how far they are from the optimum; empty if there are none.
+    `method`: how the starts were found, with shared units their turns, and how far they are from the optimum.
     """
 
     staged: StagedProgram
@@ -116,7 +117,7 @@ class Schedule:
     def __str__(self) -> str:
         head = f"tiles: {self.staged.tiles}, period: {self.period} cycles"
         if self.method:
-            head += f"\nturns on shared units: {self.method}"
+            head += f"\nstarts: {self.method}"
         return "\n".join([head, *map(str, self.statements.values())])
 
 
@@ -281,7 +282,7 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     alone = _schedule_at(aligned, (), alignment, interval, 0)
     groups = staged.program.shared
     if not groups:
-        return alone
+        return _settled(alone, fusion_level)
     slack = default_slack(staged.program) if slack is None else slack
     best = _schedule_at(aligned, groups, alignment, interval, slack)
     if best.end <= _WORTH * alone.end:
@@ -345,6 +346,58 @@ def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignme
         return _with_best_turns(schedule, turns, shortest) if groups else schedule
 
 
+_ROOM = 64
+"""Cycles that a read whose distance varies keeps to its value, for the latency of the memory between them."""
+
+_FEWER = 64
+"""Words that later starts must save to be worth the exact search."""
+
+_MANY = 160
+"""Statements beyond which nothing is searched: copies side by side, which all start together."""
+
+
+def _settled(schedule: Schedule, fusion_level: int | None) -> Schedule:
+    """The same loops, outputs at the same times, and the fewest words kept: loads and other statements start later
+    where their values only wait."""
+    early = "as early as values allow (longest paths), which is optimal for its loops"
+    if fusion_level is not None:
+        return replace(schedule, method=f"as early as fusion level {fusion_level} allows")
+    if len(schedule.statements) > _MANY:
+        return replace(schedule, method=early)
+    entries = schedule.statements
+    offsets = {name: entry.offset for name, entry in entries.items()}
+    waits = _waits(schedule)
+    rates = {name: (prod(entry.trips.values()), entry.span) for name, entry in entries.items()}
+    before = words_kept(offsets, waits, rates)
+    movable = any(_may_wait(name, offsets, waits) for name in offsets)
+    found = None
+    if movable:
+        found = settle(offsets, waits, rates, frozenset(footprint.statement for footprint in schedule.staged.outputs))
+    if found is None or before - found.words < _FEWER:
+        return replace(schedule, method=early)
+    later = {name: replace(entry, offset=found.offsets[name]) for name, entry in entries.items()}
+    how = "proven" if found.proven else "best found"
+    return replace(schedule, statements=later, method=f"{early}; later starts keep {before - found.words} words fewer "
+                                                      f"(CP-SAT, {how})")
+
+
+def _may_wait(name: str, offsets: Mapping[str, int], waits: Sequence[Wait]) -> bool:
+    """Whether all that reads a statement's values, and something does, could have them later."""
+    mine = [w for w in waits if w.source == name and w.sink != name]
+    return bool(mine) and all(offsets[w.sink] - offsets[name] - w.least >= _FEWER for w in mine)
+
+
+def _waits(schedule: Schedule) -> list[Wait]:
+    carried = recurrences(schedule.staged.program, schedule.dependences)
+    waits = []
+    for d in schedule.dependences:
+        now = schedule.statements[d.sink].offset - schedule.statements[d.source].offset
+        low, high = schedule.distance(d)
+        room = 0 if low == high or d.key in carried else min(_ROOM, low)
+        waits.append(Wait(d.source, d.sink, now - low + (1 if d.key in carried else room), high - now))
+    return [wait for wait in waits if wait.source != wait.sink]
+
+
 def _with_best_turns(schedule: Schedule, turns: Turns, shortest: int) -> Schedule:
     """The same loops, and offsets and a period of which none are better, where first fit has not found these and the
     exact search does. No period is below `shortest` or what the statements of a group take together."""
@@ -406,7 +459,8 @@ def sequential_schedule(staged: StagedProgram) -> Schedule:
     for name in order:
         ends = [entries[d.source].last + 1 for d in dependences if d.sink == name and d.key not in carried]
         entries[name] = replace(entries[name], offset=max(ends, default=0))
-    schedule = Schedule(staged, dependences, entries, 1 + max(entry.last for entry in entries.values()))
+    period = 1 + max(entry.last for entry in entries.values())
+    schedule = Schedule(staged, dependences, entries, period, method="when all that is read has been produced")
     late = next((d for d in dependences if schedule.distance(d)[0] < (1 if d.key in carried else 0)), None)
     if late is not None:
         raise _never_in_time(schedule, late)
@@ -517,12 +571,14 @@ def _offsets(staged: StagedProgram, entries: dict[str, StatementSchedule], order
     """Start every statement as early as its producers and its turn on shared units allow, rounded up to the fusion
     level.
 
-    A recurrence may send its first statements back to wait for its last ones; a round per statement is enough.
+    A recurrence may send its first statements back to wait for its last ones; a round for each of its dependences that
+    lead back is enough.
     """
     schedule = Schedule(staged, dependences, dict(entries), 0)
     carried = recurrences(staged.program, dependences)
     back = [d for d in dependences if d.key in carried]
-    for _ in range(len(order) + 1):
+    late: list[Dependence] = []
+    for _ in range(len(back) + 2):
         turns.clear()
         for name in order:
             starts = [_earliest_start(schedule, d, fusion_level) + turns.wait(d) for d in dependences
@@ -530,13 +586,13 @@ def _offsets(staged: StagedProgram, entries: dict[str, StatementSchedule], order
             entry = schedule.statements[name]
             offset = turns.place(name, max([entry.offset, *starts]), entry.strides, entry.trips)
             schedule.statements[name] = replace(entry, offset=offset)
-        late = {d.sink: 1 - schedule.distance(d)[0] for d in back if schedule.distance(d)[0] < 1}
+        late = [d for d in back if schedule.distance(d)[0] < 1]
         if not late:
             return schedule.statements
-        for name, cycles in late.items():
+        for name, cycles in {d.sink: 1 - schedule.distance(d)[0] for d in late}.items():
             entry = schedule.statements[name]
             schedule.statements[name] = replace(entry, offset=entry.offset + cycles)
-    raise _never_in_time(schedule, next(d for d in back if schedule.distance(d)[0] < 1))
+    raise _never_in_time(schedule, late[0])
 
 
 def _never_in_time(schedule: Schedule, dependence: Dependence) -> DependenceError:

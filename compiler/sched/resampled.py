@@ -8,7 +8,7 @@ that copies what one of them reads, for all iterations together, makes them taps
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -16,6 +16,7 @@ import islpy as isl
 import numpy as np
 
 from compiler.ir.expr import Read
+from compiler.ir.names import fresh_name
 from compiler.ir.points import evaluate_map
 from compiler.ir.program import Access, Array, Program, Statement, shared_depth
 from compiler.ir.verify import verify
@@ -158,10 +159,10 @@ def _box(window: _Window, name: str) -> isl.Set:
 def _shared(program: Program, window: _Window) -> Program:
     """`program` with the copy; itself if there is no place for it before the window and after its producers."""
     taken = {item.name for item in (*program.arrays, *program.tables, *program.statements)}
-    name = _fresh(f"{window.array.name}_resampled", taken)
+    name = fresh_name(f"{window.array.name}_resampled", taken)
     bounds = window.bounds()[window.depth:]
     array = Array(name, tuple(high - low + 1 for low, high in bounds), window.array.type, "intermediate")
-    copy = _copy(window, _fresh(f"Resample_{window.array.name}", taken), name)
+    copy = _copy(window, fresh_name(f"Resample_{window.array.name}", taken), name)
     reads = tuple(_tap(window, copy, name, window.shifts[k], read) if k in window.shifts else read
                   for k, read in enumerate(window.statement.reads))
     changed = replace(window.statement, reads=reads)
@@ -180,13 +181,6 @@ def _shared(program: Program, window: _Window) -> Program:
         return program
     verify(result)
     return result
-
-
-def _fresh(name: str, taken: Iterable[str]) -> str:
-    used = set(taken)
-    while name in used:
-        name += "_"
-    return name
 
 
 def _copy(window: _Window, name: str, target: str) -> Statement:

@@ -14,6 +14,7 @@ from math import prod
 import islpy as isl
 
 from compiler.ir.expr import Read
+from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement, shared_depth
 from compiler.sched.affine import affine_form, maps
 from compiler.sched.dependences import constant_bounds, flow
@@ -177,14 +178,6 @@ class _Tiles:
         return [f"{name} - ({start})" for name, start in zip(names, self.starts, strict=True)]
 
 
-def _fresh(name: str, taken: Iterable[str]) -> str:
-    """`name`, with underscores behind it where it is taken."""
-    used = set(taken)
-    while name in used:
-        name += "_"
-    return name
-
-
 def _tile_map(statement: Statement, depth: int) -> isl.Map:
     """Instances of `statement` to their tile."""
     names = ", ".join(statement.iterators)
@@ -224,7 +217,7 @@ def _input_footprint(program: Program, array: Array, readers: list[Statement],
     loops = load_loops(extents, [constant for _, constant in low], accesses, tiles.depth)
     words = row_major(extents)
     steps = tuple(words[loop.dimension] * loop.step for loop in loops)
-    return Footprint(array.name, _fresh(f"load_{array.name}", _names(program)), low, extents, steps), loops
+    return Footprint(array.name, fresh_name(f"load_{array.name}", _names(program)), low, extents, steps), loops
 
 
 def row_major(extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -283,7 +276,7 @@ def _affine_text(coefficients: tuple[int, ...], constant: int, names: tuple[str,
 def _insert_load(program: Program, array: Array, footprint: Footprint, loops: Sequence[LoadLoop],
                  tiles: _Tiles) -> Program:
     """Add the load statement and its buffer, and let every reader of `array` read the buffer."""
-    name = _fresh(f"{array.name}__tile", (item.name for item in (*program.arrays, *program.tables)))
+    name = fresh_name(f"{array.name}__tile", (item.name for item in (*program.arrays, *program.tables)))
     buffer = Array(name, tiles.counts + footprint.extents, array.type, "intermediate")
     statement = _load_statement(array, buffer, footprint, loops, tiles)
     readers = tuple(_redirect(s, array, buffer, footprint, tiles) for s in program.statements)
@@ -293,7 +286,7 @@ def _insert_load(program: Program, array: Array, footprint: Footprint, loops: Se
 def _load_statement(array: Array, buffer: Array, footprint: Footprint, loops: Sequence[LoadLoop],
                     tiles: _Tiles) -> Statement:
     """A copy of the box in `loops`; the loop over blocks of a dimension is called like the dimension's."""
-    inner = [_fresh(f"i{loop.dimension}" + "_" * sum(other.dimension == loop.dimension for other in loops[:k]),
+    inner = [fresh_name(f"i{loop.dimension}" + "_" * sum(other.dimension == loop.dimension for other in loops[:k]),
                     tiles.names) for k, loop in enumerate(loops)]
     names = (*tiles.names, *inner)
     bounds = [*tiles.bounds, *(f"0 <= {name} < {loop.trips}" for name, loop in zip(inner, loops, strict=True))]

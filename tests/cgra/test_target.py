@@ -127,7 +127,7 @@ def test_choices_say_what_was_asked_and_taken() -> None:
     assert design.choices == {
         "memory": "dual-port", "counter": "True", "array": "4x4", "fusion_level": "1", "half_words": "32768",
         "seed": "3", "transform": "", "share": "asked", "schedule": "pipelined", "hardware": "", "shared units": "none",
-        "turns on shared units": "none",
+        "starts": "as early as fusion level 1 allows",
         "tile loops": "0 (1 tiles)", "period": "64 cycles", "initiation interval": "1",
         "alignment of loop lengths": "1", "arrays in parts": "none"}
 

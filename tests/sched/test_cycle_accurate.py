@@ -214,6 +214,7 @@ def test_fusion_levels_must_exist(level: int) -> None:
 def test_a_schedule_prints() -> None:
     have = schedule(load("brighten_blur", tiles=2, size=4), 1)
     assert str(have) == """tiles: 2, period: 16 cycles
+starts: as early as values allow (longest paths), which is optimal for its loops
 load_input: cycle = 0 + 4*i1 + 1*i2
 Brighten: cycle = 0 + 4*y_br + 1*x_br
 Blur: cycle = 5 + 4*y_bl + 1*x_bl"""

@@ -132,7 +132,7 @@ class CgraDesign(Design):
                  "initiation interval": str(self.schedule.interval),
                  "alignment of loop lengths": str(self.schedule.alignment),
                  "shared units": "; ".join(map(str, self.application.shared)) or "none",
-                 "turns on shared units": self.schedule.method or "none",
+                 "starts": self.schedule.method,
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import islpy as isl
 
 from compiler.ir.expr import Const, Expr, Iterator, Lookup, Read, renumbered
-from compiler.ir.names import check_name
+from compiler.ir.names import check_name, fresh_name
 from compiler.ir.program import Access, Array, Program, Statement, Table
 from compiler.ir.types import Int
 from compiler.sched.affine import pieces
@@ -37,7 +37,7 @@ def fold(program: Program, statement: str, rounds: int, loops: int = 1, iterator
     arrays at even distances. Raises `TransformError` that says where they are not.
     """
     old = program.statement(statement)
-    iterator = iterator or _round_name(old)
+    iterator = iterator or fresh_name("round", old.iterators)
     check_name(iterator, f"{old}: new iterator '{iterator}'")
     if iterator in old.iterators:
         raise TransformError(f"{old} has an iterator '{iterator}' already")
@@ -50,13 +50,6 @@ def fold(program: Program, statement: str, rounds: int, loops: int = 1, iterator
         raise TransformError(f"{old} has {len(where[statement].loops)} loops; its rounds cannot lie around {loops}")
     where = _apart(where, statement, depth)
     return folded.in_place(where, depth) if folded.adds_to_itself else folded.in_three(where, depth)
-
-
-def _round_name(old: Statement) -> str:
-    name = "round"
-    while name in old.iterators:
-        name += "_"
-    return name
 
 
 def _apart(where: dict[str, Place], statement: str, depth: int) -> dict[str, Place]:
@@ -127,11 +120,11 @@ class _Folded:
 
     def in_three(self, where: dict[str, Place], depth: int) -> Program:
         """A statement that starts the sum, one that adds the terms of a round, and the old one on the whole sum."""
-        name = _fresh(f"{self.old.name}_sum", self.program)
+        name = _new_name(f"{self.old.name}_sum", self.program)
         sums, element = self._sums(name)
         start = self._start(name, element)
         grown = Access(name, self._lifted(element.map), None)
-        rounds = self._round(_fresh(f"{self.old.name}_rounds", self.program), grown, grown)
+        rounds = self._round(_new_name(f"{self.old.name}_rounds", self.program), grown, grown)
         last = self._last(element)
         place = where[self.old.name]
         where |= {start.name: self._place(start, place, depth, 0), rounds.name: self._place(rounds, place, depth, 1),
@@ -163,7 +156,7 @@ class _Folded:
         return Array(name, shape, self.chain.type, "intermediate"), Access(name, relation)
 
     def _start(self, sums: str, element: Access) -> Statement:
-        name = _fresh(f"{self.old.name}_start", self.program)
+        name = _new_name(f"{self.old.name}_start", self.program)
         value, reads = _pruned(combined(self.chain, [term.node for term in self.rest]), self.old.reads)
         domain = self.old.domain.set_tuple_name(name)
         moved = [replace(access, map=access.map.set_tuple_name(isl.dim_type.in_, name)) for access in (*reads, element)]
@@ -259,11 +252,8 @@ class _Folded:
                      (*loops[:depth], walk, *loops[depth:]))
 
 
-def _fresh(name: str, program: Program) -> str:
-    taken = {item.name for item in (*program.arrays, *program.tables, *program.statements)}
-    while name in taken:
-        name += "_"
-    return name
+def _new_name(name: str, program: Program) -> str:
+    return fresh_name(name, (item.name for item in (*program.arrays, *program.tables, *program.statements)))
 
 
 def _values(unit: Sequence[Term], place: int) -> list[int]:
