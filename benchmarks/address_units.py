@@ -21,7 +21,7 @@ from compiler.bind.cgra.application import Application, build_application
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.options import Options
 from compiler.frontend.apps import load
-from compiler.sched.accumulators import drain_accumulators, propagate_constants
+from compiler.sched.accumulators import static_form
 from compiler.sched.cycle_accurate import schedule_program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.partition import partition
@@ -44,7 +44,7 @@ PUBLISHED: dict[str, tuple[int, int, int] | None] = {
 def _mapped(app: str, counter: bool) -> Application:
     """The units of an application, before they have places."""
     spec = Options(memory="dual-port-pe", counter=counter, array=ARRAY).fabric()
-    program = share_resampled_windows(drain_accumulators(propagate_constants(load(app))))
+    program = share_resampled_windows(static_form(load(app)))
     live = remove_dead_statements(partition(program, len(spec.bank_columns)).program)
     schedule = schedule_program(stage_streams(live, choose_tile_depth(live, spec.glb.half_words)))
     return build_application(schedule, spec.mem, shared=True, counter=counter)

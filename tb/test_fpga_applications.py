@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from merged_programs import merged
+from random_accumulations import accumulations
 from random_programs import programs
 
 import compiler
@@ -32,6 +33,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "gaussian_tiled": {"width": 20, "tile": 9},
     "gaussian_pyramid": {"size": 16},
     "laplacian_pyramid": {"size": 16},
+    "gemm": {"size": 8, "unroll": 4},
+    "mobilenet_layer": {"size": 6},
+    "resnet_layer": {"size": 6, "inputs": 2, "outputs": 2, "unroll_in": 2, "unroll_out": 1},
     "fir": {"CHANNELS": 4, "N": 24},
     "sobel": {"H": 8, "W": 24},
 }
@@ -86,7 +90,7 @@ def test_random_programs(simulator):
     @seed(20261122)
     @settings(max_examples=count, deadline=None, database=None, phases=[Phase.generate],
               suppress_health_check=list(HealthCheck))
-    @given(programs(largest=10))
+    @given(programs(largest=10) | accumulations())
     def run(program):
         check(program, compiler.compile(program, target="fpga"), simulator, seed=5, stall=STALLS)
 

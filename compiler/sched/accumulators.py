@@ -8,7 +8,7 @@ the reduction is over, so it runs beside the last step of the reduction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import islpy as isl
@@ -16,17 +16,25 @@ import islpy as isl
 from compiler.ir.expr import Const, Expr, Read, fold, with_children
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.verify import verify
+from compiler.sched.boxes import split_into_boxes
 from compiler.sched.dependences import DependenceError, final_writers, flow
 from compiler.sched.transform.place import Place, order_of_places, places
 
-__all__ = ["drain_accumulators", "propagate_constants"]
+__all__ = ["drain_accumulators", "propagate_constants", "static_form"]
+
+
+def static_form(program: Program) -> Program:
+    """`program` as static schedules take it: domains are boxes where they can be split into such, constants stand where
+    they are used, and every element of an output is written once. Raises `DependenceError`."""
+    return drain_accumulators(propagate_constants(split_into_boxes(program)))
 
 
 def drain_accumulators(program: Program) -> Program:
     """`program` with every output that is written more than once per element, or by several statements and read
     again, as an intermediate array and a drain.
 
-    Raises `DependenceError` if the final values of a statement are no box of its iterations.
+    Where the instances that write final values are no boxes, as where a border keeps its values, one drain copies the
+    whole output at the end. Raises `DependenceError` if what is written is no box either.
     """
     for array in program.outputs:
         writers = [s for s in program.statements if s.write.array == array.name]
@@ -51,12 +59,17 @@ def _drained(program: Program, array: Array) -> Program:
     moved = tuple(_renamed(statement, array.name, sums.name) for statement in program.statements)
     where = places(program)
     drains = []
-    for source, relation in finals.items():
-        statement = next(s for s in moved if s.name == source)
-        name = _fresh(f"{statement.name}_drain", _names(program))
-        drain, depth = _drain(statement, relation.range().coalesce(), array.name, name)
-        drains.append(drain)
-        where = _placed_after(where, statement, drain, depth)
+    if all(relation.range().coalesce().is_box() for relation in finals.values()):
+        for source, relation in finals.items():
+            statement = next(s for s in moved if s.name == source)
+            name = _fresh(f"{statement.name}_drain", _names(program))
+            drain, depth = _drain(statement, relation.range().coalesce(), array.name, name)
+            drains.append(drain)
+            where = _placed_after(where, statement, drain, depth)
+    else:
+        drains.append(_whole_drain(program, array, sums, finals))
+        end = 1 + max(place.positions[0] for place in where.values())
+        where[drains[0].name] = _at(drains[0], (end,), 0)
     statements = (*moved, *drains)
     result = replace(program, arrays=(*program.arrays, sums), statements=statements,
                      order=order_of_places(statements, where))
@@ -86,9 +99,6 @@ def _renamed(statement: Statement, old: str, new: str) -> Statement:
 
 def _drain(statement: Statement, finals: isl.Set, array: str, name: str) -> tuple[Statement, int]:
     """The statement that copies what the instances `finals` write, and how many loops it shares with `statement`."""
-    if not finals.is_box():
-        raise DependenceError(f"{statement.label(statement.write)}: the iterations that write the final values of "
-                              f"'{array}' are no box, which draining them needs")
     numbers = range(len(statement.iterators))
     fixed = {k: finals.dim_min_val(k).to_python() for k in numbers
              if finals.dim_min_val(k).eq(finals.dim_max_val(k)) and not _single(statement, k)}
@@ -102,8 +112,30 @@ def _drain(statement: Statement, finals: isl.Set, array: str, name: str) -> tupl
     element = back.apply_range(statement.write.map).intersect_domain(domain)
     read = Access(statement.write.array, element, statement.write.location)
     write = Access(array, element.set_tuple_name(isl.dim_type.out, array), statement.write.location)
-    drain = Statement(name, iterators, domain, (read,), write, Read(0, statement.value.type), statement.location)
+    constant = isinstance(statement.value, Const)
+    drain = Statement(name, iterators, domain, () if constant else (read,), write,
+                      statement.value if constant else Read(0, statement.value.type), statement.location)
     return drain, min(fixed, default=len(statement.iterators))
+
+
+def _whole_drain(program: Program, array: Array, sums: Array, finals: Mapping[str, isl.Map]) -> Statement:
+    """The statement that copies all elements that are written. Raises `DependenceError`."""
+    name = _fresh(f"{array.name}_drain", _names(program))
+    elements = isl.Set.empty(next(iter(finals.values())).domain().get_space())
+    for relation in finals.values():
+        elements = elements.union(relation.domain())
+    last = next(s for s in reversed(program.statements) if s.name in finals)
+    if not elements.coalesce().is_box():
+        raise DependenceError(f"{last.label(last.write)}: the elements of '{array.name}' that are written are no box, "
+                              "which an output has to be")
+    iterators = tuple(f"i{k}" for k in range(len(array.shape)))
+    domain = elements.coalesce().set_tuple_name(name)
+    for position, iterator in enumerate(iterators):
+        domain = domain.set_dim_name(isl.dim_type.set, position, iterator)
+    element = isl.Map(f"{{ {name}[{', '.join(iterators)}] -> [{', '.join(iterators)}] }}").intersect_domain(domain)
+    read, write = (Access(one.name, element.set_tuple_name(isl.dim_type.out, one.name), last.write.location)
+                   for one in (sums, array))
+    return Statement(name, iterators, domain, (read,), write, Read(0, array.type), last.location)
 
 
 def _single(statement: Statement, number: int) -> bool:
@@ -119,9 +151,13 @@ def _placed_after(where: dict[str, Place], statement: Statement, drain: Statemen
         if place.positions[:depth] == prefix and len(place.positions) > depth else place
         for name, place in where.items()
     }
+    return spread | {drain.name: _at(drain, (*prefix, 2 * mine.positions[depth] + 1), depth)}
+
+
+def _at(drain: Statement, first: tuple[int, ...], depth: int) -> Place:
+    """The place behind `first`, inside `depth` loops of others."""
     loops = tuple(_walk(drain, name) for name in drain.iterators)
-    positions = (*prefix, 2 * mine.positions[depth] + 1, *[0] * (len(loops) - depth))
-    return spread | {drain.name: Place(positions, loops)}
+    return Place((*first, *[0] * (len(loops) - depth)), loops)
 
 
 def _walk(statement: Statement, iterator: str) -> isl.Aff:

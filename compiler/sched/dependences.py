@@ -133,8 +133,8 @@ def constant_bounds(statement: Statement) -> dict[str, tuple[int, int]]:
     """First and last value of every iterator. Raises `DependenceError` if the domain is no box of constant bounds."""
     box = statement.box()
     if box is None:
-        raise DependenceError(f"{statement}: its iteration domain is not a box of constant bounds, which the array "
-                              "target needs")
+        raise DependenceError(f"{statement}: its iteration domain is not a box of constant bounds, which a static "
+                              "schedule needs")
     return box
 
 

@@ -14,6 +14,7 @@ from hw.pipeline.spec import (
     CounterCell,
     InputCell,
     LineCell,
+    MergeCell,
     OperatorCell,
     OutputCell,
     PipelineSpec,
@@ -49,6 +50,7 @@ class Pipeline(wiring.Component):
         self._chains: dict[int, list[Value]] = {}
         self._walkers: dict[Walk, Walker] = {}
         lines = self._lines(m)
+        merges: list[tuple[Signal, MergeCell]] = []
         inputs = outputs = 0
         for number, cell in enumerate(self.spec.cells):
             match cell:
@@ -66,12 +68,17 @@ class Pipeline(wiring.Component):
                     value = self._shaped(m, number, lines[number], cell.word.shape)
                 case BufferCell():
                     value = self._buffer(m, number, cell)
+                case MergeCell():
+                    value = Signal(cell.word.shape, name=f"cell{number}")
+                    merges.append((value, cell))
                 case OutputCell():
                     m.d.comb += getattr(self, f"o_{outputs}").eq(self._tap(m, cell.operand))
                     m.d.comb += self.give[outputs].eq(self._walker(m, cell.walk).fire)
                     outputs += 1
                     continue
             self._chains[number] = [value]
+        for value, cell in merges:
+            self._merge(m, value, cell)
         self._feed_lines(m)
         m.d.comb += self.left.eq(Cat(self._walker(m, cell.walk).left for cell in self.spec.outputs).any())
         return m
@@ -135,6 +142,11 @@ class Pipeline(wiring.Component):
             read.addr.eq(reader.address), read.en.eq(self.en & reader.fire),
         ]
         return self._register(m, self._shaped(m, number, read.data, cell.word.shape), f"cell{number}_result")
+
+    def _merge(self, m: Module, value: Signal, cell: MergeCell) -> None:
+        """Select; all cells are there by now."""
+        first, second = (self._tap(m, tap) for tap in cell.sources)
+        m.d.comb += value.eq(Mux(self._walker(m, cell.select).address < cell.cut, first, second))
 
     def _lines(self, m: Module) -> dict[int, Value]:
         """The results of all delay lines. Lines of one depth are one memory, side by side, with one address."""

@@ -1,14 +1,16 @@
 """A specialised pipeline as plain data: what the compiler hands over and the hardware is built from.
 
-A pipeline is a feed-forward net of *cells*. Each cell has one value per cycle; operands are values of earlier cells, a
-constant number of cycles ago (`Tap`). Cycles are those in which the pipeline moves: a stall freezes everything. What
-happens when is fixed by *walks*, loop nests of events with a first cycle. Seed 001, sections 4.2, 5.1 and 6.1.
+A pipeline is a net of *cells*. Each cell has one value per cycle; operands are values of earlier cells, a constant
+number of cycles ago (`Tap`). Values come back, as in a sum that grows, through merges only (`MergeCell`). Cycles are
+those in which the pipeline moves: a stall freezes everything. What happens when is fixed by *walks*, loop nests of
+events with a first cycle. Seed 001, sections 4.2, 5.1 and 6.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from math import prod
 
 import numpy as np
@@ -18,7 +20,7 @@ from hw.errors import SluiceError
 
 __all__ = [
     "BUFFER_LATENCY", "MINIMUM_LINE", "BufferCell", "Cell", "ConstantCell", "CounterCell", "InputCell", "Level",
-    "LineCell", "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "Tap", "Walk", "Word",
+    "LineCell", "MergeCell", "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "Tap", "Walk", "Word",
 ]
 
 BUFFER_LATENCY = 2
@@ -172,6 +174,23 @@ class BufferCell:
 
 
 @dataclass(frozen=True)
+class MergeCell:
+    """The value of the first of two `sources` in cycles of events of `select` with an address below `cut`, that of the
+    second in cycles of its other events; anything in between. Sources may be later cells (seed 001, section 4.3:
+    initialise, update)."""
+
+    sources: tuple[Tap, Tap]
+    word: Word
+    select: Walk
+    cut: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.cut < self.select.size:
+            raise PipelineError(f"a merge that changes over at address {self.cut} of 0..{self.select.size - 1} always "
+                                "takes the same value")
+
+
+@dataclass(frozen=True)
 class OutputCell:
     """The operand is given to an output stream in the cycles of `walk`."""
 
@@ -181,7 +200,7 @@ class OutputCell:
     walk: Walk
 
 
-Cell = InputCell | ConstantCell | CounterCell | OperatorCell | LineCell | BufferCell | OutputCell
+Cell = InputCell | ConstantCell | CounterCell | OperatorCell | LineCell | BufferCell | MergeCell | OutputCell
 
 
 def operands(cell: Cell) -> Sequence[Tap]:
@@ -191,15 +210,24 @@ def operands(cell: Cell) -> Sequence[Tap]:
             return cell.operands
         case LineCell() | BufferCell():
             return (cell.source,)
+        case MergeCell():
+            return cell.sources
         case OutputCell():
             return (cell.operand,)
     return ()
 
 
+def _at_once(cell: Cell) -> Sequence[int]:
+    """Cells whose values of the same cycle the cell's value depends on."""
+    if isinstance(cell, LineCell | BufferCell) or (isinstance(cell, OperatorCell) and cell.latency):
+        return ()
+    return [tap.cell for tap in operands(cell) if not tap.cycles]
+
+
 @dataclass(frozen=True)
 class PipelineSpec:
-    """A pipeline. Cells come after those that they use. Raises `PipelineError` if they do not, or without an output."""
-
+    """A pipeline. Cells come after those that they use; the sources of merges may come later, if there is a register
+    on the way back. Raises `PipelineError` if that is not so, or without an output."""
 
     name: str
     cells: tuple[Cell, ...]
@@ -207,9 +235,15 @@ class PipelineSpec:
 
     def __post_init__(self) -> None:
         for number, cell in enumerate(self.cells):
+            end = len(self.cells) if isinstance(cell, MergeCell) else number
             for tap in operands(cell):
-                if not 0 <= tap.cell < number or tap.cycles < 0:
+                if not 0 <= tap.cell < end or tap.cycles < 0:
                     raise PipelineError(f"cell {number} of pipeline {self.name} uses {tap}, which is no earlier cell")
+        try:
+            TopologicalSorter({k: _at_once(cell) for k, cell in enumerate(self.cells)}).prepare()
+        except CycleError as error:
+            cells = ", ".join(map(str, error.args[1][:-1]))
+            raise PipelineError(f"pipeline {self.name} has a loop without a register: cells {cells}") from None
         if not self.outputs:
             raise PipelineError(f"pipeline {self.name} has no output")
 

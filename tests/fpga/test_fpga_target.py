@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from pipeline_emulator import run_pipeline
+from pipeline_emulator import run_design, run_pipeline
 
 import compiler
 from compiler.bind.fpga.errors import FpgaError
@@ -14,12 +14,13 @@ from compiler.bind.fpga.events import MOST_EVENTS
 from compiler.frontend import kernel
 from compiler.frontend.apps import load
 from compiler.frontend.loop_nest import prog
+from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.types import BIT, Int
-from compiler.sched.streams import StreamError
+from compiler.sched.dependences import DependenceError
 from hw.designs.directory import DesignError
 from hw.designs.registry import load_design
-from hw.pipeline.spec import BufferCell, CounterCell, LineCell, OperatorCell
+from hw.pipeline.spec import BufferCell, CounterCell, LineCell, MergeCell, OperatorCell
 
 
 def compiled(app, **options):
@@ -187,12 +188,101 @@ def test_an_order_that_no_counter_follows():
         compiler.compile(prg.build(), target="fpga")
 
 
+def c_program(tmp_path, name, parameters, body):
+    path = tmp_path / f"{name}.c"
+    path.write_text(f"void {name}({parameters})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+    return load(path)
+
+
+def emulate(program, **options):
+    """The compiled design, after its emulated results have been compared with the interpreter's."""
+    design = compiler.compile(program, target="fpga", **options)
+    inputs = random_inputs(program, 3)
+    expected = interpret(program, inputs)
+    found = run_design(design, inputs)
+    assert all((found[name] == expected[name]).all() for name in expected)
+    return design
+
+
+def test_sums_take_a_step_per_cycle(tmp_path):
+    program = c_program(tmp_path, "product", "int a[4][6], int b[6][5], int c[4][5]", """
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 5; j++) {
+            c[i][j] = 0;
+            for (int k = 0; k < 6; k++)
+                c[i][j] += a[i][k] * b[k][j];
+        }""")
+    assert emulate(program).predicted_cycles <= 4 * 5 * 6 + 10
+
+
+def test_recurrences_wait_for_their_operators(tmp_path):
+    """Horner's rule: a product and a sum from one value to the next."""
+    program = c_program(tmp_path, "horner", "int a[32], int x[1], int y[32]", """
+    y[0] = a[0];
+    for (int i = 1; i < 32; i++)
+        y[i] = y[i - 1] * x[0] + a[i];""")
+    quick, slow = (emulate(program, multiplier_latency=latency) for latency in (2, 5))
+    assert quick.lower_bound == 32 and 3 * 31 <= quick.predicted_cycles <= 3 * 31 + 16
+    assert 6 * 31 <= slow.predicted_cycles <= 6 * 31 + 16
+
+
+BORDERS = """
+    for (int t = 0; t < 3; t++) {
+        for (int i = 0; i < 7; i++)
+            for (int j = 0; j < 6; j++) {
+                if (i == 0 || j == 0 || i == 6 || j == 5)
+                    b[i][j] = a[i][j];
+                else
+                    b[i][j] = (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]) >> 2;
+            }
+        for (int i = 1; i < 6; i++)
+            for (int j = 1; j < 5; j++)
+                a[i][j] = b[j][i] - a[i][j];
+    }"""
+
+
+def test_borders_and_arrays_that_are_worked_on_in_place(tmp_path):
+    program = c_program(tmp_path, "borders", "short a[7][6], short b[7][6]", BORDERS)
+    kinds = [type(cell) for cell in emulate(program).system.pipeline.cells]
+    assert kinds.count(MergeCell) >= 3
+
+
+def test_values_that_take_turns(tmp_path):
+    """Even elements come from one statement, odd ones from another."""
+    program = c_program(tmp_path, "turns", "short a[40], short c[40]", """
+    short b[40];
+    for (int i = 0; i < 20; i++) {
+        b[2 * i] = a[2 * i] + 1;
+        b[2 * i + 1] = a[2 * i + 1] * 3;
+    }
+    for (int i = 0; i < 40; i++)
+        c[i] = b[i] - a[i];""")
+    emulate(program)
+
+
 def test_programs_of_other_classes(tmp_path):
-    recurrence = tmp_path / "sum.c"
-    recurrence.write_text("void sums(const short a[9], short b[9])\n{\n#pragma scop\n  b[0] = a[0];\n"
-                          "  for (int x = 1; x < 9; x++)\n    b[x] = b[x - 1] + a[x];\n#pragma endscop\n}\n")
-    with pytest.raises(StreamError, match="output b must be written by one statement, not 2"):
-        compiler.compile(load(recurrence), target="fpga")
+    triangle = c_program(tmp_path, "triangle", "short a[9], short b[9][9]", """
+    for (int i = 0; i < 9; i++)
+        for (int j = 0; j < 9; j++)
+            b[i][j] = 0;
+    for (int i = 0; i < 9; i++)
+        for (int j = 0; j <= i; j++)
+            b[i][j] += a[j];""")
+    with pytest.raises(DependenceError, match=r"statement 'S1' \(.*:10\): its iteration domain is not a box of "
+                                              r"constant bounds, which a static schedule needs"):
+        compiler.compile(triangle, target="fpga")
+
+
+def test_parts_of_an_output(tmp_path):
+    program = c_program(tmp_path, "parts", "short a[5], short b[5][5]", """
+    for (int i = 4; i >= 0; i--)
+        for (int j = i + 1; j < 5; j++) {
+            b[i][j] = b[i][j] + a[i];
+            for (int k = i + 1; k < j; k++)
+                b[i][j] = b[i][j] + b[i][k] * b[k + 1][j];
+        }""")
+    with pytest.raises(DependenceError, match=r"the elements of 'b' that are written are no box, which an output has"):
+        compiler.compile(program, target="fpga")
 
 
 # Emission.

@@ -13,7 +13,7 @@ import compiler
 from compiler.bind.fpga.validate import validate
 from compiler.frontend.apps import load
 from compiler.sched.verify import ValidationError
-from hw.pipeline.spec import BufferCell, LineCell, OperatorCell, OutputCell, Tap, Walk
+from hw.pipeline.spec import BufferCell, LineCell, MergeCell, OperatorCell, OutputCell, Tap, Walk
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_taps(designs):
         first, *rest = cell.operands
         return replace(cell, operands=(Tap(first.cell, first.cycles + 1), *rest))
 
-    with pytest.raises(ValidationError, match=r"of input arrives in cycle|compute another value"):
+    with pytest.raises(ValidationError, match=r"arrives in cycle|compute another value"):
         check(design, mutated(design, OperatorCell, shifted))
 
 
@@ -112,6 +112,25 @@ def test_changed_buffers(designs, app):
             else:
                 assert emulated(design, cells) == emulated(design, design.system.pipeline.cells)
     assert rejected >= 3 * count
+
+
+def test_merges(designs, tmp_path):
+    """A row of sums, each of five words."""
+    path = tmp_path / "sums.c"
+    path.write_text("void sums(const short a[4][5], short b[4])\n{\n#pragma scop\n  for (int i = 0; i < 4; i++) {\n"
+                    "    b[i] = a[i][0];\n    for (int j = 0; j < 5; j++)\n      b[i] += a[i][j];\n  }\n"
+                    "#pragma endscop\n}\n")
+    design = compiler.compile(load(path), target="fpga")
+    check(design)
+    changes = (
+        lambda c: replace(c, cut=c.cut + 1),
+        lambda c: replace(c, sources=c.sources[::-1]),
+        lambda c: replace(c, select=later(c.select, 1)),
+        lambda c: replace(c, sources=(c.sources[0], Tap(c.sources[1].cell, c.sources[1].cycles + 1))),
+    )
+    for change in changes:
+        with pytest.raises(ValidationError, match=r"statement '.*arrives in cycle .*, it means value"):
+            check(design, mutated(design, MergeCell, change))
 
 
 def emulated(design, cells):

@@ -17,6 +17,7 @@ from hw.pipeline.spec import (
     InputCell,
     Level,
     LineCell,
+    MergeCell,
     OperatorCell,
     OutputCell,
     PipelineError,
@@ -31,7 +32,8 @@ EVERY = Walk(0, (Level(40, 1),))
 
 
 def every_kind() -> PipelineSpec:
-    """All kinds of cells, two delay lines of one depth, a buffer that is read at another rate than it is written."""
+    """All kinds of cells, two delay lines of one depth, a buffer that is read at another rate than it is written, a sum
+    that starts again with every fifth word."""
     read = Walk(9, (Level(4, 1, (0, 1)), Level(8, 2, (1,))), 6)
     return PipelineSpec("kinds", (
         InputCell("a", BYTE, EVERY),
@@ -49,6 +51,9 @@ def every_kind() -> PipelineSpec:
         OperatorCell("cast", (Tap(11),), (WORD,), BYTE),
         OutputCell("x", Tap(12, 1), BYTE, Walk(20, (Level(10, 2),))),
         OutputCell("y", Tap(6), WORD, Walk(20, (Level(18, 1),))),
+        MergeCell((Tap(2), Tap(16)), WORD, Walk(1, (Level(5, 1, (1,)), Level(7, 1, (1,))), 5), 1),
+        OperatorCell("add", (Tap(15), Tap(1, 1)), (WORD, WORD), WORD, 1),
+        OutputCell("z", Tap(16), WORD, Walk(2, (Level(35, 1),))),
     ), (tuple(k * 257 % 1000 - 500 for k in range(256)),))
 
 
@@ -97,11 +102,19 @@ def test_every_kind_of_cell_in_hardware():
     assert cycles == spec.cycles
     assert found["x"] == expected["x"].tolist()
     assert found["y"] == expected["y"].tolist()
+    groups = inputs["b"][:35].reshape(7, 5).cumsum(axis=1) - 3
+    assert found["z"] == expected["z"].tolist() == ((groups.ravel() + (1 << 15)) % (1 << 16) - (1 << 15)).tolist()
 
 
 def test_impossible_pipelines():
     with pytest.raises(PipelineError, match="cell 1 of pipeline p uses Tap"):
         PipelineSpec("p", (InputCell("a", BYTE, EVERY), OutputCell("x", Tap(1), BYTE, EVERY)))
+    turns = Walk(0, (Level(40, 1, (1,)),), 2)
+    with pytest.raises(PipelineError, match="pipeline p has a loop without a register: cells 0, 1"):
+        PipelineSpec("p", (MergeCell((Tap(1), Tap(0, 1)), BYTE, turns, 1),
+                           OperatorCell("cast", (Tap(0),), (BYTE,), BYTE), OutputCell("x", Tap(1), BYTE, EVERY)))
+    with pytest.raises(PipelineError, match=r"a merge that changes over at address 2 of 0\.\.1 always takes the same"):
+        MergeCell((Tap(0), Tap(1)), BYTE, turns, 2)
     with pytest.raises(PipelineError, match="pipeline p has no output"):
         PipelineSpec("p", (InputCell("a", BYTE, EVERY),))
     with pytest.raises(PipelineError, match="a delay line in memory has at least 4 cycles, not 3"):

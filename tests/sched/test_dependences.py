@@ -133,7 +133,7 @@ def test_domains_must_be_boxes() -> None:
     with pytest.raises(DependenceError) as error:
         constant_bounds(triangle)
     assert str(error.value) == (
-        f"{triangle}: its iteration domain is not a box of constant bounds, which the array target needs")
+        f"{triangle}: its iteration domain is not a box of constant bounds, which a static schedule needs")
 
 
 def test_statements_that_reach_no_output_go() -> None:

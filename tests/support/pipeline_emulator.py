@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from compiler.bind.fpga.design import FpgaDesign
 from compiler.ir.types import Int
 from hw.ops import operation
 from hw.pipeline.spec import (
@@ -15,19 +16,52 @@ from hw.pipeline.spec import (
     CounterCell,
     InputCell,
     LineCell,
+    MergeCell,
     OperatorCell,
     PipelineSpec,
     Tap,
 )
+from hw.pipeline.streams import ArrayStream
 
-__all__ = ["run_pipeline"]
+__all__ = ["run_design", "run_pipeline"]
+
+
+def run_design(design: FpgaDesign, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Outputs of the original program, by way of the streams' walks through memory and the emulated pipeline."""
+    given_parts = design.parts.split(inputs)
+    words = {s.name: given_parts[s.name].ravel()[_elements(s)] for s in design.system.inputs}
+    results = run_pipeline(design.system.pipeline, words)
+    found = {}
+    for stream in design.system.outputs:
+        array = design.parts.program.array(stream.name)
+        whole = np.zeros(array.shape, np.int64)
+        whole.ravel()[_elements(stream)] = results[stream.name].astype(np.int64)
+        found[stream.name] = whole
+    return design.parts.join(found, inputs)
+
+
+def _elements(stream: ArrayStream) -> np.ndarray:
+    first = np.array(stream.addresses) // stream.element_bytes
+    return (first[:, None] + np.arange(stream.row)).ravel()
 
 
 def run_pipeline(spec: PipelineSpec, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Words of every output stream, from those of every input stream (in their order)."""
-    carried: list[np.ndarray] = []
+    """Words of every output stream, from those of every input stream (in their order).
+
+    Merges see nothing at first of what comes back to them; every round is right for some more cycles.
+    """
+    carried = [np.zeros(spec.cycles, object) for _ in spec.cells]
+    while True:
+        before = list(carried)
+        outputs = _round(spec, inputs, carried)
+        if all(np.array_equal(old, new) for old, new in zip(before, carried, strict=True)):
+            return outputs
+
+
+def _round(spec: PipelineSpec, inputs: Mapping[str, np.ndarray], carried: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """All cells once, in order: what they carry is put into `carried`."""
     outputs: dict[str, np.ndarray] = {}
-    for cell in spec.cells:
+    for number, cell in enumerate(spec.cells):
         value = np.zeros(spec.cycles, object)
         match cell:
             case InputCell():
@@ -46,9 +80,14 @@ def run_pipeline(spec: PipelineSpec, inputs: Mapping[str, np.ndarray]) -> dict[s
                 value = _delayed(_late(carried, cell.source), cell.cycles)
             case BufferCell():
                 value = _buffer(cell, _late(carried, cell.source))
+            case MergeCell():
+                times, addresses = cell.select.events()
+                for source, tap in enumerate(cell.sources):
+                    mine = times[((addresses >= cell.cut) == bool(source)) & (times < spec.cycles)]
+                    value[mine] = _late(carried, tap)[mine]
             case _:
                 outputs[cell.name] = _late(carried, cell.operand)[cell.walk.events()[0]]
-        carried.append(value)
+        carried[number] = value
     return outputs
 
 

@@ -1,4 +1,4 @@
-"""From a schedule to the pipeline: operators, times, delays and buffers, streams."""
+"""From a schedule to the pipeline: times of all operators, delays and buffers, streams."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compiler.bind.buffers.unified import UnifiedBuffer, extract_buffers
+from compiler.bind.fpga.build_net import NetBuilder
 from compiler.bind.fpga.chains import Chains, Need, Placed
 from compiler.bind.fpga.events import Events
-from compiler.bind.fpga.expressions import Operators, word_of
+from compiler.bind.fpga.expressions import read_label, word_of
 from compiler.bind.fpga.fit import fit_levels, walk_of
 from compiler.bind.fpga.net import Net, Node, Use
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.retime import retime, wait
 from compiler.sched.cycle_accurate import Schedule
-from compiler.sched.dependences import topological_order
 from hw.pipeline.spec import (
-    BUFFER_LATENCY,
     Cell,
     ConstantCell,
     CounterCell,
     InputCell,
+    MergeCell,
     OperatorCell,
     OutputCell,
     PipelineSpec,
@@ -31,6 +31,7 @@ from hw.pipeline.spec import (
 )
 
 __all__ = ["BuiltPipeline", "Claim", "Storage", "build_pipeline"]
+
 
 
 @dataclass(frozen=True)
@@ -75,46 +76,12 @@ def build_pipeline(schedule: Schedule, options: Options) -> BuiltPipeline:
     for array in program.arrays:
         word_of(array.type, f"array {array.name}")
     buffers = extract_buffers(schedule)
-    net = _net(schedule, buffers, options)
     events = Events(schedule)
+    net = NetBuilder(schedule, events, buffers, options).build()
     names = [s.name for s in program.statements]
     first = {name: schedule.statements[name].offset for name in names}
     times = retime(net, first, {name: events.last(name) for name in names})
     return _Assembly(schedule, options, net, times, events, buffers).build(staged.program.name)
-
-
-def _net(schedule: Schedule, buffers: list[UnifiedBuffer], options: Options) -> Net:
-    staged, program, net = schedule.staged, schedule.staged.program, Net()
-    loads, outputs = {f.statement: f.array for f in staged.inputs}, {f.statement: f.array for f in staged.outputs}
-    tables = [table.name for table in program.tables]
-    produced = {buffer.writer.statement: buffer for buffer in buffers}
-    for name in topological_order(program, schedule.dependences):
-        statement = program.statement(name)
-        if name in loads:
-            word = word_of(program.array(loads[name]).type, f"array {loads[name]}")
-            net.results[name] = net.add(Node("input", word, name, name=loads[name]))
-        else:
-            reads = [net.reads[name, k] for k in range(len(statement.reads))]
-            net.results[name] = Operators(net, statement, reads, tables, options).result()
-        if name in produced:
-            _serve(net, schedule, produced[name])
-        if name in outputs:
-            word = net.nodes[net.results[name]].word
-            net.add(Node("output", word, name, (Use(net.results[name]),), name=outputs[name]))
-    return net
-
-
-def _serve(net: Net, schedule: Schedule, buffer: UnifiedBuffer) -> None:
-    """Uses for all reads of a buffer: the result itself, some cycles ago, or a port."""
-    result = net.results[buffer.writer.statement]
-    for reader in buffer.readers:
-        if reader.distance is not None:
-            net.reads[reader.statement, reader.read] = Use(result, reader.distance)
-            continue
-        least = schedule.distance(reader.dependence)[0]
-        port = Node("port", net.nodes[result].word, reader.statement, (Use(result, least),), read=reader.read,
-                    latency=BUFFER_LATENCY + 1)
-        net.reads[reader.statement, reader.read] = Use(net.add(port))
 
 
 @dataclass
@@ -135,7 +102,7 @@ class _Assembly:
         self.users: dict[int, list[tuple[int, int]]] = {}
         for user, operand, use in self.net.edges():
             self.users.setdefault(use.node, []).append((user, operand))
-        self.read_words = {(d.sink, d.read): self.events.words(d) for d in self.schedule.dependences}
+        self.dependences = {(d.sink, d.read): d for d in self.schedule.dependences}
 
     def build(self, name: str) -> BuiltPipeline:
         """All cells."""
@@ -148,6 +115,7 @@ class _Assembly:
                 found = self._serve(number, producers.get(number))
                 if number in producers:
                     storage[producers[number]] = found
+        self._merges()
         tables = tuple(table.values for table in self.schedule.staged.program.tables)
         spec = PipelineSpec(name, tuple(self.cells), tables)
         results = {s: Claim(self.place[node], self.times[node]) for s, node in self.net.results.items()}
@@ -156,8 +124,6 @@ class _Assembly:
     # Cells.
 
     def _cell(self, number: int, node: Node) -> Cell:
-        taps = tuple(Tap(self.place[use.node]) if self.net.is_constant(use) else self.chains.taps[number, place]
-                     for place, use in enumerate(node.uses))
         match node.kind:
             case "input":
                 return InputCell(node.name, node.word, self._walk(number, node))
@@ -165,16 +131,39 @@ class _Assembly:
                 return ConstantCell(node.value, node.word)
             case "counter":
                 return CounterCell(node.word, self._walk(number, node))
+            case "merge":
+                return ConstantCell(0, node.word)  # until all its sources are there
             case "output":
-                return OutputCell(node.name, taps[0], node.word, self._walk(number, node))
-        return OperatorCell(node.op, taps, node.words, node.word, node.latency, node.value)
+                return OutputCell(node.name, self._taps(number)[0], node.word, self._walk(number, node))
+        return OperatorCell(node.op, self._taps(number), node.words, node.word, node.latency, node.value)
+
+    def _taps(self, number: int) -> tuple[Tap, ...]:
+        """Where the operands of a node come from."""
+        return tuple(Tap(self.place[use.node]) if self.net.is_constant(use) else self.chains.taps[number, place]
+                     for place, use in enumerate(self.net.nodes[number].uses))
+
+    def _merges(self) -> None:
+        """The merges, whose sources may come later than they do."""
+        for number, node in enumerate(self.net.nodes):
+            if node.kind == "merge":
+                self.cells[self.place[number]] = self._merge_cell(number, node)
+
+    def _merge_cell(self, number: int, node: Node) -> MergeCell:
+        assert node.selection is not None
+        values, size, cut = node.selection
+        first, second = self._taps(number)
+        return MergeCell((first, second), node.word, self._events_walk(number, node, values, size), cut)
 
     def _walk(self, number: int, node: Node) -> Walk:
         """The cycles of a node's statement; addresses are the values of the iterator of a counter."""
-        cycles = self.events.times(node.statement) + self.times[number]
-        values, size = np.zeros(len(cycles), np.int64), 1
         if node.kind == "counter":
-            values, size = self.events.iterator(node.statement, node.name), 1 << node.word.width
+            values = self.events.iterator(node.statement, node.name)
+            return self._events_walk(number, node, values, 1 << node.word.width)
+        return self._events_walk(number, node, np.zeros(len(self.events.times(node.statement)), np.int64), 1)
+
+    def _events_walk(self, number: int, node: Node, values: np.ndarray, size: int) -> Walk:
+        """The cycles of a node's statement, with addresses."""
+        cycles = self.events.times(node.statement) + self.times[number]
         levels = fit_levels(cycles, values)
         if levels is None:
             raise AssertionError("the instances of a statement are loops")
@@ -202,26 +191,31 @@ class _Assembly:
     def _need(self, number: int, user: int, operand: int) -> Need:
         """A use at a constant delay; the words are those that the user's statement reads."""
         delay = wait(self.net, self.times, user, operand)
-        node, distance = self.net.nodes[user], self.net.nodes[user].uses[operand].distance
         words = np.zeros(0, np.int64)
         if number in self.net.results.values():
-            words = self._words_read(number, node.statement, distance)
+            words = self._words_read(number, user, operand)
         return Need((user, operand), words, words, delay, "")
 
-    def _words_read(self, number: int, reader: str, distance: int) -> np.ndarray:
-        """Numbers of the words that statement `reader` takes from a statement's result, `distance` cycles old."""
-        wanted = Use(number, distance)
+    def _words_read(self, number: int, user: int, operand: int) -> np.ndarray:
+        """Numbers of the words that a node takes from a statement's result."""
+        node = self.net.nodes[user]
+        if node.kind == "merge":
+            leaf = node.leaves[operand]
+            assert leaf is not None
+            return leaf.reads.words
+        wanted = Use(number, node.uses[operand].distance)
         for (statement, read), use in self.net.reads.items():
-            if statement == reader and use == wanted:
-                return self.read_words[statement, read]
-        return np.arange(len(self.events.times(reader)))
+            if statement == node.statement and use == wanted:
+                return self.events.reads(self.dependences[statement, read]).words
+        return np.arange(len(self.events.times(node.statement)))
 
     def _port_need(self, port: int) -> Need:
         node = self.net.nodes[port]
-        statement = self.schedule.staged.program.statement(node.statement)
-        name = f"{statement.label(statement.reads[node.read])}: read {node.read}"
-        return Need((port, 0), self.events.times(node.statement) + self.times[port],
-                    self.read_words[node.statement, node.read], None, name)
+        leaf = node.leaves[0]
+        assert leaf is not None
+        times = self.events.times(node.statement)[leaf.reads.instances] + self.times[port]
+        name = read_label(self.schedule.staged.program.statement(node.statement), node.read)
+        return Need((port, 0), times, leaf.reads.words, None, name)
 
     def _serve_ports(self, ports: list[int], word: Word) -> None:
         """The users of ports: taps of the chains behind the ports' memories."""

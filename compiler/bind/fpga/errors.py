@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from hw.errors import SluiceError
 
-__all__ = ["FpgaError"]
+__all__ = ["FpgaError", "SlowRecurrence"]
 
 
 class FpgaError(SluiceError):
     """A program, or an option, that this target cannot build a pipeline for; the message says where and why."""
+
+
+class SlowRecurrence(FpgaError):
+    """Values of a statement come back to it in fewer cycles than its operators take; a larger initiation interval
+    helps."""

@@ -7,19 +7,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from compiler.bind.fpga.errors import FpgaError
-from compiler.ir.points import evaluate_map
+from compiler.ir.points import contains, evaluate_map
 from compiler.ir.program import Statement
 from compiler.sched.cycle_accurate import Schedule
 from compiler.sched.dependences import Dependence, constant_bounds
 
-__all__ = ["MOST_EVENTS", "Events"]
+__all__ = ["MOST_EVENTS", "Events", "Reads"]
 
 MOST_EVENTS = 1 << 22
 """Most instances of a statement, which this target looks at one by one: twice the pixels of 1920x1080."""
+
+
+class Reads(NamedTuple):
+    """Reads of values of one statement, in the order of time: instances of the reader, by their numbers, and the number
+    of the producing instance for each."""
+
+    instances: np.ndarray
+    words: np.ndarray
 
 
 @dataclass
@@ -28,7 +37,7 @@ class Events:
 
     schedule: Schedule
     _times: dict[str, np.ndarray] = field(default_factory=dict)
-    _words: dict[tuple[str, int], np.ndarray] = field(default_factory=dict)
+    _reads: dict[tuple[str, int, str], Reads] = field(default_factory=dict)
 
     def trips(self, name: str) -> tuple[int, ...]:
         """Iterations of each loop of a statement, outermost first."""
@@ -70,25 +79,30 @@ class Events:
             raise FpgaError(f"{self._statement(name)} has two instances in one cycle")
         return times
 
-    def words(self, dependence: Dependence) -> np.ndarray:
-        """For all instances of the reader the number of the producing instance: int64 of shape [instances]."""
-        key = dependence.sink, dependence.read
-        if key not in self._words:
-            self._words[key] = self._new_words(dependence)
-        return self._words[key]
+    def reads(self, dependence: Dependence) -> Reads:
+        """Who reads what: all instances of the reader, or some of them where it sees values of several statements."""
+        if dependence.key not in self._reads:
+            self._reads[dependence.key] = self._new_reads(dependence)
+        return self._reads[dependence.key]
 
-    def _new_words(self, dependence: Dependence) -> np.ndarray:
+    def read_times(self, dependence: Dependence) -> np.ndarray:
+        """Logical cycles of these reads, ascending."""
+        return self.times(dependence.sink)[self.reads(dependence).instances]
+
+    def _new_reads(self, dependence: Dependence) -> Reads:
         reader, producer = self._statement(dependence.sink), self._statement(dependence.source)
         bounds = list(constant_bounds(reader).values())
         count = len(self.times(reader.name))
         grid = np.indices(self.trips(reader.name), np.int64).reshape(len(bounds), -1) if bounds else []
         columns = [column + low for column, (low, _) in zip(grid, bounds, strict=True)]
-        found = evaluate_map(dependence.relation, reader.domain, columns, count)
-        number = np.zeros(count, np.int64)
+        domain = dependence.relation.domain()
+        instances = np.flatnonzero(contains(domain.gist(reader.domain), columns, count))
+        found = evaluate_map(dependence.relation, domain, [column[instances] for column in columns], len(instances))
+        number = np.zeros(len(instances), np.int64)
         sizes = zip(found, constant_bounds(producer).values(), self.trips(producer.name), strict=True)
         for column, (low, _), size in sizes:
             number = number * size + (column - low)
-        return number
+        return Reads(instances, number)
 
     def live_words(self, name: str) -> int:
         """Most values of a statement that are produced and still to be read, at once; a value is not counted in the
@@ -97,7 +111,7 @@ class Events:
         gone = np.full(len(born), -1)
         for dependence in self.schedule.dependences:
             if dependence.source == name:
-                np.maximum.at(gone, self.words(dependence), self.times(dependence.sink))
+                np.maximum.at(gone, self.reads(dependence).words, self.read_times(dependence))
         used = gone >= 0
         born, gone = born[used], np.sort(gone[used])
         alive = np.arange(1, len(born) + 1) - np.searchsorted(gone, born, side="right")

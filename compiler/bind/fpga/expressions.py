@@ -17,7 +17,7 @@ from compiler.ir.program import Statement
 from compiler.ir.types import BIT, Int, Type
 from hw.dataflow.spec import Word
 
-__all__ = ["TABLE_LATENCY", "Operators", "word_of"]
+__all__ = ["TABLE_LATENCY", "Operators", "read_label", "word_of"]
 
 WIDEST = 32
 TABLE_LATENCY = 2
@@ -32,6 +32,11 @@ def word_of(type_: Type, where: str) -> Word:
     if not isinstance(type_, Int) or type_.width > WIDEST:
         raise FpgaError(f"{where} has values of type {type_}; the fpga target has integers of up to {WIDEST} bits")
     return Word(type_.width, type_.signed)
+
+
+def read_label(statement: Statement, read: int) -> str:
+    """Read number `read` of `statement` for messages, with its place in the source."""
+    return f"{statement.label(statement.reads[read])}: read {read}"
 
 
 @dataclass

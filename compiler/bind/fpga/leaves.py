@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from compiler.sched.verify import ValidationError
-from hw.pipeline.spec import BufferCell, ConstantCell, CounterCell, LineCell, OperatorCell, PipelineSpec, Tap
+from hw.pipeline.spec import BufferCell, ConstantCell, CounterCell, LineCell, MergeCell, OperatorCell, PipelineSpec, Tap
 
 __all__ = ["Leaf", "leaves", "resolved"]
 
@@ -26,7 +26,8 @@ def resolved(spec: PipelineSpec, tap: Tap, carries: Mapping[int, str]) -> Tap:
 
 
 def leaves(spec: PipelineSpec, root: int, carries: Mapping[int, str]) -> list[Leaf]:
-    """The leaves of the value of cell number `root`: cells that `carries` statements' values, buffers and counters."""
+    """The leaves of the value of cell number `root`: cells that `carries` statements' values, buffers, merges and
+    counters."""
     if not isinstance(spec.cells[root], OperatorCell):
         return []
     found: dict[Leaf, None] = {}
@@ -38,7 +39,7 @@ def leaves(spec: PipelineSpec, root: int, carries: Mapping[int, str]) -> list[Le
             continue
         seen.add(place)
         cell = spec.cells[place.cell]
-        if place.cell != root and (place.cell in carries or isinstance(cell, BufferCell | CounterCell)):
+        if place.cell != root and (place.cell in carries or isinstance(cell, BufferCell | CounterCell | MergeCell)):
             found[place] = None
         elif isinstance(cell, OperatorCell):
             for tap in (resolved(spec, operand, carries) for operand in cell.operands):

@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from compiler.bind.fpga.selection import Leaf, Selection
 from hw.dataflow.spec import Word
 
 __all__ = ["Kind", "Net", "Node", "Use"]
 
-Kind = Literal["input", "constant", "counter", "operator", "port", "output"]
+Kind = Literal["input", "constant", "counter", "operator", "port", "merge", "output"]
+
+_LATE = 1 << 20
+"""Arrival of what comes back, as a running sum: later than all else, so that it meets the fewest operators."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,9 @@ class Node:
     """One node. `words`: the operands' declared types. `value`: of a constant, or the number of a table.
 
     A port delivers a read whose distance varies: its operand is the producer, its `distance` the smallest number of
-    cycles from producing a value to this read of it. `statement`: whose cycles it counts; `read` of a port: its number;
-    `name`: array of a stream, iterator of a counter.
+    cycles from producing a value to this read of it. A merge has one of two operands, as `selection` says, which may be
+    later nodes. `statement`: whose cycles it counts; `read` of a port or a merge: its number; `leaves`: which values
+    their operands are (None: those of another merge); `name`: array of a stream, iterator of a counter.
     """
 
     kind: Kind
@@ -44,12 +49,15 @@ class Node:
     value: int = 0
     name: str = ""
     read: int = 0
+    leaves: tuple[Leaf | None, ...] = ()
+    selection: Selection | None = None
     arrival: int = 0
 
 
 @dataclass
 class Net:
-    """Nodes, each after those that it uses; node of every statement's value; where every read comes from."""
+    """Nodes, each (but merges) after those that it uses; node of every statement's value; where every read comes from.
+    """
 
     nodes: list[Node] = field(default_factory=list)
     results: dict[str, int] = field(default_factory=dict)
@@ -61,6 +69,12 @@ class Net:
         arrivals = [self.nodes[use.node].arrival - use.distance for use in node.uses if not self.is_constant(use)]
         node.arrival = max(arrivals, default=0) + node.latency
         self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def add_merge(self, merge: Node) -> int:
+        """A merge, which gets its operands when they are there."""
+        merge.arrival = _LATE
+        self.nodes.append(merge)
         return len(self.nodes) - 1
 
     def constant(self, value: int, word: Word) -> Use:

@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from ortools.linear_solver import pywraplp
 
+from compiler.bind.fpga.errors import SlowRecurrence
 from compiler.bind.fpga.net import Net, Node
 
 __all__ = ["retime", "start_time", "wait"]
+
+_NEVER = -(1 << 30)
 
 _OUTER, _INNER = 1000, 1250
 """Weight of a bit of a statement's result, and of one behind an operation inside a statement or behind a port, against
@@ -34,7 +37,8 @@ def wait(net: Net, times: Sequence[int], number: int, place: int) -> int:
 def retime(net: Net, first: Mapping[str, int], last: Mapping[str, int]) -> list[int]:
     """For each node the cycle of the value for logical cycle 0.
 
-    `first`, `last`: first and last logical cycle of every statement. No event of a walk comes before cycle 0.
+    `first`, `last`: first and last logical cycle of every statement. No event of a walk comes before cycle 0. Raises
+    `SlowRecurrence`.
     """
     earliest = _earliest(net, first)
     end = max(time + last[node.statement] for time, node in zip(earliest, net.nodes, strict=True)
@@ -42,19 +46,34 @@ def retime(net: Net, first: Mapping[str, int], last: Mapping[str, int]) -> list[
     return _cheapest(net, earliest, end, last)
 
 
-def _least(node: Node, first: Mapping[str, int]) -> int:
+def _least(net: Net, node: Node, first: Mapping[str, int]) -> int:
     """The least time of a node by itself: the events of its walk are in cycles from 0 on."""
-    if node.kind in ("constant", "operator"):
-        return -(1 << 30)
+    if node.kind == "operator":
+        return 0 if all(map(net.is_constant, node.uses)) else _NEVER
+    if node.kind == "constant":
+        return _NEVER
     return node.latency - first[node.statement]
 
 
 def _earliest(net: Net, first: Mapping[str, int]) -> list[int]:
-    times: list[int] = []
-    for node in net.nodes:
-        arrivals = [times[use.node] - use.distance + node.latency for use in node.uses if not net.is_constant(use)]
-        times.append(max([_least(node, first), *arrivals]) if arrivals or node.kind != "operator" else 0)
-    return times
+    """The least solution, by relaxation: a pass over all nodes, one more for every merge that values come back to."""
+    times = [_least(net, node, first) for node in net.nodes]
+    moved: list[int] = []
+    for _ in range(2 + sum(node.kind == "merge" for node in net.nodes)):
+        moved = [number for number, node in enumerate(net.nodes) if _relax(net, node, number, times)]
+        if not moved:
+            return times
+    late = next(net.nodes[number].statement for number in moved if net.nodes[number].kind == "merge")
+    raise SlowRecurrence(f"statement '{late}': values come back to it in fewer cycles than its operators take, at the "
+                         "largest initiation interval, too")
+
+
+def _relax(net: Net, node: Node, number: int, times: list[int]) -> bool:
+    """Move a node behind its operands; whether that was needed."""
+    arrivals = [times[use.node] - use.distance + node.latency for use in node.uses if not net.is_constant(use)]
+    before = times[number]
+    times[number] = max([before, *arrivals])
+    return times[number] != before
 
 
 def _cheapest(net: Net, earliest: list[int], end: int, last: Mapping[str, int]) -> list[int]:
@@ -77,7 +96,7 @@ def _cheapest(net: Net, earliest: list[int], end: int, last: Mapping[str, int]) 
     costs = []
     for number, length in lengths.items():
         node = net.nodes[number]
-        inner = node.kind == "port" or (node.kind == "operator" and number not in results)
+        inner = node.kind in ("port", "merge") or (node.kind == "operator" and number not in results)
         costs.append(node.word.width * (_INNER if inner else _OUTER) * solver.Sum([length]))
     solver.Minimize(solver.Sum([*costs, *times]))
     if solver.Solve() != pywraplp.Solver.OPTIMAL:

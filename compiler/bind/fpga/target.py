@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from compiler.bind.fpga.build import BuiltPipeline, build_pipeline
 from compiler.bind.fpga.design import FpgaDesign
+from compiler.bind.fpga.errors import SlowRecurrence
 from compiler.bind.fpga.memory import stream_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.validate import validate
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
+from compiler.sched.accumulators import static_form
 from compiler.sched.cycle_accurate import Schedule, schedule_program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.partition import partition
@@ -22,6 +25,9 @@ __all__ = ["PLACE", "Options", "compile_program"]
 
 PLACE = "a pipeline of its own"
 """What results call the target."""
+
+_INTERVALS = (*range(1, 9), 12, 16, 24, 32, 48, 64)
+"""Initiation intervals that are tried."""
 
 _SLOWER = 1.1
 """Tile loops may make a program this many times slower, if that saves storage."""
@@ -35,9 +41,10 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     """
     start = time.perf_counter()
     verify(program)
-    parts = partition(program)
+    alone = replace(program, shared=())  # here every statement has operators of its own
+    parts = partition(static_form(alone))
     live = remove_dead_statements(parts.program)
-    built = min((build_pipeline(schedule, options) for schedule in _schedules(live, options)), key=_storage)
+    built = _built(live, options)
     staged, spec = built.schedule.staged, built.spec
     place = {f.array: stream_of(staged, f, live.array(f.array)) for f in (*staged.inputs, *staged.outputs)}
     system = SystemSpec(spec, tuple(place[c.name] for c in spec.inputs), tuple(place[c.name] for c in spec.outputs),
@@ -47,17 +54,31 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     return FpgaDesign(parts.original, parts, options, built, system, time.perf_counter() - start)
 
 
-def _schedules(program: Program, options: Options) -> list[Schedule]:
+def _built(program: Program, options: Options) -> BuiltPipeline:
+    """The pipeline at the smallest initiation interval that recurrences allow, with the least storage."""
+    for interval in _INTERVALS:
+        try:
+            return min((build_pipeline(schedule, options) for schedule in _schedules(program, options, interval)),
+                       key=_storage)
+        except SlowRecurrence:
+            if interval == _INTERVALS[-1]:
+                raise
+    raise AssertionError("the last interval returns or raises")
+
+
+def _schedules(program: Program, options: Options, interval: int) -> list[Schedule]:
     """A schedule for every number of tile loops that is not much slower than the best one."""
+    def scheduled(depth: int) -> Schedule:
+        return schedule_program(stage_streams(program, depth), options.fusion_level, interval=interval)
+
     if options.tile_depth is not None:
-        return [schedule_program(stage_streams(program, options.tile_depth), options.fusion_level)]
-    found = [schedule_program(stage_streams(program, 0), options.fusion_level)]
+        return [scheduled(options.tile_depth)]
+    found = [scheduled(0)]
     while True:
         try:
-            staged = stage_streams(program, len(found))
+            found.append(scheduled(len(found)))
         except StreamError:
             break
-        found.append(schedule_program(staged, options.fusion_level))
     fastest = min(map(_cycles, found))
     return [schedule for schedule in found if _cycles(schedule) <= _SLOWER * fastest]
 

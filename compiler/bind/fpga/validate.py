@@ -20,7 +20,6 @@ on time every claim is reduced to claims about earlier cycles and, in the end, t
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import islpy as isl
 import numpy as np
@@ -28,14 +27,28 @@ import numpy as np
 from compiler.bind.fpga.arithmetic import check_arithmetic
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.leaves import Leaf, leaves
+from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
-from compiler.sched.verify import ValidationError, bounded_effort, final_origins, read_origins
+from compiler.sched.verify import Source, ValidationError, bounded_effort, final_origins, read_origins
 from compiler.sched.verify.points import all_points, values_at
-from hw.pipeline.spec import BUFFER_LATENCY, BufferCell, CounterCell, InputCell, LineCell, OutputCell, Tap
+from hw.pipeline.spec import (
+    BUFFER_LATENCY,
+    BufferCell,
+    ConstantCell,
+    CounterCell,
+    InputCell,
+    LineCell,
+    MergeCell,
+    OutputCell,
+    Tap,
+)
 from hw.pipeline.streams import ArrayStream
 from hw.pipeline.system import SystemSpec
 
 __all__ = ["validate"]
+
+_SPAN = 1 << 32
+"""More than any statement has instances, or an array elements."""
 
 
 def validate(program: Program, built: BuiltPipeline, system: SystemSpec) -> None:
@@ -43,11 +56,29 @@ def validate(program: Program, built: BuiltPipeline, system: SystemSpec) -> None
     _Proof(program, built, system).run()
 
 
-class Tokens(NamedTuple):
-    """Which values: of `source` (a statement or an input array) the numbers `index`, -1 where it is none."""
+class Tokens:
+    """Numbers for values, -1 for none: those of a statement's instances, of an input array's elements, and constants
+    have numbers in a row."""
 
-    source: str
-    index: np.ndarray
+    def __init__(self) -> None:
+        self._first: dict[str, int] = {}
+
+    def of(self, source: str, index: np.ndarray) -> np.ndarray:
+        """The values number `index` of `source`, -1 where that is -1."""
+        first = self._first.setdefault(source, len(self._first) * _SPAN)
+        return np.where(index < 0, -1, index + first)
+
+    def constant(self, value: int, like: np.ndarray) -> np.ndarray:
+        """The constant `value`, as many times as there are values in `like`."""
+        return self.of(f"constant {value}", np.zeros(len(like), np.int64))
+
+    def source(self, number: int) -> str:
+        """Whose value a number is."""
+        return list(self._first)[number // _SPAN] if number >= 0 else "nothing"
+
+    def text(self, number: int) -> str:
+        """A value for messages."""
+        return f"value {number % _SPAN} of {self.source(number)}" if number >= 0 else "no value"
 
 
 @dataclass
@@ -55,6 +86,7 @@ class _Proof:
     program: Program
     built: BuiltPipeline
     system: SystemSpec
+    tokens: Tokens = field(default_factory=Tokens)
     _points: dict[str, np.ndarray] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -98,27 +130,31 @@ class _Proof:
 
     # What cells carry.
 
-    def _tokens(self, tap: Tap, cycles: np.ndarray) -> Tokens:
+    def _carried(self, tap: Tap, cycles: np.ndarray) -> np.ndarray:
         """What a tap carries in the given cycles."""
         cell, cycles = self.spec.cells[tap.cell], cycles - tap.cycles
         if tap.cell in self.carries:
             name = self.carries[tap.cell]
             index = _place(self._cycles(name), cycles)
-            return self._fetched(name, index) if isinstance(cell, InputCell) else Tokens(name, index)
+            return self._fetched(name, index) if isinstance(cell, InputCell) else self.tokens.of(name, index)
         match cell:
             case LineCell():
-                return self._tokens(cell.source, cycles - cell.cycles)
+                return self._carried(cell.source, cycles - cell.cycles)
             case BufferCell():
                 return self._stored(tap.cell, cell, cycles)
+            case MergeCell():
+                return self._merged(cell, cycles)
+            case ConstantCell():
+                return self.tokens.constant(cell.value, cycles)
         raise ValidationError(f"cell {tap.cell} carries no statement's values, but a read sees it")
 
-    def _fetched(self, name: str, index: np.ndarray) -> Tokens:
+    def _fetched(self, name: str, index: np.ndarray) -> np.ndarray:
         """Elements instead of instances of a statement that only loads."""
         stream = self.streams[name]
         elements = _elements(stream, self.program.array(stream.name).shape)
-        return Tokens(stream.name, np.where(index < 0, -1, elements[index]))
+        return self.tokens.of(stream.name, np.where(index < 0, -1, elements[index]))
 
-    def _stored(self, number: int, cell: BufferCell, cycles: np.ndarray) -> Tokens:
+    def _stored(self, number: int, cell: BufferCell, cycles: np.ndarray) -> np.ndarray:
         """What a buffer gives: the last write to the address of the last read."""
         reads, read_at = cell.read.events()
         writes, write_at = cell.write.events()
@@ -134,8 +170,17 @@ class _Proof:
         keys = write_at[order] * span + writes[order]
         place = np.searchsorted(keys, address * span + cycle) - 1
         found = (place >= 0) & (write_at[order][np.maximum(place, 0)] == address) & (last >= 0)
-        tokens = self._tokens(cell.source, writes[order][np.maximum(place, 0)])
-        return Tokens(tokens.source, np.where(found, tokens.index, -1))
+        return np.where(found, self._carried(cell.source, writes[order][np.maximum(place, 0)]), -1)
+
+    def _merged(self, cell: MergeCell, cycles: np.ndarray) -> np.ndarray:
+        """What a merge gives: in the cycles of its events that of the source that is selected."""
+        times, addresses = cell.select.events()
+        event = _place(times, cycles)
+        result = np.full(len(cycles), -1)
+        for number, source in enumerate(cell.sources):
+            mine = (event >= 0) & ((addresses[event] >= cell.cut) == bool(number))
+            result[mine] = self._carried(source, cycles[mine])
+        return result
 
     # Statements.
 
@@ -143,7 +188,7 @@ class _Proof:
         claim = self.built.results[statement.name]
         found = leaves(self.spec, claim.cell, self.carries)
         origins = [self._origin(statement, k) for k in range(len(statement.reads))]
-        same = [next(j for j, other in enumerate(origins) if _equal(origin, other)) for origin in origins]
+        same = [next(j for j, other in enumerate(origins) if np.array_equal(origin, other)) for origin in origins]
         operands: dict[Leaf, int | str] = {}
         for leaf in found:
             if isinstance(self.spec.cells[leaf.cell], CounterCell):
@@ -152,16 +197,23 @@ class _Proof:
                 operands[leaf] = self._read(statement, leaf, origins)
         check_arithmetic(self.program, statement, self.spec, claim.cell, operands, same)
 
-    def _origin(self, statement: Statement, read: int) -> Tokens:
+    def _origin(self, statement: Statement, read: int) -> np.ndarray:
         """What a read means: for every instance the value it sees."""
         points = self._instances(statement)
         with bounded_effort():
             relations = read_origins(self._concerned(statement, read), statement, read)
-        if len(relations) != 1:
-            raise ValidationError(f"{statement}: read {read} sees values of {len(relations)} sources")
-        (source, relation), = relations.items()
-        defined, values = values_at(relation, points)
-        return Tokens(source.name, np.where(defined, self._number(source.name, values), -1))
+        result = np.full(len(points), -1)
+        for source, relation in relations.items():
+            defined, values = values_at(relation, points)
+            result[defined] = self._produced(source, values[defined])
+        return result
+
+    def _produced(self, source: Source, points: np.ndarray) -> np.ndarray:
+        """Values of an array's elements or of a statement's instances, those of a constant all the same."""
+        value = self.program.statement(source.name).value if source.computed else None
+        if isinstance(value, Const):
+            return self.tokens.constant(value.value, points)
+        return self.tokens.of(source.name, self._number(source.name, points))
 
     def _concerned(self, statement: Statement, read: int) -> Program:
         """The program with only those statements that the meaning of a read depends on: the reader and the writers of
@@ -173,20 +225,26 @@ class _Proof:
             order = order.union(isl.UnionMap.from_map(self.program.order_of(s.name)))
         return replace(self.program, statements=tuple(kept), order=order)
 
-    def _read(self, statement: Statement, leaf: Leaf, origins: list[Tokens]) -> int:
+    def _read(self, statement: Statement, leaf: Leaf, origins: list[np.ndarray]) -> int:
         """Which read a leaf is."""
         cycles = self._cycles(statement.name) - leaf.cycles
-        seen = self._tokens(Tap(leaf.cell), cycles)
+        seen = self._carried(Tap(leaf.cell), cycles)
         for number, origin in enumerate(origins):
-            if _equal(seen, origin):
+            if np.array_equal(seen, origin):
                 return number
-        best = min(origins, key=lambda o: (o.source != seen.source, int((o.index != seen.index).sum())), default=None)
-        if best is None or best.source != seen.source:
-            raise ValidationError(f"{statement}: it takes values of {seen.source}, which it does not read")
-        wrong = int(np.flatnonzero(best.index != seen.index)[0])
+        sources = self._sources(seen)
+        best = min(origins, key=lambda o: (not sources & self._sources(o), int((o != seen).sum())), default=None)
+        if best is None or (sources and not sources & self._sources(best)):
+            names = ", ".join(sorted(sources))
+            raise ValidationError(f"{statement}: it takes values of {names}, which it does not read")
+        wrong = int(np.flatnonzero(best != seen)[0])
         point = tuple(int(i) for i in self._instances(statement)[wrong])
-        raise ValidationError(f"{statement} at {point}: value {seen.index[wrong]} of {seen.source} arrives in cycle "
-                              f"{cycles[wrong]}, it means {best.index[wrong]}")
+        raise ValidationError(f"{statement} at {point}: {self.tokens.text(int(seen[wrong]))} arrives in cycle "
+                              f"{cycles[wrong]}, it means {self.tokens.text(int(best[wrong]))}")
+
+    def _sources(self, values: np.ndarray) -> set[str]:
+        """Whose values these are."""
+        return {self.tokens.source(int(number)) for number in np.unique(values)} - {"nothing"}
 
     def _iterator(self, statement: Statement, leaf: Leaf) -> str:
         """Which iterator a counter counts."""
@@ -224,28 +282,25 @@ class _Proof:
         array = self.program.array(cell.name)
         if stream.name != array.name:
             raise ValidationError(f"output {cell.name} goes to array {stream.name}")
-        given = self._tokens(cell.operand, cell.walk.events()[0])
+        given = self._carried(cell.operand, cell.walk.events()[0])
         elements = _elements(stream, array.shape)
-        if len(elements) != len(given.index):
-            raise ValidationError(f"output {cell.name}: {len(given.index)} words for {len(elements)} elements")
-        stored: dict[int, int] = dict(zip(elements.tolist(), given.index.tolist(), strict=True))
+        if len(elements) != len(given):
+            raise ValidationError(f"output {cell.name}: {len(given)} words for {len(elements)} elements")
+        stored: dict[int, int] = dict(zip(elements.tolist(), given.tolist(), strict=True))
         count = 0
         for source, relation in final_origins(self.program, array.name).items():
             points = all_points(relation.domain())
             count += len(points)
             _, values = values_at(relation, points)
-            meant = self._number(source.name, values)
+            meant = self.tokens.of(source.name, self._number(source.name, values))
             places = self._number(array.name, points)
             actual = np.array([stored.get(place, -1) for place in places.tolist()])
-            if source.name != given.source or not np.array_equal(actual, meant):
-                raise ValidationError(f"output {cell.name}: it gets values of {given.source}, "
+            if not np.array_equal(actual, meant):
+                given_by = ", ".join(sorted(self._sources(given)))
+                raise ValidationError(f"output {cell.name}: it gets values of {given_by}, "
                                       f"where the program writes those of {source.name}")
         if count != len(stored):
             raise ValidationError(f"output {cell.name}: {len(stored)} elements are stored, the program writes {count}")
-
-
-def _equal(one: Tokens, other: Tokens) -> bool:
-    return one.source == other.source and np.array_equal(one.index, other.index)
 
 
 def _place(sorted_cycles: np.ndarray, cycles: np.ndarray) -> np.ndarray:

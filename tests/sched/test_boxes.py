@@ -1,0 +1,84 @@
+"""Statements on several boxes become several statements, and outputs that are worked on in place get a drain; the
+programs compute what they did."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.frontend.apps import load
+from compiler.input_files import random_inputs
+from compiler.ir.interpret import interpret
+from compiler.ir.verify import verify
+from compiler.sched.accumulators import static_form
+from compiler.sched.boxes import split_into_boxes
+
+
+def c_program(folder, body, parameters="short a[7][6], short b[7][6]"):
+    path = folder / "boxes.c"
+    path.write_text(f"void boxes({parameters})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+    return load(path)
+
+
+def same(program, other):
+    verify(other)
+    inputs = random_inputs(program, 4)
+    expected, found = interpret(program, inputs), interpret(other, inputs)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+BORDER = """
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 6; j++) {
+            if (i == 0 || j == 0 || i == 6 || j == 5)
+                b[i][j] = a[i][j];
+            else
+                b[i][j] = a[i - 1][j] + a[i][j + 1];
+        }"""
+
+
+def test_a_border_is_four_boxes(tmp_path):
+    program = c_program(tmp_path, BORDER)
+    split = split_into_boxes(program)
+    assert [s.name for s in split.statements] == ["S0_box0", "S0_box1", "S0_box2", "S0_box3", "S1"]
+    assert all(s.box() is not None for s in split.statements)
+    same(program, split)
+
+
+def test_order_is_kept_where_a_part_reads_another(tmp_path):
+    """Every element but the corner adds those before it, which other boxes have written."""
+    program = c_program(tmp_path, """
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 6; j++)
+            if (i > 2 || j > 1)
+                b[i][j] = (j > 0 ? b[i][j - 1] : 1) + (i > 0 ? b[i - 1][j] : 2) + a[i][j];""")
+    split = split_into_boxes(program)
+    assert len(split.statements) > len(program.statements)
+    same(program, split)
+
+
+@pytest.mark.parametrize("condition", ["j <= i", "(i + j) % 2 == 0"])
+def test_others_stay_as_they_are(tmp_path, condition):
+    program = c_program(tmp_path, f"""
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 6; j++)
+            if ({condition})
+                b[i][j] = a[i][j];""")
+    assert split_into_boxes(program).statements[-1] == program.statements[-1]
+
+
+def test_one_drain_where_the_border_keeps_its_values(tmp_path):
+    program = c_program(tmp_path, """
+    for (int t = 0; t < 3; t++) {
+        for (int i = 1; i < 6; i++)
+            for (int j = 1; j < 5; j++)
+                b[i][j] = a[i - 1][j] - a[i][j + 1];
+        for (int i = 1; i < 6; i++)
+            for (int j = 1; j < 5; j++)
+                a[i][j] = b[i][j];
+    }""")
+    static = static_form(program)
+    drains = [s for s in static.statements if s.name == "a_drain"]
+    assert len(drains) == 1 and drains[0].box() == {"i0": (0, 6), "i1": (0, 5)}
+    same(program, static)
