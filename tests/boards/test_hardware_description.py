@@ -32,6 +32,7 @@ def written(folder: Path, text: str, name: str = "array.toml") -> str:
     FabricSpec(2, 3),
     FabricSpec(4, 4, pe=PeSpec(counter=True), mem=MemTileSpec(kind="dual-port-pe", inputs=1, outputs=1)),
     FabricSpec(16, 32, tracks=6, delay_depth=8, mem=MemTileSpec(depth=64), glb=GlobalBufferSpec(8, 4096)),
+    FabricSpec(4, 4, mem=MemTileSpec(kind="dual-port", sram_ports=2)),
 ])
 def test_descriptions_are_read_back(tmp_path: Path, spec: FabricSpec) -> None:
     assert load_hardware(written(tmp_path, describe_array(spec))).array == spec

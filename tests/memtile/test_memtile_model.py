@@ -81,6 +81,18 @@ def test_conflict_names_the_first_cycle_and_the_store_wins() -> None:
     assert simulate(both, DUAL, DATA).conflict == 0
 
 
+def test_inputs_and_outputs_with_a_port_each_never_wait() -> None:
+    """Two lines at full rate, with different delays, in two regions; of two writes to one place the second counts."""
+    quad = MemTileSpec(kind="dual-port", sram_ports=2)
+    other = DualPortInput(stream(160, 1, 0, 1), 64, 63)
+    outputs = (dual().outputs[0], DualPortOutput(stream(160, 1, 40, 1), 64, 63))
+    trace = simulate(DualPortConfig((dual().inputs[0], other), outputs), quad, DATA)
+    assert trace.conflict is None
+    assert late(trace.data_out[0], 64) == list(range(1, 161)) == late(trace.data_out[1], 40)
+    both = DualPortConfig((dual().inputs[0],) * 2, (dual().outputs[0],))
+    assert late(simulate(both, quad, np.stack([0 * DATA[0], DATA[1]])).data_out[0], 64) == list(range(1, 161))
+
+
 def test_memories_keep_their_words_and_the_rest_starts_again() -> None:
     for model, config in ((WideFetchModel(PUB), pub()), (DualPortModel(DUAL), dual())):
         model.configure(config)
