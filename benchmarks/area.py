@@ -124,6 +124,16 @@ def _mem_tile(kind: Any) -> Callable[[FabricSpec], Subject]:
     return make
 
 
+def _ready_valid(name: str) -> Callable[[FabricSpec], Subject]:
+    """A tile of the array in which words wait for each other; memories are buffets."""
+
+    def make(spec: FabricSpec) -> Subject:
+        waiting = replace(spec, mem=replace(spec.mem, kind="buffet"), protocol="ready-valid")
+        return Subject(name, _only(emit_tiles(waiting), f"{name}.v"))
+
+    return make
+
+
 def _array(spec: FabricSpec) -> Subject:
     return Subject("cgra_array", emit_array(spec), alone=False)
 
@@ -145,6 +155,8 @@ SUBJECTS: Mapping[str, Callable[[FabricSpec], Subject]] = {
     "pe_tile": _pe_tile,
     "mem_tile_pub": _mem_tile("pub"),
     "mem_tile_dual_port": _mem_tile("dual-port"),
+    "mem_tile_buffet": _ready_valid("mem_tile"),
+    "pe_tile_ready_valid": _ready_valid("pe_tile"),
     "array": _array,
     **{f"vector_{lanes}": _vector_system(lanes) for lanes in (1, 2, 4)},
 }

@@ -20,9 +20,9 @@ endmodule
 """
 
 
-@pytest.mark.parametrize("kind", ["pub", "dual-port"])
-def test_the_array_is_clean(kind: str, simulator: str, tmp_path: Path) -> None:
-    spec = FabricSpec(3, 4, mem=MemTileSpec(kind=kind))
+@pytest.mark.parametrize(("kind", "protocol"), [("pub", "static"), ("dual-port", "static"), ("buffet", "ready-valid")])
+def test_the_array_is_clean(kind: str, protocol: str, simulator: str, tmp_path: Path) -> None:
+    spec = FabricSpec(3, 4, mem=MemTileSpec(kind=kind), protocol=protocol)
     assert lint(emit_array(spec), ARRAY_MODULE, simulator, tmp_path) == ""
 
 
