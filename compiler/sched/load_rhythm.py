@@ -51,7 +51,7 @@ def _row(reader: StatementSchedule) -> int:
 def _slowed(load: StatementSchedule, rhythm: int) -> StatementSchedule:
     """The load with a stride that is a multiple of `rhythm` in every loop that now starts again as soon as it can;
     unchanged if a loop that waits for something has no time for that."""
-    loops = [name for name in reversed(load.strides) if load.trips[name] > 1]
+    loops = [name for name in reversed(list(load.strides)) if load.trips[name] > 1]
     strides = dict(load.strides)
     for inner, outer in pairwise(loops):
         length = strides[inner] * load.trips[inner]
