@@ -36,9 +36,9 @@ APPLICATIONS = {
 }
 """The applications and the arrays that they are measured on."""
 
-MEMORIES = ("pub", "dual-port", "buffet")
-LARGE = ("16x8", "16x32")
-"""Arrays that are not simulated with buffets: with ready and valid on every track they take too long to build."""
+MEMORIES = ("pub", "dual-port", "dual-port-pe", "buffet")
+LARGE = {"dual-port-pe": ("16x32",), "buffet": ("16x8", "16x32")}
+"""Arrays that are not simulated with these memories: they take too long to build."""
 ICARUS = {"harris": {"width": 24, "height": 10}}
 """What is measured on Icarus too, and how small: too slow for the test suite, which runs the others there."""
 
@@ -90,7 +90,7 @@ def main() -> None:
     partly = options.names or options.memory
     found: dict[str, dict[str, Any]] = kept_results(options.output, "applications") if partly else {}
     pairs = [(app, memory) for memory in options.memory or MEMORIES for app in options.names or APPLICATIONS
-             if memory != "buffet" or APPLICATIONS[app] not in LARGE]
+             if APPLICATIONS[app] not in LARGE.get(memory, ())]
     for app, memory in track(pairs, description="simulating", console=Console(stderr=True)):
         figures = found.get(app, {}) | {memory: figures_of(app, memory)}
         found[app] = {kind: figures[kind] for kind in MEMORIES if kind in figures}

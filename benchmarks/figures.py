@@ -15,8 +15,8 @@ from benchmarks.tables import renew_readme
 __all__ = ["main"]
 
 MEASUREMENTS = ("applications", "storage", "sharing", "large_array", "compile_times",
-                "resnet_layers --memory pub --memory dual-port", "unrolled", "address_units", "area",
-                "area --intel", "fpga", "vector", "vector_compiled", "dataflow", "dataflow --area", "systolic",
+                "resnet_layers --memory pub --memory dual-port", "unrolled", "address_units",
+                "area", "area --intel", "fpga", "vector", "vector_compiled", "dataflow", "dataflow --area", "systolic",
                 "systolic_resources", "systolic_area", "systolic_lu", "targets")
 README = Path(__file__).parents[1] / "README.md"
 

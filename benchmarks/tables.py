@@ -15,6 +15,7 @@ from benchmarks.markdown import table
 from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
 from benchmarks.sharing_tables import sharing_table
+from benchmarks.storage_tables import storage_table
 from benchmarks.systolic_tables import systolic_tables
 from benchmarks.vector_tables import vector_tables
 from hw.errors import SluiceError
@@ -53,8 +54,9 @@ class ReadmeError(SluiceError):
 def figure_tables() -> str:
     """All tables as Markdown."""
     return "\n\n".join([
-        _application_table(), sharing_table(), *layer_tables(), address_table(), _area_table(), _array_text(),
-        fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(), target_tables(),
+        _application_table(), storage_table(), sharing_table(), *layer_tables(), address_table(), _area_table(),
+        _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
+        target_tables(),
     ])
 
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from compiler.bind.buffers.circular import live_words
 from compiler.bind.cgra.application import Application, build_application
 from compiler.bind.cgra.memories import CapacityError, MemoryAllocator
 from compiler.bind.cgra.netlist import Edge, Pin, Separation
@@ -37,6 +38,15 @@ def test_tiles_of_the_applications(name: str, pub: int, dual: int) -> None:
     """Published (table 7.3): gaussian 1 and 2, upsample 1 and 2."""
     assert len(build(load(name), PUB).memories) == pub
     assert len(build(load(name), DUAL).memories) == dual
+
+
+@pytest.mark.parametrize("name", ["gaussian", "brighten_blur", "gaussian_pyramid", "upsample"])
+def test_small_memories_hold_no_more_than_twice_what_is_live(name: str) -> None:
+    """Memories of 128 words: whole ones are at most twice the words that are live at once."""
+    small = MemTileSpec(kind="pub", depth=32)
+    tiles = build(load(name), small).memories
+    live = sum(live_words(buffer.traffic) for tile in tiles for buffer in tile.buffers)
+    assert small.capacity_words * len(tiles) <= 2 * live
 
 
 def test_two_line_buffers_are_two_outputs_of_one_tile() -> None:

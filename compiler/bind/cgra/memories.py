@@ -142,7 +142,12 @@ class MemoryAllocator:
         return found
 
     def _longest_delay(self) -> int:
-        return self.spec.capacity_words - 2 * SLACK
+        return self.spec.capacity_words - 2 * self._slack
+
+    @property
+    def _slack(self) -> int:
+        """`SLACK`, but no more than a sixteenth of a memory that is small."""
+        return min(SLACK, self.spec.capacity_words // 16)
 
     def _delay_tile(self, name: str, source: Signal, start: int, length: int, heads: Sequence[int], back: bool,
                     origin: str) -> list[Signal]:
@@ -240,9 +245,14 @@ class MemoryAllocator:
         return small and _key(traffic) not in self.apart
 
     def _region(self, life: Lifetimes, traffic: BufferTraffic) -> int:
-        """Smallest power of two of blocks that leaves `SLACK` cycles to routing, when reads come as scheduled."""
+        """Smallest power of two of blocks that leaves `_slack` cycles to routing, when reads come as scheduled;
+        `SLACK` where words pass several tiles."""
+        region = self._leaving(self._slack, life, traffic)
+        return region if region <= self.capacity else self._leaving(SLACK, life, traffic)
+
+    def _leaving(self, slack: int, life: Lifetimes, traffic: BufferTraffic) -> int:
         region = 2
-        needed = max(0, life.minimum_shift() + self._latency) + SLACK
+        needed = max(0, life.minimum_shift() + self._latency) + slack
         while life.maximum_shift(region) < needed:
             region *= 2
             if region > self.capacity * MAX_CHAIN:
