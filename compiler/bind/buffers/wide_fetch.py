@@ -32,6 +32,8 @@ FETCH_LEADS = range(2, 10)
 NEVER = -(1 << 60)
 _MOST_PLANS = 16
 """Combinations of fetch plans that are tried for one tile."""
+_MOST_GAPS = 16
+"""Distances between two fetches of a chunk that are tried, the smallest first."""
 
 
 class VectorizationError(SluiceError):
@@ -147,14 +149,20 @@ def _rhythms(earliest: np.ndarray, latest: np.ndarray, room: int) -> Iterator[np
     groups of even ones an even step apart, as late as they can be."""
     count = len(earliest)
     seen: set[tuple[int, ...]] = set()
+
+    def gaps(later: int, least: int) -> range:
+        """Cycles from the first fetch to another one that both allow, a few of them."""
+        low = max(least, int(earliest[later] - latest[0]))
+        return range(low, min(room, int(latest[later] - earliest[0]) + 1, low + _MOST_GAPS))
+
     for group in (n for n in range(count, 0, -1) if count % n == 0):
         outer, inner = np.divmod(np.arange(count), group)
-        for step in range(1, room if group > 1 else 2):
-            for distance in range((group - 1) * step + 1, room) if group < count else (room,):
+        for step in gaps(1, 1) if group > 1 else (1,):
+            for distance in gaps(group, (group - 1) * step + 1) if group < count else (room,):
                 cycles = outer * distance + inner * step
                 offset = int(np.min(latest - cycles))
                 fits = cycles[-1] < room and (cycles + offset >= earliest).all()
-                if fits and tuple(cycles) not in seen:
+                if fits and tuple(cycles.tolist()) not in seen:
                     seen.add(tuple(cycles.tolist()))
                     yield cycles + offset
 
@@ -244,7 +252,7 @@ def _plans(buffer: PlacedBuffer, read: ReadTraffic, spec: MemTileSpec) -> list[F
     packing = buffer.traffic.packing
     if buffer.traffic.homogeneous:
         return [fetch_plan(read, packing, spec)]
-    return [fetch_plan(read, packing, spec), *chunked_plans(read, packing, spec)]
+    return [fetch_plan(read, packing, spec), *islice(chunked_plans(read, packing, spec), _MOST_PLANS)]
 
 
 def _planned(buffers: Sequence[PlacedBuffer], plans: list[list[FetchPlan]], spec: MemTileSpec,
