@@ -12,6 +12,9 @@ from compiler.ir.program import Access, Program, Statement
 
 __all__ = ["merged"]
 
+_APART = 1000
+"""More than a program has statements."""
+
 
 def merged(programs: Mapping[str, Program]) -> Program:
     """All arrays, tables and statements of `programs`, their names preceded by the program's."""
@@ -21,7 +24,8 @@ def merged(programs: Mapping[str, Program]) -> Program:
     order = isl.UnionMap.empty(parts[0].order.get_space().params())
     for number, one in orders:
         names = [f"o{k}" for k in range(one.dim(isl.dim_type.out))]
-        padded = ", ".join([str(number), *names, *["0"] * (width - len(names))])
+        first = f"{_APART * number} + {names[0]}"
+        padded = ", ".join([first, *names[1:], *["0"] * (width - len(names))])
         lift = isl.Map(f"{{ [{', '.join(names)}] -> [{padded}] }}")
         order = order.union(isl.UnionMap.from_map(one.apply_range(lift)))
     return Program("merged", sum((p.arrays for p in parts), ()), sum((p.tables for p in parts), ()),
