@@ -47,7 +47,8 @@ class Entry:
 
 SUBJECTS: Mapping[str, Entry] = {
     **{app: Entry(app) for app in ("gaussian", "conv_3_3", "cascade", "upsample", "brighten_blur", "gaussian_pyramid",
-                                   "laplacian_pyramid", "fir", "sobel", "harris", "unsharp")},
+                                   "laplacian_pyramid", "fir", "sobel", "harris", "unsharp", "gemm", "resnet_layer",
+                                   "mobilenet_layer")},
     "gaussian_4_lanes": Entry("gaussian", {"lanes": 4, "height": 66}, {"bus_bits": 128}),
     "gaussian_system": Entry("gaussian", system=True),
     "harris_system": Entry("harris", system=True),
