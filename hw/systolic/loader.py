@@ -41,8 +41,8 @@ class StreamPlan:
 
 
 class Bursts(wiring.Component):
-    """Cuts tiles of `plan.beats` beats into bursts of at most `longest`, a power of two; one every two cycles, `tapered`
-    ones every three.
+    """Cuts tiles of `plan.beats` beats into bursts of at most `longest`, a power of two; one every two cycles, or three
+    if `tapered`.
 
     Ports: `load`, `base`, `extents`, `strides` as of `TileAddresses`; `o` (stream of `BURST`), `left`: there are more;
     `ahead`: all bursts of the first tile have gone. `tapered`: the last 16 beats of a run are bursts of at most 8 and 4
