@@ -58,7 +58,7 @@ def _check(program: Program, dependences: Sequence[Dependence], sizes: Mapping[s
             reader = program.statement(dependence.sink)
             raise TransformError(f"{reader.label(reader.reads[dependence.read])} reads output '{dependence.array}', "
                                  "which tiles write only once")
-    back = recurrences(program, dependences)
+    back = recurrences(program, tuple(dependences))
     for dependence in dependences:
         if dependence.key in back:
             raise TransformError(f"{program.statement(dependence.sink)} depends on itself through "
