@@ -8,12 +8,13 @@ the reduction is over, so it runs beside the last step of the reduction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import islpy as isl
 
 from compiler.ir.expr import Const, Expr, Read, fold, with_children
+from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.verify import verify
 from compiler.sched.boxes import split_into_boxes
@@ -54,7 +55,7 @@ def _written_once(writers: list[Statement]) -> bool:
 
 def _drained(program: Program, array: Array) -> Program:
     """`program` with `array` computed in an intermediate array of its own and copied at the end."""
-    sums = replace(array, name=_fresh(f"{array.name}_sums", _names(program)), role="intermediate")
+    sums = replace(array, name=fresh_name(f"{array.name}_sums", _names(program)), role="intermediate")
     finals = final_writers(program, array.name)
     moved = tuple(_renamed(statement, array.name, sums.name) for statement in program.statements)
     where = places(program)
@@ -62,7 +63,7 @@ def _drained(program: Program, array: Array) -> Program:
     if all(relation.range().coalesce().is_box() for relation in finals.values()):
         for source, relation in finals.items():
             statement = next(s for s in moved if s.name == source)
-            name = _fresh(f"{statement.name}_drain", _names(program))
+            name = fresh_name(f"{statement.name}_drain", _names(program))
             drain, depth = _drain(statement, relation.range().coalesce(), array.name, name)
             drains.append(drain)
             where = _placed_after(where, statement, drain, depth)
@@ -79,13 +80,6 @@ def _drained(program: Program, array: Array) -> Program:
 
 def _names(program: Program) -> set[str]:
     return {item.name for item in (*program.arrays, *program.tables, *program.statements)}
-
-
-def _fresh(name: str, taken: Iterable[str]) -> str:
-    used = set(taken)
-    while name in used:
-        name += "_"
-    return name
 
 
 def _renamed(statement: Statement, old: str, new: str) -> Statement:
@@ -120,7 +114,7 @@ def _drain(statement: Statement, finals: isl.Set, array: str, name: str) -> tupl
 
 def _whole_drain(program: Program, array: Array, sums: Array, finals: Mapping[str, isl.Map]) -> Statement:
     """The statement that copies all elements that are written. Raises `DependenceError`."""
-    name = _fresh(f"{array.name}_drain", _names(program))
+    name = fresh_name(f"{array.name}_drain", _names(program))
     elements = isl.Set.empty(next(iter(finals.values())).domain().get_space())
     for relation in finals.values():
         elements = elements.union(relation.domain())

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import islpy as isl
 
+from compiler.ir.names import fresh_name
 from compiler.ir.program import Program, Statement
 from compiler.sched.transform.place import Place, order_of_places, places
 
@@ -78,9 +79,7 @@ def _split(program: Program, statement: Statement, boxes: list[isl.Set]) -> Prog
     taken = {item.name for item in (*program.arrays, *program.tables, *program.statements)}
     parts: list[Statement] = []
     for number, box in enumerate(boxes):
-        name = f"{statement.name}_box{number}"
-        while name in taken:
-            name += "_"
+        name = fresh_name(f"{statement.name}_box{number}", taken)
         parts.append(_part(statement, box, name))
         walked = ", ".join(statement.iterators)
         old = isl.MultiAff(f"{{ {name}[{walked}] -> {statement.name}[{walked}] }}")

@@ -13,6 +13,7 @@ from itertools import combinations
 import islpy as isl
 
 from compiler.ir.expr import Read
+from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Type
 from compiler.sched.affine import maps
@@ -129,10 +130,7 @@ def _padded(order: isl.Map, length: int) -> isl.Map:
 
 
 def _fresh(program: Program, wanted: str) -> str:
-    taken = {item.name for item in (*program.arrays, *program.statements, *program.tables)}
-    while wanted in taken:
-        wanted += "_"
-    return wanted
+    return fresh_name(wanted, (item.name for item in (*program.arrays, *program.statements, *program.tables)))
 
 
 def _elements(accesses: list[isl.Map]) -> isl.Set:
