@@ -212,7 +212,10 @@ def test_sums_take_a_step_per_cycle(tmp_path):
             for (int k = 0; k < 6; k++)
                 c[i][j] += a[i][k] * b[k][j];
         }""")
-    assert emulate(program).predicted_cycles <= 4 * 5 * 6 + 10
+    design = emulate(program)
+    assert design.predicted_cycles <= 4 * 5 * 6 + 10
+    assert [buffer.name for buffer in design.storage] == ["a__tile.load_a"], "B comes again for every row"
+    assert "Schedule" in design.report()
 
 
 def test_recurrences_wait_for_their_operators(tmp_path):

@@ -92,11 +92,11 @@ class FpgaDesign(Design):
 
     @cached_property
     def storage(self) -> list[BufferStorage]:
-        """Every buffer that takes memory; the registers of its chains count as allocated."""
+        """Every buffer that takes memory; the registers of its chains count as allocated. Constants take none."""
         found = []
         for buffer in self.built.buffers:
-            held = self.built.storage[buffer.writer.statement]
-            if held.memories:
+            held = self.built.storage.get(buffer.writer.statement)
+            if held is not None and held.memories:
                 kinds = tuple(f"{memory.kind} {memory.cell}" for memory in held.memories)
                 live = self.built.events.live_words(buffer.writer.statement)
                 found.append(BufferStorage(buffer.name, kinds, live, held.words))
