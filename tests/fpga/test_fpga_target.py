@@ -229,6 +229,16 @@ def test_recurrences_wait_for_their_operators(tmp_path):
     assert 6 * 31 <= slow.predicted_cycles <= 6 * 31 + 16
 
 
+def test_a_recurrence_that_is_too_long(tmp_path):
+    chain = "x[0] * (1 + " * 9 + "y[i - 1]" + ")" * 9
+    program = c_program(tmp_path, "long_way", "int a[8], int x[1], int y[8]", f"""
+    y[0] = a[0];
+    for (int i = 1; i < 8; i++)
+        y[i] = {chain};""")
+    with pytest.raises(FpgaError, match=r"statement 'S1' \(.*long_way\.c:\d+\): values come back to it in fewer"):
+        compiler.compile(program, target="fpga", multiplier_latency=8)
+
+
 BORDERS = """
     for (int t = 0; t < 3; t++) {
         for (int i = 0; i < 7; i++)

@@ -9,6 +9,7 @@ import numpy as np
 from compiler.bind.buffers.unified import UnifiedBuffer, extract_buffers
 from compiler.bind.fpga.build_net import NetBuilder
 from compiler.bind.fpga.chains import Chains, Need, Placed
+from compiler.bind.fpga.errors import SlowRecurrence
 from compiler.bind.fpga.events import Events
 from compiler.bind.fpga.expressions import read_label, word_of
 from compiler.bind.fpga.fit import fit_levels, walk_of
@@ -80,7 +81,10 @@ def build_pipeline(schedule: Schedule, options: Options) -> BuiltPipeline:
     net = NetBuilder(schedule, events, buffers, options).build()
     names = [s.name for s in program.statements]
     first = {name: schedule.statements[name].offset for name in names}
-    times = retime(net, first, {name: events.last(name) for name in names})
+    try:
+        times = retime(net, first, {name: events.last(name) for name in names})
+    except SlowRecurrence as error:
+        raise SlowRecurrence(program.statement(str(error.statement))) from None
     return _Assembly(schedule, options, net, times, events, buffers).build(staged.program.name)
 
 

@@ -12,5 +12,10 @@ class FpgaError(SluiceError):
 
 
 class SlowRecurrence(FpgaError):
-    """Values of a statement come back to it in fewer cycles than its operators take; a larger initiation interval
+    """Values of `statement` come back to it in fewer cycles than its operators take; a larger initiation interval
     helps."""
+
+    def __init__(self, statement: object):
+        super().__init__(f"{statement}: values come back to it in fewer cycles than its operators take, at the largest "
+                         "initiation interval, too")
+        self.statement = statement

@@ -64,8 +64,7 @@ def _earliest(net: Net, first: Mapping[str, int]) -> list[int]:
         if not moved:
             return times
     late = next(net.nodes[number].statement for number in moved if net.nodes[number].kind == "merge")
-    raise SlowRecurrence(f"statement '{late}': values come back to it in fewer cycles than its operators take, at the "
-                         "largest initiation interval, too")
+    raise SlowRecurrence(late)
 
 
 def _relax(net: Net, node: Node, number: int, times: list[int]) -> bool:
