@@ -133,6 +133,11 @@ class Program:
     def __hash__(self) -> int:
         return hash((self.name, self.arrays, self.tables, self.statements))
 
+    @property
+    def names(self) -> set[str]:
+        """Names of all arrays, tables and statements."""
+        return {item.name for item in (*self.arrays, *self.tables, *self.statements)}
+
     def array(self, name: str) -> Array:
         """The array called `name`; `ProgramError` with the names there are if there is none."""
         return _named(self.arrays, name, "array", self.name)

@@ -55,7 +55,7 @@ def _written_once(writers: list[Statement]) -> bool:
 
 def _drained(program: Program, array: Array) -> Program:
     """`program` with `array` computed in an intermediate array of its own and copied at the end."""
-    sums = replace(array, name=fresh_name(f"{array.name}_sums", _names(program)), role="intermediate")
+    sums = replace(array, name=fresh_name(f"{array.name}_sums", program.names), role="intermediate")
     finals = final_writers(program, array.name)
     moved = tuple(_renamed(statement, array.name, sums.name) for statement in program.statements)
     where = places(program)
@@ -63,7 +63,7 @@ def _drained(program: Program, array: Array) -> Program:
     if all(relation.range().coalesce().is_box() for relation in finals.values()):
         for source, relation in finals.items():
             statement = next(s for s in moved if s.name == source)
-            name = fresh_name(f"{statement.name}_drain", _names(program))
+            name = fresh_name(f"{statement.name}_drain", program.names)
             drain, depth = _drain(statement, relation.range().coalesce(), array.name, name)
             drains.append(drain)
             where = _placed_after(where, statement, drain, depth)
@@ -76,10 +76,6 @@ def _drained(program: Program, array: Array) -> Program:
                      order=order_of_places(statements, where))
     verify(result)
     return result
-
-
-def _names(program: Program) -> set[str]:
-    return {item.name for item in (*program.arrays, *program.tables, *program.statements)}
 
 
 def _renamed(statement: Statement, old: str, new: str) -> Statement:
@@ -114,7 +110,7 @@ def _drain(statement: Statement, finals: isl.Set, array: str, name: str) -> tupl
 
 def _whole_drain(program: Program, array: Array, sums: Array, finals: Mapping[str, isl.Map]) -> Statement:
     """The statement that copies all elements that are written. Raises `DependenceError`."""
-    name = fresh_name(f"{array.name}_drain", _names(program))
+    name = fresh_name(f"{array.name}_drain", program.names)
     elements = isl.Set.empty(next(iter(finals.values())).domain().get_space())
     for relation in finals.values():
         elements = elements.union(relation.domain())

@@ -9,9 +9,12 @@ from dataclasses import replace
 
 import islpy as isl
 
+from compiler.ir.expr import with_children
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Program, Statement
-from compiler.sched.transform.place import Place, order_of_places, places
+from compiler.sched.transform.instances import Renaming
+from compiler.sched.transform.place import Place, places
+from compiler.sched.transform.rewrite import rewritten, unchanged
 
 __all__ = ["split_into_boxes"]
 
@@ -76,23 +79,16 @@ def _split(program: Program, statement: Statement, boxes: list[isl.Set]) -> Prog
     for name, place in where.items():
         beside = len(place.positions) > depth and place.positions[:depth] == mine.positions[:depth]
         spread[name] = place.moved(depth, len(boxes) * place.positions[depth]) if beside else place
-    taken = {item.name for item in (*program.arrays, *program.tables, *program.statements)}
-    parts: list[Statement] = []
+    walked = [f"n{k}" for k in range(len(statement.iterators))]
+    parts = []
     for number, box in enumerate(boxes):
-        name = fresh_name(f"{statement.name}_box{number}", taken)
-        parts.append(_part(statement, box, name))
-        walked = ", ".join(statement.iterators)
-        old = isl.MultiAff(f"{{ {name}[{walked}] -> {statement.name}[{walked}] }}")
-        loops = tuple(loop.pullback_multi_aff(old) for loop in mine.loops)
+        name = fresh_name(f"{statement.name}_box{number}", program.names)
+        part = Renaming(replace(statement, domain=box), name, statement.iterators, walked)
+        loops = tuple(map(part.time, mine.loops))
         spread[name] = Place((*mine.positions[:depth], len(boxes) * mine.positions[depth] + number), loops)
+        parts.append(part)
+    images = unchanged(program) | {statement.name: [part.image for part in parts]}
     kept = program.statements.index(statement)
-    statements = (*program.statements[:kept], *parts, *program.statements[kept + 1 :])
-    return replace(program, statements=statements, order=order_of_places(statements, spread))
-
-
-def _part(statement: Statement, box: isl.Set, name: str) -> Statement:
-    """`statement` for the instances of `box`."""
-    domain = box.set_tuple_name(name)
-    reads = tuple(replace(read, map=read.map.set_tuple_name(isl.dim_type.in_, name)) for read in statement.reads)
-    write = replace(statement.write, map=statement.write.map.set_tuple_name(isl.dim_type.in_, name))
-    return replace(statement, name=name, domain=domain, reads=reads, write=write)
+    statements = (*program.statements[:kept], *(part.statement(with_children) for part in parts),
+                  *program.statements[kept + 1 :])
+    return rewritten(program, statements, spread, images, f"splitting '{statement.name}' into boxes")

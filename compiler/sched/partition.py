@@ -19,6 +19,7 @@ from typing import NamedTuple
 import islpy as isl
 import numpy as np
 
+from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.sched.untouched import Untouched, remove_untouched
 from compiler.sched.whole_boxes import Growth
@@ -165,9 +166,7 @@ def _parts(program: Program, array: Array, boxes: Sequence[_Box]) -> list[Part]:
     taken = {item.name for item in (*program.arrays, *program.tables)}
     found: list[Part] = []
     for number, box in enumerate(boxes):
-        name = f"{array.name}_{number}"
-        while name in taken:
-            name += "_"
+        name = fresh_name(f"{array.name}_{number}", taken)
         taken.add(name)
         found.append(Part(name, array.name, *box))
     return found

@@ -158,7 +158,7 @@ def _box(window: _Window, name: str) -> isl.Set:
 
 def _shared(program: Program, window: _Window) -> Program:
     """`program` with the copy; itself if there is no place for it before the window and after its producers."""
-    taken = {item.name for item in (*program.arrays, *program.tables, *program.statements)}
+    taken = program.names
     name = fresh_name(f"{window.array.name}_resampled", taken)
     bounds = window.bounds()[window.depth:]
     array = Array(name, tuple(high - low + 1 for low, high in bounds), window.array.type, "intermediate")

@@ -76,7 +76,7 @@ class NetBuilder:
         sources = self.sources[statement.name, read]
         if len(sources) > 1:
             decision = decide(self.events, sources)
-            if not isinstance(decision, Decision):
+            if decision is None:
                 raise FpgaError(f"{read_label(statement, read)} sees values of several statements in turns that no "
                                 "counters with short tables follow")
             self.net.reads[statement.name, read] = self._merge(decision, self._word(sources[0].array))

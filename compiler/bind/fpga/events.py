@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from compiler.bind.fpga.errors import FpgaError
-from compiler.ir.points import contains, evaluate_map
+from compiler.ir.points import contains, enumerate_points, evaluate_map
 from compiler.ir.program import Statement
 from compiler.sched.cycle_accurate import Schedule
 from compiler.sched.dependences import Dependence, constant_bounds
@@ -60,7 +60,11 @@ class Events:
         """Value of an iterator in all instances of a statement."""
         place = self._statement(name).iterators.index(iterator)
         low, _ = constant_bounds(self._statement(name))[iterator]
-        return np.indices(self.trips(name), np.int64)[place].ravel() + low
+        return self.iterations(name, place) + low
+
+    def iterations(self, name: str, place: int) -> np.ndarray:
+        """Iteration, from 0 on, that loop number `place` is in, in all instances of a statement."""
+        return np.indices(self.trips(name), np.int64)[place].ravel()
 
     def last(self, name: str) -> int:
         """Logical cycle of the last instance."""
@@ -91,10 +95,7 @@ class Events:
 
     def _new_reads(self, dependence: Dependence) -> Reads:
         reader, producer = self._statement(dependence.sink), self._statement(dependence.source)
-        bounds = list(constant_bounds(reader).values())
-        count = len(self.times(reader.name))
-        grid = np.indices(self.trips(reader.name), np.int64).reshape(len(bounds), -1) if bounds else []
-        columns = [column + low for column, (low, _) in zip(grid, bounds, strict=True)]
+        count, columns = enumerate_points(reader.domain)
         domain = dependence.relation.domain()
         instances = np.flatnonzero(contains(domain.gist(reader.domain), columns, count))
         found = evaluate_map(dependence.relation, domain, [column[instances] for column in columns], len(instances))

@@ -21,6 +21,8 @@ from compiler.sched.dependences import Dependence
 __all__ = ["Decision", "Leaf", "Selection", "decide"]
 
 _MOST_BOXES = 16
+"""Most boxes that decisions by iterators may lead to."""
+
 _MOST_ORDERED = 4
 """Most sources whose numbering is searched for."""
 
@@ -49,17 +51,16 @@ class Decision:
     above: Decision | Leaf
 
 
-def decide(events: Events, sources: Sequence[Dependence]) -> Decision | Leaf | None:
-    """How a read finds its values, of which all `sources` have some; None if no counters with short tables say so."""
+def decide(events: Events, sources: Sequence[Dependence]) -> Decision | None:
+    """How a read finds its values, of which all `sources`, two or more, have some; None if no counters with short
+    tables say so."""
     sink = sources[0].sink
     taken = np.zeros(len(events.times(sink)), np.int64)
     for number, dependence in enumerate(sources):
         taken[events.reads(dependence).instances] = number
-    if len(sources) == 1:
-        return Leaf(sources[0], events.reads(sources[0]))
     trips = events.trips(sink)
     tree = _Boxes(events, sources, taken, trips).tree(tuple(slice(0, count) for count in trips))
-    return tree or _numbered(events, sources, taken)
+    return tree if isinstance(tree, Decision) else _numbered(events, sources, taken)
 
 
 @dataclass
@@ -86,7 +87,7 @@ class _Boxes:
         above = self.tree(high) if below is not None else None
         if below is None or above is None:
             return None
-        values = np.indices(self.trips, np.int64)[axis].ravel()
+        values = self.events.iterations(self.sources[0].sink, axis)
         return Decision(Selection(values, self.trips[axis], cut), below, above)
 
     def _leaf(self, number: int, box: tuple[slice, ...]) -> Leaf:
@@ -112,7 +113,7 @@ def _best_cut(taken: np.ndarray) -> tuple[int, int]:
     return found
 
 
-def _numbered(events: Events, sources: Sequence[Dependence], taken: np.ndarray) -> Decision | Leaf | None:
+def _numbered(events: Events, sources: Sequence[Dependence], taken: np.ndarray) -> Decision | None:
     """Decisions by the number of the source, the sources in an order in which counters can name them."""
     times = events.times(sources[0].sink)
     count = len(sources)
@@ -120,8 +121,8 @@ def _numbered(events: Events, sources: Sequence[Dependence], taken: np.ndarray) 
         numbers = np.argsort(order)[taken]
         if fit_levels(times, numbers) is not None:
             leaves = [Leaf(sources[k], events.reads(sources[k])) for k in order]
-            rest: Decision | Leaf = leaves[-1]
-            for cut in range(count - 1, 0, -1):
-                rest = Decision(Selection(numbers, count, cut), leaves[cut - 1], rest)
-            return rest
+            last = Decision(Selection(numbers, count, count - 1), leaves[-2], leaves[-1])
+            for cut in range(count - 2, 0, -1):
+                last = Decision(Selection(numbers, count, cut), leaves[cut - 1], last)
+            return last
     return None

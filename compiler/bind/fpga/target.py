@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from compiler.bind.fpga.build import BuiltPipeline, build_pipeline
@@ -17,7 +19,7 @@ from compiler.sched.accumulators import static_form
 from compiler.sched.cycle_accurate import Schedule, schedule_program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.partition import partition
-from compiler.sched.streams import StreamError, stage_streams
+from compiler.sched.streams import StagedProgram, StreamError, stage_streams
 from compiler.sched.verify import check_parts
 from hw.pipeline.system import SystemSpec
 
@@ -56,29 +58,32 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
 
 def _built(program: Program, options: Options) -> BuiltPipeline:
     """The pipeline at the smallest initiation interval that recurrences allow, with the least storage."""
-    for interval in _INTERVALS:
-        try:
-            return min((build_pipeline(schedule, options) for schedule in _schedules(program, options, interval)),
-                       key=_storage)
-        except SlowRecurrence:
-            if interval == _INTERVALS[-1]:
-                raise
-    raise AssertionError("the last interval returns or raises")
+    tilings = _tilings(program, options)
+
+    def at(interval: int) -> BuiltPipeline:
+        schedules = _schedules(tilings, options, interval)
+        return min((build_pipeline(schedule, options) for schedule in schedules), key=_storage)
+
+    for interval in _INTERVALS[:-1]:
+        with suppress(SlowRecurrence):
+            return at(interval)
+    return at(_INTERVALS[-1])
 
 
-def _schedules(program: Program, options: Options, interval: int) -> list[Schedule]:
-    """A schedule for every number of tile loops that is not much slower than the best one."""
-    def scheduled(depth: int) -> Schedule:
-        return schedule_program(stage_streams(program, depth), options.fusion_level, interval=interval)
-
+def _tilings(program: Program, options: Options) -> list[StagedProgram]:
+    """The program with every number of tile loops that there can be, or with that of the options."""
     if options.tile_depth is not None:
-        return [scheduled(options.tile_depth)]
-    found = [scheduled(0)]
-    while True:
-        try:
-            found.append(scheduled(len(found)))
-        except StreamError:
-            break
+        return [stage_streams(program, options.tile_depth)]
+    found = [stage_streams(program, 0)]
+    with suppress(StreamError):
+        while True:
+            found.append(stage_streams(program, len(found)))
+    return found
+
+
+def _schedules(tilings: Sequence[StagedProgram], options: Options, interval: int) -> list[Schedule]:
+    """A schedule for every tiling that is not much slower than the best one."""
+    found = [schedule_program(staged, options.fusion_level, interval=interval) for staged in tilings]
     fastest = min(map(_cycles, found))
     return [schedule for schedule in found if _cycles(schedule) <= _SLOWER * fastest]
 

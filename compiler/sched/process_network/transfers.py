@@ -130,7 +130,7 @@ def _padded(order: isl.Map, length: int) -> isl.Map:
 
 
 def _fresh(program: Program, wanted: str) -> str:
-    return fresh_name(wanted, (item.name for item in (*program.arrays, *program.statements, *program.tables)))
+    return fresh_name(wanted, program.names)
 
 
 def _elements(accesses: list[isl.Map]) -> isl.Set:

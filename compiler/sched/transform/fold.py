@@ -253,7 +253,7 @@ class _Folded:
 
 
 def _new_name(name: str, program: Program) -> str:
-    return fresh_name(name, (item.name for item in (*program.arrays, *program.tables, *program.statements)))
+    return fresh_name(name, program.names)
 
 
 def _values(unit: Sequence[Term], place: int) -> list[int]:
