@@ -159,6 +159,9 @@ KERNELS = {
     "bias in the end": ("for (int o = 0; o < 3; o++) for (int h = 0; h < 4; h++) { int s = 0; for (int k = 0; k < 3; "
                         "k++) s += x[h + k] * w[o][k]; y[o][h] = b[o] + s; }",
                         "const int8_t x[6], const int8_t w[3][3], const int32_t b[3], int32_t y[3][4]"),
+    "two stages of stencils": ("int t[7]; for (int i = 0; i < 7; i++) t[i] = x[i] + 2 * x[i + 1]; "
+                               "for (int i = 0; i < 5; i++) s[i] = t[i] * t[i + 2] - t[i + 1];",
+                               "const int8_t x[8], int32_t s[6]"),
     "a single sum": ("s[0] = 0; for (int k = 0; k < 11; k++) s[0] += x[k] * y[k];",
                      "const int8_t x[11], const int8_t y[11], int32_t s[1]"),
 }

@@ -28,6 +28,7 @@ from compiler.bind.systolic.validate import validate_plan
 from compiler.input_files import random_inputs
 from compiler.ir.expr import children
 from compiler.ir.interpret import interpret
+from compiler.sched.space_time import SpaceTimeError
 from compiler.sched.verify import ValidationError
 from hw.build import main as build
 from hw.dataflow.spec import Operator
@@ -185,6 +186,16 @@ def test_programs_without_an_array(body: str, message: str) -> None:
     with pytest.raises(SluiceError) as caught:
         design(scop(body, "const int8_t x[9], int32_t y[4]"))
     assert str(caught.value) == message
+
+
+def test_chains_of_stencils_are_refused_before_they_explode() -> None:
+    stages = [f"int t{k}[40]; for (int i = 0; i < {40 - 2 * k}; i++) t{k}[i] = {name}[i] * {name}[i + 1] ^ "
+              f"{name}[i + 2];" for k, name in enumerate(["x", *(f"t{k}" for k in range(11))])]
+    body = " ".join(stages) + " for (int i = 0; i < 4; i++) y[i] = t11[i];"
+    with pytest.raises(SpaceTimeError, match=r"and it is no reduction kernel: statement 'S\d+' \(scop.c:4\): with what "
+                       r"its temporaries are computed from, one iteration of program 'scop' takes over 512 operations, "
+                       r"too many for a processing element; legal are fewer stages of stencils"):
+        design(scop(body, "const int16_t x[64], int32_t y[4]"))
 
 
 # Translation validation.

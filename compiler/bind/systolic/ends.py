@@ -25,7 +25,8 @@ from compiler.ir.types import Int
 from compiler.sched.dependences import Dependence
 from compiler.sched.space_time import MODULAR, Reduction, accumulated, composed
 
-__all__ = ["Destination", "find_destination", "function_of", "integer_type", "merged_reads", "refuse_names"]
+__all__ = ["Destination", "find_destination", "first_reads", "function_of", "integer_type", "merged_reads",
+           "refuse_names"]
 
 
 @dataclass(frozen=True)
@@ -146,15 +147,25 @@ def _indices(value: Expr) -> set[int]:
 
 def merged_reads(statement: Statement) -> Statement:
     """`statement` with one read for each element, however often its expression names it."""
-    reads: list[Access] = []
-    numbers = []
-    for access in statement.reads:
-        same = [k for k, other in enumerate(reads) if other.array == access.array and other.map.intersect_domain(
-            statement.domain).is_equal(access.map.intersect_domain(statement.domain))]
-        numbers.append(same[0] if same else len(reads))
-        if not same:
-            reads.append(access)
-    return replace(statement, reads=tuple(reads), value=renumbered(statement.value, numbers.__getitem__))
+    firsts = first_reads(statement)
+    kept = sorted(set(firsts))
+    return replace(statement, reads=tuple(statement.reads[k] for k in kept),
+                   value=renumbered(statement.value, lambda number: kept.index(firsts[number])))
+
+
+def first_reads(statement: Statement) -> list[int]:
+    """Of every read the number of the first one that names the same element in all iterations."""
+    found: list[int] = []
+    alike: dict[tuple[str, str], list[tuple[int, isl.Map]]] = {}
+    corner = statement.domain.lexmin()
+    for number, access in enumerate(statement.reads):
+        own = access.map.intersect_domain(statement.domain)
+        others = alike.setdefault((access.array, str(corner.apply(own))), [])
+        same = next((k for k, other in others if other.is_equal(own)), number)
+        if same == number:
+            others.append((number, own))
+        found.append(same)
+    return found
 
 
 def function_of(statement: Statement, value: Expr, own: Int, kind: Int) -> Expr | None:

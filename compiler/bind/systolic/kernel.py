@@ -149,6 +149,9 @@ def recognise(program: Program) -> Kernel:
     box, iterations = update.box(), whole.iterations.get(update.name)
     if box is None:
         raise KernelError(f"{update}: its iterations are no box of constant bounds, which a reduction kernel needs")
+    if update.iterators != analysis.loops:
+        raise KernelError(f"{update} is inside loops {', '.join(update.iterators)}, another statement inside "
+                          f"{', '.join(analysis.loops)}; the update of a reduction kernel is the deepest statement")
     lows = tuple(low for low, _ in box.values())
     reduction = analysis.reductions.get(update.name)
     flows = [d for d in flow(simple) if d.sink != d.source]

@@ -14,7 +14,7 @@ from compiler.bind.systolic.recurrence import compile_recurrence
 from compiler.bind.systolic.validate import validate_plan
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
-from compiler.sched.space_time import SpaceTimeError
+from compiler.sched.space_time import LargeIterationError, SpaceTimeError
 from hw.errors import SluiceError
 
 __all__ = ["PLACE", "Options", "compile_program"]
@@ -50,6 +50,6 @@ def _recurrence(program: Program, options: Options, problem: SluiceError) -> Des
     try:
         return compile_recurrence(program, options.space)
     except SpaceTimeError as error:
-        if isinstance(problem, SpaceTimeError):
+        if isinstance(problem, SpaceTimeError) and not isinstance(problem, LargeIterationError):
             raise
         raise SpaceTimeError(f"{error}; and it is no reduction kernel: {problem}") from None

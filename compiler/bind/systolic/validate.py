@@ -22,7 +22,7 @@ import islpy as isl
 import numpy as np
 
 from compiler.bind.systolic.body import operators
-from compiler.bind.systolic.ends import merged_reads
+from compiler.bind.systolic.ends import first_reads, merged_reads
 from compiler.bind.systolic.layout import result_places, to_tiles
 from compiler.bind.systolic.plan import Plan
 from compiler.ir.evaluate import evaluate, integer
@@ -334,7 +334,7 @@ class _Check:
         types = [integer(self.program.array(access.array).type) for access in self.update.reads]
         wide = any(step.word.width > _NARROW for step in operators(self.kernel))
         columns = [v.astype(object) if wide else v for v in (operand_vectors(types) if types else [])]
-        vectors = [columns[self._same(number)] for number in range(len(types))]
+        vectors = [columns[number] for number in first_reads(self.update)]
         kind = self.kernel.type
         tables = {table.name: table for table in self.program.tables}
         expected = kind.wrap(evaluate(self.update.value, lambda n: vectors[n], {}, tables))
@@ -393,13 +393,6 @@ class _Check:
                 found = _run(body, lambda _, v=sums: v)
             if (kind.wrap(found) != expected).any():
                 raise ValidationError(f"array {self.spec.name}: it does not store of results what {copy} does")
-
-    def _same(self, number: int) -> int:
-        """The first read of the statement that names the same element as read `number`."""
-        own = self.update.reads[number]
-        inside = own.map.intersect_domain(self.update.domain)
-        return next(k for k, access in enumerate(self.update.reads)
-                    if access.array == own.array and access.map.intersect_domain(self.update.domain).is_equal(inside))
 
     def _read(self, number: int) -> int:
         """The read of the statement that is reference `number`; `values` and `operand` both rely on it."""

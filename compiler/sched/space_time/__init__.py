@@ -3,7 +3,7 @@
 from compiler.sched.space_time.accumulations import plain_accumulations, same_flows
 from compiler.sched.space_time.arrays import SpaceLoops, check_space, enumerate_arrays, space_loops
 from compiler.sched.space_time.dependences import Analysis, Kind, UniformDependence, analyse
-from compiler.sched.space_time.errors import SpaceTimeError
+from compiler.sched.space_time.errors import LargeIterationError, SpaceTimeError
 from compiler.sched.space_time.nests import Nest
 from compiler.sched.space_time.reductions import MODULAR, Reduction, accumulated, neutral, reduction
 from compiler.sched.space_time.reuse import Subscript, composed, null_directions, subscripts
@@ -13,6 +13,7 @@ __all__ = [
     "MODULAR",
     "Analysis",
     "Kind",
+    "LargeIterationError",
     "Nest",
     "Reduction",
     "SpaceLoops",

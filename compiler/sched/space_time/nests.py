@@ -15,6 +15,7 @@ from math import prod
 import islpy as isl
 
 from compiler.ir.program import Program, Statement
+from compiler.sched.process_network.transfers import is_copy
 from compiler.sched.space_time.errors import SpaceTimeError
 
 __all__ = ["Nest", "candidates", "common_loops", "identity"]
@@ -33,9 +34,9 @@ class Nest:
 
 
 def common_loops(program: Program) -> tuple[str, ...]:
-    """Loops of the deepest statement, of the one with most instances if there are several. Raises `SpaceTimeError` if
-    it has none."""
-    deepest = max(program.statements, key=lambda s: (len(s.iterators), _volume(s)))
+    """Loops of the deepest statement; if there are several, of one that does not only copy, with most instances. Raises
+    `SpaceTimeError` if it has none."""
+    deepest = max(program.statements, key=lambda s: (len(s.iterators), not is_copy(s), _volume(s)))
     if not deepest.iterators:
         raise SpaceTimeError(f"program '{program.name}' has no loop around any statement; an array needs at least one")
     return deepest.iterators

@@ -7,13 +7,18 @@ from dataclasses import replace
 
 import islpy as isl
 
-from compiler.ir.expr import Expr, Read, converted, fold, renumbered, with_children
+from compiler.ir.expr import Apply, Expr, Read, converted, fold, postorder, renumbered, with_children
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.affine import maps
 from compiler.sched.dependences import Dependence, flow
+from compiler.sched.space_time.errors import LargeIterationError
 from compiler.sched.space_time.reuse import composed
 
-__all__ = ["without_temporaries"]
+__all__ = ["MOST_OPERATIONS", "without_temporaries"]
+
+MOST_OPERATIONS = 512
+"""Operations of one iteration, at most: where every stage of a chain of stencils is computed again for each result,
+their number is multiplied from stage to stage."""
 
 
 def without_temporaries(program: Program) -> Program:
@@ -21,7 +26,7 @@ def without_temporaries(program: Program) -> Program:
     one statement's, reads inputs only, and contains no iterator; statements whose results nobody reads are gone. The
     same happens to an update ``x = e(x)`` that is followed by ``x = f(x)`` in every iteration: ``x = f(e(x))`` stays.
 
-    Same outputs for the same inputs.
+    Same outputs for the same inputs. Raises `LargeIterationError` for more than `MOST_OPERATIONS` in an iteration.
     """
     while True:
         flows = flow(program)
@@ -92,8 +97,18 @@ def _inlined(program: Program, dependence: Dependence) -> Program:
     statement = replace(
         sink, reads=(*(sink.reads[k] for k in kept), *moved),
         value=fold(sink.value, lambda node, parts: _substituted(node, parts, dependence.read, value, numbers)))
+    _check_size(program, statement)
     statements = tuple(statement if s.name == sink.name else s for s in program.statements)
     return replace(program, statements=statements)
+
+
+def _check_size(program: Program, statement: Statement) -> None:
+    operations = sum(isinstance(node, Apply) for node in postorder(statement.value))
+    if operations > MOST_OPERATIONS:
+        raise LargeIterationError(
+            f"{statement}: with what its temporaries are computed from, one iteration of program '{program.name}' "
+            f"takes over {MOST_OPERATIONS} operations, too many for a processing element; legal are fewer stages of "
+            "stencils, or the stages as programs of their own")
 
 
 def _composed(access: Access, read: Access, source: Statement, relation: isl.Map, sink: Statement) -> Access:
