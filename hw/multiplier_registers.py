@@ -86,7 +86,7 @@ def _absorb_inputs(multiplier: Cell, wires: _Wires) -> Iterable[str]:
         bit = multiplier["connections"][port][0]
         if bit != _ZERO:
             found[port] = wires.flip_flop(wires.driver.get(bit), "Q")
-    return _absorb(multiplier, wires.cells, found, "DI", ("INPUTA", "INPUTB"), 0)
+    return _absorb(multiplier, wires.cells, found, "DI", ("INPUTA", "INPUTB"))
 
 
 def _absorb_outputs(multiplier: Cell, wires: _Wires) -> Iterable[str]:
@@ -96,32 +96,45 @@ def _absorb_outputs(multiplier: Cell, wires: _Wires) -> Iterable[str]:
         readers = wires.readers[multiplier["connections"][port][0]]
         if readers:
             found[port] = wires.flip_flop(readers[0], "DI") if len(readers) == 1 else None
-    absorbed = _absorb(multiplier, wires.cells, found, "Q", ("OUTPUT",), 1)
+    absorbed = _absorb(multiplier, wires.cells, found, "Q", ("OUTPUT",))
     for name in absorbed:
         wires.cells[name]["connections"]["Q"] = []
     return absorbed
 
 
 def _absorb(multiplier: Cell, cells: Mapping[str, Cell], found: Mapping[str, str | None], outside: str,
-            registers: Sequence[str], number: int) -> list[str]:
+            registers: Sequence[str]) -> list[str]:
     """Set `registers` of a multiplier in place of the flip-flops `found` at its ports, on whose side `outside` it is
-    connected then, with enable and reset of that `number`. Nothing happens if one is missing or they differ in kind."""
+    connected then. Nothing happens if one is missing or they differ in kind."""
     names = [name for name in found.values() if name is not None]
     controls = {_control(cells[name]) for name in names}
     control = controls.pop() if len(controls) == 1 else None
-    if len(names) != len(found) or control is None or not control.fits:
+    pins = _pins(multiplier, control) if control else None
+    if len(names) != len(found) or control is None or not control.fits or pins is None:
         return []
     for port, name in found.items():
         assert name is not None
         multiplier["connections"][port] = cells[name]["connections"][outside]
-    signals = {"CLK0": control.clock, f"CE{number}": control.enable, f"RST{number}": control.reset}
-    multiplier["connections"] |= {port: [bit] for port, bit in signals.items()}
+    number, signals = pins
+    multiplier["connections"] |= signals
     multiplier["port_directions"] |= dict.fromkeys(signals, "input")
     for register in registers:
         multiplier["parameters"] |= {
             f"REG_{register}_CLK": "CLK0", f"REG_{register}_CE": f"CE{number}", f"REG_{register}_RST": f"RST{number}"}
     multiplier["parameters"]["RESETMODE"] = "SYNC"
     return names
+
+
+def _pins(multiplier: Cell, control: _Control) -> tuple[int, dict[str, list[Bit]]] | None:
+    """The number of the enable and reset pins for registers that listen to `control`, and what these pins and that of
+    the clock are connected to; None if there is another clock. Registers with all in common share pins: routing
+    constants to many takes very long."""
+    used = multiplier["connections"]
+    for number in range(2):
+        pins = {"CLK0": [control.clock], f"CE{number}": [control.enable], f"RST{number}": [control.reset]}
+        if all(used.get(pin, bits) == bits for pin, bits in pins.items()):
+            return number, pins
+    return None
 
 
 def _control(flip_flop: Cell) -> _Control | None:

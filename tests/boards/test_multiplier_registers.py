@@ -108,6 +108,24 @@ def test_registers_move_where_all_bits_have_one(netlist: Path, tmp_path: Path) -
     assert registers(packed) == [(False, True), (False, True), (True, False), (True, True), (True, True)]
 
 
+def test_registers_that_listen_to_the_same_share_pins(netlist: Path) -> None:
+    """With enables in common one pair of pins is connected; a reset of the output alone takes another."""
+    module = json.loads(netlist.read_text())["modules"]["products"]
+    absorb_registers(module)
+    packed = [cell for cell in module["cells"].values() if "REG_INPUTA_CE" in cell["parameters"]]
+    pairs = {(cell["parameters"].get("REG_OUTPUT_CE"), "CE1" in cell["connections"]) for cell in packed}
+    assert pairs == {("CE0", False), ("CE1", True), (None, False)}
+
+
+def test_registers_of_another_clock_stay(netlist: Path) -> None:
+    """Where inputs have gone in, an output register of another clock does not follow."""
+    module = json.loads(netlist.read_text())["modules"]["products"]
+    for cell in module["cells"].values():
+        if cell["type"] == "MULT18X18D":
+            cell["connections"]["CLK0"], cell["port_directions"]["CLK0"] = ["another"], "input"
+    assert absorb_registers(module) == 0
+
+
 def test_a_packed_netlist_does_the_same(netlist: Path, tmp_path: Path) -> None:
     """Simulated beside the source it was made from."""
     packed = Path(shutil.copy(netlist, tmp_path))
