@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -54,7 +56,7 @@ class RegisterFile(wiring.Component):
         m = Module()
         write, address, word, strobes = self._accept_write(m)
         read, read_address = self._accept_read(m)
-        found, known = Signal(WORD_BITS), Signal()
+        words: list[tuple[Signal, Value]] = []  # of every register and window: whether it is read, and its word
         written = Signal()
         for register in self.registers.registers:
             here = address[2:] == register.offset >> 2
@@ -65,12 +67,16 @@ class RegisterFile(wiring.Component):
             here = self._inside(window, address)
             with m.If(write & here):
                 m.d.comb += written.eq(1)
-            self._window_memory(m, window, write & here, address, word, strobes, read_address, found, known)
-        self._read_registers(m, read_address, found, known)
+            fetched = self._window_memory(m, window, write & here, address, word, strobes, read_address)
+            words.append((self._selected(m, window, self._inside(window, read_address)), fetched))
+        for register, value in self._readable():
+            words.append((self._selected(m, register, read_address[2:] == register.offset >> 2), value))
         with m.If(write):
             m.d.sync += self.bus.b.p.resp.eq(Mux(written, Response.OKAY, Response.SLVERR))
         with m.If(read):
-            m.d.sync += [self.bus.r.p.data.eq(found), self.bus.r.p.resp.eq(Mux(known, Response.OKAY, Response.SLVERR))]
+            known = Cat(selected for selected, _ in words).any()
+            m.d.sync += [self.bus.r.p.data.eq(_chosen(words)),
+                         self.bus.r.p.resp.eq(Mux(known, Response.OKAY, Response.SLVERR))]
         return m
 
     def _accept_write(self, m: Module) -> tuple[Signal, Signal, Signal, Signal]:
@@ -120,19 +126,18 @@ class RegisterFile(wiring.Component):
                 with m.If(write & strobes[lane]):
                     m.d.comb += port.word_select(lane, 8).eq(word.word_select(lane, 8))
 
-    def _read_registers(self, m: Module, address: Value, found: Signal, known: Signal) -> None:
-        # Offsets differ, so that no register comes before another one: a switch, not a chain.
-        with m.Switch(address[2:]):
-            for register, value in self._readable():
-                with m.Case(register.offset >> 2):
-                    m.d.comb += [found.eq(value), known.eq(1)]
+    def _selected(self, m: Module, what: Register | Window, here: Value) -> Signal:
+        """Whether the address that is read is that of `what`: from a register, while the windows' words are fetched."""
+        selected = Signal(name=f"{what.name.lower()}_selected")
+        m.d.sync += selected.eq(here)
+        return selected
 
-    def _readable(self) -> Iterator[tuple[Register, Value | int]]:
+    def _readable(self) -> Iterator[tuple[Register, Value]]:
         for register in self.registers.registers:
             if register.access == "constant":
-                yield register, register.reset
+                yield register, Const(register.reset, WORD_BITS)
             elif register.access == "pulse":
-                yield register, 0
+                yield register, Const(0, WORD_BITS)
             else:
                 yield register, Value.cast(getattr(self, register.name.lower()))
 
@@ -144,7 +149,8 @@ class RegisterFile(wiring.Component):
         return inside & number.matches(*(register.offset >> 2 for register in window.registers))
 
     def _window_memory(self, m: Module, window: Window, write: Value, address: Value, word: Value, strobes: Value,
-                       read_address: Value, found: Signal, known: Signal) -> None:
+                       read_address: Value) -> Signal:
+        """The memory behind a window; returns the word at `read_address`, two cycles later."""
         name = window.name.lower()
         m.submodules[name] = memory = Memory(shape=WORD_BITS, depth=_depth(window), init=[])
         writer, reader, inner = memory.write_port(granularity=8), memory.read_port(), memory.read_port()
@@ -158,8 +164,13 @@ class RegisterFile(wiring.Component):
         ]
         fetched = Signal(WORD_BITS, name=f"{name}_fetched")
         m.d.sync += fetched.eq(reader.data)
-        with m.If(self._inside(window, read_address)):
-            m.d.comb += [found.eq(fetched), known.eq(1)]
+        return fetched
+
+
+def _chosen(words: Sequence[tuple[Value, Value]]) -> Value:
+    """The word that is selected, 0 if none is. At most one is, so that words need no order: synthesis makes far more
+    of a switch."""
+    return reduce(or_, (Mux(selected, word, 0) for selected, word in words), Const(0, WORD_BITS))
 
 
 def _member(register: Register) -> wiring.Member:

@@ -35,7 +35,7 @@ class _Placed(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        reset = Signal(reset_less=True)
+        reset = Signal(reset_less=True, attrs={"keep": 1})  # else synthesis merges those of all parts
         m.d.sync += reset.eq(ResetSignal() | self.clear)
         ports: dict[str, Any] = {"i_clk": ClockSignal(), "i_rst": reset}
         for path, member, value in self._part.flatten(self):

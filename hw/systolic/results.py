@@ -12,7 +12,7 @@ from hw.systolic.buffers import Queue
 from hw.systolic.bundles import Bundles, field
 from hw.systolic.spec import ArraySpec
 
-__empty_ = ["Results"]
+__all__ = ["Results"]
 
 
 class Results(wiring.Component):

@@ -52,23 +52,26 @@ class Storer(wiring.Component):
             self.i.ready.eq(queue.w_rdy), self.left.eq(bursts.left), self.b.ready.eq(1),
         ]
         go, sent, acknowledged = Signal(), Signal(), Signal()
-        outstanding = Signal(range(OUTSTANDING + 1))
+        outstanding, below = Signal(range(OUTSTANDING + 1)), Signal(init=1)  # whether there may be one more
         m.d.comb += [self.busy.eq(outstanding != 0), acknowledged.eq(self.b.valid & self.b.ready)]
-        m.d.sync += outstanding.eq(outstanding + go - acknowledged)
+        with m.If(go & ~acknowledged):
+            m.d.sync += [outstanding.eq(outstanding + 1), below.eq(outstanding != OUTSTANDING - 1)]
+        with m.Elif(acknowledged & ~go):
+            m.d.sync += [outstanding.eq(outstanding - 1), below.eq(1)]
         with m.If(acknowledged & is_error(self.b.p.resp)):
             m.d.sync += self.error.eq(1)
         with m.If(self.load):
             m.d.sync += self.error.eq(0)
-        self._addresses(m, bursts, queue.w_rdy & self.i.valid, lengths, go, outstanding != OUTSTANDING)
+        self._addresses(m, bursts, queue.w_rdy & self.i.valid, lengths, go, below)
         self._data(m, queue, lengths, sent)
         return m
 
     def _addresses(self, m: Module, bursts: Bursts, came: Value, lengths: SyncFIFO, go: Signal, below: Value) -> None:
+        """Bursts begin; as many as may be `below` the limit have a place in `lengths`, which they leave earlier."""
         unclaimed = Signal(range(QUEUE_BEATS + BURST_BEATS + 1))  # beats here that no burst has been begun for
         burst = bursts.o.p
         m.d.comb += [
-            go.eq(bursts.o.valid & (unclaimed >= burst.beats) & below & lengths.w_rdy & ~self.stop &
-                  (~self.aw.valid | self.aw.ready)),
+            go.eq(bursts.o.valid & (unclaimed >= burst.beats) & below & ~self.stop & (~self.aw.valid | self.aw.ready)),
             bursts.o.ready.eq(go), lengths.w_en.eq(go), lengths.w_data.eq(burst.beats - 1),
         ]
         claimed = Signal.like(burst.beats)  # counted a cycle later, before there can be another burst

@@ -137,10 +137,10 @@ class SystolicSystem(wiring.Component):
     def _control(self, m: Module, flush: Signal, load: Signal) -> None:
         registers, storer = self._registers, self._storer
         state, done, error, ignored = Signal(_State), Signal(), Signal(RunError), Signal()
-        aborted = Signal()
+        aborted, running = Signal(), Signal()  # running: in state RUN
         busy = Value.cast(state) != _State.IDLE.value
         m.d.comb += [
-            load.eq(state == _State.BEGIN), self._stop.eq(state != _State.RUN), self.irq.eq(done),
+            load.eq(state == _State.BEGIN), self._stop.eq(~running), self.irq.eq(done),
             registers.status.busy.eq(busy), registers.status.done.eq(done), registers.status.error.eq(error),
             registers.status.start_ignored.eq(ignored), registers.status.loading.eq(self._loading),
             registers.status.storing.eq(storer.left | storer.busy),
@@ -161,35 +161,37 @@ class SystolicSystem(wiring.Component):
             with m.Case(_State.SETTLE):
                 m.d.sync += state.eq(_State.BEGIN)
             with m.Case(_State.BEGIN):
-                m.d.sync += state.eq(_State.RUN)
+                m.d.sync += [state.eq(_State.RUN), running.eq(1)]
             with m.Case(_State.RUN):
                 with m.If(registers.control.clear):
-                    m.d.sync += [state.eq(_State.STOP), aborted.eq(1)]
+                    m.d.sync += [state.eq(_State.STOP), running.eq(0), aborted.eq(1)]
                 with m.Elif(self._read_error | storer.error):
-                    m.d.sync += [state.eq(_State.STOP), error.eq(Cat(~storer.error, storer.error))]
+                    m.d.sync += [state.eq(_State.STOP), running.eq(0), error.eq(Cat(~storer.error, storer.error))]
                 with m.Elif(~storer.left & ~storer.busy):
-                    m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
+                    m.d.sync += [state.eq(_State.IDLE), running.eq(0), done.eq(1)]
             with m.Case(_State.STOP), m.If(~self._loading & ~storer.busy):
                 m.d.sync += [state.eq(_State.IDLE), done.eq(~aborted)]
 
     def _count(self, m: Module, busy: Value, load: Signal) -> None:
         registers, array = self._registers, self.array
         wall, entered, since = Signal(32), Signal(), Signal(32)
-        now = (since + 1)[:32]
         with m.If(busy):
             m.d.sync += wall.eq(wall + 1)
-        with m.If(entered | array.entered):
-            m.d.sync += [since.eq(now), entered.eq(1)]
-        with m.If(array.entered & ~entered):
+        with m.If(array.entered):
+            m.d.sync += entered.eq(1)
+        with m.If(~entered):
             m.d.sync += registers.entry_cycle.eq(wall)
-        # `since` is `now` of the cycle before: the far corners of the array have a cycle to report.
-        completed, left = Signal(), Signal()
-        m.d.sync += [completed.eq(array.completed), left.eq(array.results.valid & array.results.ready)]
-        with m.If(completed):
+        with m.Else():
+            m.d.sync += since.eq(since + 1)
+        # All of this is two cycles behind the array: its far corners have time to report.
+        completed, left, stepped = Signal(2), Signal(2), Signal()
+        m.d.sync += [stepped.eq(self._sequencer.step), completed.eq(Cat(array.completed, completed)),
+                     left.eq(Cat(array.results.valid & array.results.ready, left))]
+        with m.If(completed[-1]):
             m.d.sync += registers.compute_cycles.eq(since)
-        with m.If(left):
+        with m.If(left[-1]):
             m.d.sync += registers.array_cycles.eq(since)
-        with m.If(self._sequencer.step):
+        with m.If(stepped):
             m.d.sync += registers.steps.eq(registers.steps + 1)
         with m.If(load):
             m.d.sync += [since.eq(0), entered.eq(0), registers.steps.eq(0)]

@@ -27,14 +27,14 @@ class TileLoops(wiring.Component):
 
     Ports: `load` starts them with `extents`; `valid`: `first` and `last` say for each loop whether it is in its first
     and its last turn; `step`, while `valid`, goes on, after the last turn of all of them to the end. `turn`: for each
-    loop whether `step` makes it count; those inside that one start over. `busy`: turns are left.
+    loop whether `step` makes it count; those inside that one start over.
     """
 
     def __init__(self, count: int):
         self._count = count
         super().__init__({
             "load": In(1), "extents": In(EXTENT_BITS).array(count), "step": In(1), "valid": Out(1),
-            "first": Out(count), "last": Out(count), "turn": Out(count), "busy": Out(1),
+            "first": Out(count), "last": Out(count), "turn": Out(count),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -54,9 +54,9 @@ class TileLoops(wiring.Component):
             with m.If(self.load):
                 m.d.sync += [rest.eq(self.extents[k]), self.first[k].eq(1)]
         with m.If(self.step):
-            m.d.sync += [self.valid.eq(0), settling.eq(~self.last.all()), self.busy.eq(~self.last.all())]
+            m.d.sync += [self.valid.eq(0), settling.eq(~self.last.all())]
         with m.If(self.load):
-            m.d.sync += [settling.eq(1), self.busy.eq(1)]
+            m.d.sync += settling.eq(1)
         return m
 
 
@@ -64,7 +64,7 @@ class TileAddresses(wiring.Component):
     """Byte addresses of tiles: ``base + sum(stride * loop)`` over `strided` loops among the first `count` ones.
 
     Ports: `load`, `base`, `extents`, `strides` (one for each of `strided`), `o` (stream of addresses, one for each turn
-    of the loops), `busy`: there are more. Without loops there is one tile.
+    of the loops, in three cycles), `busy`: there are more. Without loops there is one tile.
     """
 
     def __init__(self, count: int, strided: Sequence[int]):
@@ -80,19 +80,23 @@ class TileAddresses(wiring.Component):
         count = max(1, self._count)
         m.submodules.loops = loops = TileLoops(count)
         places = [Signal(ADDRESS_BITS, name=f"place{k}") for k in range(count)]
+        taken, step = Signal(), Signal()  # loops go on a cycle later: addresses are far from what takes them
         m.d.comb += [
-            loops.load.eq(self.load), self.o.payload.eq(places[-1]), self.o.valid.eq(loops.valid),
-            loops.step.eq(self.o.valid & self.o.ready), self.busy.eq(loops.busy),
+            loops.load.eq(self.load), self.o.payload.eq(places[-1]), self.o.valid.eq(loops.valid & ~step),
+            taken.eq(self.o.valid & self.o.ready), loops.step.eq(step),
         ]
+        m.d.sync += step.eq(taken)
+        with m.If(taken):
+            m.d.sync += self.busy.eq(~loops.last.all())
         for k in range(count):
             m.d.comb += loops.extents[k].eq(self.extents[k] if self._count else 1)
             following = Signal(ADDRESS_BITS, name=f"following{k}")
             stride = self.strides[self._strided.index(k)] if k in self._strided else 0
             m.d.comb += following.eq(places[k] + stride)
-            with m.If(loops.step & loops.turn[k]):
+            with m.If(step & loops.turn[k]):
                 m.d.sync += [place.eq(following) for place in places[k:]]
         with m.If(self.load):
-            m.d.sync += [place.eq(self.base) for place in places]
+            m.d.sync += [self.busy.eq(1), *(place.eq(self.base) for place in places)]
         return m
 
 
