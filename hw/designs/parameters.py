@@ -50,6 +50,10 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         if not isinstance(value, Mapping):
             raise DesignError(f"{where}: must be an object")
         return from_parameters(hint, value, where)
+    if get_origin(hint) is tuple:
+        if not isinstance(value, (list, tuple)):
+            raise DesignError(f"{where}: must be a list")
+        return tuple(_convert(get_args(hint)[0], item, where) for item in value)
     if get_origin(hint) is Literal:
         fits = value in get_args(hint)
     else:

@@ -17,7 +17,8 @@ from hw.fabric.routing import Side, neighbour
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.fabric.tile import MemTile, PeTile, track_ports
 
-__all__ = ["ARRAY_MODULE", "EDGE_MODULE", "TILE_MODULES", "CgraArray", "emit_array", "emit_tiles"]
+__all__ = ["ARRAY_MODULE", "EDGE_MODULE", "TILE_MODULES", "CgraArray", "emit_array", "emit_tiles",
+           "tile_module"]
 
 ARRAY_MODULE = "cgra_array"
 """Name of the array's Verilog module."""
@@ -131,7 +132,7 @@ class CgraArray(wiring.Component):
             kind = self.spec.tile_kind(row, column)
             if kind is TileKind.MEM:
                 ports |= {"i_i_conflict": below, "o_o_conflict": conflicts[row]}
-            m.submodules[f"tile_{row}_{column}"] = Instance(TILE_MODULES[kind], **ports)
+            m.submodules[f"tile_{row}_{column}"] = Instance(tile_module(self.spec, kind, column), **ports)
         return conflicts[0]
 
     def _edge_stage(self, m: Module, column: int, control: tuple[Signal, Signal],
@@ -206,12 +207,20 @@ class CgraArray(wiring.Component):
         return north.get(name, Const(0, width))
 
 
+def tile_module(spec: FabricSpec, kind: TileKind, column: int) -> str:
+    """Name of the module of the tiles of a kind in a column: memories that are smaller than others have their own."""
+    depth = spec.mem_at(column).depth if kind is TileKind.MEM else spec.mem.depth
+    return TILE_MODULES[kind] if depth == spec.mem.depth else f"{TILE_MODULES[kind]}_{depth}"
+
+
 def emit_tiles(spec: FabricSpec) -> dict[str, str]:
     """Verilog files, by name, of the modules that `CgraArray` instantiates."""
     edge, pe, mem = _PARTS[spec.protocol]
     modules = {EDGE_MODULE: edge(spec), TILE_MODULES[TileKind.PE]: pe(spec)}
-    if spec.tiles(TileKind.MEM):
-        modules[TILE_MODULES[TileKind.MEM]] = mem(spec)
+    for column in sorted({column for _, column in spec.tiles(TileKind.MEM)}):
+        name = tile_module(spec, TileKind.MEM, column)
+        if name not in modules:
+            modules[name] = mem(spec.local(column))
     # A tile is cleared by the configuration bus: no reset is distributed.
     return {
         f"{name}.v": verilog.convert(

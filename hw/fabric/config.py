@@ -293,7 +293,8 @@ class ArrayConfig:
         Raises `ConfigurationError` or `FabricError` for what the array cannot do.
         """
         units = [
-            (tile_id(*place), config.words(spec, spec.tile_kind(*place))) for place, config in self.tiles.items()
+            (tile_id(*place), config.words(spec.local(place[1]), spec.tile_kind(*place)))
+            for place, config in self.tiles.items()
         ]
         for column in {**self.ios, **self.banks}:
             _check_column(spec, column)
@@ -335,7 +336,7 @@ def decode_array(words: Iterable[tuple[int, int]], spec: FabricSpec) -> ArrayCon
             _check_column(spec, column)
             _decode_edge(spec, column, registers, ios, banks)
         elif row < spec.rows and column < spec.columns:
-            tiles[row, column] = TileConfig.decode(registers, spec, spec.tile_kind(row, column))
+            tiles[row, column] = TileConfig.decode(registers, spec.local(column), spec.tile_kind(row, column))
         else:
             raise ConfigurationError(f"the {spec} array has no tile at row {row}, column {column}")
     return ArrayConfig(tiles, ios, banks)

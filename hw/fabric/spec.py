@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from hw.errors import SluiceError
@@ -65,7 +66,9 @@ class FabricSpec:
     """Parameters of an array of `rows` by `columns` tiles; row 0 is the north edge, where the global buffer is.
 
     `tracks`: tracks per side, direction and network. `delay_depth`: how many cycles, from 0, the delay of a tile's
-    input can be. Column c holds memories if ``c % mem_period == mem_period - 1``. `protocol`: "static", where
+    input can be. Column c holds memories if ``c % mem_period == mem_period - 1``. `mem_depths`: wide words of the
+    memories, a number for each column of them from the west on, over and over; none for `mem.depth` everywhere, else
+    that is the largest of them. Kinds "pub" and "dual-port" only. `protocol`: "static", where
     everything has its cycle, or "ready-valid", where words wait for each other and memories are buffets.
     Raises `FabricError` for an array that cannot be built.
     """
@@ -79,6 +82,7 @@ class FabricSpec:
     mem_period: int = 4
     glb: GlobalBufferSpec = field(default_factory=GlobalBufferSpec)
     protocol: Literal["static", "ready-valid"] = "static"
+    mem_depths: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not (1 <= self.rows <= 128 and 1 <= self.columns <= 256):
@@ -97,6 +101,18 @@ class FabricSpec:
             raise FabricError(f"an array with {self.protocol} tracks cannot have memories of kind '{self.mem.kind}'")
         if self.glb.banks is not None and not 1 <= self.glb.banks <= self.columns:
             raise FabricError(f"{self.columns} columns cannot have {self.glb.banks} banks")
+        self._check_depths()
+
+    def _check_depths(self) -> None:
+        if not self.mem_depths:
+            return
+        if self.mem.kind not in ("pub", "dual-port"):
+            raise FabricError(f"memories of kind '{self.mem.kind}' have one depth; leave out mem_depths")
+        if max(self.mem_depths) != self.mem.depth:
+            raise FabricError(f"the largest of mem_depths is {max(self.mem_depths)}, the depth of memories "
+                              f"{self.mem.depth}; they have to be the same")
+        for depth in self.mem_depths:
+            replace(self.mem, depth=depth)
 
     @classmethod
     def parse(cls, text: str) -> FabricSpec:
@@ -134,6 +150,22 @@ class FabricSpec:
             raise FabricError(f"the {self} array has no tile at row {row}, column {column}")
         return TileKind.MEM if column % self.mem_period == self.mem_period - 1 else TileKind.PE
 
+    def mem_at(self, column: int) -> MemTileSpec:
+        """The memories of a column of memories."""
+        if not self.mem_depths:
+            return self.mem
+        return replace(self.mem, depth=self.mem_depths[column // self.mem_period % len(self.mem_depths)])
+
+    def local(self, column: int) -> FabricSpec:
+        """The array as a tile of a column knows it: all memories are like those of its own column."""
+        return _with_depth(self, self.mem_at(column).depth) if self.mem_depths else self
+
+    @cached_property
+    def memories(self) -> dict[int, int]:
+        """How many memories of each depth there are, the smallest first."""
+        counts = Counter(self.mem_at(column).depth for _, column in self.tiles(TileKind.MEM))
+        return dict(sorted(counts.items()))
+
     def tiles(self, kind: TileKind | None = None) -> tuple[tuple[int, int], ...]:
         """Places (row, column) of all tiles, or of those of one kind, row by row."""
         return tuple(
@@ -142,3 +174,8 @@ class FabricSpec:
             for column in range(self.columns)
             if kind is None or self.tile_kind(row, column) is kind
         )
+
+
+@lru_cache
+def _with_depth(spec: FabricSpec, depth: int) -> FabricSpec:
+    return replace(spec, mem=replace(spec.mem, depth=depth), mem_depths=())

@@ -43,13 +43,15 @@ def compiled(program: Program, **options: Any) -> CgraDesign:
 @pytest.mark.parametrize(("options", "kind", "message"), [
     ({"memory": "sram"}, OptionsError, "there is no memory 'sram'; there are: pub, dual-port, dual-port-pe, buffet"),
     ({"share": "all"}, OptionsError, "share is 'all', not one of asked, auto"),
+    ({"loops": "all"}, OptionsError, "loops is 'all', not one of auto, asked"),
+    ({"schedule": "late"}, OptionsError, "schedule is 'late', not one of pipelined, sequential"),
     ({"array": "big"}, FabricError, "'big' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32"),
     ({"half_words": 100}, FabricError, "half a bank cannot have 100 words; it needs a power of two from 8 on"),
     ({"fusion_level": 9}, FusionError, "fusion level 9 does not exist: the deepest loop nest has 2 levels"),
     ({"tile_depth": 3}, StreamError, "3 tile loops were asked for, but statements share 1 independent outer loops (not "
      "counting the innermost)"),
     ({"unroll": 2}, TargetError, "target cgra has no option 'unroll'; there are: memory, counter, array, "
-     "fusion_level, tile_depth, half_words, seed, transform, share, schedule, hardware"),
+     "fusion_level, tile_depth, half_words, seed, transform, share, loops, schedule, hardware"),
 ])
 def test_wrong_options(options: dict[str, Any], kind: type[SluiceError], message: str) -> None:
     with pytest.raises(kind) as error:
@@ -126,7 +128,8 @@ def test_choices_say_what_was_asked_and_taken() -> None:
     design = compiled(load("gaussian", width=8, height=8), memory="dual-port", array="4x4", fusion_level=1, seed=3)
     assert design.choices == {
         "memory": "dual-port", "counter": "True", "array": "4x4", "fusion_level": "1", "half_words": "32768",
-        "seed": "3", "transform": "", "share": "asked", "schedule": "pipelined", "hardware": "", "shared units": "none",
+        "seed": "3", "transform": "", "share": "asked", "loops": "auto", "schedule": "pipelined", "hardware": "",
+        "shared units": "none",
         "starts": "as early as fusion level 1 allows",
         "tile loops": "0 (1 tiles)", "period": "64 cycles", "initiation interval": "1",
         "alignment of loop lengths": "1", "arrays in parts": "none"}

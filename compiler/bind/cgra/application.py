@@ -12,7 +12,7 @@ from compiler.bind.cgra.addresses import AddressUnits
 from compiler.bind.cgra.controls import ControlTable, control_pattern, control_table
 from compiler.bind.cgra.cover import Coverer
 from compiler.bind.cgra.memories import BufferKey, MemoryAllocator, MemoryTile
-from compiler.bind.cgra.netlist import Edge, MemNode, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
+from compiler.bind.cgra.netlist import Edge, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.shared import Group, SharedUnits
 from compiler.bind.cgra.signals import Operand, Signal
 from compiler.ir.expr import Apply, Const, postorder
@@ -113,6 +113,7 @@ class _Builder:
 
     def __post_init__(self) -> None:
         program, dependences = self.schedule.staged.program, self.schedule.dependences
+        self._tables = {table.name: table.values for table in program.tables}
         self.carried = recurrences(program, dependences)
         self.back = self.carried | feedback(program.shared, dependences, self.carried)
         self.sources: dict[tuple[str, int], list[Dependence]] = {}
@@ -172,7 +173,8 @@ class _Builder:
         self.units[statement.name] = len(coverer.pes)
         self.nodes.update((pe.name, pe) for pe in coverer.pes)
         for name, (node, table) in coverer.roms.items():
-            self.nodes[name], self.roms[name] = node, table
+            depth = self.allocator.stock.take_for(len(self._tables[table]))
+            self.nodes[name], self.roms[name] = self.allocator.node(node.name, depth), table
         self.edges += coverer.edges
         self.allocator.separations += coverer.separations
 
@@ -237,7 +239,8 @@ class _Builder:
                 return Signal(Pin(f"{name}.bit", "bit0"), Kind.BIT, delay)
         name = f"control{len(self.controls)}"
         self.controls[name] = table
-        self.nodes[name] = MemNode(name)
+        entry = self.mem.fetch_width if self.mem.kind == "pub" else 1
+        self.nodes[name] = self.allocator.node(name, self.allocator.stock.take_for(entry * len(table.contents)))
         if self.mem.kind == "dual-port-pe":
             self.allocator.addresses.read(name, control_pattern(table, self.schedule.period, self.mem))
         bit = PeConfig("ne", False, (None, 0, None), (None, None, None), 0)
@@ -293,9 +296,9 @@ class _Builder:
 
 def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False,
                       counter: bool = False, apart: frozenset[BufferKey] = frozenset(),
-                      rings: bool = True) -> Application:
-    """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter`, `apart` and `rings` as in
-    `MemoryAllocator`.
+                      rings: bool = True, memories: Mapping[int, int] | None = None) -> Application:
+    """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter`, `apart`, `rings` and
+    `memories` as in `MemoryAllocator`.
 
     Raises `CoverError`, `CapacityError`, `VectorizationError`, `DependenceError` or `ApplicationError`, each naming
     what does not fit.
@@ -305,7 +308,7 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
     _check_tables(program, mem)
     buffers = {b.writer.statement: b for b in extract_buffers(schedule)}
     cycles = staged.tiles * schedule.period + _LATENCY
-    allocator = MemoryAllocator(mem, sparse, shared, counter, cycles, apart, rings)
+    allocator = MemoryAllocator(mem, sparse, shared, counter, cycles, apart, rings, memories)
     builder = _Builder(schedule, mem, allocator, SharedUnits(schedule, list(buffers.values()), allocator))
     loads = {f.statement: f.array for f in staged.inputs}
     outputs = {f.statement: f.array for f in staged.outputs}

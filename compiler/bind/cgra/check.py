@@ -106,6 +106,8 @@ def _check_sites(physical: Physical, spec: FabricSpec) -> None:
         else:
             wanted = TileKind.MEM if isinstance(node, MemNode) else TileKind.PE
             fits = spec.tile_kind(*site) is wanted
+            if isinstance(node, MemNode):
+                fits = fits and spec.mem_at(site.column).depth == (node.depth or spec.mem.depth)
         if not fits:
             raise PhysicalError(f"{name} cannot be at {site}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.controls import plan_control
@@ -66,7 +66,8 @@ def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Ma
     crowded: list[CrowdedTile] = []
     for tile in application.memories:
         try:
-            cores[tile.name] = configure_memory(tile, physical.retiming.times, spec.mem)
+            cores[tile.name] = configure_memory(tile, physical.retiming.times,
+                                                replace(spec.mem, depth=tile.depth))
         except CrowdedTile as error:
             crowded.append(error)
     if crowded:

@@ -19,6 +19,7 @@ from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, delay_tr
 from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
 from compiler.bind.cgra.address_patterns import read_pattern, write_pattern
 from compiler.bind.cgra.addresses import AddressUnits
+from compiler.bind.cgra.memory_stock import MemoryStock
 from compiler.bind.cgra.netlist import Edge, MemNode, Node, Pin, Separation
 from compiler.bind.cgra.signals import Signal
 from hw.errors import SluiceError
@@ -78,9 +79,11 @@ class TileBuffer:
 
 @dataclass
 class MemoryTile:
-    """One memory tile of the application. `chain` is its place and the length of its chain, None if alone."""
+    """One memory tile of the application. `chain` is its place and the length of its chain, None if alone. `depth`: its
+    wide words."""
 
     name: str
+    depth: int
     buffers: list[TileBuffer] = field(default_factory=list)
     chain: tuple[int, int] | None = None
 
@@ -94,11 +97,14 @@ class MemoryAllocator:
     """Puts buffers into memory tiles and collects the units, connections and separations that this takes."""
 
     def __init__(self, spec: MemTileSpec, sparse: bool = False, shared: bool = False, counter: bool = False,
-                 cycles: int = 0, apart: frozenset[BufferKey] = frozenset(), rings: bool = True) -> None:
+                 cycles: int = 0, apart: frozenset[BufferKey] = frozenset(), rings: bool = True,
+                 memories: Mapping[int, int] | None = None) -> None:
         """`sparse`: reads that are no delay lines get a wide word for every word, so that any order will do. `shared`:
         two of them may share a tile, except those of `apart`. `counter` and `cycles` as in `AddressUnits`.
-        `rings`: delay lines may have regions of any size."""
+        `rings`: delay lines may have regions of any size. `memories`: how many memories of each depth there are
+        (`FabricSpec.memories`), None for any number like `spec`, which is the largest."""
         self.spec = spec
+        self.stock = MemoryStock.of(spec, memories)
         self.shared = shared
         self.apart = apart
         self.rings = rings and spec.kind != "dual-port-pe"
@@ -117,8 +123,12 @@ class MemoryAllocator:
 
     @property
     def capacity(self) -> int:
-        """Blocks (of `fetch` words) in one tile."""
-        return self.spec.capacity_words // self.fetch
+        """Blocks (of `fetch` words) in one tile, the largest."""
+        return self._blocks(self.spec.depth)
+
+    def _blocks(self, depth: int) -> int:
+        """Blocks in a tile of `depth` wide words."""
+        return self.stock.words(depth) // self.fetch
 
     def delays(self, name: str, source: Signal, start: int, length: int, distances: Sequence[int],
                back: bool = False, origin: str = "") -> list[Signal]:
@@ -142,12 +152,12 @@ class MemoryAllocator:
         return found
 
     def _longest_delay(self) -> int:
-        return self.spec.capacity_words - 2 * self._slack
+        depth = self.stock.depths[-1]
+        return self.stock.words(depth) - 2 * self._slack(depth)
 
-    @property
-    def _slack(self) -> int:
+    def _slack(self, depth: int) -> int:
         """`SLACK`, but no more than a sixteenth of a memory that is small."""
-        return min(SLACK, self.spec.capacity_words // 16)
+        return min(SLACK, self.stock.words(depth) // 16)
 
     def _delay_tile(self, name: str, source: Signal, start: int, length: int, heads: Sequence[int], back: bool,
                     origin: str) -> list[Signal]:
@@ -173,13 +183,13 @@ class MemoryAllocator:
                                 "shared units need; use pub or dual-port")
         (read,) = traffic.reads
         life = block_lifetimes(traffic, read)
-        region = self._region(life, traffic)
+        depth, region = self._fitting([life], traffic)
         if region > self.capacity:
             raise CapacityError(f"buffer {traffic.title}: {region * self.fetch} words; a multiplexer for shared units "
                                 f"is one memory tile of {self.spec.capacity_words}")
-        half = (self.shared or _changes(read) * HELD <= len(read.address)) and self._is_half(traffic, region)
-        tile = self._shared_tile(traffic) if half else self._new_tile(None)
-        limit = self.capacity // 2 if half else self.capacity
+        half = (self.shared or _changes(read) * HELD <= len(read.address)) and self._is_half(traffic, region, depth)
+        tile = self._shared_tile(traffic, depth) if half else self._new_tile(depth)
+        limit = self._blocks(depth) // (2 if half else 1)
         return self._attach(tile, traffic, source, [life], limit, back=True, passing=True)[0].pin
 
     # Words that stay for long, as weights do, on an SRAM with one read and one write port.
@@ -197,18 +207,19 @@ class MemoryAllocator:
     def _place_held(self, traffic: BufferTraffic, source: Signal, back: bool) -> list[Signal]:
         """Two such buffers of one writer share a tile if neither their writes nor their reads ever coincide."""
         life = block_lifetimes(traffic, traffic.reads[0])
-        region = self._region(life, traffic)
-        if region > self.capacity // 2:
+        depth = next((depth for depth in self.stock.depths
+                      if self._leaving(self._slack(depth), life, traffic) <= self._blocks(depth) // 2), None)
+        if depth is None:
             return self._place(traffic, source, share=False, back=back)
-        half = self.capacity // 2
-        for tile in self.tiles:
+        half = self._blocks(depth) // 2
+        for tile in (tile for tile in self.tiles if tile.depth == depth):
             apart = self._apart(tile, traffic, half)
             if apart is not None:
                 for kind, (low, high) in zip(("in", "out"), apart, strict=True):
                     first, second = (Pin(tile.name, f"{kind}{k}") for k in (0, 1))
                     self.separations.append(Separation(second, first, low, high))
                 return self._attach(tile, traffic, source, [life], half, back)
-        return self._attach(self._new_tile(None), traffic, source, [life], half, back)
+        return self._attach(self._new_tile(depth), traffic, source, [life], half, back)
 
     def _apart(self, tile: MemoryTile, traffic: BufferTraffic, limit: int) -> list[tuple[int, int]] | None:
         """Bounds of the shifts of writes and reads against those of the only buffer in `tile`, which then happen in
@@ -229,26 +240,29 @@ class MemoryAllocator:
 
     def _place(self, traffic: BufferTraffic, source: Signal, share: bool, back: bool) -> list[Signal]:
         lifetimes = [_lifetimes(traffic, read, self.spec) for read in traffic.reads]
-        region = max(self._region(life, traffic) for life in lifetimes)
+        depth, region = self._fitting(lifetimes, traffic)
         if region > self.capacity:
             return self._chain(traffic, source, lifetimes, region // self.capacity, back)
-        half = share and self._is_half(traffic, region)
-        tile = self._shared_tile(traffic) if half else self._new_tile(None)
-        limit = self.capacity // 2 if half else self.capacity
+        half = share and self._is_half(traffic, region, depth)
+        tile = self._shared_tile(traffic, depth) if half else self._new_tile(depth)
+        limit = self._blocks(depth) // (2 if half else 1)
         if self.spec.kind == "dual-port-pe":
             limit = region  # what addresses wrap at, so the smaller the simpler
         return self._attach(tile, traffic, source, lifetimes, limit, back)
 
-    def _is_half(self, traffic: BufferTraffic, region: int) -> bool:
+    def _is_half(self, traffic: BufferTraffic, region: int, depth: int) -> bool:
         """Whether a delay line leaves room for another one in its tile."""
-        small = self._several and region <= self.capacity // 2 and len(traffic.reads) < self.outputs
+        small = self._several and region <= self._blocks(depth) // 2 and len(traffic.reads) < self.outputs
         return small and _key(traffic) not in self.apart
 
-    def _region(self, life: Lifetimes, traffic: BufferTraffic) -> int:
-        """Smallest power of two of blocks that leaves `_slack` cycles to routing, when reads come as scheduled;
-        `SLACK` where words pass several tiles."""
-        region = self._leaving(self._slack, life, traffic)
-        return region if region <= self.capacity else self._leaving(SLACK, life, traffic)
+    def _fitting(self, lifetimes: Sequence[Lifetimes], traffic: BufferTraffic) -> tuple[int, int]:
+        """Depth of the smallest memory in which a buffer fits, and its region: the smallest power of two of blocks that
+        leaves `_slack` cycles to routing, when reads come as scheduled; `SLACK` where words pass several tiles."""
+        for depth in self.stock.depths:
+            region = max(self._leaving(self._slack(depth), life, traffic) for life in lifetimes)
+            if region <= self._blocks(depth):
+                return depth, region
+        return self.spec.depth, max(self._leaving(SLACK, life, traffic) for life in lifetimes)
 
     def _leaving(self, slack: int, life: Lifetimes, traffic: BufferTraffic) -> int:
         region = 2
@@ -264,19 +278,19 @@ class MemoryAllocator:
     def _latency(self) -> int:
         return wide_fetch.MIN_LATENCY if self.spec.kind == "pub" else dual_port.MIN_LATENCY
 
-    def _shared_tile(self, traffic: BufferTraffic) -> MemoryTile:
+    def _shared_tile(self, traffic: BufferTraffic, depth: int) -> MemoryTile:
         """A tile with a free input and enough free outputs: bank merging (seed 001, section 5.2.3)."""
-        for tile in self.tiles:
+        for tile in (tile for tile in self.tiles if tile.depth == depth):
             room = len(tile.buffers) < self.spec.inputs and self._can_share(tile)
             if room and tile.used_outputs + len(traffic.reads) <= self.outputs:
                 return tile
-        return self._new_tile(None)
+        return self._new_tile(depth)
 
     def _can_share(self, tile: MemoryTile) -> bool:
-        return tile.chain is None and all(b.limit < self.capacity for b in tile.buffers)
+        return tile.chain is None and all(b.limit < self._blocks(tile.depth) for b in tile.buffers)
 
-    def _new_tile(self, chain: tuple[int, int] | None) -> MemoryTile:
-        tile = MemoryTile(f"mem{len(self.tiles)}", chain=chain)
+    def _new_tile(self, depth: int, chain: tuple[int, int] | None = None) -> MemoryTile:
+        tile = MemoryTile(f"mem{len(self.tiles)}", self.stock.take(depth), chain=chain)
         self.tiles.append(tile)
         return tile
 
@@ -319,7 +333,7 @@ class MemoryAllocator:
         """Several tiles that each hold a part of the address range; words pass from tile to tile to the last."""
         signals: list[Signal] = []
         for place in range(count):
-            tile = self._new_tile((place, count))
+            tile = self._new_tile(self.spec.depth, (place, count))
             previous, signals = signals, self._attach(tile, traffic, source, lifetimes, self.capacity, back)
             for output, signal in enumerate(previous):
                 pin = Pin(tile.name, f"chain{output}")
@@ -329,7 +343,11 @@ class MemoryAllocator:
 
     def nodes(self) -> dict[str, Node]:
         """Units by name."""
-        return {**{tile.name: MemNode(tile.name) for tile in self.tiles}, **self.addresses.nodes}
+        return {**{tile.name: self.node(tile.name, tile.depth) for tile in self.tiles}, **self.addresses.nodes}
+
+    def node(self, name: str, depth: int) -> MemNode:
+        """The unit of a memory that has been taken."""
+        return MemNode(name, None if depth == self.spec.depth else depth)
 
 
 def configure_memory(tile: MemoryTile, times: Mapping[Pin, int],

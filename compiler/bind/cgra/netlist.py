@@ -32,9 +32,11 @@ class PeNode:
 
 @dataclass(frozen=True)
 class MemNode:
-    """One memory tile. Pins: inputs in0, in1, chain0, chain1; outputs out0, out1."""
+    """One memory tile. Pins: inputs in0, in1, chain0, chain1; outputs out0, out1. `depth`: its wide words, where the
+    array has memories of several depths; None for the largest."""
 
     name: str
+    depth: int | None = None
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from hw.fabric.spec import FabricSpec
 __all__ = ["Options", "OptionsError"]
 
 MEMORIES = ("pub", "dual-port", "dual-port-pe", "buffet")
-SHARING = ("asked", "auto")
-SCHEDULES = ("pipelined", "sequential")
+_CHOICES = {"share": ("asked", "auto"), "loops": ("auto", "asked"), "schedule": ("pipelined", "sequential")}
 
 
 class OptionsError(SluiceError):
@@ -33,8 +32,9 @@ class Options:
     half_words: words in half a bank of the global buffer. seed: of placement.
     transform: schedule directives that the program goes through first, e.g. ``"share(First, Second)"``
     (`compiler.sched.transform.script`). share: "asked" for units that statements share only where the program says so,
-    "auto" also wherever that costs no throughput. schedule: "sequential" for the baseline, in which nothing overlaps
-    that waits for anything (seed 001, section 4.3).
+    "auto" also wherever that costs no throughput. loops: "auto" for loops in another order where a recurrence would
+    come back too soon in the one of the program (`compiler.sched.recurrence_order`), "asked" for that one. schedule:
+    "sequential" for the baseline, in which nothing overlaps that waits for anything (seed 001, section 4.3).
     """
 
     memory: str = "pub"
@@ -46,6 +46,7 @@ class Options:
     seed: int = 0
     transform: str = ""
     share: str = "asked"
+    loops: str = "auto"
     schedule: str = "pipelined"
     hardware: str = ""
 
@@ -64,6 +65,10 @@ class Options:
                 raise OptionsError(f"option {name} is {getattr(self, name)!r}, but {self.hardware} describes the array")
         return replace(self, **found)
 
+    def with_directives(self, script: str) -> Options:
+        """The same with further directives after its own."""
+        return replace(self, transform="; ".join(filter(None, (self.transform, script))))
+
     def _described(self) -> FabricSpec:
         spec = load_hardware(self.hardware).array
         if spec is None:
@@ -74,8 +79,9 @@ class Options:
         """The array these options describe. Raises `OptionsError` or `FabricError`."""
         if self.memory not in MEMORIES:
             raise OptionsError(f"there is no memory '{self.memory}'; there are: {', '.join(MEMORIES)}")
-        if self.share not in SHARING:
-            raise OptionsError(f"share is '{self.share}', not one of {', '.join(SHARING)}")
+        for name, values in _CHOICES.items():
+            if getattr(self, name) not in values:
+                raise OptionsError(f"{name} is '{getattr(self, name)}', not one of {', '.join(values)}")
         spec = self._described() if self.hardware else FabricSpec.parse(self.array)
         if self.hardware and self.memory == spec.mem.kind:
             check_global_buffer(spec)

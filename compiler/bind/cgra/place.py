@@ -15,7 +15,7 @@ from random import Random
 import numpy as np
 
 from compiler.bind.cgra.netlist import Edge, Netlist, Pin, StreamIn
-from compiler.bind.cgra.sites import KINDS, ArrayTooSmall, Grid, Site, check_capacity, grid, kind_of
+from compiler.bind.cgra.sites import ArrayTooSmall, Grid, Site, check_capacity, grid, kind_of, kinds
 from compiler.bind.cgra.targets import Target, targets
 from hw.errors import SluiceError
 from hw.fabric.spec import GLB_INPUT_LATENCY, FabricSpec
@@ -98,7 +98,7 @@ class _Annealer:
         self.netlist, self.spec, self.random = netlist, spec, random
         self.names = list(netlist.nodes)
         self.number = {name: i for i, name in enumerate(self.names)}
-        self.kinds = [kind_of(node) for node in netlist.nodes.values()]
+        self.kinds = [kind_of(node, spec) for node in netlist.nodes.values()]
         self.grids = _region(netlist, spec, math.inf if fixed or start is not None else spread)
         self.edges = [e for e in netlist.edges if e.source.node != e.sink.node]
         self.movable = [i for i, name in enumerate(self.names) if name not in fixed]
@@ -129,7 +129,8 @@ class _Annealer:
         try:
             index = self.grids[kind].index(site)
         except ValueError:
-            raise PlacementError(f"{name} cannot be at {site}: that is not one of the {KINDS[kind]}") from None
+            named = kinds(self.spec)[kind]
+            raise PlacementError(f"{name} cannot be at {site}: that is not one of the {named}") from None
         if self.holder[kind][index] != -1:
             raise PlacementError(f"two units are fixed at {site}, one of them {name}")
         self._put(self.number[name], index)
@@ -237,15 +238,15 @@ def _table(target: Target, longest: int, offset: int, progress: float) -> list[f
 
 def _region(netlist: Netlist, spec: FabricSpec, spread: float) -> list[Grid]:
     """Sites to anneal on: the smallest corner of the array with `spread` times the sites needed, or all of it."""
-    kinds = [kind_of(node) for node in netlist.nodes.values()]
-    needed = [kinds.count(kind) for kind in range(len(KINDS))]
-    whole_grids = [grid(spec, kind) for kind in range(len(KINDS))]
+    used, names = [kind_of(node, spec) for node in netlist.nodes.values()], kinds(spec)
+    needed = [used.count(kind) for kind in range(len(names))]
+    whole_grids = [grid(spec, kind) for kind in range(len(names))]
     if math.isinf(spread):
         return whole_grids
     wanted = [min(len(g), math.ceil(spread * n)) for n, g in zip(needed, whole_grids, strict=True)]
     shapes = [(rows, columns) for rows in range(1, spec.rows + 1) for columns in range(1, spec.columns + 1)]
     for rows, columns in sorted(shapes, key=lambda shape: (sum(shape), abs(shape[0] - shape[1]))):
-        grids = [grid(spec, kind, rows, columns) for kind in range(len(KINDS))]
+        grids = [grid(spec, kind, rows, columns) for kind in range(len(names))]
         if all(len(g) >= n for g, n in zip(grids, wanted, strict=True)):
             return grids
     return whole_grids

@@ -9,13 +9,10 @@ from compiler.bind.cgra.netlist import MemNode, Netlist, Node, PeNode
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec, TileKind
 
-__all__ = ["IO_ROW", "KINDS", "ArrayTooSmall", "Grid", "Site", "check_capacity", "grid", "kind_of"]
+__all__ = ["IO_ROW", "ArrayTooSmall", "Grid", "Site", "check_capacity", "grid", "kind_of", "kinds"]
 
 IO_ROW = -1
 """Row of the banks of the global buffer: north of row 0."""
-
-KINDS = ("PE tiles", "memory tiles", "streams")
-
 
 class Site(NamedTuple):
     """A tile, or with row `IO_ROW` the bank of a column."""
@@ -28,11 +25,11 @@ class Site(NamedTuple):
 
 
 class ArrayTooSmall(SluiceError):
-    """The array has fewer tiles or streams than the application needs. `needed` and `present` by `KINDS`."""
+    """The array has fewer tiles or streams than the application needs. `needed` and `present` by `kinds`."""
 
     def __init__(self, needed: tuple[int, ...], present: tuple[int, ...], spec: FabricSpec, delays: int = 0):
         self.needed, self.present = needed, present
-        wanted = [f"{count} {kind}" for count, kind in zip(needed, KINDS, strict=True)]
+        wanted = [f"{count} {kind}" for count, kind in zip(needed, kinds(spec), strict=True)]
         if delays:
             wanted[0] += f" ({delays} of them for delays)"
         has = ", ".join(map(str, present))
@@ -64,28 +61,48 @@ class Grid:
         return self.rows.index(site.row) * len(self.columns) + self.columns.index(site.column)
 
 
-def kind_of(node: Node) -> int:
-    """Index into `KINDS`."""
+_PE, _MEMORY, _STREAM = range(3)
+
+
+def kinds(spec: FabricSpec) -> tuple[str, ...]:
+    """Names of the kinds of sites: processing elements, memories, streams, and memories that are smaller than others,
+    from the smallest on."""
+    small = [f"memory tiles of {depth * spec.mem.fetch_width} words" for depth in _small(spec)]
+    largest = f"memory tiles of {spec.mem.capacity_words} words" if small else "memory tiles"
+    return ("PE tiles", largest, "streams", *small)
+
+
+def _small(spec: FabricSpec) -> list[int]:
+    """Wide words of memories that are smaller than others."""
+    return [depth for depth in spec.memories if depth != spec.mem.depth]
+
+
+def kind_of(node: Node, spec: FabricSpec) -> int:
+    """Index into `kinds`."""
     if isinstance(node, PeNode):
-        return 0
-    return 1 if isinstance(node, MemNode) else 2
+        return _PE
+    if not isinstance(node, MemNode):
+        return _STREAM
+    return _MEMORY if node.depth in (None, spec.mem.depth) else 1 + _STREAM + _small(spec).index(node.depth)
 
 
 def grid(spec: FabricSpec, kind: int, rows: int | None = None, columns: int | None = None) -> Grid:
     """Sites of one kind in the first `rows` rows and `columns` columns (all of them by default)."""
     width = spec.columns if columns is None else columns
-    if kind == 2:
+    if kind == _STREAM:
         return Grid(range(IO_ROW, IO_ROW + 1), tuple(c for c in spec.bank_columns if c < width))
-    wanted = (TileKind.PE, TileKind.MEM)[kind]
-    chosen = tuple(c for c in range(width) if spec.tile_kind(0, c) is wanted)
+    wanted = TileKind.PE if kind == _PE else TileKind.MEM
+    depth = _small(spec)[kind - _STREAM - 1] if kind > _STREAM else spec.mem.depth
+    chosen = tuple(c for c in range(width) if spec.tile_kind(0, c) is wanted
+                   and (kind == _PE or spec.mem_at(c).depth == depth))
     return Grid(range(spec.rows if rows is None else rows), chosen)
 
 
 def check_capacity(netlist: Netlist, spec: FabricSpec, delays: int = 0) -> None:
     """Raise `ArrayTooSmall` if the array lacks sites; `delays` of the PEs are there only to delay."""
-    needed = [0, 0, 0]
+    needed = [0] * len(kinds(spec))
     for node in netlist.nodes.values():
-        needed[kind_of(node)] += 1
-    present = tuple(len(grid(spec, kind)) for kind in range(len(KINDS)))
+        needed[kind_of(node, spec)] += 1
+    present = tuple(len(grid(spec, kind)) for kind in range(len(needed)))
     if any(n > p for n, p in zip(needed, present, strict=True)):
         raise ArrayTooSmall(tuple(needed), present, spec, delays)

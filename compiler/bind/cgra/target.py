@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from compiler.sched.cycle_accurate import Schedule, schedule_program, sequential
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.loop_order import in_loop_order
 from compiler.sched.partition import Partition, partition
+from compiler.sched.recurrence_order import recurrence_order
 from compiler.sched.resampled import share_resampled_windows
 from compiler.sched.sharing import default_slack
 from compiler.sched.streams import choose_tile_depth, stage_streams
@@ -72,6 +73,10 @@ _TRIES, _MARGIN = 3, 4
 buffers are set apart."""
 
 
+_WAY_BACK, _GOOD = 8, 1.2
+"""Cycles from one step of a sum to the next through an addition, a merge and wires between them; and how many times its
+bound a program with loops in another order may take without another attempt."""
+
 _MOST_FOLDS = 6
 """How often sums are folded, all of one kind at a time, for a program that needs more units than there are."""
 
@@ -91,11 +96,12 @@ class _Stopwatch:
 
 def compile_program(program: Program, options: Options) -> CgraDesign:
     """Compile `program`: see `_compile`. For buffets the mapping to dual-port memories, one buffer in each, is turned
-    into one for the ready-valid array. With ``share=auto``, sums are folded until they fit the array; the design's
-    option `transform` says which."""
+    into one for the ready-valid array. With ``share=auto``, sums are folded until they fit the array, and with
+    ``loops=auto`` sums that come back too soon get loops in another order; the design's option `transform` says
+    which."""
     options = options.described()
     try:
-        return _compile_as_asked(program, options)
+        return _ordered(program, options)
     except ArrayTooSmall as error:
         design = _folded(program, options, error) if options.share == "auto" else None
         if design is None:
@@ -110,12 +116,32 @@ def _folded(program: Program, options: Options, error: ArrayTooSmall) -> CgraDes
         folds = choose_folds(apply_script(program, options.transform), mem) if error.lacks_units else ""
         if not folds:
             return None
-        options = replace(options, transform="; ".join(filter(None, (options.transform, folds))))
+        options = options.with_directives(folds)
         try:
-            return _compile_as_asked(program, options)
+            return _ordered(program, options)
         except ArrayTooSmall as again:
             error = again
     return None
+
+
+def _ordered(program: Program, options: Options) -> CgraDesign:
+    """With the loops around recurrences in the order in which there is time for these, where that ends earlier."""
+    script = ""
+    if options.loops == "auto" and options.schedule == "pipelined":
+        script = recurrence_order(apply_script(program, options.transform), _WAY_BACK)
+    ordered: CgraDesign | None = None
+    if script:
+        with suppress(SluiceError):
+            ordered = _compile_as_asked(program, options.with_directives(script))
+        if ordered is not None and ordered.predicted_cycles <= _GOOD * ordered.lower_bound:
+            return ordered
+    try:
+        asked = _compile_as_asked(program, options)
+    except SluiceError:
+        if ordered is None:
+            raise
+        return ordered
+    return asked if ordered is None else min(asked, ordered, key=lambda design: design.predicted_cycles)
 
 
 def _compile_as_asked(program: Program, options: Options) -> CgraDesign:
@@ -250,7 +276,7 @@ def _mapped(parts: Partition, schedule: Schedule, options: Options, spec: Fabric
     """The configured array; no buffer of `apart` shares its tile."""
     with stage("map"):
         application = build_application(schedule, spec.mem, looseness.sparse, looseness.shared, spec.pe.counter, apart,
-                                        looseness.rings)
+                                        looseness.rings, spec.memories if spec.mem_depths else None)
     with stage("place and route"):
         physical = implement(application.netlist, spec, options.seed)
     with stage("configure"):

@@ -18,6 +18,7 @@ from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
 from compiler.sched.cycle_accurate import Schedule, schedule_program
 from compiler.sched.liveness import remove_dead_statements
+from compiler.sched.loop_order import in_loop_order
 from compiler.sched.partition import partition
 from compiler.sched.streams import StagedProgram, StreamError, stage_streams
 from compiler.sched.verify import check_parts
@@ -43,7 +44,7 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     """
     start = time.perf_counter()
     verify(program)
-    alone = replace(program, shared=())  # here every statement has operators of its own
+    alone = in_loop_order(replace(program, shared=()))  # here every statement has operators of its own
     parts = partition(static_form(alone))
     live = remove_dead_statements(parts.program)
     built = _built(live, options)

@@ -118,7 +118,7 @@ class Datapath:
 
     def _rom(self, unit: CoreOutput, config: PubConfig | DualPortConfig | AddressedConfig,
              lag: int) -> Found:
-        spec = self.fabric.spec.mem
+        spec = self.fabric.spec.mem_at(unit.column)
         address = self._operand(unit, "in0", lag + spec.ROM_LATENCY, Kind.WORD)
         table = np.zeros(spec.capacity_words, dtype=np.int64)
         table[: len(config.contents)] = config.contents

@@ -171,7 +171,7 @@ class Enumeration:
         if isinstance(memory, AddressedProof):
             return memory
         if place not in self._numbers:
-            self._numbers[place] = MemoryNumbers(memory.config, self.fabric.spec.mem)
+            self._numbers[place] = MemoryNumbers(memory.config, self.fabric.spec.mem_at(place[1]))
         return self._numbers[place]
 
     def _shown(self, origin: CoreOutput, source: Source, cycles: np.ndarray, values: np.ndarray) -> np.ndarray:

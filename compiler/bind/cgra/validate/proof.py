@@ -147,7 +147,7 @@ class Proof:
                 if isinstance(tile.core, AddressedConfig):
                     proof = AddressedProof(name, place, tile.core, streams)
                 else:
-                    proof = MemoryProof(name, tile.core, self.spec.mem, self.plan.run_cycles)
+                    proof = MemoryProof(name, tile.core, self.spec.mem_at(place[1]), self.plan.run_cycles)
                 self._memories[place] = proof
                 self.report.port_pairs += proof.port_pairs
                 self.report.memory_outputs += sum(port is not None for port in tile.core.outputs)

@@ -1,0 +1,144 @@
+"""Loops around sums in an order in which a sum has the time to come back.
+
+A reduction whose loop is innermost, as people write it, adds to one sum again and again: hardware that needs some
+cycles from one addition to the next stands still between them. Exchanged with a loop over other sums, the same
+additions leave each of them that time, for a word of memory per sum (seed 001, section 4.3: reduction loops outside).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+import islpy as isl
+import networkx as nx
+
+from compiler.ir.program import Program
+from compiler.sched.dependences import Dependence, DependenceError, constant_bounds, flow, recurrences
+from compiler.sched.transform import TransformError, apply_script
+from compiler.sched.transform.place import Place, places
+
+__all__ = ["recurrence_order"]
+
+
+def recurrence_order(program: Program, cycles: int) -> str:
+    """Directives that move loops inside those that carry a recurrence, until what it carries is back after `cycles`
+    steps or no loop is left that could move; "" if every recurrence has the time, or none can be given more.
+
+    Statements that share the loops of a recurrence get loops of their own where it leaves them. Loops move only where
+    that changes no result, which the directives check.
+    """
+    script, known = "", set[str]()
+    with suppress(TransformError, DependenceError):
+        while True:
+            found = next((nest for nest in _nests(program, cycles) if not nest.members <= known), None)
+            if found is None:
+                break
+            known |= found.members
+            with suppress(TransformError):
+                text = found.directives(program)
+                program = apply_script(program, text)
+                script = "; ".join(filter(None, (script, text)))
+    return script
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """Statements of one recurrence and the loops that they share: names and trips, outermost first. `inner`: the loops
+    that carry nothing and move inside the others."""
+
+    members: frozenset[str]
+    loops: tuple[str, ...]
+    inner: tuple[str, ...]
+
+    def directives(self, program: Program) -> str:
+        """The directives that make this order. Raises `TransformError`."""
+        rest = [name for name in self.loops if name not in self.inner]
+        order = (*rest, *self.inner)
+        depth = next(k for k, (new, old) in enumerate(zip(order, self.loops, strict=True)) if new != old)
+        found = []
+        for statement in _leaving(program, self.members, depth + 1):
+            found.append(f"distribute({statement}, {depth + 1})")
+            program = apply_script(program, found[-1])
+        names = [s.name for s in program.statements if s.name in self.members]
+        return "; ".join([*found, f"reorder({', '.join(order[depth:])}, on=[{', '.join(names)}])"])
+
+
+def _leaving(program: Program, members: frozenset[str], depth: int) -> list[str]:
+    """The statements before which loop number `depth`, which the members share, has to be taken apart so that it has
+    no others."""
+    where = places(program)
+    mine = where[next(iter(members))].positions[:depth]
+    inside = sorted((place.positions[depth:], name) for name, place in where.items()
+                    if place.positions[:depth] == mine and len(place.loops) >= depth)
+    names = [name for _, name in inside]
+    return [name for before, name in pairwise(names) if (before in members) != (name in members)]
+
+
+def _nests(program: Program, cycles: int) -> Iterator[_Nest]:
+    """The recurrences whose values come back after fewer than `cycles` steps and have loops that can move inside."""
+    dependences = flow(program)
+    carried = recurrences(program, dependences)
+    where = places(program)
+    graph = nx.DiGraph((d.source, d.sink) for d in dependences)
+    for component in nx.strongly_connected_components(graph):
+        inside = [d for d in dependences if d.key in carried and d.source in component and d.sink in component]
+        nest = _nest(program, frozenset(component), inside, where, cycles) if inside else None
+        if nest is not None:
+            yield nest
+
+
+def _nest(program: Program, members: frozenset[str], dependences: list[Dependence], where: Mapping[str, Place],
+          cycles: int) -> _Nest | None:
+    """None if the recurrence has the time, or its statements have no loops in common that are iterators."""
+    loops = _shared_loops(program, members, where)
+    carrying = {depth for d in dependences for depth in _carrying(d, where, len(loops))}
+    if not loops or not carrying or len(loops) in carrying:
+        return None
+    statement = program.statement(next(iter(members)))
+    bounds = constant_bounds(statement)
+    trips = [bounds[name][1] - bounds[name][0] + 1 for name in loops]
+    innermost = max(carrying)
+    if prod(trips[innermost + 1:]) >= cycles:
+        return None
+    inner: list[int] = []
+    for depth in reversed(range(len(loops))):
+        if depth not in carrying and prod(trips[k] for k in inner) < cycles:
+            inner.insert(0, depth)
+    moved = [depth for depth in inner if depth < innermost and trips[depth] > 1]
+    return _Nest(members, loops, tuple(loops[k] for k in inner)) if moved else None
+
+
+def _shared_loops(program: Program, members: frozenset[str], where: Mapping[str, Place]) -> tuple[str, ...]:
+    """The iterators of the loops that all members share, where they are all that they have and called alike."""
+    found = set()
+    for name in members:
+        place, statement = where[name], program.statement(name)
+        numbers = [place.iterator(depth) for depth in range(len(place.loops))]
+        if None in numbers:
+            return ()
+        found.add((place.positions[: len(numbers)], tuple(statement.iterators[k] for k in numbers if k is not None)))
+    return found.pop()[1] if len(found) == 1 else ()
+
+
+def _carrying(dependence: Dependence, where: Mapping[str, Place], count: int) -> Iterator[int]:
+    """The loops, by depth, in which a step sees values of an earlier one; `count` for values of the same step."""
+    source, sink = where[dependence.source], where[dependence.sink]
+    rest = dependence.relation
+    for depth in range(count):
+        same = _equal(source.loops[depth], sink.loops[depth], rest)
+        if not rest.is_subset(same):
+            yield depth
+        rest = rest.intersect(same)
+    if not rest.is_empty():
+        yield count
+
+
+def _equal(source: isl.Aff, sink: isl.Aff, relation: isl.Map) -> isl.Map:
+    """The part of a relation from instances of a sink to those of its source at equal times of two loops."""
+    there = isl.Map.from_aff(sink)
+    back = isl.Map.from_aff(source).reverse()
+    return relation.intersect(there.apply_range(back))

@@ -1,0 +1,101 @@
+"""Loops around sums: moved outside where a sum would come back too soon, in no case at the cost of the result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from random_accumulations import accumulations
+
+from compiler.frontend.c_scop import load_c
+from compiler.frontend.loop_nest import Prog, prog
+from compiler.input_files import random_inputs
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from compiler.sched.recurrence_order import recurrence_order
+from compiler.sched.transform import apply_script
+
+CYCLES = 8
+
+
+def row_sums(columns: int, rows: int = 10, after: bool = False, down: int = 0) -> Program:
+    """s[y] = start + sum over x of a[y][x], x innermost; `down`: each sum starts from the one so many rows above."""
+    prg = prog("rows")
+    prg.add_input("a", shape=(rows, columns))
+    prg.add_output("s", shape=(rows,))
+    if down:
+        _first(prg, down)
+    y = prg.add_loop("y", down, rows - down)
+    start = y.add_op("Start")
+    if down:
+        start.add_load("s", f"y - {down}")
+    else:
+        start.add_function(lambda: 5)
+    start.add_store("s", "y")
+    op = y.add_loop("x", 0, columns).add_op("Sum")
+    op.add_function("add")
+    op.add_load("s", "y")
+    op.add_load("a", "x", "y")
+    op.add_store("s", "y")
+    if after:
+        prg.add_output("t", shape=(rows,))
+        double = y.add_op("Double")
+        double.add_function(lambda word: word * 2)
+        double.add_load("s", "y")
+        double.add_store("t", "y")
+    return prg.build()
+
+
+def _first(prg: Prog, count: int) -> None:
+    op = prg.add_loop("y", 0, count).add_op("First")
+    op.add_function(lambda: 1)
+    op.add_store("s", "y")
+
+
+def equal(program: Program, script: str) -> None:
+    inputs = random_inputs(program, 2)
+    changed = interpret(apply_script(program, script), inputs)
+    for name, expected in interpret(program, inputs).items():
+        np.testing.assert_array_equal(changed[name], expected)
+
+
+def test_the_matrix_product_as_everybody_writes_it() -> None:
+    program = load_c("apps/dataflow/matmul.c", N=8)
+    script = recurrence_order(program, CYCLES)
+    assert script == "distribute(S1, 2); reorder(k, j, on=[S1])"
+    equal(program, script)
+
+
+@pytest.mark.parametrize(("program", "script"), [
+    (row_sums(6), "distribute(Sum, 1); reorder(x, y, on=[Sum])"),
+    (row_sums(6, after=True), "distribute(Sum, 1); distribute(Double, 1); reorder(x, y, on=[Sum])"),
+    (row_sums(1), ""),
+    (row_sums(6, rows=1), ""),
+    (row_sums(6, down=2), ""),
+])
+def test_what_stands_beside_a_sum_gets_loops_of_its_own(program: Program, script: str) -> None:
+    """Nothing moves where no other loop has steps, or where a row needs the sum of an earlier one."""
+    assert recurrence_order(program, CYCLES) == script
+    equal(program, script)
+
+
+def test_only_as_many_loops_move_as_the_time_takes() -> None:
+    program = load_c("apps/systolic/cnn.c")
+    scripts = {
+        1: "",
+        6: "distribute(S1, 3); reorder(i, p, q, w, on=[S1])",
+        8: "distribute(S1, 2); reorder(i, p, q, h, w, on=[S1])",
+        100: "distribute(S1, 1); reorder(i, p, q, o, h, w, on=[S1])",
+    }
+    assert {cycles: recurrence_order(program, cycles) for cycles in scripts} == scripts
+
+
+def test_order_of_random_reductions() -> None:
+    @seed(20261122)
+    @settings(max_examples=25, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
+              suppress_health_check=list(HealthCheck))
+    @given(accumulations())
+    def check(program: Program) -> None:
+        equal(program, recurrence_order(program, CYCLES))
+
+    check()
