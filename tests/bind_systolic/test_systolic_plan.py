@@ -37,8 +37,9 @@ SMALL = {"mm": {"I": 5, "J": 4, "K": 7}, "mm_scalar": {"I": 3, "J": 5, "K": 2},
          "pointwise": {"O": 3, "H": 2, "W": 3, "I": 5}, "depthwise": {"C": 3, "H": 3, "W": 2, "P": 2, "Q": 3},
          "fully_connected": {"N": 3, "O": 2, "I": 5}, "gemm": {"I": 5, "J": 4, "K": 7},
          "quantised_layer": {"N": 3, "O": 2, "I": 5},
-         "cnn_same": {"O": 2, "H": 4, "W": 3, "I": 2, "P": 3, "Q": 3}, "trmm": {"N": 5, "M": 3}}
-IN_PLACE = ("fully_connected", "gemm")
+         "cnn_same": {"O": 2, "H": 4, "W": 3, "I": 2, "P": 3, "Q": 3}, "trmm": {"N": 5, "M": 3},
+         "syrk": {"N": 5, "M": 4}}
+IN_PLACE = ("fully_connected", "gemm", "syrk")
 
 
 def design(program: Program, **options: object) -> SystolicDesign:
@@ -67,7 +68,7 @@ def every_array(program: Program, simd: str | None = None) -> int:
 @pytest.mark.parametrize("name", APPS)
 def test_every_array_of_every_kernel_is_right(name: str) -> None:
     count = every_array(kernel_app(name, **SMALL[name]))
-    six = ("mm", "mm_scalar", "depthwise", "fully_connected", "gemm", "quantised_layer", "trmm")
+    six = ("mm", "mm_scalar", "depthwise", "fully_connected", "gemm", "quantised_layer", "trmm", "syrk")
     assert count == {"ttmc": 15, **dict.fromkeys(six, 6)}.get(name, 10)
 
 
@@ -162,6 +163,14 @@ KERNELS = {
     "two stages of stencils": ("int t[7]; for (int i = 0; i < 7; i++) t[i] = x[i] + 2 * x[i + 1]; "
                                "for (int i = 0; i < 5; i++) s[i] = t[i] * t[i + 2] - t[i + 1];",
                                "const int8_t x[8], int32_t s[6]"),
+    "results of a triangle": ("for (int i = 0; i < 5; i++) for (int j = i + 1; j < 6; j++) { s[i][j] = 32767; "
+                              "for (int k = 0; k < 3; k++) { int16_t d = x[i][k] - x[j][k]; "
+                              "s[i][j] = s[i][j] < d ? s[i][j] : d; } }",
+                              "const int8_t x[6][3], int16_t s[6][6]"),
+    "results of a triangle, constants elsewhere": (
+        "for (int i = 0; i < 5; i++) for (int j = 0; j < 5; j++) { if (j <= i) { int t = 0; "
+        "for (int k = 0; k < 3; k++) t += x[i][k] * y[j][k]; s[i][j] = t >> 2; } else s[i][j] = -128; }",
+        "const int8_t x[5][3], const int8_t y[5][3], int16_t s[5][5]"),
     "a single sum": ("s[0] = 0; for (int k = 0; k < 11; k++) s[0] += x[k] * y[k];",
                      "const int8_t x[11], const int8_t y[11], int32_t s[1]"),
 }

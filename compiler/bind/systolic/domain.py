@@ -1,5 +1,6 @@
 """Iterations that are no box, triangles say, or a convolution's at the border of an image: an array goes through the
-box around them, and elements that are zero for it make up for those that the program does not have."""
+box around them. Elements that are zero for it make up for terms that the program does not have, and results that it
+does not have are not taken."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ import islpy as isl
 from compiler.bind.systolic.errors import KernelError
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.affine import affine_text
-from compiler.sched.space_time import Subscript, reduction, same_flows
+from compiler.sched.dependences import DependenceError
+from compiler.sched.space_time import Subscript, hull, reduction, same_flows, subscripts
 
-__all__ = ["Bound", "Boxed", "boxed", "check_iterations", "used_part"]
+__all__ = ["Bound", "Boxed", "boxed", "check_iterations", "results_part", "used_part"]
 
 
 @dataclass(frozen=True)
@@ -26,39 +28,61 @@ class Bound:
 
 @dataclass(frozen=True)
 class Boxed:
-    """`program` with boxes around the iterations of accumulating statements; `iterations`: what they really are, by
-    statement, of those that were no boxes."""
+    """`program` with boxes around the terms of every result of accumulating statements; `iterations`: what they really
+    are, by statement, of those that were changed."""
 
     program: Program
     iterations: Mapping[str, isl.Set] = field(default_factory=dict)
 
 
 def boxed(program: Program) -> Boxed:
-    """Put a box around the iterations of every statement that accumulates, where that leaves alone which values others
-    see: all updates of an element still follow its first value, and come before its use."""
+    """Put a box around the iterations of every statement that accumulates, or at least around those of each result,
+    where that leaves alone which values others see: all updates of an element still follow its first value, and come
+    before its use."""
     found = Boxed(program)
     for statement in program.statements:
         if statement.box() is not None or statement.domain.is_empty() or not statement.domain.is_bounded():
             continue
-        around = replace(statement, domain=_around(statement))
-        order = program.order_of(statement.name)
-        covered = (order, *(access.map for access in (*statement.reads, statement.write)))
-        if not all(around.domain.is_subset(relation.domain()) for relation in covered):
-            continue
-        larger = replace(found.program, statements=tuple(around if s.name == around.name else s
-                                                         for s in found.program.statements))
-        one = reduction(larger, around)
-        if one is not None and same_flows(found.program, larger, around, one.read):
-            found = Boxed(larger, {**found.iterations, statement.name: statement.domain})
+        offers = (replace(statement, domain=domain) for domain in (_around(statement), _across(statement)))
+        larger = next((offer for offer in offers if _as_good(found.program, offer)), None)
+        if larger is not None:
+            found = Boxed(_with(found.program, larger), {**found.iterations, statement.name: statement.domain})
     return found
+
+
+def _with(program: Program, statement: Statement) -> Program:
+    return replace(program, statements=tuple(statement if s.name == statement.name else s for s in program.statements))
+
+
+def _as_good(program: Program, around: Statement) -> bool:
+    """Whether `around`, in place of the statement of this name, leaves alone which values others see."""
+    covered = (program.order_of(around.name), *(access.map for access in (*around.reads, around.write)))
+    if not all(around.domain.is_subset(relation.domain()) for relation in covered):
+        return False
+    larger = _with(program, around)
+    one = reduction(larger, around)
+    try:
+        return one is not None and same_flows(program, larger, around, one.read)
+    except DependenceError:
+        return False
 
 
 def _around(statement: Statement) -> isl.Set:
     domain = isl.Set.universe(statement.domain.get_space())
-    for k in range(len(statement.iterators)):
-        low, high = statement.domain.dim_min_val(k), statement.domain.dim_max_val(k)
+    for k, (low, high) in enumerate(hull(statement).values()):
         domain = domain.lower_bound_val(isl.dim_type.set, k, low).upper_bound_val(isl.dim_type.set, k, high)
     return domain
+
+
+def _across(statement: Statement) -> isl.Set:
+    """The results that there are, with all terms that any of them has."""
+    moves = [any(s.coefficients[k] for s in subscripts(statement, statement.write))
+             for k in range(len(statement.iterators))]
+    results = statement.domain
+    for k, moving in enumerate(moves):
+        if not moving:
+            results = results.project_out(isl.dim_type.set, k, 1).insert_dims(isl.dim_type.set, k, 1)
+    return results.set_tuple_name(statement.name).intersect(_around(statement)).coalesce()
 
 
 def used_part(access: Access, iterations: isl.Set | None, shape: Sequence[int]) -> tuple[Bound, ...]:
@@ -70,10 +94,14 @@ def used_part(access: Access, iterations: isl.Set | None, shape: Sequence[int]) 
     whole = isl.Set.universe(seen.get_space())
     for d, extent in enumerate(shape):
         whole = whole.lower_bound_val(isl.dim_type.set, d, 0).upper_bound_val(isl.dim_type.set, d, extent - 1)
-    hull = isl.Set.from_basic_set(seen.remove_divs().simple_hull()).gist(whole).simple_hull()
+    return _bounds(isl.Set.from_basic_set(seen.remove_divs().simple_hull()).gist(whole).simple_hull())
+
+
+def _bounds(part: isl.BasicSet) -> tuple[Bound, ...]:
     found = []
-    for constraint in hull.get_constraints():
-        form = tuple(constraint.get_coefficient_val(isl.dim_type.set, d).to_python() for d in range(len(shape)))
+    for constraint in part.get_constraints():
+        form = tuple(constraint.get_coefficient_val(isl.dim_type.set, d).to_python()
+                     for d in range(part.dim(isl.dim_type.set)))
         constant = constraint.get_constant_val().to_python()
         found.append(Bound(form, constant))
         if constraint.is_equality():
@@ -81,27 +109,43 @@ def used_part(access: Access, iterations: isl.Set | None, shape: Sequence[int]) 
     return tuple(found)
 
 
+def results_part(update: Statement, free: Collection[str]) -> tuple[Bound, ...]:
+    """Bounds over the loops of `update`, counted from zero, of the results that it has in the box around its
+    iterations: none on loops that are not `free`. Raises `KernelError` if results have no such bounds."""
+    if update.box() is not None:
+        return ()
+    around = _around(update)
+    inside = around.intersect(isl.Set.from_basic_set(update.domain.remove_divs().simple_hull()))
+    part = isl.Set.from_basic_set(inside.simple_hull()).gist(around).simple_hull()
+    found = _bounds(part)
+    names = update.iterators
+    if not inside.is_equal(update.domain) or any(
+            c for bound in found for c, name in zip(bound.coefficients, names, strict=True) if name not in free):
+        raise KernelError(f"{update}: its results are no box, triangle or other part of a box with affine bounds, "
+                          "which a reduction kernel needs")
+    lows = [low for low, _ in hull(update).values()]
+    return tuple(Bound(b.coefficients, b.constant + sum(c * low for c, low in zip(b.coefficients, lows, strict=True)))
+                 for b in found)
+
+
 def check_iterations(update: Statement, iterations: isl.Set | None, free: Collection[str],
                      zeros: Sequence[tuple[Sequence[Subscript], Sequence[int], Sequence[Bound]]]) -> None:
-    """Raise `KernelError` unless the box that `update` goes through gives the same results as `iterations` alone, and
-    no others.
+    """Raise `KernelError` unless what `update` goes through gives the same results as `iterations` alone, and no
+    others.
 
     `free`: loops that results depend on. `zeros`: of every reference that makes the body neutral where it is zero, its
     subscripts over loops from zero, the extents of its array, and the bounds of what is not zero for the array.
     """
-    box = update.box()
-    if box is None:
-        raise KernelError(f"{update}: its iterations are no box of constant bounds, which a reduction kernel needs")
     if iterations is None:
         return
     names = ", ".join(update.iterators)
-    shifted = ", ".join(f"{name} - ({low})" for name, (low, _) in box.items())
+    shifted = ", ".join(f"{name} - ({low})" for name, (low, _) in hull(update).items())
     zero = isl.Map(f"{{ {update.name}[{names}] -> [{shifted}] }}")
     own, whole = iterations.apply(zero), update.domain.apply(zero)
     results = isl.Map(f"{{ [{names}] -> [{', '.join(n for n in update.iterators if n in free)}] }}")
     rest = whole.subtract(own)
-    for subscripts, shape, bounds in zeros:
-        index = [affine_text(zip(s.coefficients, update.iterators, strict=True), s.constant) for s in subscripts]
+    for index_of, shape, bounds in zeros:
+        index = [affine_text(zip(s.coefficients, update.iterators, strict=True), s.constant) for s in index_of]
         inside = [f"0 <= {i} < {extent}" for i, extent in zip(index, shape, strict=True)]
         terms = [f"({i})" for i in index]
         inside += [f"{affine_text(zip(bound.coefficients, terms, strict=True), bound.constant)} >= 0"

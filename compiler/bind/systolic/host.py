@@ -184,6 +184,8 @@ def _store(plan: Plan, index: str) -> str:
     kernel = plan.kernel
     free = [(k, name) for k, name in enumerate(kernel.loops) if name not in kernel.reduction_loops]
     inside = [f"at_{name} < {kernel.extents[k]}" for k, name in free]
+    inside += [f"{affine_text([(bound.coefficients[k], f'at_{name}') for k, name in free], bound.constant)} >= 0"
+               for bound in kernel.bounds]
     subscripts = "".join(f"[{affine_text([(s.coefficients[k], f'at_{name}') for k, name in free], s.constant)}]"
                          for s in kernel.target)
     store = f"{kernel.output}{subscripts} = words[{index}];"

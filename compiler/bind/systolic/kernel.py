@@ -14,7 +14,7 @@ from math import prod
 import islpy as isl
 import numpy as np
 
-from compiler.bind.systolic.domain import Bound, boxed, check_iterations, used_part
+from compiler.bind.systolic.domain import Bound, boxed, check_iterations, results_part, used_part
 from compiler.bind.systolic.ends import (
     Destination,
     find_destination,
@@ -37,6 +37,7 @@ from compiler.sched.space_time import (
     Subscript,
     analyse,
     composed,
+    hull,
     neutral,
     plain_accumulations,
     subscripts,
@@ -74,7 +75,8 @@ class Kernel:
     last value, each read 0 in its expression (None: they are the same). `type`: of accumulators.
     `program`: what was compiled; `analysis`: its dependences without temporaries, `update` the statement in it.
     `rest`: what gives elements of the output that are not computed here, copies and constants (None: there are none).
-    `iterations`: those of `update` in the program, if they are no box; the others change nothing.
+    `iterations`: those of `update` in the program, if they are no box; the others change nothing. `bounds`: of loops
+    that results depend on, where there are results; what an array computes outside them is none.
     """
 
     program: Program
@@ -93,6 +95,7 @@ class Kernel:
     finish: Expr | None = None
     rest: Program | None = None
     iterations: isl.Set | None = field(default=None, compare=False)
+    bounds: tuple[Bound, ...] = ()
 
     @property
     def reduction_loops(self) -> tuple[str, ...]:
@@ -146,9 +149,8 @@ def recognise(program: Program) -> Kernel:
     simple = whole.program
     analysis = analyse(simple)
     update = _update(simple, analysis)
-    box, iterations = update.box(), whole.iterations.get(update.name)
-    if box is None:
-        raise KernelError(f"{update}: its iterations are no box of constant bounds, which a reduction kernel needs")
+    iterations = whole.iterations.get(update.name, None if update.box() is not None else update.domain)
+    box = hull(update)
     if update.iterators != analysis.loops:
         raise KernelError(f"{update} is inside loops {', '.join(update.iterators)}, another statement inside "
                           f"{', '.join(analysis.loops)}; the update of a reduction kernel is the deepest statement")
@@ -169,7 +171,9 @@ def recognise(program: Program) -> Kernel:
         body, reduction and reduction.op, end.array.name, end.type, _from_zero(target, lows),
         begin.reference, begin.start, end.finish, _rest(analysis, update, end), iterations)
     _check_target(kernel, update)
-    check_iterations(update, iterations, [name for name in kernel.loops if name not in kernel.reduction_loops],
+    free = [name for name in kernel.loops if name not in kernel.reduction_loops]
+    kernel = replace(kernel, bounds=results_part(update, free))
+    check_iterations(update, iterations, free,
                      [(r.subscripts, program.array(r.array or "").shape, r.bounds)
                       for k, r in enumerate(kernel.reads) if kernel.without_effect({k})])
     return kernel

@@ -145,6 +145,9 @@ def result_places(plan: Plan, extents: tuple[int, ...]) -> tuple[np.ndarray, np.
             value = value + (lanes if split.lanes > 1 else 0)
             inside = inside & (value < kernel.extents[position])
         values.append(value)
+    for bound in kernel.bounds:
+        inside = inside & (sum(c * value for c, value in zip(bound.coefficients, values, strict=True)) + bound.constant
+                           >= 0)
     flat = np.zeros((1, 1, 1, 1), np.int64)
     for subscript, extent in zip(kernel.target, extents, strict=True):
         flat = flat * extent + subscript.constant

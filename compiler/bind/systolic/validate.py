@@ -30,6 +30,7 @@ from compiler.ir.expr import fold
 from compiler.ir.points import contains, evaluate_map
 from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
+from compiler.sched.space_time import hull
 from compiler.sched.verify import ValidationError, final_origins, operand_vectors, read_origins
 from hw.dataflow.spec import Operator, Word
 from hw.ops import operation
@@ -85,9 +86,7 @@ class _Check:
         self.plan, self.spec, self.kernel = plan, plan.spec, plan.kernel
         self.program: Program = plan.kernel.analysis.program
         self.update: Statement = self.program.statement(plan.kernel.update)
-        box = self.update.box()
-        assert box is not None
-        self.lows = [low for low, _ in box.values()]
+        self.lows = [low for low, _ in hull(self.update).values()]
         extents = (*plan.tiles, self.spec.rows, self.spec.columns, *(t.extent for t in self.spec.time_loops),
                    self.spec.lanes)
         self.exhaustive = prod(extents) <= _EXHAUSTIVE
@@ -102,11 +101,15 @@ class _Check:
         self.loops = self.loop_values(self.steps)
         free = [k for k, name in enumerate(self.kernel.loops) if name not in self.kernel.reduction_loops]
         inside = [value < extent for value, extent in zip(self.loops, self.kernel.extents, strict=True)]
-        self.needed = np.logical_and.reduce([inside[k] for k in free] or [np.ones(len(self.steps.row), bool)])
         self.boxed = self.inside = np.logical_and.reduce(inside)
+        self.needed = np.logical_and.reduce([inside[k] for k in free] or [np.ones(len(self.steps.row), bool)])
         if self.kernel.iterations is not None:
             points = [value + low for value, low in zip(self.loops, self.lows, strict=True)]
             self.inside = self.boxed & contains(self.kernel.iterations, points, len(self.boxed))
+            results = self.kernel.iterations
+            for k in reversed([k for k in range(len(self.loops)) if k not in free]):
+                results = results.project_out(isl.dim_type.set, k, 1)
+            self.needed &= contains(results, [points[k] for k in free], len(self.boxed))
 
     def fail(self, problem: str, at: np.ndarray) -> None:
         """Name the first step where `at` holds."""
@@ -195,7 +198,7 @@ class _Check:
         firsts = np.logical_and.reduce([value == 0 for value, name in
                                         zip(self.loops, self.kernel.loops, strict=True)
                                         if name in self.kernel.reduction_loops] or [np.ones(len(self.inside), bool)])
-        chosen = firsts & self.boxed
+        chosen = firsts & self.boxed & self.needed
         iterators = [value[chosen] + low for value, low in zip(self.loops, self.lows, strict=True)]
         reference = self.plan.sources[number].reference
         steps = self.steps.only(chosen)

@@ -5,7 +5,7 @@ from compiler.sched.space_time.arrays import SpaceLoops, check_space, enumerate_
 from compiler.sched.space_time.dependences import Analysis, Kind, UniformDependence, analyse
 from compiler.sched.space_time.errors import LargeIterationError, SpaceTimeError
 from compiler.sched.space_time.nests import Nest
-from compiler.sched.space_time.reductions import MODULAR, Reduction, accumulated, neutral, reduction
+from compiler.sched.space_time.reductions import MODULAR, Reduction, accumulated, hull, neutral, reduction
 from compiler.sched.space_time.reuse import Subscript, composed, null_directions, subscripts
 from compiler.sched.space_time.temporaries import without_temporaries
 
@@ -25,6 +25,7 @@ __all__ = [
     "check_space",
     "composed",
     "enumerate_arrays",
+    "hull",
     "neutral",
     "null_directions",
     "plain_accumulations",

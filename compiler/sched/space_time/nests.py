@@ -17,6 +17,7 @@ import islpy as isl
 from compiler.ir.program import Program, Statement
 from compiler.sched.process_network.transfers import is_copy
 from compiler.sched.space_time.errors import SpaceTimeError
+from compiler.sched.space_time.reductions import hull
 
 __all__ = ["Nest", "candidates", "common_loops", "identity"]
 
@@ -44,9 +45,7 @@ def common_loops(program: Program) -> tuple[str, ...]:
 
 def _volume(statement: Statement) -> int:
     """Instances in the box around the domain."""
-    sides = (statement.domain.dim_max_val(k).to_python() - statement.domain.dim_min_val(k).to_python() + 1
-             for k in range(len(statement.iterators)))
-    return prod(sides)
+    return prod(high - low + 1 for low, high in hull(statement).values())
 
 
 def identity(statement: Statement, loops: tuple[str, ...]) -> isl.Map | None:

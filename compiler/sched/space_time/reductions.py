@@ -14,7 +14,7 @@ from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
 
-__all__ = ["MODULAR", "Reduction", "accumulated", "neutral", "reduction"]
+__all__ = ["MODULAR", "Reduction", "accumulated", "hull", "neutral", "reduction"]
 
 MODULAR = ("add", "mul", "and", "or", "xor")
 """Operations whose low bits depend only on the operands' low bits, so accumulators may be as narrow as the array."""
@@ -128,9 +128,14 @@ def _negated(value: Expr) -> Expr:
 def _fits(program: Program, statement: Statement, body: Expr, type_: Int) -> bool:
     """Whether every value of `body` is one of `type_`: then comparing before or after the conversion is the same."""
     reads = [type_range(program.array(access.array).type) for access in statement.reads]
-    box = statement.box()
-    if box is None:
-        return False
+    box = hull(statement)
     tables = {table.name: (min(table.values), max(table.values)) for table in program.tables}
     low, high = fold(body, lambda node, parts: value_range(node, parts, reads, box, tables))
     return type_.contains(low) and type_.contains(high)
+
+
+def hull(statement: Statement) -> dict[str, tuple[int, int]]:
+    """First and last value of every iterator: the box around the iterations, of which there must be some."""
+    domain = statement.domain
+    return {name: (domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
+            for k, name in enumerate(statement.iterators)}
