@@ -2,15 +2,16 @@
 
     python -m benchmarks.storage [APP ...] [-o benchmarks/results/storage.json]
 
-The arrays have small memories: a description file with a `depth` of 32 wide words, 128 words of 16 bits, or, where a
-program has tables that are larger, as many as these need. With names of applications, only those are measured, and the
-results there are of the others are kept.
+The arrays have small memories: a description file with a `depth` of 32 wide words, 128 words of 16 bits, and, where a
+program has tables that are larger, one column of memories that hold these (`mem_depths`). With names of applications,
+only those are measured, and the results there are of the others are kept.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,11 @@ __all__ = ["STENCILS", "Stencil", "main", "measure"]
 
 @dataclass(frozen=True)
 class Stencil:
-    """The array that an application is measured on: size, wide words of each memory, simulator (None: no simulation,
-    cycles are those of the compiled and validated design)."""
+    """The array that an application is measured on: size, wide words of the memories of each column of them, simulator
+    (None: no simulation, cycles are those of the compiled and validated design)."""
 
     array: str = "8x4"
-    depth: int = 32
+    depths: tuple[int, ...] = (32,)
     simulator: str | None = "verilator"
 
 
@@ -42,9 +43,9 @@ STENCILS = {
                     Stencil(simulator=None)),
     "gaussian_tiled": Stencil("8x8", simulator=None),
     "harris": Stencil("16x8", simulator=None),
-    "unsharp": Stencil("16x32", 64, None),
+    "unsharp": Stencil("16x32", (*[32] * 7, 64), None),
     "laplacian_pyramid": Stencil("16x32", simulator=None),
-    "camera_pipeline": Stencil("16x32", 256, None),
+    "camera_pipeline": Stencil("16x32", (*[32] * 7, 256), None),
 }
 _BANK_WORDS = 32768
 """Words in each half of a bank: what a 64 x 64 tile of every application fits in."""
@@ -54,8 +55,8 @@ def measure(app: str) -> dict[str, Any]:
     """Storage of all buffers of an application. Raises `FigureError` if it computes something else in simulation."""
     stencil = STENCILS[app]
     spec = FabricSpec.parse(stencil.array)
-    text = (f"rows = {spec.rows}\ncolumns = {spec.columns}\n[mem]\ndepth = {stencil.depth}\n"
-            f"[glb]\nhalf_words = {_BANK_WORDS}\n")
+    text = (f"rows = {spec.rows}\ncolumns = {spec.columns}\nmem_depths = {list(stencil.depths)}\n"
+            f"[mem]\ndepth = {max(stencil.depths)}\n[glb]\nhalf_words = {_BANK_WORDS}\n")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "array.toml"
         file.write_text(text)
@@ -67,12 +68,12 @@ def measure(app: str) -> dict[str, Any]:
         generator = np.random.default_rng(0)
         inputs = {a.name: generator.integers(0, 256, a.shape) for a in program.inputs}
         run = design.simulate(inputs, stencil.simulator)
-        check_run(f"{app} with memories of {stencil.depth} wide words", design, run, program, inputs)
+        check_run(f"{app} with small memories", design, run, program, inputs)
         cycles = run.cycles
-    tiles = {unit for buffer in design.storage for unit in buffer.units}
+    tiles = Counter(tile.depth * design.spec.mem.fetch_width for tile in design.application.memories)
     buffers = {b.name: {"words live": b.live_words, "words of regions": b.allocated_words, "memories": len(b.units)}
                for b in design.storage}
-    return {"array": stencil.array, "words per memory": design.spec.mem.capacity_words, "memories": len(tiles),
+    return {"array": stencil.array, "memories by words": {str(words): tiles[words] for words in sorted(tiles)},
             "cycles": cycles, "simulator": stencil.simulator or "model", "buffers": buffers}
 
 

@@ -137,13 +137,14 @@ class MemoryAllocator:
         found: list[Signal] = []
         base, tap = 0, source
         pending = list(distances)
+        longest = self._longest_delay(max(pending, default=0))
         while pending:
             step = pending[0] - base
-            if step > self._longest_delay():
-                tap = self._delay_tile(name, tap, start + base, length, [self._longest_delay()], back, origin)[0]
-                base += self._longest_delay()
+            if step > longest:
+                tap = self._delay_tile(name, tap, start + base, length, [longest], back, origin)[0]
+                base += longest
                 continue
-            group = [d for d in pending[: self.outputs] if d - base <= self._longest_delay()]
+            group = [d for d in pending[: self.outputs] if d - base <= longest]
             heads = [d - base for d in group]
             signals = self._delay_tile(name, tap, start + base, length, heads, back, origin)
             found += signals
@@ -151,9 +152,14 @@ class MemoryAllocator:
             base, tap = group[-1], signals[-1]
         return found
 
-    def _longest_delay(self) -> int:
-        depth = self.stock.depths[-1]
-        return self.stock.words(depth) - 2 * self._slack(depth)
+    def _longest_delay(self, cycles: int) -> int:
+        """The longest delay of one of the memories that give `cycles` of delay in the fewest words."""
+
+        def reach(depth: int) -> int:
+            return self.stock.words(depth) - 2 * self._slack(depth)
+
+        enough = [d for d in self.stock.depths if self.stock.has(d, -(-cycles // reach(d)))] or self.stock.depths[-1:]
+        return reach(min(enough, key=lambda depth: (-(-cycles // reach(depth)) * depth, -depth)))
 
     def _slack(self, depth: int) -> int:
         """`SLACK`, but no more than a sixteenth of a memory that is small."""

@@ -35,6 +35,10 @@ class MemoryStock:
         """Words that a memory of this depth holds."""
         return depth * self.spec.fetch_width
 
+    def has(self, depth: int, count: int) -> bool:
+        """Whether so many memories of this depth are left."""
+        return self.left.get(depth, count) >= count
+
     def take(self, depth: int) -> int:
         """One memory of this depth less; the depth."""
         if depth in self.left:
