@@ -55,6 +55,20 @@ EXPRESSIONS: list[tuple[pa.Array, Callable[[np.ndarray], object]]] = [
     (pa.square(x), lambda d: np.square(d)), (pa.diff(x), lambda d: np.diff(d)),
     (pa.diff(x, 0), lambda d: np.diff(d, axis=0)),
     (pa.outer(x[0], x[1]), lambda d: np.outer(d[0], d[1])), (pa.inner(x[0], x[1]), lambda d: np.inner(d[0], d[1])),
+    (np.where(x > 3, np.minimum(x, 9), np.abs(x)), lambda d: np.where(d > 3, np.minimum(d, 9), np.abs(d))),
+    (np.roll(x[0], 2) + np.repeat(x[1], 2)[:7], lambda d: np.roll(d[0], 2) + np.repeat(d[1], 2)[:7]),
+    (np.sum(x, axis=0, dtype="int32") - np.max(x), lambda d: np.sum(d, axis=0, dtype=np.int32) - np.max(d)),
+    (np.concatenate([x, np.zeros_like(x)]), lambda d: np.concatenate([d, np.zeros_like(d)])),
+    (np.logical_and(x, x > 2) ^ np.logical_not(x), lambda d: np.logical_and(d, d > 2) ^ np.logical_not(d)),
+    (pa.logical_or(x > 9, x) & pa.logical_xor(x, 1), lambda d: np.logical_or(d > 9, d) & np.logical_xor(d, 1)),
+    (np.sign(x) + pa.sign(x.astype("uint8")), lambda d: np.sign(d) + np.sign(d.astype(np.uint8))),
+    (x ** 3 + x ** 0, lambda d: d ** 3 + d ** 0), (divmod(x, 7)[1] * divmod(x, 7)[0], lambda d: d % 7 * (d // 7)),
+    (x.clip(max=4) + np.clip(x, -3, 3), lambda d: d.clip(max=4) + np.clip(d, -3, 3)),
+    ((x.astype("uint8") < 300) & (x.astype("uint8") > -1) | (x == 70000), lambda d: np.full(d.shape, True)),
+    (x.reshape(2, -1, 7, 1) + 1, lambda d: d.reshape(2, -1, 7, 1) + 1),
+    (np.reshape(x[:, :6], (3, 2, 2, 3)), lambda d: d[:, :6].reshape(3, 2, 2, 3)),
+    (np.squeeze(x[:1]) - pa.ravel(pa.expand_dims(x[1], 0)), lambda d: d[0] - d[1]),
+    (pa.add(x, 1) * pa.negative(x), lambda d: (d + 1) * -d),
     (x + pa.arange(7, dtype="int16") * pa.full((6, 1), 3, "int16"),
      lambda d: d + np.arange(7, dtype=np.int16) * np.int16(3)),
     (pa.ones((6, 7)) - pa.zeros(7) + pa.arange(2, 16, 2),
@@ -128,6 +142,26 @@ def broken(name: str) -> object:
             return pa.input("f", 4, "int8", high=200)
         case "interleave":
             return pa.interleave([x, small])
+        case "fraction":
+            return x / 2
+        case "method":
+            return x.mean()
+        case "function":
+            return np.cumsum(x)
+        case "reduce":
+            return np.add.reduce(x)
+        case "option":
+            return np.sum(x, where=DATA > 0)
+        case "exponent":
+            return x ** -1
+        case "join":
+            return x.reshape(3, 14)
+        case "sizes":
+            return x.reshape(5, -1)
+        case "roll":
+            return pa.roll(x, 2)
+        case "matrices":
+            return x[None] @ x
     raise AssertionError(name)
 
 
@@ -151,7 +185,25 @@ ERRORS = {
     "shape": "unsupported shape (2, 0): arrays have 1 to 4 dimensions of at least one element",
     "promise": "the range -128 to 200 does not lie in int8 (-128 to 127)",
     "interleave": "(6, 7) int16, (3,) int16 cannot be interleaved along axis 0: one shape and type, and an axis of it",
+    "fraction": "unsupported operation: there are no fractions; // divides integers",
+    "method": "unsupported operation: there is no mean for parallel arrays",
+    "function": "unsupported operation: there is no cumsum for parallel arrays",
+    "reduce": "unsupported operation: there is no add.reduce for parallel arrays",
+    "option": "unsupported operation: numpy's sum with these arguments: Array.sum() got an unexpected keyword argument "
+              "'where'",
+    "exponent": "unsupported operation: the exponent -1 is no number from 0 on",
+    "join": "unsupported operation: shape (6, 7) cannot become (3, 14), which joins dimensions; splitting them is "
+            "possible",
+    "sizes": "shape (6, 7) of 42 elements cannot become (5, -1)",
+    "roll": "unsupported operation: without an axis, 2 dimensions would become one",
+    "matrices": "a matrix product of shapes (1, 6, 7) and (6, 7) is unsupported: 1-D and 2-D only",
 }
+
+
+def test_arrays_do_not_change() -> None:
+    with pytest.raises(pa.ArrayError, match="arrays do not change; where"):
+        x[0] = 3
+    assert not hasattr(x, "mean") and not hasattr(x, "__array_interface__")
 
 
 @pytest.mark.parametrize("name", ERRORS)

@@ -27,6 +27,44 @@ from compiler.frontend.parallel_array.functions import (
     where,
 )
 from compiler.frontend.parallel_array.location import ArrayError
+from compiler.frontend.parallel_array.named import (
+    add,
+    all,
+    any,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    equal,
+    expand_dims,
+    floor_divide,
+    full_like,
+    greater,
+    greater_equal,
+    invert,
+    left_shift,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    max,
+    min,
+    multiply,
+    negative,
+    not_equal,
+    ones_like,
+    power,
+    ravel,
+    remainder,
+    reshape,
+    right_shift,
+    sign,
+    squeeze,
+    subtract,
+    sum,
+    zeros_like,
+)
 from compiler.frontend.parallel_array.program import ArrayProgram, evaluate, program
 from compiler.frontend.parallel_array.rearranging import (
     arange,
@@ -47,10 +85,16 @@ from compiler.frontend.parallel_array.rearranging import (
     zeros,
 )
 
+abs = absolute
+
 __all__ = [
-    "CLAMP", "WRAP", "Array", "ArrayError", "ArrayProgram", "Boundary", "abs_difference", "absolute", "arange",
-    "array", "as_array", "broadcast_to", "clip", "concatenate", "default", "diff", "dot", "evaluate", "flip", "full",
-    "inner", "input", "interleave", "matmul", "maximum", "minimum", "ones", "outer", "pad", "program", "repeat",
-    "roll", "rotate", "select", "shift", "sliding_window_view", "square", "stack", "stretch", "swapaxes", "tile",
-    "transpose", "where", "zeros",
+    "CLAMP", "WRAP", "Array", "ArrayError", "ArrayProgram", "Boundary", "abs", "abs_difference", "absolute", "add",
+    "all", "any", "arange", "array", "as_array", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_to", "clip",
+    "concatenate", "default", "diff", "dot", "equal", "evaluate", "expand_dims", "flip", "floor_divide", "full",
+    "full_like", "greater", "greater_equal", "inner", "input", "interleave", "invert", "left_shift", "less",
+    "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "matmul", "max", "maximum", "min",
+    "minimum", "multiply", "negative", "not_equal", "ones", "ones_like", "outer", "pad", "power", "program", "ravel",
+    "remainder", "repeat", "reshape", "right_shift", "roll", "rotate", "select", "shift", "sign", "sliding_window_view",
+    "square", "squeeze", "stack", "stretch", "subtract", "sum", "swapaxes", "tile", "transpose", "where", "zeros",
+    "zeros_like",
 ]

@@ -27,7 +27,7 @@ from compiler.frontend.parallel_array.expression import (
     Literal,
     Reduce,
 )
-from compiler.frontend.parallel_array.location import Location, here
+from compiler.frontend.parallel_array.location import ArrayError, Location, here
 from compiler.frontend.parallel_array.views import (
     broadcast,
     broadcast_shape,
@@ -36,7 +36,7 @@ from compiler.frontend.parallel_array.views import (
     sliced,
 )
 
-__all__ = ["Array", "ArrayLike", "apply", "array", "array_constant", "as_array", "input", "reduce"]
+__all__ = ["Array", "ArrayLike", "apply", "array", "array_constant", "as_array", "input", "reduce", "unsupported"]
 
 ArrayLike = Union["Array", np.ndarray, np.generic, int, bool]
 
@@ -50,7 +50,6 @@ class Array:
     element type as in numpy; the rules for mixed types are those of `element_types`.
     """
 
-    __array_ufunc__ = None
     __slots__ = ("expression",)
     expression: Expression
 
@@ -97,6 +96,28 @@ class Array:
 
     __hash__ = object.__hash__
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise unsupported(name, here())
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise here().error("unsupported operation: arrays do not change; where() and concatenate() make new ones")
+
+    # Numpy's own functions.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from compiler.frontend.parallel_array.named import call_numpy
+
+        if method != "__call__":
+            raise unsupported(f"{ufunc.__name__}.{method}", here())
+        return call_numpy(ufunc, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
+        from compiler.frontend.parallel_array.named import call_numpy
+
+        return call_numpy(function, arguments, options)
+
     # Arithmetic.
 
     def __add__(self, other: ArrayLike) -> Array:
@@ -122,6 +143,26 @@ class Array:
 
     def __mod__(self, other: ArrayLike) -> Array:
         return apply("remainder", self, other)
+
+    def __divmod__(self, other: ArrayLike) -> tuple[Array, Array]:
+        return self // other, self % other
+
+    def __truediv__(self, other: ArrayLike) -> Array:
+        raise here().error("unsupported operation: there are no fractions; // divides integers")
+
+    def __rtruediv__(self, other: ArrayLike) -> Array:
+        return self.__truediv__(other)
+
+    def __rfloordiv__(self, other: ArrayLike) -> Array:
+        return apply("floor_divide", other, self)
+
+    def __rmod__(self, other: ArrayLike) -> Array:
+        return apply("remainder", other, self)
+
+    def __pow__(self, exponent: int) -> Array:
+        from compiler.frontend.parallel_array.named import power
+
+        return power(self, exponent)
 
     def __lshift__(self, other: ArrayLike) -> Array:
         return apply("left_shift", self, other)
@@ -253,10 +294,16 @@ class Array:
         """Whether no element along `axis` is 0."""
         return reduce("minimum", self.astype(BOOL), axis, keepdims)
 
-    def clip(self, minimum: ArrayLike | None = None, maximum: ArrayLike | None = None) -> Array:
-        """Elements limited to `minimum`..`maximum`."""
-        result = self if minimum is None else apply("maximum", self, minimum)
-        return result if maximum is None else apply("minimum", result, maximum)
+    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
+        """Elements limited to `min`..`max`."""
+        result = self if min is None else apply("maximum", self, min)
+        return result if max is None else apply("minimum", result, max)
+
+    def reshape(self, *shape: Any) -> Array:
+        """The same elements in another shape; dimensions can be split (see `named.reshape`)."""
+        from compiler.frontend.parallel_array.named import reshape
+
+        return reshape(self, *shape)
 
     def dot(self, other: ArrayLike) -> Array:
         """Inner product with `other` (1-D), or matrix product."""
@@ -298,6 +345,15 @@ def _shape(shape: int | Sequence[int], location: Location) -> tuple[int, ...]:
     return tuple(int(size) for size in sizes)
 
 
+def unsupported(name: str, location: Location) -> ArrayError:
+    """The error that there is no operation of that name."""
+    return MissingOperation(f"{location}: unsupported operation: there is no {name} for parallel arrays")
+
+
+class MissingOperation(ArrayError, AttributeError):
+    """An attribute of numpy's arrays that parallel arrays do not have."""
+
+
 def as_array(value: ArrayLike, location: Location | None = None) -> Array:
     """`value` as an expression: numbers and numpy arrays become constants. Raises `ArrayError` for anything else."""
     place = location or here()
@@ -325,6 +381,8 @@ def apply(operation: str, *operands: ArrayLike, select: bool = False) -> Array:
     expressions = [as_array(operand, location).expression for operand in operands]
     valued = expressions[1:] if select else expressions
     kind = _compute_type(operation, valued, location)
+    if operation in _COMPARISONS:
+        operation, valued = _in_range(operation, valued, kind)
     valued = [_typed(e, kind, location) for e in valued]
     shape = broadcast_shape([e.shape for e in expressions], location)
     conditions = expressions[:1] if select else []
@@ -353,6 +411,18 @@ def _typed(expression: Expression, kind: np.dtype, location: Location) -> Expres
         return expression
     value = fit_scalar(int(expression.value), kind, location)
     return Literal((), kind, location, np.array(value, kind))
+
+
+def _in_range(operation: str, operands: list[Expression], kind: np.dtype) -> tuple[str, list[Expression]]:
+    """A comparison with a number that the type does not hold, as one with the least number, of the same answer."""
+    low, high = bounds(kind)
+    for place, operand in enumerate(operands):
+        if isinstance(operand, Literal) and operand.weak and not low <= int(operand.value) <= high:
+            known = [int(operand.value) if i == place else low for i in range(2)]
+            other = operands[1 - place]
+            least = Literal((), kind, operand.location, np.array(low, kind))
+            return "greater_equal" if getattr(np, operation)(*known) else "less", [other, least]
+    return operation, operands
 
 
 def _check(operation: str, operands: tuple[Expression, ...], location: Location) -> None:

@@ -46,9 +46,9 @@ def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
 select = where
 
 
-def clip(a: ArrayLike, minimum: ArrayLike | None = None, maximum: ArrayLike | None = None) -> Array:
-    """Elements limited to `minimum`..`maximum`."""
-    return as_array(a).clip(minimum, maximum)
+def clip(a: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
+    """Elements limited to `min`..`max`."""
+    return as_array(a).clip(min, max)
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] = ()) -> Array:

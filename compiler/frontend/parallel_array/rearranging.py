@@ -66,8 +66,16 @@ def flip(a: Array, axis: int | Sequence[int] | None = None) -> Array:
     return a[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(a.ndim))]
 
 
-def roll(a: Array, shift: int | Sequence[int], axis: int | Sequence[int]) -> Array:
+def _along(axis: Any, a: Array, location: Location) -> Any:
+    """`axis`, which numpy's functions need not be given for arrays of one dimension."""
+    if axis is None and a.ndim != 1:
+        raise location.error(f"unsupported operation: without an axis, {a.ndim} dimensions would become one")
+    return 0 if axis is None else axis
+
+
+def roll(a: Array, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
     """Elements moved by `shift` along `axis`; what leaves comes in on the other side."""
+    axis = _along(axis, a, here())
     axes = _axes(axis, a.ndim, here())
     shifts = (shift,) * len(axes) if isinstance(shift, int | np.integer) else tuple(shift)
     if len(shifts) != len(axes):
@@ -86,9 +94,9 @@ def swapaxes(a: Array, first: int, second: int) -> Array:
     return a.transpose(*order)
 
 
-def repeat(a: Array, repeats: int, axis: int) -> Array:
+def repeat(a: Array, repeats: int, axis: int | None = None) -> Array:
     """Every element `repeats` times along `axis`."""
-    place = _axis(axis, a.ndim, here())
+    place = _axis(_along(axis, a, here()), a.ndim, here())
     return stretch(a, tuple(repeats if i == place else 1 for i in range(a.ndim)))
 
 
