@@ -27,6 +27,7 @@ from compiler.ir.interpret import interpret
 from compiler.ir.program import Array, Program
 from compiler.output_files import output_paths, write_outputs
 from compiler.settings import UsageError, read_settings, simulation_settings
+from compiler.sized_command import SizedCommand
 from compiler.vector_command import run_vector
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
@@ -50,6 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
                         help="any option of the target (repeat)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the application")
+    parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
+                        help="one hardware for these values of a parameter, which is a register (dataflow; repeat)")
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
     parser.add_argument("--stall-seed", type=int, metavar="N", help="random memory stalls from this seed")
     parser.add_argument("--waves", action="store_true", help="record a waveform")
@@ -79,6 +82,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     _check(options)
     if options.hardware:
         options.target = load_hardware(options.hardware).target
+    sized = SizedCommand(options, _target_options(options)) if options.sizes else None
+    if sized and not sized.chosen:
+        return sized.run(console)
     program = _load(options)
     if isinstance(program, ArrayProgram):
         return run_vector(options, program, _target_options(options), console)
@@ -88,7 +94,10 @@ def _run(options: argparse.Namespace, console: Console) -> int:
                         console=console, transient=True, disable=not console.is_terminal)
     with progress:
         task = progress.add_task(f"compiling {program.name}")
-        design = compile_program(program, options.target, **_target_options(options))
+        if sized:
+            design = sized.engine().at(**sized.chosen)
+        else:
+            design = compile_program(program, options.target, **_target_options(options))
         reference = interpret(program, inputs)
         run = None
         if options.simulator != "none":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, get_type_hints
 
@@ -14,7 +15,7 @@ from compiler.ir.types import Float
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 
-__all__ = ["TARGETS", "TargetError", "compile_program", "target"]
+__all__ = ["TARGETS", "TargetError", "compile_program", "compile_sizes", "target"]
 
 TARGETS = {"cgra": "compiler.bind.cgra.target", "dataflow": "compiler.bind.dataflow.target",
            "fpga": "compiler.bind.fpga.target",
@@ -50,14 +51,32 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     module = target(target_name)
     if not isinstance(program, getattr(module, "PROGRAMS", (Program,))):
         raise TargetError(f"target {target_name} does not take programs of type {type(program).__name__}")
+    given = _options(module, target_name, options)
+    if isinstance(program, Program) and not getattr(module, "FLOATING", False):
+        _check_integers(program, target_name)
+    return module.compile_program(program, module.Options(**given))
+
+
+def compile_sizes(build: Callable[..., Program], ranges: Mapping[str, tuple[int, int]], target_name: str,
+                  **options: Any) -> Any:
+    """Hardware for the programs that `build` gives for all sizes in `ranges`, with the sizes in registers: what
+    function ``compile_sizes`` of the target's module returns. Raises `TargetError` if the target has none, or for
+    unknown options, and what it raises."""
+    module = target(target_name)
+    if not hasattr(module, "compile_sizes"):
+        able = ", ".join(name for name in TARGETS if hasattr(target(name), "compile_sizes"))
+        raise TargetError(f"target {target_name} has no run-time sizes; with them: {able}")
+    return module.compile_sizes(build, ranges, module.Options(**_options(module, target_name, options)))
+
+
+def _options(module: Any, target_name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """`options`, if the target has them with values of these types."""
     known = get_type_hints(module.Options)
     for option, value in options.items():
         if option not in known:
             raise TargetError(f"target {target_name} has no option '{option}'; there are: {', '.join(known)}")
         _check_type(option, value, known[option])
-    if isinstance(program, Program) and not getattr(module, "FLOATING", False):
-        _check_integers(program, target_name)
-    return module.compile_program(program, module.Options(**options))
+    return options
 
 
 def _check_integers(program: Program, target_name: str) -> None:

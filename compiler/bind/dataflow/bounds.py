@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import islpy as isl
 import numpy as np
 
 from compiler.bind.dataflow.expressions import Pipeline
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.sched.dependences import flow
 from compiler.sched.process_network import NodeKind, ProcessNetwork
+from compiler.sched.process_network.instances import PointNumbers
 
 __all__ = ["TickBound", "tick_bound"]
 
@@ -79,7 +79,7 @@ def _longest(steps: list[_Step], ticks: dict[str, np.ndarray]) -> dict[str, np.n
 
 def _steps(network: ProcessNetwork, pipelines: Mapping[str, Pipeline]) -> list[_Step]:
     """Value-based flow between single firings."""
-    keys = {node.name: _Keys(network.statement(node).domain) for node in network.nodes}
+    keys = {node.name: PointNumbers(network.statement(node).domain) for node in network.nodes}
     found = []
     for dependence in flow(network.program):
         source, sink = pipelines[dependence.source], pipelines[dependence.sink]
@@ -90,23 +90,3 @@ def _steps(network: ProcessNetwork, pipelines: Mapping[str, Pipeline]) -> list[_
                            keys[dependence.sink].numbers(columns, count),
                            source.latency - sink.offsets[dependence.read]))
     return found
-
-
-class _Keys:
-    """Numbers for the points of a set, from 0."""
-
-    def __init__(self, domain: isl.Set) -> None:
-        count, columns = enumerate_points(domain)
-        self._low = [int(np.min(c, initial=0)) for c in columns]
-        self._extent = [int(np.max(c, initial=0)) - low + 1 for c, low in zip(columns, self._low, strict=True)]
-        self._present = np.sort(self._key(columns, count))
-
-    def numbers(self, columns: list[np.ndarray], count: int) -> np.ndarray:
-        """The numbers of `count` points of the set, given by their coordinates."""
-        return np.searchsorted(self._present, self._key(columns, count))
-
-    def _key(self, columns: list[np.ndarray], count: int) -> np.ndarray:
-        key = np.zeros(count, np.int64)
-        for column, low, extent in zip(columns, self._low, self._extent, strict=True):
-            key = key * extent + (column - low)
-        return key

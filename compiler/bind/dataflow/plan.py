@@ -24,6 +24,9 @@ __all__ = ["Plan", "make_plan"]
 _TRIALS = 8
 """Interleavings that are looked at."""
 
+_BUSY = 1.1
+"""Ticks over those of the busiest node above which other orders are looked for."""
+
 _PADS = (1, 2, 3, 4, 6, 8, 12, 16)
 """Idle ticks that are looked at."""
 
@@ -68,18 +71,7 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
 
     Raises `DataflowError`, `NetworkError`, `DependenceError`, each naming the statement.
     """
-    best: tuple[_Candidate, dict[str, str]] | None = None
-    for network in networks(remove_dead_statements(program), lambda _: options.reorder == "host", sizes):
-        if best is not None and network.busiest >= best[0].ticks:
-            break
-        choices: dict[str, str] = {}
-        found = _fitted(network, options, choices), choices
-        if best is None or found[0].ticks < best[0].ticks:
-            best = found
-        if best[0].ticks == network.busiest:
-            break
-    assert best is not None
-    candidate, choices = best
+    candidate, choices = _best(program, options, sizes)
     if candidate.idle:
         choices["idle ticks"] = str(candidate.idle)
     if candidate.slow > 1:
@@ -88,12 +80,31 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
     return _finished(program.name, candidate, options, choices)
 
 
-def _fitted(network: ProcessNetwork, options: Options, choices: dict[str, str]) -> _Candidate:
-    """`network` with lanes, memory order, turns and idle ticks, as far as they are wanted and help."""
+def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, dict[str, str]]:
+    """The candidate with the fewest ticks, and its choices. Orders by levels are looked at if no other keeps the
+    busiest node busy."""
+    best: list[tuple[_Candidate, dict[str, str]]] = []
+    for levels in (False, True):
+        for network in networks(remove_dead_statements(program), lambda _: options.reorder == "host", sizes,
+                                levels=levels, wanted=lambda times: not best or times < best[0][0].ticks):
+            choices: dict[str, str] = {}
+            found = _fitted(network, options, choices, levels), choices
+            if not best or found[0].ticks < best[0][0].ticks:
+                best[:] = [found]
+        if options.interleave is not None or best[0][0].ticks <= _BUSY * best[0][0].network.busiest:
+            break
+    return best[0]
+
+
+def _fitted(network: ProcessNetwork, options: Options, choices: dict[str, str], levels: bool) -> _Candidate:
+    """`network` with lanes, memory order, turns (unless it has `levels`) and idle ticks, as far as they are wanted and
+    help."""
     if options.lanes > 1:
         network = _replicated(network, options.lanes, choices)
     candidate = _measured(_placed(network, options), options)
-    if candidate.slow > 1 and options.interleave != 1:
+    if levels:
+        choices["interleaved"] = "everything that does not wait for each other"
+    elif candidate.slow > 1 and options.interleave != 1:
         return _interleaved(network, candidate, options, choices)
     return _padded(candidate, options)
 

@@ -7,11 +7,12 @@ import time
 from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
+from compiler.bind.dataflow.sized import compile_sizes
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.transform import apply_script
 
-__all__ = ["FLOATING", "PLACE", "Options", "compile_program"]
+__all__ = ["FLOATING", "PLACE", "Options", "compile_program", "compile_sizes"]
 
 PLACE = "the dataflow engine"
 """What results call the target."""

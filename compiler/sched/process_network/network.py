@@ -140,13 +140,16 @@ def derive(program: Program, schedule: Times | None = None, *,
     return _network(staged, dependences, schedule, sizes)
 
 
-def networks(program: Program, movable: Callable[[Statement], bool] = lambda _: False,
-             sizes: int = 0) -> Iterator[ProcessNetwork]:
-    """The networks of `program` under all the schedules that `alignments` finds, in that order; at least one."""
+def networks(program: Program, movable: Callable[[Statement], bool] = lambda _: False, sizes: int = 0, *,
+             levels: bool = False, wanted: Callable[[int], bool] = lambda _: True) -> Iterator[ProcessNetwork]:
+    """The networks of `program` under all the schedules that `alignments` finds, in that order, as long as a network
+    with so many different times is `wanted`."""
     staged = stage_transfers(program)
     _check_bounded(staged)
     dependences = flow(staged)
-    for schedule in alignments(staged, dependences, movable, sizes):
+    for times, schedule in alignments(staged, dependences, movable, sizes, levels=levels):
+        if not wanted(times):
+            return
         yield _network(staged, dependences, schedule, sizes)
 
 
