@@ -8,7 +8,7 @@ from vector_system_bench import entries_program
 
 from hw.sim.simulate import StallProfile
 from hw.soc.run import run_entries, run_program
-from hw.vector_lanes.isa import Control, Entry, Mode, Op
+from hw.vector_lanes.isa import Control, Entry, Mode, Op, Status
 from hw.vector_lanes.machine import VectorMachine
 from hw.vector_lanes.spec import VectorSpec
 from hw.vector_lanes.streams import StreamOptions, random_entries, random_memory
@@ -107,11 +107,50 @@ def test_ideal_dispatcher_keeps_the_lanes_busy(simulator):
     assert 4 * count < result.cycles < 4 * count + 30
 
 
-def test_system_with_wrong_programs(simulator):
-    """What the vector unit refuses shows in its status, and the run goes on."""
-    text = '#include "vector.h"\nint main(void) { vector_set_vl(4); vector(VVW, VADD, 1 << 20, 0, 0); %s return 0; }'
-    result = run_program({"main.c": text % "vector_sync();"}, VectorSpec(lanes=1), simulator=simulator, check=False)
+MISTAKES = """
+#include "soc.h"
+#include "vector.h"
+int32_t status[16] ALIGNED, data[64] ALIGNED;
+#define CHECK(...) do { __VA_ARGS__; vector_sync(); status[n++] = vector_get(VECTOR_PARAMETER_STATUS); } while (0)
+int main(void)
+{
+    int n = 0;
+    vector_set_vl(4);
+    CHECK(vector(VVW, VADD, 3, 1, 2));                                         /* misaligned: as good as any */
+    CHECK(vector(VVW, VADD, VECTOR_SCRATCHPAD_BYTES - 16, 0, 0));
+    CHECK(vector(VVW, VADD, VECTOR_SCRATCHPAD_BYTES - 15, 0, 0));
+    CHECK(vector(VVW, VADD, -4, 0, 0));
+    CHECK(vector(VVW, VMAC, 0, 0, 0));
+    CHECK(vector_setup_2D(2, 0, 0, -4); vector_2D(VVW, VADD, 0, 0, 0));
+    CHECK(vector_set_vl(0); vector(VVW, VADD, -4, 0, 0));                       /* nothing to do */
+    CHECK(vector_set_vl(-1); vector(VVB, VADD, 0, 0, 0));
+    CHECK(vector_dma_to_vector(0, 0x40000000, 64));
+    CHECK(vector_dma_to_host(0x40000000, 0, 64));
+    CHECK(vector_dma_to_vector(VECTOR_SCRATCHPAD_BYTES - 60, data, 64));
+    CHECK(vector_dma_to_vector(0, data, 0));
+    CHECK(vector_dma_to_vector_2D(0, data, 4, 70000, 4, 4));
+    vector_set_vl(32);
+    vector_dma_to_vector(0, data, 128);
+    CHECK(for (int i = 0; i < 100; i++) vector(SVW, VADD, 0, 1, 0));            /* more than the queue holds */
+    vector_dma_to_host(data + 32, 0, 128);
+    vector_sync();
+    return 0;
+}
+"""
+
+
+def test_mistakes_have_a_status(simulator):
+    """What the vector unit refuses shows in its status, and the program goes on."""
+    spec, loads = VectorSpec(lanes=1), {"data": np.arange(32, dtype=np.int32)}
+    result = run_program({"main.c": MISTAKES}, spec, loads=loads, dumps=["status", "data"], simulator=simulator)
+    illegal, address, read, write = Status.ILLEGAL, Status.ADDRESS, Status.DMA_READ, Status.DMA_WRITE
+    expected = [0, 0, address, address, illegal, address, 0, address, read, write, address, 0, illegal, 0]
+    assert result.array("status", np.int32)[: len(expected)].tolist() == [int(status) for status in expected]
+    assert (result.array("data", np.int32)[32:] == np.arange(32) + 100).all()
+
+
+def test_status_of_a_run(simulator):
+    """Bits that the program does not read stay for the host."""
+    text = '#include "vector.h"\nint main(void) { vector_set_vl(4); vector(VVW, VADD, 1 << 20, 0, 0); return 0; }'
+    result = run_program({"main.c": text}, VectorSpec(lanes=1), simulator=simulator, check=False)
     assert (result.vector_status, result.exit_code) == (("ADDRESS",), 0)
-    body = "vector_dma_to_vector(0, 0x40000000, 64); vector_sync();"
-    result = run_program({"main.c": text % body}, VectorSpec(lanes=1), simulator=simulator, check=False)
-    assert result.vector_status == ("ADDRESS", "DMA_READ")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hw.soc.__main__ import main as command
 from hw.soc.errors import CoreMissing, FirmwareError, ProgramError
 from hw.soc.program import build_program
 from hw.soc.run import memory_bytes_of, run_program
@@ -146,3 +147,29 @@ def test_undumped_array():
     assert list(result.array("a", np.int16)) == [1]
     with pytest.raises(ProgramError, match=r"^array 'b' was not dumped, only a$"):
         result.array("b", np.int16)
+
+
+# The command line.
+
+
+def test_program_from_the_command_line(tmp_path, capsys):
+    source, image = tmp_path / "main.c", tmp_path / "main.bin"
+    source.write_text(GOOD)
+    assert command([str(source), "--lanes", "1", "--simulator", "none", "--image", str(image)]) == 0
+    assert image.read_bytes() == build_program(source, VectorSpec(1)).image
+    assert capsys.readouterr().out == f"{image.stat().st_size} bytes of program and data\n"
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["missing.c"], "missing.c: No such file or directory"),
+    (["{main}", "--lanes", "3"], "64 lanes, not 3"),
+    (["{main}", "--dump", "a"], "--dump takes NAME=FILE, not 'a'"),
+    (["{main}", "--load", "a=nowhere.npy"], "nowhere.npy cannot be read: "),
+    (["{main}", "--dump", "c=c.bin"], "the program has no variable 'c' (static, unused or misspelt?)"),
+])
+def test_errors_of_the_command_line(options, message, tmp_path, capsys):
+    source = tmp_path / "main.c"
+    source.write_text(GOOD)
+    assert command([option.format(main=source) for option in options]) == 1
+    errors = capsys.readouterr().err
+    assert errors.startswith("error: ") and message in errors and errors.count("\n") == 1
