@@ -19,6 +19,7 @@ from hw.multiplier_registers import absorb_registers
 
 __all__ = [
     "ECP5_85",
+    "KEEP_REGISTERS",
     "Figures",
     "PnrError",
     "cell_counts",
@@ -36,7 +37,7 @@ ECP5_85 = ("--85k", "--package", "CABGA381", "--speed", "6")
 
 _LOW_PRIORITY = 10
 
-_KEEP_REGISTERS = "proc; setattr -set keep 1 w:* a:keep=1 %i %ci1 t:$dff %i"
+KEEP_REGISTERS = "proc; setattr -set keep 1 w:* a:keep=1 %i %ci1 t:$dff %i"
 """Registers of signals with the attribute ``keep`` stay apart even if they do the same: without this yosys makes one of
 them, whose output has to reach what all of them were next to."""
 
@@ -161,7 +162,7 @@ def synthesize(sources: Mapping[str, str], top: str, directory: Path, *, memorie
     read = "".join(f"read_verilog {name}; " for name in sorted(sources))
     steps = "-run begin:map_gates" if memories_only else f"-json {top}.json"
     steps += "" if abc9 else " -noabc9"
-    script = f"{read}hierarchy -top {top}; {_KEEP_REGISTERS}; synth_ecp5 -top {top} {steps}; "
+    script = f"{read}hierarchy -top {top}; {KEEP_REGISTERS}; synth_ecp5 -top {top} {steps}; "
     script += "tee -q -o cells.json stat -json"
     run_tool("yosys", ["-q", "-p", script], directory)
     netlist = directory / f"{top}.json"

@@ -15,6 +15,7 @@ from hw.boards.pins import Connection
 from hw.boards.registry import Board
 from hw.boards.top import BoardTop
 from hw.designs.system import SystemDesign
+from hw.pnr import KEEP_REGISTERS
 
 __all__ = ["TOP", "Project", "make_project"]
 
@@ -110,14 +111,16 @@ def make_project(
 
 
 def _texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
-    """The files as text. Where Amaranth writes its intermediate form (ECP5), Verilog takes its place.
+    """The files as text. Where Amaranth writes its intermediate form (ECP5), Verilog takes its place, and
+    registers that are to be kept are before synthesis.
 
     The platforms' own options for this are not used because not every board passes them on.
     """
     texts = {name: _text(content) for name, content in sorted(files.items()) if name != f"{TOP}.debug.v"}
     if f"{TOP}.il" in texts:
         texts[f"{TOP}.v"] = _text(verilog._convert_rtlil_text(texts[f"{TOP}.il"], strip_internal_attrs=True))
-        texts[f"{TOP}.ys"] = texts[f"{TOP}.ys"].replace(f"read_rtlil {TOP}.il", f"read_verilog {TOP}.v")
+        script = texts[f"{TOP}.ys"].replace(f"read_rtlil {TOP}.il", f"read_verilog {TOP}.v")
+        texts[f"{TOP}.ys"] = script.replace("synth_ecp5 ", f"hierarchy -top {TOP}; {KEEP_REGISTERS}\nsynth_ecp5 ", 1)
         texts[f"build_{TOP}.sh"] = texts[f"build_{TOP}.sh"].replace(" --log ", f" {' '.join(_REPORT)} --log ")
     return texts
 

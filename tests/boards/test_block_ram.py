@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from amaranth.back import verilog
+from amaranth.hdl import Module, Signal
 
 from hw.boards.memory import OnChipMemory
 from hw.fabric.array import emit_tiles
@@ -49,3 +50,14 @@ def test_global_buffer_bank(tmp_path):
 def test_main_memory(tmp_path):
     text = verilog.convert(OnChipMemory(8192, bytes(range(256)) * 32), "memory", emit_src=False)
     assert block_rams({"memory.v": text}, "memory", tmp_path) == 8192 // BLOCK_BYTES
+
+
+def test_registers_that_are_kept_stay_apart(tmp_path):
+    """Of four registers of the same bit one is left, but those whose signals have the attribute `keep` all stay."""
+    m, bit = Module(), Signal()
+    registers = [Signal(name=f"register{k}", reset_less=True, attrs={"keep": 1} if k < 3 else {}) for k in range(4)]
+    m.d.sync += [register.eq(bit) for register in registers]
+    ends = [Signal(name=f"end{k}") for k in range(4)]
+    m.d.comb += [end.eq(register) for end, register in zip(ends, registers, strict=True)]
+    synthesize({"top.v": verilog.convert(m, "top", ports=[bit, *ends], emit_src=False)}, "top", tmp_path)
+    assert cell_counts(tmp_path)["TRELLIS_FF"] == 3

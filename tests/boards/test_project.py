@@ -7,6 +7,7 @@ from board_copier import copier_design
 
 from hw.boards.project import default_divide, make_project
 from hw.boards.registry import boards, find_board
+from hw.pnr import KEEP_REGISTERS
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,7 @@ def test_every_board(name, design):
         located = re.findall(r'LOCATE COMP "(\w+)[\[\d\]]*"', project.files["top.lpf"])
         assert set(located) == set(_ports(project.files["top.v"]))
         assert [command[0] for command in project.commands][:3] == ["yosys", "nextpnr-ecp5", "ecppack"]
+        assert f"{KEEP_REGISTERS}\nsynth_ecp5 " in project.files["top.ys"]
         assert project.warnings == [] or project.warnings[0].startswith("the board has no light for: ")
 
 
