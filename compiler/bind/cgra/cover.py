@@ -1,9 +1,10 @@
 """Covering expressions with processing elements: the value of each statement becomes a tree of PE operations.
 
 Words on the array are 16 bits wide. A narrower integer is held zero- or sign-extended, and a unit that could leave
-its range is followed by one that wraps it. Wider arithmetic is accepted where the operation table has it: 32-bit
-products of which 16 bits are kept (``mul``, ``mul_mid``, ``mul_high``). Everything else is an error that names the
-statement, its line and the reason. Seed 001, section 5.7; the operation table is `hw.ops`.
+its range is followed by one that wraps it. Arithmetic of 32 bits is done on pairs of words
+(`compiler.bind.cgra.word_pairs`); of products of any width 16 bits can be kept (``mul``, ``mul_mid``, ``mul_high``).
+Everything else is an error that names the statement, its line and the reason. Seed 001, section 5.7; the operation
+table is `hw.ops`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from math import prod
 
 from compiler.bind.cgra.netlist import Edge, MemNode, PeNode, Pin, Separation
 from compiler.bind.cgra.signals import Constant, Operand, Signal
+from compiler.bind.cgra.word_pairs import fits, in_words
 from compiler.bind.interning import interned
 from compiler.bind.sums import MASK, WIDTH, flatten_sum
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
@@ -33,13 +35,6 @@ _KEPT_PRODUCT_BITS = {0: "mul", WIDTH // 2: "mul_mid", WIDTH: "mul_high"}
 
 class CoverError(SluiceError):
     """An expression that the processing elements cannot compute."""
-
-
-def _is_within(expr: Expr, word: Int) -> bool:
-    """Whether every value of `expr` is one of `word`."""
-    if isinstance(expr, Const):
-        return word.minimum <= expr.value <= word.maximum
-    return isinstance(expr.type, Int) and word.minimum <= expr.type.minimum and expr.type.maximum <= word.maximum
 
 
 class Coverer:
@@ -65,10 +60,10 @@ class Coverer:
 
         Raises `CoverError`, which names the statement, its line and the reason.
         """
-        value = interned(self.statement.value)
-        for node in postorder(value):
-            self._uses.update({id(child) for child in children(node)})
         try:
+            value = interned(in_words(self.statement.value))
+            for node in postorder(value):
+                self._uses.update({id(child) for child in children(node)})
             operand = self._cover(value)
         except RecursionError:
             raise self._fail("its expression is nested too deeply") from None
@@ -107,8 +102,8 @@ class Coverer:
         if not isinstance(type_, Int):
             raise self._fail(f"computes with {type_}; the array has integer operations")
         if type_.width > WIDTH:
-            raise self._fail(f"computes with {type_}; the array has {WIDTH}-bit words, and of wider arithmetic only "
-                             f"products of two {WIDTH}-bit words shifted right by 0, {WIDTH // 2} or {WIDTH}")
+            raise self._fail(f"computes with {type_}; the array has {WIDTH}-bit words, and pairs of them for sums, "
+                             "differences, products, comparisons and shifts by constants")
         return type_
 
     def _as_stored(self, signal: Signal, type_: Type) -> Operand:
@@ -153,7 +148,7 @@ class Coverer:
             return None
         factors = [a.arg if isinstance(a, Cast) else a for a in arg.args]
         for word in (Int(WIDTH, False), Int(WIDTH, True)):
-            if all(_is_within(f, word) for f in factors):
+            if all(fits(f, word) for f in factors):
                 return self._unit(_KEPT_PRODUCT_BITS[amount], [self._word(f) for f in factors], word.signed)
         return None
 

@@ -1,0 +1,241 @@
+"""Arithmetic of 32 bits on pairs of 16-bit words.
+
+C computes sums of ``short`` in ``int``: what is shifted down, compared or selected afterwards needs its carries. Words
+of the array have 16 bits, so such an expression is rewritten into two of 16 bits, the low and the high word, of which
+only what the result needs is ever computed. Where just the low word counts, nothing is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr, Lookup, children, postorder, with_children
+from compiler.ir.types import BIT, Int
+
+__all__ = ["fits", "in_words"]
+
+_WIDTH, _WIDE = 16, 32
+_U, _S = Int(_WIDTH, False), Int(_WIDTH, True)
+_OR_AND, _AND = 0b11101010, 0b10001000
+"""Truth tables of ``p | q & r`` and ``p & q``."""
+
+
+class _Pair(NamedTuple):
+    """Low and high word of a value, both as unsigned words."""
+
+    low: Expr
+    high: Expr
+
+
+class _NoPairs(Exception):
+    """An operation that pairs of words do not have."""
+
+
+def in_words(value: Expr) -> Expr:
+    """`value` without arithmetic of 32 bits; itself where there is none, or where there is some that pairs of words do
+    not have: divisions, shifts by amounts that are no constants, and values that are 32 bits wide from the start."""
+    if not any(_is_wide(node) for node in postorder(value)) or _is_wide(value):
+        return value
+    try:
+        return _Words().word(value)
+    except _NoPairs:
+        return value
+
+
+def _is_wide(node: Expr) -> bool:
+    return isinstance(node.type, Int) and node.type.width == _WIDE
+
+
+class _Words:
+    """Rewrites of nodes, each node once."""
+
+    def __init__(self) -> None:
+        self._words: dict[int, Expr] = {}
+        self._pairs: dict[int, _Pair] = {}
+
+    def word(self, node: Expr) -> Expr:
+        """A node that is no wider than a word."""
+        if id(node) not in self._words:
+            self._words[id(node)] = self._word(node)
+        return self._words[id(node)]
+
+    def pair(self, node: Expr) -> _Pair:
+        """A node of 32 bits."""
+        if id(node) not in self._pairs:
+            self._pairs[id(node)] = self._pair(node)
+        return self._pairs[id(node)]
+
+    def _word(self, node: Expr) -> Expr:
+        wide = [child for child in children(node) if _is_wide(child)]
+        match node:
+            case Cast(arg, type_) if wide:
+                return Cast(self.pair(arg).low, type_)
+            case Lookup(table, index, type_) if wide:
+                return Lookup(table, self.pair(index).low, type_)
+            case Apply(op, (a, b)) if wide and op in _COMPARISONS:
+                return _COMPARISONS[op](self.pair(a), self.pair(b), _signed(a))
+        if wide:
+            raise _NoPairs
+        return with_children(node, [self.word(child) for child in children(node)])
+
+    def _pair(self, node: Expr) -> _Pair:
+        match node:
+            case Const(value):
+                return _Pair(_const(value), _const(value >> _WIDTH))
+            case Cast(arg):
+                return self.pair(arg) if _is_wide(arg) else self._extended(arg)
+            case Apply("mul", (a, b)):
+                return self._product(a, b)
+            case Apply("mad", (a, b, c)):
+                return _add(self._product(a, b), self.pair(c))
+            case Apply("shr" | "shl", (a, Const(amount))) if 0 <= amount < _WIDE:
+                return self._shifted(node.op, a, amount)
+            case Apply("select", (bit, a, b)):
+                return _select(self.word(bit), self.pair(a), self.pair(b))
+            case Apply("min" | "max" as op, (a, b)):
+                first, second = self.pair(a), self.pair(b)
+                less = _less(first, second, _signed(a))
+                return _select(less, first, second) if op == "min" else _select(less, second, first)
+            case Apply("pass", (a,)):
+                return self.pair(a)
+            case Apply("abs", (a,)) if _signed(a):
+                value, zero = self.pair(a), _Pair(_const(0), _const(0))
+                return _select(_less(value, zero, True), _subtract(zero, value), value)
+            case Apply(op, (a, b)) if op in _OPERATIONS:
+                return _OPERATIONS[op](self.pair(a), self.pair(b))
+        raise _NoPairs
+
+    def _extended(self, arg: Expr) -> _Pair:
+        if not isinstance(arg.type, Int) or arg.type.width > _WIDTH:
+            raise _NoPairs
+        word = self.word(arg)
+        return _Pair(Cast(word, _U), _sign(Cast(word, _S)) if arg.type.signed else _const(0))
+
+    def _factors(self, a: Expr, b: Expr) -> tuple[Expr, Expr] | None:
+        """Both factors as words of one type that has their values, if there is one."""
+        inner = [arg.arg if isinstance(arg, Cast) else arg for arg in (a, b)]
+        for type_ in (_S, _U):
+            if all(fits(factor, type_) for factor in inner):
+                first, second = (Const(f.value, type_) if isinstance(f, Const) else Cast(self.word(f), type_)
+                                 for f in inner)
+                return first, second
+        return None
+
+    def _product(self, a: Expr, b: Expr) -> _Pair:
+        factors = self._factors(a, b)
+        first, second = self.pair(a), self.pair(b)
+        low = _unsigned("mul", first.low, second.low)
+        if factors is not None:
+            return _Pair(low, Cast(Apply("mul_high", factors, factors[0].type), _U))
+        high = _unsigned("mul_high", first.low, second.low)
+        for x, y in ((first.low, second.high), (first.high, second.low)):
+            high = _unsigned("add", high, _unsigned("mul", x, y))
+        return _Pair(low, high)
+
+    def _shifted(self, op: str, arg: Expr, amount: int) -> _Pair:
+        value, signed = self.pair(arg), _signed(arg)
+        if op == "shl":
+            if amount >= _WIDTH:
+                return _Pair(_const(0), _shift("shl", value.low, amount - _WIDTH))
+            above = _joined(_shift("shl", value.high, amount), value.low, "shr", amount)
+            return _Pair(_shift("shl", value.low, amount), above)
+        fill = _sign(Cast(value.high, _S)) if signed else _const(0)
+        if amount >= _WIDTH:
+            return _Pair(_shift_high(value.high, amount - _WIDTH, signed), fill)
+        low = _joined(_shift("shr", value.low, amount), value.high, "shl", amount)
+        if isinstance(arg, Apply) and arg.op == "mul" and amount == _WIDTH // 2:
+            factors = self._factors(*arg.args)
+            low = low if factors is None else Cast(Apply("mul_mid", factors, factors[0].type), _U)
+        return _Pair(low, _shift_high(value.high, amount, signed))
+
+
+def _signed(node: Expr) -> bool:
+    return isinstance(node.type, Int) and node.type.signed
+
+
+def fits(node: Expr, type_: Int) -> bool:
+    """Whether every value of an expression is one of a type."""
+    if isinstance(node, Const):
+        return type_.minimum <= node.value <= type_.maximum
+    return isinstance(node.type, Int) and type_.minimum <= node.type.minimum and node.type.maximum <= type_.maximum
+
+
+def _const(value: int) -> Expr:
+    return Const(_U.wrap(value), _U)
+
+
+def _unsigned(op: str, a: Expr, b: Expr) -> Expr:
+    return Apply(op, (a, b), _U)
+
+
+def _sign(word: Expr) -> Expr:
+    """The word that extends a signed one."""
+    return Cast(Apply("shr", (word, Const(_WIDTH - 1, _S)), _S), _U)
+
+
+def _shift(op: str, word: Expr, amount: int) -> Expr:
+    return word if amount == 0 else _const(0) if amount >= _WIDTH else _unsigned(op, word, _const(amount))
+
+
+def _shift_high(word: Expr, amount: int, signed: bool) -> Expr:
+    if not signed or amount == 0:
+        return _shift("shr", word, amount)
+    return Cast(Apply("shr", (Cast(word, _S), Const(amount, _S)), _S), _U)
+
+
+def _joined(kept: Expr, other: Expr, op: str, amount: int) -> Expr:
+    """The bits that stay in a word after a shift by `amount`, and those that come from the other word."""
+    return kept if amount == 0 else _unsigned("or", kept, _shift(op, other, _WIDTH - amount))
+
+
+def _add(a: _Pair, b: _Pair) -> _Pair:
+    low = _unsigned("add", a.low, b.low)
+    carry = Cast(Apply("lt", (low, a.low), BIT), _U)
+    return _Pair(low, _unsigned("add", _unsigned("add", a.high, b.high), carry))
+
+
+def _subtract(a: _Pair, b: _Pair) -> _Pair:
+    borrow = Cast(Apply("lt", (a.low, b.low), BIT), _U)
+    return _Pair(_unsigned("sub", a.low, b.low), _unsigned("sub", _unsigned("sub", a.high, b.high), borrow))
+
+
+def _select(bit: Expr, a: _Pair, b: _Pair) -> _Pair:
+    low, high = (Apply("select", (bit, x, y), _U) for x, y in zip(a, b, strict=True))
+    return _Pair(low, high)
+
+
+def _both(op: str) -> Callable[[_Pair, _Pair], _Pair]:
+    return lambda a, b: _Pair(_unsigned(op, a.low, b.low), _unsigned(op, a.high, b.high))
+
+
+_OPERATIONS: Mapping[str, Callable[[_Pair, _Pair], _Pair]] = {
+    "add": _add, "sub": _subtract, "and": _both("and"), "or": _both("or"), "xor": _both("xor"),
+}
+
+
+def _lut(table: int, p: Expr, q: Expr, r: Expr) -> Expr:
+    return Apply("lut3", (Const(table, LUT3_TABLE), p, q, r), BIT)
+
+
+def _less(a: _Pair, b: _Pair, signed: bool, table: int = _OR_AND) -> Expr:
+    high = (Cast(a.high, _S), Cast(b.high, _S)) if signed else (a.high, b.high)
+    return _lut(table, Apply("lt", high, BIT), Apply("eq", (a.high, b.high), BIT), Apply("lt", (a.low, b.low), BIT))
+
+
+def _equal(a: _Pair, b: _Pair, table: int = _AND) -> Expr:
+    return _lut(table, Apply("eq", (a.high, b.high), BIT), Apply("eq", (a.low, b.low), BIT), Const(0, BIT))
+
+
+def _not(table: int) -> int:
+    return table ^ LUT3_TABLE.maximum
+
+
+_COMPARISONS: Mapping[str, Callable[[_Pair, _Pair, bool], Expr]] = {
+    "lt": _less,
+    "gt": lambda a, b, signed: _less(b, a, signed),
+    "ge": lambda a, b, signed: _less(a, b, signed, _not(_OR_AND)),
+    "le": lambda a, b, signed: _less(b, a, signed, _not(_OR_AND)),
+    "eq": lambda a, b, signed: _equal(a, b),
+    "ne": lambda a, b, signed: _equal(a, b, _not(_AND)),
+}
