@@ -20,7 +20,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.area import Subject, measure
+from benchmarks.area import GENERATED_MHZ, Subject, measure
 from benchmarks.checks import check_run
 from benchmarks.command import reports_errors
 from benchmarks.results import RESULTS, write_results
@@ -145,7 +145,8 @@ def _measure_area(names: Sequence[str], output: Path, seeds: int) -> None:
             raise SluiceError(f"there is no '{name}'; there are: {', '.join(subjects)}")
         path, sizes, options = subjects[name]
         program = load_c(path, **sizes)
-        subject = Subject(SYSTEM_MODULE, compile_program(program, options).executable.sources, alone=False)
+        sources = compile_program(program, options).executable.sources
+        subject = Subject(SYSTEM_MODULE, sources, alone=False, target_mhz=GENERATED_MHZ)
         figures = measure(subject, seeds=seeds)
         kept = _kept(output)
         write_results(output, {**kept, "area": {**kept.get("area", {}), name: figures}})

@@ -62,24 +62,27 @@ def target_tables() -> str:
 
 def _target_hardware(results: dict[str, Any]) -> str:
     """Area and clock rates, if they have been measured."""
-    names, rows = results["targets"], []
-    for program, entries in results["programs"].items():
-        rows.append([program, *(_hardware(entries.get(name) or {}) for name in names)])
-    if not any(field not in ("", "-") for row in rows for field in row[1:]):
+    names, programs = results["targets"], results["programs"]
+    if not any({"area", "mhz"} & entry.keys() for entries in programs.values() for entry in entries.values()):
         return ""
+    rows = [[program, *(_hardware(entries.get(name) or {}) for name in names)] for program, entries in programs.items()]
     text = ("Their hardware on an ECP5, DMA and registers included: LUT / FF / block RAM / multipliers by yosys, and "
-            "MHz routed where that has been measured. The array and the vector processor are the same for every "
-            "program: area of all tiles, or of the processor with its scalar core, and MHz of the slowest tile or of "
-            "the processor by `python -m benchmarks.area`.")
+            "MHz routed (one placement each; not all are routed, as that takes from a minute to a quarter of an hour). "
+            "The array and the vector processor are the same for every program: area of all tiles, or of the "
+            "processor with its scalar core, and MHz of the slowest tile or of the processor by "
+            "`python -m benchmarks.area`.")
     return f"\n\n{text}\n\n{table(['program', *names], rows)}"
 
 
 def _hardware(figures: dict[str, Any]) -> str:
     if "refused" in figures:
         return "-"
+    if not figures:
+        return ""
     area, speed = figures.get("area", {}), figures.get("mhz", {})
     counts = " / ".join(str(area[name]) for name in ("lut", "ff", "block_ram", "multipliers") if name in area)
-    return ", ".join(part for part in (counts, f"{speed['mhz']} MHz" if "mhz" in speed else "") if part)
+    rate = f"{speed['mhz']} MHz" if "mhz" in speed else speed.get("failed", "not routed")
+    return f"{counts or area.get('failed', 'not synthesized')}, {rate}"
 
 
 def _entry(figures: dict[str, Any] | None) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 from rich.console import Console
 
 import compiler
-from benchmarks.area import Subject
+from benchmarks.area import GENERATED_MHZ, Subject
 from benchmarks.area import measure as measure_area
 from benchmarks.area_tables import printed_area_table
 from benchmarks.command import reports_errors
@@ -35,7 +35,6 @@ __all__ = ["ARRAYS", "array_spec", "main", "measure"]
 
 _RESULT = RESULTS / "systolic_area.json"
 _MM = Path(__file__).parents[1] / "apps" / "systolic" / "mm.c"
-_TARGET_MHZ = 150.0
 
 ARRAYS: Mapping[str, tuple[int, str]] = {
     "2x2 int8": (8, "2x2"), "4x4 int8": (8, "4x4"), "8x8 int8": (8, "8x8"), "4x4 int16": (16, "4x4"),
@@ -55,7 +54,7 @@ def array_spec(name: str) -> ArraySpec:
 def measure(name: str, route: bool = True, seeds: int = 1) -> dict[str, Any]:
     """Figures of one array; without `route`, MHz as estimated after placement; of the fastest of so many placements.
     Raises `PnrError`."""
-    subject = Subject(SYSTEM_MODULE, emit_system(array_spec(name)), alone=False, target_mhz=_TARGET_MHZ)
+    subject = Subject(SYSTEM_MODULE, emit_system(array_spec(name)), alone=False, target_mhz=GENERATED_MHZ)
     return measure_area(subject, route, seeds)
 
 

@@ -4,11 +4,14 @@ import json
 
 import pytest
 
-from benchmarks import dataflow_tables
+from benchmarks import dataflow_tables, target_area
+from benchmarks.area import Subject
 from benchmarks.target_area import AreaError, design_area, design_mhz
 from benchmarks.targets import main, programs
 from compiler.bind.cgra.design import CgraDesign
+from compiler.bind.dataflow.stream_design import StreamDesign
 from compiler.bind.registry import compile_program
+from hw.dataflow.system import SYSTEM_MODULE
 from hw.fabric.spec import TileKind
 
 PROGRAM = "moving_average"
@@ -50,8 +53,19 @@ def test_unknown_parts(capsys):
 def test_table_of_hardware(monkeypatch):
     area = {"lut": 10, "ff": 20, "block_ram": 3, "lut_ram": 0, "multipliers": 4}
     entries = {"fast": {"cycles": 8, "ratio": 1.0, "exact": True, "area": area, "mhz": {"mhz": 99.5}},
-               "small": {"cycles": 8, "ratio": 1.0, "exact": True, "area": area}, "other": {"refused": "too large"}}
-    results = {"targets": ["fast", "small", "other", "new"], "programs": {"fir": entries}}
+               "small": {"cycles": 8, "ratio": 1.0, "exact": True, "area": area}, "other": {"refused": "too large"},
+               "bad": {"cycles": 8, "ratio": 1.0, "exact": True, "area": {"failed": "no cells"}}}
+    results = {"targets": ["fast", "small", "bad", "other", "new"], "programs": {"fir": entries}}
     monkeypatch.setattr(dataflow_tables, "read_results", lambda name: results)
     assert dataflow_tables.target_tables().splitlines()[-1] == (
-        "| fir | 10 / 20 / 3 / 4, 99.5 MHz | 10 / 20 / 3 / 4 | - |  |")
+        "| fir | 10 / 20 / 3 / 4, 99.5 MHz | 10 / 20 / 3 / 4, not routed | no cells, not routed | - |  |")
+
+
+def test_clock_rates_of_the_same_hardware_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    design = compile_program(programs()[PROGRAM](), "dataflow")
+    assert isinstance(design, StreamDesign)
+    subject = Subject(SYSTEM_MODULE, design.executable.sources)
+    rows = {"other": {"sources": "0", "mhz": 1.0}, "same": {"sources": subject.digest, "mhz": 123.4}}
+    monkeypatch.setattr(target_area, "read_results", lambda name: {"area": rows})
+    assert design_mhz(design) == {"mhz": 123.4}
+    assert subject.digest != Subject("other", subject.sources).digest
