@@ -131,7 +131,7 @@ def test_results_of_several_expressions_and_phases() -> None:
 def test_halos_stay_on_chip() -> None:
     """Every row of the image is loaded once."""
     design = compile_arrays(load("fir2d", rows=64, columns=64), Options(lanes=64, scratchpad=16384))
-    assert len(design.phases[0].plan.origins) > 2
+    assert len(design.phases[0].plan.boxes) > 2
     loaded = sum(s.bytes * s.rows for s in unrolled(design.code.body)
                  if isinstance(s, Transfer) and not s.to_host)
     assert loaded <= 64 * 64 * 4

@@ -1,12 +1,13 @@
 """Allocation of the scratchpad: virtual registers by reference counts, placed first-fit.
 
 A buffer is taken when its node is computed and given back after the last use. An operation may write over an operand
-that it is the last to need. Arrays that move while tiles are computed have two buffers, used in turn.
+that it is the last to need. Arrays that move while tiles are computed have two buffers, used in turn, or one that
+takes the parts of all tiles side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compiler.bind.vector.access import Access
@@ -72,7 +73,7 @@ class _Memory:
 
 class _Allocator:
     def __init__(self, graph: Graph, sizes: Sizes, layout: Layout, order: Order, scratch: dict[Node, int],
-                 places: Mapping[Node, int], tiles: int) -> None:
+                 places: Mapping[Node, int | Sequence[int]], tiles: int) -> None:
         self.sizes = sizes
         self.layout = layout
         self.order = order
@@ -81,6 +82,7 @@ class _Allocator:
         self.addresses: dict[Node, tuple[int, ...]] = {}
         self.scratch_addresses: dict[Node, int] = {}
         self.live: dict[Node, int] = {}
+        self.bytes: dict[Node, int] = {}
         self.most = 0
         self.most_bytes = 0
         self.fixed: set[Node] = set()
@@ -99,12 +101,18 @@ class _Allocator:
             last[owner] = max(last.get(owner, -1), position)
         return last
 
-    def _fix(self, owner: Node, copies: int, forever: bool) -> None:
+    def _fix(self, owner: Node, copies: int | Sequence[int], forever: bool) -> None:
         if owner in self.addresses:
             return
         size = self.layout.buffers[owner].bytes
-        self.addresses[owner] = tuple(self.memory.take(size) for _ in range(copies))
-        self.live[owner] = copies
+        if isinstance(copies, int):
+            self.addresses[owner] = tuple(self.memory.take(size) for _ in range(copies))
+            self.live[owner] = copies
+        else:
+            first = self.memory.take(size + max(copies))
+            self.addresses[owner] = tuple(first + offset for offset in copies)
+            self.live[owner] = 1
+            self.bytes[owner] = size + max(copies)
         self._count()
         if forever:
             self.fixed.add(owner)
@@ -112,7 +120,8 @@ class _Allocator:
     def _count(self, scratch: int = 0) -> None:
         """Takes note of what is in use now, beside `scratch` bytes of a reduction."""
         self.most = max(self.most, sum(self.live.values()) + (scratch > 0))
-        held = sum(self.layout.buffers[owner].bytes * copies for owner, copies in self.live.items())
+        held = sum(self.bytes.get(owner, self.layout.buffers[owner].bytes * copies)
+                   for owner, copies in self.live.items())
         self.most_bytes = max(self.most_bytes, held + scratch)
 
     def run(self) -> Allocation:
@@ -171,7 +180,7 @@ class _Allocator:
 
 
 def allocate(graph: Graph, sizes: Sizes, layout: Layout, order: Order, scratch: dict[Node, int],
-             places: Mapping[Node, int], tiles: int) -> Allocation:
+             places: Mapping[Node, int | Sequence[int]], tiles: int) -> Allocation:
     """Addresses for a program of `tiles` tiles; `places` says how many buffers arrays, and values that later tiles
-    need, have."""
+    need, have, or how far from the first tile's bytes those of every tile lie in one buffer for all."""
     return _Allocator(graph, sizes, layout, order, scratch, places, tiles).run()

@@ -26,6 +26,8 @@ TRANSFER, ROW = 4.0, 2.0
 """Cycles of the quick estimate per transfer, and per row that is moved on its own."""
 ALL = 24
 """Plans of no more tiles are timed as a whole."""
+VALUES = 3000
+"""The same for the best plan, if it computes no more values in all its tiles: its ends are then chosen."""
 SAMPLED = 12
 """Tiles that are timed; the rest is taken to be like the last of them."""
 WIDTHS = 4
@@ -33,8 +35,10 @@ WIDTHS = 4
 ENOUGH, MORE, LARGE = 6, 16, 40
 """Shapes that fit and are timed, from the best estimate on, before the search ends: fewer for phases of more than so
 many values."""
-REFINED = 4
-"""Shapes of which variants are tried."""
+REFINED, VARIED = 4, 3
+"""Plans that are tried with loads further ahead, and of them and those again with other buffers and ends."""
+ENDS = 3
+"""Smaller tiles at each end, at most."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ def choose(phase: Phase, sizes: Sizes, spec: VectorSpec, fixed: tuple[int, ...] 
         plan = make_plan(phase, sizes, spec, fixed)
         if plan.allocation.bytes > spec.capacity:
             raise _too_small(phase, plan, spec)
-        return _refined([_with_carry(Choice(plan, predict(plan)))])
+        choice = _with_carry(Choice(plan, predict(plan)))
+        return min([choice, *_further_ahead(choice.plan)], key=lambda c: c.cycles)
     found = _tiled(phase, sizes, spec)
     best = _slid(phase, sizes, spec, _refined(found) if found else None)
     if best is None:
@@ -110,14 +115,48 @@ def _tiled(phase: Phase, sizes: Sizes, spec: VectorSpec) -> list[Choice]:
 
 
 def _refined(choices: list[Choice]) -> Choice:
-    """The fastest of the best few choices, or of those with loads further ahead."""
+    """The fastest of the best few choices, or of those with loads further ahead, or with smaller tiles at the ends."""
     best = sorted(choices, key=lambda c: c.cycles)[:REFINED]
-    for plan in [choice.plan for choice in best]:
-        if isinstance(plan, PhasePlan) and plan.steps >= 3:
-            other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, ahead=2)
-            if other.allocation.bytes <= plan.spec.capacity:
-                best.append(Choice(other, predict(other)))
-    return min(best, key=lambda c: c.cycles)
+    best += [other for choice in best for other in _further_ahead(choice.plan)]
+    best.sort(key=lambda c: c.cycles)
+    best += [other for choice in best[:VARIED] for other in _variants(choice.plan)]
+    choice = min(best, key=lambda c: c.cycles)
+    plan = choice.plan
+    if not isinstance(plan, PhasePlan) or plan.steps <= ALL or plan.steps * len(plan.order.nodes) > VALUES:
+        return choice
+    plans = [plan, *(c.plan for c in _with_ends(plan, False) if isinstance(c.plan, PhasePlan))]
+    return min((Choice(plan, _timed(plan)) for plan in plans), key=lambda c: c.cycles)
+
+
+def _variants(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
+    """The same tiles with arrays that stay as a whole, if they fit, and then or else with smaller tiles at the ends."""
+    if isinstance(plan, PhasePlan) and plan.layout.tile and plan.steps + 2 * ENDS <= ALL:
+        whole = list(_variant(plan, 2, (), whole=True)) if plan.steps > 1 else []
+        yield from whole
+        yield from _with_ends(plan, plan.steps == 1 or bool(whole))
+
+
+def _further_ahead(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
+    if isinstance(plan, PhasePlan) and plan.steps >= 3:
+        yield from _variant(plan, 2, ())
+
+
+def _with_ends(plan: PhasePlan, whole: bool) -> Iterator[Choice]:
+    """Plans whose first and last tiles are smaller: powers of two of the tile, up to half of it."""
+    ends: tuple[int, ...] = ()
+    part = plan.layout.tile[0]
+    for _ in range(ENDS):
+        part = -(-part // (2 * plan.unit)) * plan.unit
+        if part >= plan.layout.tile[0] or ends[:1] == (part,):
+            return
+        ends = (part, *ends)
+        yield from _variant(plan, 2, ends, whole)
+
+
+def _variant(plan: PhasePlan, ahead: int, ends: tuple[int, ...], whole: bool = False) -> Iterator[Choice]:
+    other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, ahead, ends, whole)
+    if other.allocation.bytes <= plan.spec.capacity:
+        yield Choice(other, predict(other))
 
 
 def _slid(phase: Phase, sizes: Sizes, spec: VectorSpec, best: Choice | None) -> Choice | None:
@@ -203,12 +242,14 @@ def _too_small(phase: Phase, plan: PhasePlan, spec: VectorSpec) -> VectorTargetE
 def predict(plan: PhasePlan | SlidingPlan) -> float:
     """Clock cycles of a phase: a few tiles are timed as the code that they become, of more only the first ones, and the
     others are taken to be like the last of them."""
-    if isinstance(plan, PhasePlan) and plan.steps <= ALL:
-        timeline = Timeline(plan.spec)
-        timeline.cold = True
-        timeline.feed_program(roll(list(map(Repeats().without, plan.segments(Settings())))))
-        return timeline.now
-    return _sampled(plan)
+    return _timed(plan) if isinstance(plan, PhasePlan) and plan.steps <= ALL else _sampled(plan)
+
+
+def _timed(plan: PhasePlan) -> float:
+    timeline = Timeline(plan.spec)
+    timeline.cold = True
+    timeline.feed_program(roll(list(map(Repeats().without, plan.segments(Settings())))))
+    return timeline.now
 
 
 def _sampled(plan: PhasePlan | SlidingPlan) -> float:

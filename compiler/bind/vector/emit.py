@@ -87,7 +87,7 @@ class TileCode:
     """
 
     def __init__(self, graph: Graph, sizes: Sizes, layout: Layout, placement: Placement, settings: Settings,
-                 row_bytes: int, origin: tuple[int, ...], shape: tuple[int, ...], turn: int) -> None:
+                 row_bytes: int, box: Box, turn: int) -> None:
         self.graph = graph
         self.sizes = sizes
         self.layout = layout
@@ -95,8 +95,8 @@ class TileCode:
         self.settings = settings
         self.row_bytes = row_bytes
         self.turn = turn
-        whole = tuple((o, o + n) for o, n in zip(origin, layout.tile, strict=True))
-        self.box: Box = tuple((o, min(o + t, n)) for o, t, n in zip(origin, layout.tile, shape, strict=True))
+        whole = tuple((low, low + n) for (low, _), n in zip(box, layout.tile, strict=True))
+        self.box = box
         self.places = regions(graph, whole, clip=False)
         self.regions = regions(graph, self.box, clip=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
@@ -30,7 +30,11 @@ class PhasePlan:
     """A phase in tiles of `layout.tile`, with all addresses.
 
     `carry`: what a tile shares with the one before (rows around it, in a stencil) is copied inside the scratchpad, not
-    loaded again. `ahead`: how many tiles are loaded before they are needed.
+    loaded again. `ahead`: how many tiles are loaded before they are needed. `unit`: elements of the first dimension of
+    which tiles should be multiples: those of a wavefront, or one row. `ends`: extents along the first dimension
+    of the first tiles, and in reverse of the last ones: the lanes begin while little has been loaded, and little is
+    left to be stored when they are done. `whole`: arrays stay in the scratchpad as a whole, tile beside tile, so that
+    transfers wait for nobody and all tiles have the same code.
     """
 
     phase: Phase
@@ -43,19 +47,19 @@ class PhasePlan:
     resident: tuple[Leaf, ...]
     carry: bool = False
     ahead: int = 1
+    unit: int = 1
+    ends: tuple[int, ...] = ()
+    whole: bool = False
 
     @cached_property
-    def origins(self) -> list[tuple[int, ...]]:
-        """First element of every tile, in the order of work."""
-        shape, tile = self.phase.shape, self.layout.tile
-        starts = [range(0, n, t) for n, t in zip(shape, tile, strict=True)]
-        # The first dimension moves fastest: tiles that share rows follow each other.
-        return [(*o[-1:], *o[:-1]) for o in itertools.product(*starts[1:], *starts[:1])]
+    def boxes(self) -> list[Box]:
+        """The elements of every tile, in the order of work."""
+        return tile_boxes(self.phase.shape, self.layout.tile, self.ends, self.unit)
 
     @property
     def steps(self) -> int:
         """Tiles."""
-        return len(self.origins)
+        return len(self.boxes)
 
     @property
     def period(self) -> int:
@@ -65,7 +69,7 @@ class PhasePlan:
     def tile(self, number: int, settings: Settings) -> TileCode:
         """The code maker of one tile."""
         return TileCode(self.phase.graph, self.sizes, self.layout, self.allocation.placement, settings,
-                        self.spec.row_bytes, self.origins[number], self.phase.shape, number)
+                        self.spec.row_bytes, self.boxes[number], number)
 
     def segments(self, settings: Settings) -> Iterator[list[Statement]]:
         """Statements in groups: what comes before the first tile, then one group per tile.
@@ -81,15 +85,22 @@ class PhasePlan:
         yield [*start, *self._pad(tiles[0], self.resident, {}, pads)]
         for number in range(self.steps):
             group: list[Statement] = []
+            loads: list[Statement] = []
             if number + self.ahead < self.steps:
                 tiles.append(self.tile(number + self.ahead, settings))
                 shared.append(self._shared(tiles[-2], tiles[-1]))
-                group += self._load(tiles[-1], self.moving, shared[-1])
+                loads = self._load(tiles[-1], self.moving, shared[-1])
             current, *later = tiles
+            if self.ahead == 1:
+                group += loads
             group += self._pad(current, self.moving, shared[0], pads)
-            group += current.compute(self.order)
+            # Before this tile's work: the next tile would wait for a copy that comes just before it.
             if later:
                 group += self._carry(current, later[0], shared[1])
+            group += current.compute(self.order)
+            # Transfers that wait for a place in the table do not hold up the instructions of this tile.
+            if self.ahead > 1:
+                group += loads
             for result in self.phase.graph.results:
                 group += store(current, result)
             yield group
@@ -108,6 +119,8 @@ class PhasePlan:
         for leaf, end in shared.items():
             box = ((following.regions[leaf][0][0], end), *following.regions[leaf][1:])
             corner = [low for low, _ in box]
+            if following.address(leaf, corner) == code.address(leaf, corner):
+                continue
             size = leaf.dtype.itemsize.bit_length() - 1
             dimensions = [Dimension(n, s, s, 0) for n, s in zip(extents(box), code.strides(leaf), strict=True)]
             operands = Operands(following.address(leaf, corner), code.address(leaf, corner), 0)
@@ -148,31 +161,90 @@ class _Pads:
         self._known[leaf, buffer] = kept
 
 
-def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...],
-              carry: bool = False, ahead: int = 1) -> PhasePlan:
+def tile_boxes(shape: tuple[int, ...], tile: tuple[int, ...], ends: tuple[int, ...] = (), unit: int = 1) -> list[Box]:
+    """Tiles of `tile` elements that cover `shape`, the first dimension first: tiles that share rows follow each other.
+
+    The first tiles have the extents `ends` along the first dimension, and the last ones the same in reverse; those
+    between are then of equal size, as far as multiples of `unit` allow.
+    """
+    if not shape:
+        return [()]
+    starts = [range(0, n, t) for n, t in zip(shape[1:], tile[1:], strict=True)]
+    columns = list(itertools.product(*starts))
+    found: list[Box] = []
+    for number, column in enumerate(columns):
+        up, down = (ends if number == last else () for last in (0, len(columns) - 1))
+        others = tuple((o, min(o + t, n)) for o, t, n in zip(column, tile[1:], shape[1:], strict=True))
+        found += [(rows, *others) for rows in _cut(shape[0], tile[0], up, down[::-1], unit)]
+    return found
+
+
+def _cut(length: int, most: int, up: tuple[int, ...], down: tuple[int, ...], unit: int) -> list[tuple[int, int]]:
+    """Parts of a dimension: extents `up`, then parts of at most `most`, then `down`."""
+    middle = max(0, length - sum(up) - sum(down))
+    part = most
+    if (up or down) and middle:
+        equal = -(-middle // -(-middle // most))
+        part = min(most, -(-equal // unit) * unit)
+    sizes = [*up, *(min(part, middle - start) for start in range(0, middle, part)), *down]
+    bounds = [min(b, length) for b in itertools.accumulate(sizes, initial=0)]
+    return [(low, high) for low, high in itertools.pairwise(bounds) if low < high]
+
+
+def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...], carry: bool = False,
+              ahead: int = 1, ends: tuple[int, ...] = (), whole: bool = False) -> PhasePlan:
     """A plan with tiles of that shape, whether it fits the scratchpad or not."""
     graph = phase.graph
     layout = make_layout(graph, sizes, tile, spec.row_bytes)
-    count = 1
-    for n, t in zip(phase.shape, tile, strict=True):
-        count *= -(-n // t)
+    unit = _unit(phase, sizes, spec)
+    boxes = tile_boxes(phase.shape, tile, ends, unit)
     leaves = [n for n in nodes_of([r.node for r in graph.results]) if isinstance(n, Leaf) and n in layout.buffers]
-    resident, moving = _divide(phase, leaves, tile, count)
+    resident, moving = _divide(phase, leaves, tile, boxes)
     weights = {n: b.bytes for n, b in layout.buffers.items()}
     order = evaluation_order(graph, weights, sizes.fused)
     scratch = _scratch(phase, sizes, spec, layout, order)
-    copies: dict[Node, int] = {**dict.fromkeys(resident, 1), **dict.fromkeys(moving, 1 if count == 1 else 1 + ahead)}
-    allocation = allocate(graph, sizes, layout, order, scratch, copies, count)
-    return PhasePlan(phase, sizes, spec, layout, order, allocation, tuple(moving), tuple(resident), carry, ahead)
+    copies: dict[Node, int | Sequence[int]] = {**dict.fromkeys(resident, 1),
+                                               **dict.fromkeys(moving, 1 if len(boxes) == 1 else 1 + ahead)}
+    if len(boxes) > 1:
+        # As many results as there are loads under way: their stores are behind those loads, and end after them.
+        copies |= {layout.root(result.node): 1 + ahead for result in phase.graph.results}
+    if whole and len(boxes) > 1:
+        copies |= _side_by_side(phase, layout, tile, boxes, moving)
+    allocation = allocate(graph, sizes, layout, order, scratch, copies, len(boxes))
+    return PhasePlan(phase, sizes, spec, layout, order, allocation, tuple(moving), tuple(resident), carry or whole,
+                     ahead, unit, ends, whole)
 
 
+def _unit(phase: Phase, sizes: Sizes, spec: VectorSpec) -> int:
+    return spec.row_bytes // min(sizes.bytes.values(), default=4) if len(phase.shape) == 1 else 1
 
-def _divide(phase: Phase, leaves: list[Leaf], tile: tuple[int, ...], count: int) -> tuple[list[Leaf], list[Leaf]]:
+
+def _side_by_side(phase: Phase, layout: Layout, tile: tuple[int, ...], boxes: list[Box],
+                  moving: list[Leaf]) -> dict[Node, Sequence[int]]:
+    """For arrays and results of which tiles are sets of neighbouring rows, where those of every tile lie in a buffer
+    that holds all rows. Rows of results belong to one tile each."""
+    places = [regions(phase.graph, _full(box, tile), clip=False) for box in boxes]
+    found: dict[Node, Sequence[int]] = {}
+    for node in [*moving, *(r.node for r in phase.graph.results)]:
+        first, *others = [place[node] for place in places]
+        apart = all(extents(box)[0] == tile[0] for box in (first, *others)) if first and tile else False
+        straight = all(box[1:] == first[1:] and box[0][0] >= first[0][0] for box in others)
+        if layout.root(node) is node and first and straight and (isinstance(node, Leaf) or apart):
+            step = layout.buffers[node].strides[0]
+            found[node] = [(box[0][0] - first[0][0]) * step for box in (first, *others)]
+    return found
+
+
+def _full(box: Box, tile: tuple[int, ...]) -> Box:
+    """The whole tile that begins where `box` does."""
+    return tuple((low, low + n) for (low, _), n in zip(box, tile, strict=True))
+
+
+def _divide(phase: Phase, leaves: list[Leaf], tile: tuple[int, ...], boxes: list[Box]) -> tuple[list[Leaf], list[Leaf]]:
     """Arrays of which every tile needs the same, and the others."""
-    if count == 1:
+    if len(boxes) == 1:
         return [], leaves
-    start = tuple((0, t) for t in tile)
-    last = tuple(((n - 1) // t * t, (n - 1) // t * t + t) for n, t in zip(phase.shape, tile, strict=True))
+    start, last = (_full(box, tile) for box in (boxes[0], boxes[-1]))
     first, final = (regions(phase.graph, box, clip=False) for box in (start, last))
     resident = [leaf for leaf in leaves if first.get(leaf) == final.get(leaf)]
     return resident, [leaf for leaf in leaves if leaf not in resident]
@@ -180,6 +252,6 @@ def _divide(phase: Phase, leaves: list[Leaf], tile: tuple[int, ...], count: int)
 
 def _scratch(phase: Phase, sizes: Sizes, spec: VectorSpec, layout: Layout, order: Order) -> dict:
     owners = {layout.root(n): (0,) for n in layout.buffers}
-    code = TileCode(phase.graph, sizes, layout, Placement(owners, {}), Settings(), spec.row_bytes,
-                    (0,) * len(phase.shape), phase.shape, 0)
+    whole = tuple((0, min(t, n)) for t, n in zip(layout.tile, phase.shape, strict=True))
+    code = TileCode(phase.graph, sizes, layout, Placement(owners, {}), Settings(), spec.row_bytes, whole, 0)
     return scratch_bytes(code, order.nodes)

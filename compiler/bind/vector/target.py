@@ -12,6 +12,7 @@ from compiler.bind.vector.choose import Choice
 from compiler.bind.vector.combine import CombinePass, CopyPass, NarrowPass
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.flatten import flattened
 from compiler.bind.vector.from_program import from_program
 from compiler.bind.vector.ir import MemoryArray, VectorProgram
 from compiler.bind.vector.options import Options
@@ -59,6 +60,8 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
     if segment is not None and len(segment) != len(phases[0].shape):
         raise VectorTargetError(f"a segment of {len(segment)} dimensions does not fit results of shape "
                                 f"{phases[0].shape}")
+    if segment is None:
+        phases = [flattened(phase, builder) for phase in phases]
     planned = [pair for number, phase in enumerate(phases)
                for pair in plan_phase(phase, spec, builder, f"spilled_{number}", segment)]
     phases, choices = [phase for phase, _ in planned], [choice for _, choice in planned]
