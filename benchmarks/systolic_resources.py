@@ -59,6 +59,12 @@ TRAINING: tuple[Sample, ...] = (
     ("pointwise", {"DATA_BITS": 8}, {"space": "o,h", "array": "3x2", "time": "i:4,w:3", "simd": "i:2"}),
     ("quantised_layer", {"DATA_BITS": 8}, {"space": "n,o", "array": "2x2", "time": "i:8,o:2", "simd": "i:2"}),
     ("gemm", {"DATA_BITS": 8}, {"space": "i,j", "array": "3x2", "time": "k:8,i:2", "simd": "off"}),
+    ("mm", {"DATA_BITS": 32}, {"space": "i,j", "array": "2x2", "time": "k:4,i:2", "simd": "off"}),
+    ("mm", {"DATA_BITS": 8}, {"space": "i,j", "array": "4x4", "time": "k:4,i:2,j:2", "simd": "k:2", "bus_bits": 128}),
+    ("residual_layer", {"DATA_BITS": 8}, {"space": "o,h", "array": "2x2", "time": "v:5,p:3,q:3", "simd": "off"}),
+    ("mttkrp", {"DATA_BITS": 16}, {"space": "k,l", "array": "2x2", "time": "i:4,j:4", "simd": "off"}),
+    ("depthwise", {"DATA_BITS": 16}, {"space": "c,h", "array": "2x3", "time": "w:4,p:3,q:3", "simd": "off"}),
+    ("syrk", {"DATA_BITS": 8}, {"space": "i,k", "array": "2x2", "time": "i:2,j:4,k:2", "simd": "off"}),
 )
 """Application, its macros, options of the target."""
 
@@ -67,6 +73,11 @@ HELD_OUT: tuple[Sample, ...] = (
     ("cnn", {"DATA_BITS": 8}, {"space": "o,w", "array": "3x2", "time": "i:2,p:3,q:3,h:2", "simd": "off"}),
     ("mttkrp", {"DATA_BITS": 8}, {"space": "i", "array": "4", "time": "j:4,k:4,l:4", "simd": "off"}),
     ("quantised_layer", {"DATA_BITS": 8}, {"space": "n,i", "array": "2x3", "time": "n:2,o:4", "simd": "off"}),
+    ("syrk", {"DATA_BITS": 8}, {"space": "i,j", "array": "2x3", "time": "k:8,i:2", "simd": "off"}),
+    ("residual_layer", {"DATA_BITS": 8}, {"space": "o,v", "array": "3x2", "time": "h:3,p:3,q:3", "simd": "i:2"}),
+    ("ttmc", {"DATA_BITS": 8}, {"space": "i,j", "array": "2x2", "time": "k:3,l:4,m:2", "simd": "off"}),
+    ("mm", {"DATA_BITS": 16}, {"space": "i,j", "array": "4x2", "time": "k:4,j:4", "simd": "k:2", "bus_bits": 128}),
+    ("trmm", {"DATA_BITS": 8}, {"space": "i,k", "array": "2x3", "time": "i:2,j:3", "simd": "j:2"}),
 )
 """What the model has not seen."""
 

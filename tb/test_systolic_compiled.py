@@ -66,6 +66,11 @@ OTHERS = {
         scop("for (int i = 0; i < 3; i++) { int16_t s = z[i] * 3; for (int k = 0; k < 3; k++) for (int j = 0; j < 3; "
              "j++) s += x[k] * y[j]; out[i] = s > 0 ? s >> 4 : -1; }",
              "const int8_t x[3], const int8_t y[3], const int8_t z[3], int8_t out[3]"), {"space": "k,j"}),
+    "residual layer": (kernel_app("residual_layer", O=3, H=3, W=3, I=2, P=2, Q=2), {"space": "o,h", "simd": "v:2"}),
+    "factors of sums over both axes": (
+        scop("for (int i = 0; i < 3; i++) { int s = 0; for (int k = 0; k < 3; k++) for (int j = 0; j < 3; j++) "
+             "s += x[k][i] * y[j]; out[i] = (s * f[i]) >> 4; }",
+             "const int8_t x[3][3], const int8_t y[3], const uint8_t f[3], int16_t out[3]"), {"space": "k,j"}),
     "results of a triangle": (kernel_app("syrk", N=5, M=3), {"simd": "off"}),
     "quantised layer": (kernel_app("quantised_layer", N=3, O=3, I=5), {"simd": "i:2"}),
     "border of an image": (scop("for (int i = 0; i < 5; i++) { int s = 0; for (int p = 0; p < 3; p++) "
@@ -84,6 +89,8 @@ OTHERS = {
                                                  ("scaled before", "icarus"), ("quantised layer", "verilator"),
                                                  ("scaled after, over both axes", "icarus"),
                                                  ("border of an image", "icarus"), ("results of a triangle", "icarus"),
+                                                 ("residual layer", "verilator"), ("residual layer", "icarus"),
+                                                 ("factors of sums over both axes", "icarus"),
                                                  ("guarded maximum", "verilator")])
 def test_other_kernels(name: str, simulator: str) -> None:
     program, options = OTHERS[name]

@@ -33,11 +33,12 @@ BURST = data.StructLayout({"address": ADDRESS_BITS, "beats": range(BURST_BEATS +
 @dataclass(frozen=True)
 class StreamPlan:
     """Tiles of `beats` beats of memory each, one for each turn of the first `loops` tile loops; those in `strided` have
-    strides."""
+    strides. `awaited`: the first tile comes before the second one of any; else it is for the first results."""
 
     beats: int
     loops: int
     strided: tuple[int, ...]
+    awaited: bool = True
 
 
 class Bursts(wiring.Component):
@@ -156,7 +157,8 @@ class Loader(wiring.Component):
         m.submodules.order = order = SyncFIFO(width=max(1, (len(streams) - 1).bit_length()), depth=OUTSTANDING)
         self._ask(m, streams, order)
         others = Signal()
-        m.d.sync += others.eq(Cat(part.ahead for part in streams).all() & ~self.load)
+        awaited = [part.ahead for plan, part in zip(self._plans, streams, strict=True) if plan.awaited]
+        m.d.sync += others.eq(Cat(awaited).all() & ~self.load)
         m.d.comb += [part.others.eq(others) for part in streams]
         m.d.comb += [self.busy.eq(order.r_rdy | self.ar.valid), self.r.ready.eq(1)]
         answered = self.r.valid & self.r.ready

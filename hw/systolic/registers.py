@@ -54,7 +54,7 @@ FIXED_REGISTERS = (
 
 def systolic_registers(spec: ArraySpec) -> RegisterMap:
     """The registers of the array `spec`: control, counters; extents of the tile loops, bounds of the guards; for every
-    operand and the result the byte address of the first tile, and byte strides by number of the tile loop."""
+    operand (then extra) and the result the byte address of the first tile, and byte strides by number of the loop."""
     if max(len(spec.tile_loops), len(spec.guards)) > _LOOPS:
         raise SystolicError(f"array {spec.name} has more than {_LOOPS} tile loops or guards")
     names = [loop.name for loop in spec.tile_loops]
@@ -63,7 +63,7 @@ def systolic_registers(spec: ArraySpec) -> RegisterMap:
     registers += [Register(f"BOUND{k}", BOUND_BASE + 4 * k, "write", f"indices of guard {guard.name}")
                   for k, guard in enumerate(spec.guards)]
     registers += _places("RESULT", RESULT_BASE, "results", spec.result_loops, names)
-    for k, operand in enumerate(spec.operands):
+    for k, operand in enumerate(spec.streams):
         registers += _places(f"OPERAND{k}", OPERAND_BASE + k * OPERAND_SIZE, f"operand {operand.name}",
                              operand.tile_loops, names)
     return RegisterMap("systolic", (*FIXED_REGISTERS, *registers))
@@ -80,7 +80,7 @@ def _places(prefix: str, offset: int, what: str, loops: Sequence[int], names: Se
 @dataclass(frozen=True)
 class RunSettings:
     """What a run needs: `extents` of the tile loops, `bounds` of the guards; the byte address of the first tile and a
-    stride in bytes for every tile loop (0 where there is none), for each operand and for the result."""
+    stride in bytes for every tile loop (0 where there is none), for each operand (then extra) and for the result."""
 
     extents: tuple[int, ...]
     operands: tuple[tuple[int, tuple[int, ...]], ...]

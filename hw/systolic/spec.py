@@ -20,8 +20,8 @@ from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Operator, Word
 from hw.errors import SluiceError
 
-__all__ = ["BUSES", "EAST", "INTERIOR", "SOUTH", "Address", "ArraySpec", "Conversion", "Direction", "GuardSpec",
-           "OperandSpec", "ResultSpec", "SystolicError", "TileLoop", "TimeLoop"]
+__all__ = ["BITS_OF_A_BEAT", "BUSES", "EAST", "INTERIOR", "SOUTH", "Address", "ArraySpec", "Conversion", "Direction",
+           "ExtraSpec", "GuardSpec", "OperandSpec", "ResultSpec", "SystolicError", "TileLoop", "TimeLoop"]
 
 
 class SystolicError(SluiceError):
@@ -132,7 +132,7 @@ class ResultSpec:
     * `pack`: results per beat of the chain down the edge, a power of two. `row_pack`: results of one PE per beat of the
       chain along its row, a power of two that divides `pack` and `words`; 1 with a reduction in space.
     * `double_buffered`: the next tile begins while results leave; else after they have left.
-    * `conversion`: what becomes of each result when it is complete.
+    * `conversion`: what becomes of each result when it is complete; ``read`` k being its k-th extra element.
     """
 
     word: Word
@@ -150,6 +150,15 @@ class ResultSpec:
     def in_memory(self) -> ResultSpec:
         """The result after its conversion."""
         return self if self.conversion is None else replace(self, word=self.conversion.stored, conversion=None)
+
+
+@dataclass(frozen=True)
+class ExtraSpec:
+    """An element of memory for every result, which the results' conversion reads: a factor or a bias of its channel,
+    say. Its tiles lie in memory as those of the results do, and are fetched once for each of them."""
+
+    name: str
+    word: Word
 
 
 @dataclass(frozen=True)
@@ -177,7 +186,8 @@ class ArraySpec:
     `body`: operators as in `hw.dataflow.spec`, in an order in which operands come first, the last one's result is
     combined; ``read`` with `value`, a number among `operands`; ``const``, ``cast`` and operations of `hw.ops` (not
     ``index`` and ``table``). Their `latency` and `start` are ignored: the hardware sets them. `format`: the number
-    format (`hw.systolic.formats`). `bus_bits`: of the AXI4 port, 32 to 1024.
+    format (`hw.systolic.formats`). `bus_bits`: of the AXI4 port, 32 to 1024. `extras`: ``read`` 1, 2 and so on of the
+    results' conversion.
     Raises `SystolicError` if the parts do not fit together.
     """
 
@@ -193,6 +203,7 @@ class ArraySpec:
     guards: tuple[GuardSpec, ...] = ()
     bus_bits: int = 64
     format: str = "integer"
+    extras: tuple[ExtraSpec, ...] = ()
 
     def __post_init__(self) -> None:
         _check_shape(self)
@@ -254,6 +265,14 @@ class ArraySpec:
         images = 1 if operand.copied else self.feeders(operand)
         return self._whole(images * self.feeder_beats(operand) * operand.pack * self.word_bytes(operand))
 
+    @cached_property
+    def streams(self) -> tuple[OperandSpec, ...]:
+        """What is read from memory: operands, then extras, whose words are a tile's in the order of memory."""
+        words = self.exits * self.exit_beats * self.result.pack
+        return (*self.operands, *(OperandSpec(
+            extra.name, extra.word, EAST, words, Address((0,) * len(self.time_loops)), self.result_loops,
+            vector=self.result.vector, copied=True, pack=self.result.pack) for extra in self.extras))
+
     @property
     def exits(self) -> int:
         """Places at the east edge where results come out: rows, or 1 with a reduction over both axes."""
@@ -281,7 +300,8 @@ class ArraySpec:
 BUSES = (32, 64, 128, 256, 512, 1024)
 """Bits of the memory bus that there can be."""
 _COMBINES = ("add", "mul", "min", "max", "and", "or", "xor")
-_BITS_OF_A_BEAT = 2048
+BITS_OF_A_BEAT = 2048
+"""Of a daisy chain, at most."""
 
 
 def _require(condition: bool, problem: str) -> None:
@@ -312,7 +332,7 @@ def _check_operand(spec: ArraySpec, operand: OperandSpec) -> None:
     _require(all(0 <= k < len(spec.tile_loops) for k in operand.tile_loops), f"{where}: there is no such tile loop")
     _check_chain(spec, operand, where)
     _check_address(spec, operand, where)
-    _check_conversion(operand, where)
+    _check_conversion(operand, where, 1)
     _require(operand.initial or operand.conversion is None, f"{where}: only initial values can be converted")
     if operand.initial:
         _require(operand.direction == EAST or spec.result.space == "none",
@@ -324,7 +344,7 @@ def _check_operand(spec: ArraySpec, operand: OperandSpec) -> None:
 def _check_chain(spec: ArraySpec, part: OperandSpec | ResultSpec, where: str) -> None:
     bits = 8 * part.pack * spec.word_bytes(part)
     _require(_is_power(part.pack), f"{where}: {part.pack} words per beat are not a power of two")
-    _require(bits <= _BITS_OF_A_BEAT, f"{where}: a beat of the chain has {bits} bits, more than {_BITS_OF_A_BEAT}")
+    _require(bits <= BITS_OF_A_BEAT, f"{where}: a beat of the chain has {bits} bits, more than {BITS_OF_A_BEAT}")
 
 
 def _check_address(spec: ArraySpec, part: OperandSpec | ResultSpec, where: str) -> None:
@@ -342,10 +362,10 @@ def _check_body(spec: ArraySpec) -> None:
     _check_operators(spec.body, {k for k, operand in enumerate(spec.operands) if not operand.initial}, "the body")
 
 
-def _check_conversion(part: OperandSpec | ResultSpec, where: str) -> None:
+def _check_conversion(part: OperandSpec | ResultSpec, where: str, reads: int) -> None:
     if part.conversion is not None:
         _require(bool(part.conversion.body), f"{where}: its conversion has no operators")
-        _check_operators(part.conversion.body, {0}, f"the conversion of {where}")
+        _check_operators(part.conversion.body, range(reads), f"the conversion of {where}")
 
 
 def _check_operators(body: Sequence[Operator], reads: Collection[int], where: str) -> None:
@@ -363,7 +383,11 @@ def _check_result(spec: ArraySpec) -> None:
     _require(result.combine is None or result.combine in _COMBINES,
              f"results cannot be combined with '{result.combine}', only with {', '.join(_COMBINES)}")
     _check_chain(spec, result, "the result")
-    _check_conversion(result, "the result")
+    _check_conversion(result, "the result", 1 + len(spec.extras))
+    for extra in spec.extras:
+        _require(result.conversion is not None, f"extra {extra.name} has no conversion of results that would read it")
+    for stream in spec.streams[len(spec.operands):]:
+        _check_chain(spec, stream, f"extra {stream.name}")
     turn = result.row_pack
     _require(_is_power(turn) and result.pack % turn == 0 and result.words % turn == 0,
              f"{turn} results per beat along rows: not a power of two that divides the {result.pack} of a beat down "

@@ -82,22 +82,27 @@ class SystolicSystem(wiring.Component):
         connect(m, flipped(self.m_axi.b), self._storer.b)
 
     def _load(self, m: Module, flush: Signal, load: Signal) -> None:
-        """Every operand's tiles go to its daisy chain."""
+        """Every operand's tiles go to its daisy chain, those of extras to the function of results."""
         spec, registers = self.spec, self._registers
         self._stop, self._loading, self._read_error = Signal(), Signal(), Signal()
-        if not spec.operands:
+        self._extras: list[Any] = []
+        if not spec.streams:
             return
         plans = [StreamPlan(spec.operand_bytes(operand) // spec.bus_bytes, spec.innermost(operand) + 1,
-                            tuple(sorted(set(operand.tile_loops)))) for operand in spec.operands]
+                            tuple(sorted(set(operand.tile_loops))), awaited=k < len(spec.operands))
+                 for k, operand in enumerate(spec.streams)]
         m.submodules.loader = loader = ResetInserter(flush)(Loader(plans, spec.bus_bits))
         connect(m, loader.ar, flipped(self.m_axi.ar))
         connect(m, flipped(self.m_axi.r), loader.r)
         m.d.comb += [loader.load.eq(load), loader.stop.eq(self._stop), self._loading.eq(loader.busy),
                      self._read_error.eq(loader.error)]
-        for k, (operand, plan) in enumerate(zip(spec.operands, plans, strict=True)):
+        for k, (operand, plan) in enumerate(zip(spec.streams, plans, strict=True)):
             m.submodules[f"from_memory_{k}"] = part = ResetInserter(flush)(FromMemory(spec, operand))
             connect(m, getattr(loader, f"o_{k}"), part.i)
-            connect(m, self._converted(m, flush, f"start_{k}", operand, part.o), getattr(self.array, f"fill_{k}"))
+            if k < len(spec.operands):
+                connect(m, self._converted(m, flush, f"start_{k}", operand, part.o), getattr(self.array, f"fill_{k}"))
+            else:
+                self._extras.append(part.o)
             m.d.comb += getattr(loader, f"base_{k}").eq(getattr(registers, f"operand{k}_base"))
             extents, strides = getattr(loader, f"extents_{k}"), getattr(loader, f"strides_{k}")
             m.d.comb += [extents[n].eq(getattr(registers, f"extent{n}")) for n in range(plan.loops)]
@@ -132,6 +137,9 @@ class SystolicSystem(wiring.Component):
             return source
         m.submodules[name] = function = ResetInserter(flush)(elementwise(self.spec, part, source.p.shape()))
         connect(m, source, function.i)
+        if part is self.spec.result:
+            for k, extra in enumerate(self._extras):
+                connect(m, extra, getattr(function, f"extra_{k}"))
         return function.o
 
     def _control(self, m: Module, flush: Signal, load: Signal) -> None:

@@ -38,7 +38,7 @@ SMALL = {"mm": {"I": 5, "J": 4, "K": 7}, "mm_scalar": {"I": 3, "J": 5, "K": 2},
          "fully_connected": {"N": 3, "O": 2, "I": 5}, "gemm": {"I": 5, "J": 4, "K": 7},
          "quantised_layer": {"N": 3, "O": 2, "I": 5},
          "cnn_same": {"O": 2, "H": 4, "W": 3, "I": 2, "P": 3, "Q": 3}, "trmm": {"N": 5, "M": 3},
-         "syrk": {"N": 5, "M": 4}}
+         "syrk": {"N": 5, "M": 4}, "residual_layer": {"O": 3, "H": 2, "W": 3, "I": 2, "P": 2, "Q": 2}}
 IN_PLACE = ("fully_connected", "gemm", "syrk")
 
 
@@ -171,6 +171,27 @@ KERNELS = {
         "for (int i = 0; i < 5; i++) for (int j = 0; j < 5; j++) { if (j <= i) { int t = 0; "
         "for (int k = 0; k < 3; k++) t += x[i][k] * y[j][k]; s[i][j] = t >> 2; } else s[i][j] = -128; }",
         "const int8_t x[5][3], const int8_t y[5][3], int16_t s[5][5]"),
+    "a factor per channel, over both axes": (
+        "for (int i = 0; i < 5; i++) { int t = 0; for (int j = 0; j < 3; j++) for (int k = 0; k < 4; k++) "
+        "t += x[i][j] * y[k]; s[i] = (t * z[i] + x[i][0]) >> 3; }",
+        "const int8_t x[5][3], const int8_t y[4], const int16_t z[5], int16_t s[5]"),
+    "starts from two elements": (
+        "for (int i = 0; i < 5; i++) { s[i] = x[i][0] > y[i] ? x[i][0] : y[i]; for (int k = 0; k < 3; k++) "
+        "s[i] = x[i][k] > s[i] ? x[i][k] : s[i]; }", "const int8_t x[5][3], const int8_t y[5], int16_t s[5]"),
+    "starts from one element, with another one added": (
+        "for (int i = 0; i < 5; i++) { int t = y[i]; for (int k = 0; k < 3; k++) t += x[i][k]; t = t + z[i]; "
+        "s[i] = t < 0 ? 0 : t; }", "const int8_t x[5][3], const int8_t y[5], const int8_t z[5], int16_t s[5]"),
+    "one element added, scaled by another one": (
+        "for (int i = 0; i < 5; i++) { int t = 0; for (int k = 0; k < 3; k++) t += x[i][k]; t = (t + y[i]) * z[i]; "
+        "s[i] = t >> 2; }", "const int8_t x[5][3], const int8_t y[5], const int8_t z[5], int16_t s[5]"),
+    "scalars of the caller": (
+        "for (int i = 0; i < 3; i++) for (int j = 0; j < 4; j++) { s[i][j] *= b[0]; for (int k = 0; k < 5; k++) "
+        "s[i][j] += a[0] * x[i][k] * y[k][j]; }",
+        "const int32_t a[1], const int32_t b[1], const int8_t x[3][5], const int8_t y[5][4], int32_t s[3][4]"),
+    "a triangle of scaled results": (
+        "for (int i = 0; i < 5; i++) for (int j = i; j < 5; j++) { int t = 0; for (int k = 0; k < 3; k++) "
+        "t += x[i][k] * x[j][k]; s[i][j] = t * z[j]; }",
+        "const int8_t x[5][3], const int16_t z[5], int32_t s[5][5]"),
     "a single sum": ("s[0] = 0; for (int k = 0; k < 11; k++) s[0] += x[k] * y[k];",
                      "const int8_t x[11], const int8_t y[11], int32_t s[1]"),
 }

@@ -26,6 +26,7 @@ from compiler.bind.systolic.plan import Plan
 from compiler.bind.systolic.text import parse_plan, print_plan
 from compiler.bind.systolic.validate import validate_plan
 from compiler.input_files import random_inputs
+from compiler.ir.evaluate import integer
 from compiler.ir.expr import children
 from compiler.ir.interpret import interpret
 from compiler.sched.space_time import SpaceTimeError
@@ -86,20 +87,15 @@ KERNELS = [
     ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) y[i] += x[k] * i; }",
      "statement 'S1' (scop.c:4) uses the value of loop counter 'i'; a processing element computes from array elements "
      "and constants, so put the values into an array"),
-    ("for (int i = 0; i < 4; i++) { y[i] = x[i] * z[i]; for (int k = 0; k < 3; k++) y[i] += x[k]; }",
-     "statement 'S0' (scop.c:4) computes what statement 'S1' (scop.c:4) starts from out of 2 elements; a reduction "
-     "kernel starts from a constant or from a function of one element of an input"),
     ("for (int i = 0; i < 4; i++) { y[i] = i; for (int k = 0; k < 3; k++) y[i] += x[k]; }",
      "statement 'S0' (scop.c:4) starts sums from its loop counters; a reduction kernel starts from a constant or from "
      "a function of one element of an input"),
     ("for (int i = 0; i < 4; i++) { y[i] = x[i] + i; for (int k = 0; k < 3; k++) y[i] += x[k]; }",
      "statement 'S0' (scop.c:4) uses the value of loop counter 'i'; before and after its sums a reduction kernel "
-     "computes from one element and constants"),
-    ("for (int i = 0; i < 4; i++) { int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s * z[i]; }",
-     "statement 'S2' (scop.c:4) combines results with 'z'; a reduction kernel stores functions of single results, to "
-     "which an element of an input may have been added"),
-    ("for (int i = 0; i < 4; i++) { int s = 7; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s + z[i]; }",
-     "statement 'S1' (scop.c:4) starts from one value and 'z' is added in the end; a reduction kernel has one of them"),
+     "computes from elements and constants"),
+    ("y[0] = 3; for (int i = 1; i < 4; i++) { int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s * y[0]; }",
+     "statement 'S3' (scop.c:4) combines results with 'y', which the program computes; a reduction kernel stores "
+     "functions of single results and of elements of inputs"),
     ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < i; k++) y[i] += x[k]; }",
      "statement 'S1' (scop.c:4): its iterations are no box of constant bounds, which a reduction kernel needs unless "
      "zeros in place of elements that it never reads make up for the rest"),
@@ -152,6 +148,24 @@ def test_the_checker_notices_another_function() -> None:
     operands = *plan.spec.operands[:-1], replace(operand, conversion=replace(operand.conversion, body=negated))
     with pytest.raises(ValidationError, match="it does not start sums from what statement"):
         validate_plan(replace(plan, spec=replace(plan.spec, operands=operands)))
+
+
+def test_the_checker_notices_elements_of_other_results() -> None:
+    plan = choose(recognise(scop("for (int i = 0; i < 4; i++) { int s = 0; for (int k = 0; k < 3; k++) s += x[i + k]; "
+                                 "y[i] = s * z[i]; }", "const int8_t x[6], const int8_t z[5], int32_t y[4]")),
+                  Options(array="2", simd="off"))
+    reference = plan.sources[-1].reference
+    moved = replace(reference, subscripts=(replace(reference.subscripts[0], constant=1),))
+    validate_plan(plan)
+    with pytest.raises(ValidationError, match="no elements of 'z' that the program reads for its results come with"):
+        validate_plan(replace(plan, kernel=replace(plan.kernel, extras=(moved,)),
+                              sources=(*plan.sources[:-1], replace(plan.sources[-1], reference=moved))))
+    result = plan.spec.result
+    assert result.conversion is not None
+    added = tuple(replace(o, op="add") if o.op == "mul" else o for o in result.conversion.body)
+    with pytest.raises(ValidationError, match="it does not store of results what statement 'S2'"):
+        validate_plan(replace(plan, spec=replace(plan.spec, result=replace(
+            result, conversion=replace(result.conversion, body=added)))))
 
 
 def test_sums_along_both_axes_need_a_start_that_adds_nothing() -> None:
@@ -288,6 +302,7 @@ def test_arrays_do_not_run_other_programs() -> None:
     ("pointwise", {"array": "2x2"}), ("mm", {"space": "i,k", "array": "2x2"}), ("depthwise", {"array": "2x2"}),
     ("mttkrp", {"space": "k,l", "array": "2x2", "simd": "j:2"}),
     ("trmm", {"array": "2x2"}), ("syrk", {"array": "2x2"}), ("cnn_same", {"space": "o,h", "array": "2x2"}),
+    ("residual_layer", {"space": "o,h", "array": "2x2", "simd": "v:2"}),
     ("mm", {"array": "2x3", "simd": "k:8", "time": "i:2,j:2", "bus_bits": 256}),
 ])
 def test_the_host_function_packs_runs_and_unpacks(name: str, options: dict[str, Any], tmp_path: Path) -> None:
@@ -305,11 +320,12 @@ def test_the_host_function_packs_runs_and_unpacks(name: str, options: dict[str, 
     registers = np.zeros(1024, np.uint32)
     registers[executable.registers.address("STATUS") // 4] = executable.registers.encode("STATUS", done=1)
     arrays = [np.ascontiguousarray(inputs[a.name].astype(f"i{a.type.width // 8}")) for a in program.inputs]
-    out = inputs.get(f"{program.outputs[0].name}_in", np.zeros(program.outputs[0].shape)).astype(np.int32)
+    result = program.outputs[0]
+    out = inputs.get(f"{result.name}_in", np.zeros(result.shape)).astype(integer(result.type).dtype)
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (memory, registers, *arrays, out)]
     assert getattr(ctypes.CDLL(str(library)), f"{name}_run")(*pointers) == 0
-    np.testing.assert_array_equal(out, interpret(program, inputs)[program.outputs[0].name])
-    for (address, content), operand in zip(executable.loads(inputs), found.plan.spec.operands, strict=True):
+    np.testing.assert_array_equal(out, interpret(program, inputs)[result.name])
+    for (address, content), operand in zip(executable.loads(inputs), found.plan.spec.streams, strict=True):
         assert memory[address : address + len(content)].tobytes() == content, operand.name
     assert all(registers[a // 4] == value for a, value in executable.writes())
 

@@ -87,7 +87,7 @@ def folded(spec: ArraySpec, values: np.ndarray, axis: int) -> np.ndarray:
 def run_array(spec: ArraySpec, extents: tuple[int, ...], operands: list[np.ndarray], bounds: list[int]) -> np.ndarray:
     """The results of a run: [tiles of results, exits, words, elements].
 
-    `extents`: of the tile loops; `operands`: per operand [tiles over its tile loops, feeders, words, elements].
+    `extents`: of the tile loops; `operands`: per stream [tiles over its tile loops, feeders, words, elements].
     """
     free = [loop for loop in spec.time_loops if not loop.reduction]
     results: dict[tuple[int, ...], np.ndarray] = {}
@@ -100,7 +100,7 @@ def run_array(spec: ArraySpec, extents: tuple[int, ...], operands: list[np.ndarr
         for times in product(*(range(loop.extent) for loop in spec.time_loops)):
             place = spec.result.address.at(times)
             reads: list[np.ndarray] = []
-            for operand, content in zip(spec.operands, operands, strict=True):
+            for operand, content in zip(spec.operands, operands, strict=False):
                 own = [extents[k] for k in operand.tile_loops]
                 number = int(np.ravel_multi_index([tiles[k] for k in operand.tile_loops], own)) if own else 0
                 word = words_at(spec, operand, content[number], times)
@@ -121,7 +121,16 @@ def run_array(spec: ArraySpec, extents: tuple[int, ...], operands: list[np.ndarr
              for values in product(*(range(loop.extent) for loop in free))
              for own in [dict(zip([loop.name for loop in free], values, strict=True))]]
     complete = np.stack([_exits(spec, results[key][:, :, order]) for key in sorted(results)])
-    return complete if spec.result.conversion is None else body(spec.result.conversion.body, [complete])
+    if spec.result.conversion is None:
+        return complete
+    extras = [_beside(spec, content) for content in operands[len(spec.operands) :]]
+    return body(spec.result.conversion.body, [complete, *extras])
+
+
+def _beside(spec: ArraySpec, content: np.ndarray) -> np.ndarray:
+    """Tiles of an extra, [tiles, 1, words, elements] as in memory, in the shape of results."""
+    beats = content.reshape(len(content), spec.exit_beats, spec.exits, spec.result.pack, -1).swapaxes(1, 2)
+    return beats.reshape(len(content), spec.exits, -1, beats.shape[-1])[:, :, : spec.exit_words]
 
 
 def _exits(spec: ArraySpec, total: np.ndarray) -> np.ndarray:

@@ -20,7 +20,8 @@ __all__ = ["APPS", "emulate", "kernel_app", "scop"]
 _FOLDER = Path(__file__).resolve().parents[2] / "apps" / "systolic"
 
 APPS = ("mm", "mm_scalar", "cnn", "mttkrp", "ttmc", "ttm", "pointwise", "depthwise", "fully_connected",
-        "gemm", "quantised_layer", "cnn_same", "trmm", "syrk")
+        "gemm", "quantised_layer", "cnn_same", "trmm", "syrk",
+        "residual_layer")
 """Applications that are reduction kernels."""
 
 

@@ -38,7 +38,7 @@ def order(of: Kernel) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("app", ["mm", "cnn", "mttkrp", "ttmc", "depthwise", "pointwise", "gemm",
-                                 "quantised_layer"])
+                                 "quantised_layer", "residual_layer"])
 def test_the_fast_models_are_those_of_plans(app: str) -> None:
     of, pick = kernel(app), random.Random(app)
     for shape in pick.sample(list(shapes(of, 24)), 10):
@@ -92,10 +92,17 @@ def test_extents_worth_a_look() -> None:
 
 
 def test_multipliers_by_width_of_the_operands() -> None:
-    assert multipliers(kernel("mm")) == 1
-    assert multipliers(kernel("mm", DATA_BITS=32)) == 4
-    assert multipliers(kernel("mttkrp")) == 2
-    assert multipliers(kernel("ttmc", DATA_BITS=16)) == 3
+    assert multipliers(kernel("mm").body) == 1
+    assert multipliers(kernel("mm", DATA_BITS=32).body) == 4
+    assert multipliers(kernel("mttkrp").body) == 2
+    assert multipliers(kernel("ttmc", DATA_BITS=16).body) == 3
+    assert multipliers(kernel("gemm").body) == 2
+
+
+def test_multipliers_of_functions_of_single_elements() -> None:
+    """A 32-bit element times a constant takes two, and one element of a beat after the other is scaled at once."""
+    found = evaluate_resources(Tilings(kernel("gemm"), Shape(("i", "j"), (3, 2), "", 1), np.array([[2, 1, 8]]), 64))
+    assert found.multipliers[0] == 2 * 6 + 2 * 2
 
 
 def test_block_rams_take_the_best_of_their_shapes() -> None:

@@ -23,8 +23,9 @@ def operators(kernel: Kernel) -> tuple[Operator, ...]:
 
 
 def conversion(kernel: Kernel, value: Expr, stored: Int) -> Conversion:
-    """`value`, a function of read 0, on the way to or from elements of type `stored` in memory."""
-    return Conversion(Word(stored.width, stored.signed), _operators(kernel, value, [kernel.output]))
+    """`value`, a function of read 0 (and of extras), on the way to or from elements of type `stored` in memory."""
+    arrays = [kernel.output, *(reference.array for reference in kernel.extras)]
+    return Conversion(Word(stored.width, stored.signed), _operators(kernel, value, arrays))
 
 
 def _operators(kernel: Kernel, value: Expr, arrays: Sequence[str | None]) -> tuple[Operator, ...]:

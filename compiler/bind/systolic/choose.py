@@ -111,7 +111,7 @@ def _cost(plan: Plan) -> tuple[int, int, int]:
 def _traffic(plan: Plan) -> int:
     """Bytes of the tiles that are fetched: loops inside the innermost one that matters and steps fetch nothing."""
     total = 0
-    for operand in plan.spec.operands:
+    for operand in plan.spec.streams:
         inner = max((k for k in operand.tile_loops if plan.tiles[k] > 1), default=-1)
         total += prod(plan.tiles[: inner + 1]) * plan.spec.operand_bytes(operand)
     return total

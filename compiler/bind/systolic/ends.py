@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -32,9 +33,9 @@ __all__ = ["Destination", "find_destination", "first_reads", "function_of", "int
 @dataclass(frozen=True)
 class Destination:
     """`array` gets the update's results at `target`; `last`: name of the statement that stores them there. `type`: of
-    accumulators. `finish`: what is stored, over the accumulator as read 0 (None: itself). `added`: an element that the
-    program combines with the result, so that accumulators may as well start from `start`, over it as read 0 (None:
-    itself)."""
+    accumulators. `finish`: what is stored, over the accumulator as read 0 (None: itself) and `extras`, elements of
+    inputs, as reads 1, 2 and so on. `added`: an element that the program combines with the result, so that accumulators
+    may as well start from `start`, over it as read 0 (None: itself)."""
 
     array: Array
     target: isl.Map
@@ -43,12 +44,13 @@ class Destination:
     finish: Expr | None = None
     added: Access | None = None
     start: Expr | None = None
+    extras: tuple[Access, ...] = ()
 
 
-def find_destination(program: Program, update: Statement, flows: list[Dependence], reduction: Reduction | None
-                     ) -> Destination:
+def find_destination(program: Program, update: Statement, flows: list[Dependence], reduction: Reduction | None, *,
+                     adding: bool = True) -> Destination:
     """Raises `KernelError` if results are used in other ways than by one statement that stores, for each of them, a
-    function of it."""
+    function of it and of elements of inputs. Without `adding` nothing is `added`."""
     array = program.array(update.write.array)
     sinks = sorted({d.sink for d in flows if d.source == update.name})
     if not sinks and array.role == "output":
@@ -71,32 +73,35 @@ def find_destination(program: Program, update: Statement, flows: list[Dependence
     if not copy.domain.is_subset(origins):
         raise KernelError(f"{copy} stores other values than results of {update}, too; a reduction kernel stores its "
                           "results in a statement of their own")
-    found = _stored(program, copy, own[0], integer_type(array), reduction)
-    if found.added is not None:
-        found = replace(found, added=replace(found.added, map=composed(
-            update.write.map, seen, found.added.map, domain=update.domain)))
-    return replace(found, target=target)
+    found = _stored(program, copy, own[0], integer_type(array), reduction if adding else None)
+
+    def of_update(access: Access) -> Access:
+        return replace(access, map=composed(update.write.map, seen, access.map, domain=update.domain))
+
+    return replace(found, target=target, added=found.added and of_update(found.added),
+                   extras=tuple(map(of_update, found.extras)))
 
 
 def _stored(program: Program, copy: Statement, own: int, held: Int, reduction: Reduction | None) -> Destination:
-    """How `copy` stores results of type `held`, its read `own`; `target` and `added` are still over its iterations."""
+    """How `copy` stores results of type `held`, its read `own`; all accesses are still over its iterations."""
     out = program.array(copy.write.array)
     kind = integer_type(out)
     value, added, start = _without_addition(converted(copy.value, kind), own, held, reduction)
-    others = _indices(value) - {own}
-    if others:
-        other = copy.reads[min(others)]
-        raise KernelError(f"{copy.label(other)} combines results with '{other.array}'; a reduction kernel stores "
-                          "functions of single results, to which an element of an input may have been added")
+    others = sorted(_indices(value) - {own})
+    for other in (copy.reads[k] for k in others):
+        if program.array(other.array).role != "input":
+            raise KernelError(f"{copy.label(other)} combines results with '{other.array}', which the program computes; "
+                              "a reduction kernel stores functions of single results and of elements of inputs")
     accumulators = kind if _only_low_bits(value, kind, held, reduction) else held
     plain = accumulators != held or _same_value(value, held)
-    finish = None if plain else function_of(copy, value, held, kind)
+    finish = None if plain else function_of(copy, value, held, kind, [own, *others])
     access = None if added is None else copy.reads[added]
     begin = None
     if access is not None and start is not None:
         begin = function_of(copy, converted(start, accumulators), integer_type(program.array(access.array)),
                             accumulators)
-    return Destination(out, copy.write.map, copy.name, accumulators, finish, access, begin)
+    return Destination(out, copy.write.map, copy.name, accumulators, finish, access, begin,
+                       tuple(copy.reads[k] for k in others))
 
 
 def _only_low_bits(value: Expr, kind: Int, held: Int, reduction: Reduction | None) -> bool:
@@ -168,17 +173,16 @@ def first_reads(statement: Statement) -> list[int]:
     return found
 
 
-def function_of(statement: Statement, value: Expr, own: Int, kind: Int) -> Expr | None:
-    """`value` of `statement` with its only read as read 0; None if it is that element, unchanged. `own`: the element's
-    type, `kind`: what the value becomes."""
-    refuse_names(statement, value, "before and after its sums a reduction kernel computes from one element and "
-                                   "constants")
+def function_of(statement: Statement, value: Expr, own: Int, kind: Int, order: Sequence[int] = ()) -> Expr | None:
+    """`value` of `statement` with its reads numbered by their places in `order` (its only read as read 0); None if it
+    is read 0, unchanged. `own`: the type of read 0, `kind`: what the value becomes."""
+    refuse_names(statement, value, "before and after its sums a reduction kernel computes from elements and constants")
     node = value
     while isinstance(node, Cast) and isinstance(node.type, Int) and node.type.width >= own.width:
         node = node.arg
     if isinstance(node, Read) and own == kind:
         return None
-    return renumbered(converted(value, kind), lambda _: 0)
+    return renumbered(converted(value, kind), lambda number: order.index(number) if order else 0)
 
 
 def refuse_names(statement: Statement, value: Expr, legal: str) -> None:

@@ -38,8 +38,22 @@ class IoGroup:
 
 
 def io_groups(plan: Plan) -> list[IoGroup]:
-    """One group per operand, and one for the results."""
-    return [*(_operand(plan, operand) for operand in plan.spec.operands), _result(plan)]
+    """One group per operand, one per extra, and one for the results."""
+    return [*(_operand(plan, operand) for operand in plan.spec.operands),
+            *(_extra(plan, extra.name) for extra in plan.spec.extras), _result(plan)]
+
+
+def _extra(plan: Plan, name: str) -> IoGroup:
+    """Elements that finished results meet on their way to memory."""
+    update = plan.kernel.analysis.program.statement(plan.kernel.update)
+    return IoGroup(name, "read", EAST, True, "one for each result, to the function on their way to memory",
+                   _lasts(plan), isl.Set.empty(update.domain.get_space()), ())
+
+
+def _lasts(plan: Plan) -> isl.Set:
+    """Last updates of every accumulator."""
+    update = plan.kernel.analysis.program.statement(plan.kernel.update)
+    return update.write.map.intersect_domain(update.domain).reverse().lexmax().range()
 
 
 def _operand(plan: Plan, operand: OperandSpec) -> IoGroup:
@@ -63,10 +77,9 @@ def _firsts(plan: Plan) -> isl.Set:
 def _result(plan: Plan) -> IoGroup:
     """Results leave from the last updates; partial sums stay where they are, or go along the reduced axes."""
     update = plan.kernel.analysis.program.statement(plan.kernel.update)
-    write = update.write.map.intersect_domain(update.domain)
     space = plan.spec.result.space
     ways = {"none": "from every element east and down the edge", "columns": "summed along rows, down the east edge",
             "both": "summed along rows and down the east edge"}
     kept = () if space != "none" else tuple(loop.name for loop in plan.spec.tile_loops if loop.reduction)
     return IoGroup(plan.kernel.output, "output", EAST if space != "none" else INTERIOR, space != "none", ways[space],
-                   isl.Set.empty(update.domain.get_space()), write.reverse().lexmax().range(), kept)
+                   isl.Set.empty(update.domain.get_space()), _lasts(plan), kept)

@@ -5,7 +5,7 @@ The loops are those of `compiler.bind.systolic.layout`: tiles, feeders, words, l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from compiler.bind.c_host import run_lines, run_prototype
@@ -15,7 +15,7 @@ from compiler.sched.affine import affine_text
 from compiler.sched.space_time import Subscript
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
-from hw.systolic.spec import EAST, INTERIOR, OperandSpec
+from hw.systolic.spec import EAST, INTERIOR, OperandSpec, ResultSpec
 
 __all__ = ["host_header", "host_source"]
 
@@ -31,7 +31,7 @@ def host_source(executable: Executable) -> str:
     plan = executable.plan
     lines = ['#include "systolic.h"', "", run_prototype(plan.kernel.program), "{"]
     for number, place in enumerate(executable.places[:-1]):
-        lines += _pack(plan, number, place)
+        lines += (_pack if number < len(plan.spec.operands) else _pack_extra)(plan, number, place)
     lines += run_lines(executable.registers, executable.writes())
     lines += _unpack(plan, executable.places[-1])
     return "\n".join([*lines, "  return 0;", "}", ""])
@@ -140,11 +140,35 @@ def _inside(plan: Plan, name: str, subscript: Subscript, extent: int) -> list[st
 
 
 def _unpack(plan: Plan, place: Place) -> list[str]:
-    spec, kernel = plan.spec, plan.kernel
-    result = spec.result
+    spec, result = plan.spec, plan.spec.result
     kept = result.in_memory.word
-    word = spec.word_bytes(result) // element_bytes(kept.width)
-    tile = spec.result_bytes // element_bytes(kept.width)
+    body = _along_results(plan, result, spec.result_bytes, lambda index: _store(plan, index))
+    return [f"  {{ /* {plan.kernel.output} */",
+            f"    const volatile {_c_word(kept)} *words = (volatile void *)(memory + {place.address});", *body, "  }"]
+
+
+def _pack_extra(plan: Plan, number: int, place: Place) -> list[str]:
+    """Elements in the order of the results that they belong to."""
+    spec, extra, reference = plan.spec, plan.spec.streams[number], plan.sources[number].reference
+    array = plan.kernel.program.array(reference.array or "")
+    free = [(k, name) for k, name in enumerate(plan.kernel.loops) if name not in plan.kernel.reduction_loops]
+    places = [affine_text([(s.coefficients[k], f"at_{name}") for k, name in free], s.constant)
+              for s in reference.subscripts]
+    inside = _has_result(plan) + [f"{text} >= 0 && {text} < {extent}"
+                                  for text, extent in zip(places, array.shape, strict=True)]
+    element = f"{array.name}{''.join(f'[{text}]' for text in places)}"
+    body = _along_results(plan, extra, spec.operand_bytes(extra), lambda index:
+                          f"words[{index}] = {' && '.join(inside) or 1} ? {element} : 0;")
+    return [f"  {{ /* {extra.name} */",
+            f"    volatile {_c_word(extra.word)} *words = (volatile void *)(memory + {place.address});", *body, "  }"]
+
+
+def _along_results(plan: Plan, part: OperandSpec | ResultSpec, tile_bytes: int, line: Callable[[str], str]
+                   ) -> list[str]:
+    """Loops over all results around `line` of the number of the element of `part`, in memory, that belongs to one."""
+    spec, result = plan.spec, plan.spec.result
+    size = element_bytes(part.in_memory.word.width)
+    word, tile = spec.word_bytes(part) // size, tile_bytes // size
     tiles = [(f"t{k}", plan.tiles[k]) for k in spec.result_loops]
     free = [loop for loop in spec.time_loops if not loop.reduction]
     times = [(f"x{k}", loop.extent) for k, loop in enumerate(free)]
@@ -158,11 +182,8 @@ def _unpack(plan: Plan, place: Place) -> list[str]:
     counters = {loop.name: name for loop, (name, _) in zip(free, times, strict=True)}
     order = [(turn * prod(extent for _, extent in columns), f"(number / {turn})"),
              *((turn, name) for name, _ in columns), (1, f"number % {turn}")]
-    body = [*_iterations(plan, counters), f"const int number = {number};",
-            f"const int place = {affine_text(order, 0)};", _store(plan, affine_text(strides, 0))]
-    return [f"  {{ /* {kernel.output} */",
-            f"    const volatile {_c_word(kept)} *words = (volatile void *)(memory + {place.address});",
-            *_nest(loops, body), "  }"]
+    return _nest(loops, [*_iterations(plan, counters), f"const int number = {number};",
+                         f"const int place = {affine_text(order, 0)};", line(affine_text(strides, 0))])
 
 
 def _iterations(plan: Plan, counters: dict[str, str]) -> list[str]:
@@ -180,13 +201,20 @@ def _iterations(plan: Plan, counters: dict[str, str]) -> list[str]:
     return lines
 
 
+def _has_result(plan: Plan) -> list[str]:
+    """Conditions under which the program has the result of an iteration."""
+    kernel = plan.kernel
+    free = [(k, name) for k, name in enumerate(kernel.loops) if name not in kernel.reduction_loops]
+    return [*(f"at_{name} < {kernel.extents[k]}" for k, name in free),
+            *(f"{affine_text([(bound.coefficients[k], f'at_{name}') for k, name in free], bound.constant)} >= 0"
+              for bound in kernel.bounds)]
+
+
 def _store(plan: Plan, index: str) -> str:
     kernel = plan.kernel
     free = [(k, name) for k, name in enumerate(kernel.loops) if name not in kernel.reduction_loops]
-    inside = [f"at_{name} < {kernel.extents[k]}" for k, name in free]
-    inside += [f"{affine_text([(bound.coefficients[k], f'at_{name}') for k, name in free], bound.constant)} >= 0"
-               for bound in kernel.bounds]
     subscripts = "".join(f"[{affine_text([(s.coefficients[k], f'at_{name}') for k, name in free], s.constant)}]"
                          for s in kernel.target)
     store = f"{kernel.output}{subscripts} = words[{index}];"
+    inside = _has_result(plan)
     return f"if ({' && '.join(inside)}) {store}" if inside else store

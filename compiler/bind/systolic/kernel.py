@@ -25,7 +25,18 @@ from compiler.bind.systolic.ends import (
 )
 from compiler.bind.systolic.errors import KernelError
 from compiler.ir.evaluate import evaluate, storage
-from compiler.ir.expr import Cast, Const, Expr, Read, converted, fold, postorder, renumbered
+from compiler.ir.expr import (
+    Cast,
+    Const,
+    Expr,
+    Read,
+    apply,
+    converted,
+    fold,
+    postorder,
+    renumbered,
+    with_children,
+)
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
@@ -72,7 +83,8 @@ class Kernel:
 
     `combine`: None for an assignment. `initial`: what accumulators start from (None: nothing to be added); `start`: the
     accumulator's first value as an expression of that element, `finish`: what is stored as one of the accumulator's
-    last value, each read 0 in its expression (None: they are the same). `type`: of accumulators.
+    last value, each read 0 in its expression (None: they are the same), and of `extras`, elements that do not depend on
+    reduction loops, reads 1, 2 and so on. `type`: of accumulators.
     `program`: what was compiled; `analysis`: its dependences without temporaries, `update` the statement in it.
     `rest`: what gives elements of the output that are not computed here, copies and constants (None: there are none).
     `iterations`: those of `update` in the program, if they are no box; the others change nothing. `bounds`: of loops
@@ -96,6 +108,7 @@ class Kernel:
     rest: Program | None = None
     iterations: isl.Set | None = field(default=None, compare=False)
     bounds: tuple[Bound, ...] = ()
+    extras: tuple[Reference, ...] = ()
 
     @property
     def reduction_loops(self) -> tuple[str, ...]:
@@ -159,17 +172,17 @@ def recognise(program: Program) -> Kernel:
     flows = [d for d in flow(simple) if d.sink != d.source]
     end = find_destination(simple, update, flows, reduction)
     begin = _Beginning(None) if reduction is None else _beginning(simple, update, reduction, flows, end.type, lows)
+    if end.added is not None and (begin.reference is not None or begin.late is not None):
+        end = find_destination(simple, update, flows, reduction, adding=False)
     if end.added is not None:
-        if begin.reference is not None:
-            raise KernelError(f"{update} starts from one value and '{end.added.array}' is added in the end; a "
-                              "reduction kernel has one of them")
         begin = _Beginning(_reference(simple, update, end.added, lows), end.start)
+    finish, extras = _finish(simple, update, reduction, begin, end, lows)
     target = subscripts(update, Access(end.array.name, end.target))
     body, reads = _body(simple, update, reduction, end.type, lows, iterations)
     kernel = Kernel(
         program, analysis, update.name, update.iterators, tuple(high - low + 1 for low, high in box.values()), reads,
         body, reduction and reduction.op, end.array.name, end.type, _from_zero(target, lows),
-        begin.reference, begin.start, end.finish, _rest(analysis, update, end), iterations)
+        begin.reference, begin.start, finish, _rest(analysis, update, end), iterations, extras=extras)
     _check_target(kernel, update)
     free = [name for name in kernel.loops if name not in kernel.reduction_loops]
     kernel = replace(kernel, bounds=results_part(update, free))
@@ -285,10 +298,12 @@ def _check_target(kernel: Kernel, update: Statement) -> None:
 
 @dataclass(frozen=True)
 class _Beginning:
-    """The element that accumulators start from, and `Kernel.start`."""
+    """The element that accumulators start from, and `Kernel.start`. `late`: what they start from instead is a function
+    of these elements, which is combined with the result in the end."""
 
     reference: Reference | None
     start: Expr | None = None
+    late: tuple[Expr, tuple[Access, ...]] | None = None
 
 
 def _beginning(program: Program, update: Statement, reduction: Reduction, flows: list[Dependence], kind: Int,
@@ -303,15 +318,37 @@ def _beginning(program: Program, update: Statement, reduction: Reduction, flows:
     if not reads:
         number = _folded(start, value)
         return _Beginning(None if number == neutral(reduction.op, kind) else Reference(None, kind, (), number))
+    accesses = []
+    for access in reads:
+        mapping = composed(update.reads[reduction.read].map, start.write.map.reverse(), access.map,
+                           domain=update.domain)
+        if not mapping.is_single_valued() or not update.domain.is_subset(mapping.domain()):
+            raise KernelError(f"{start} does not start every result of {update}")
+        accesses.append(Access(access.array, mapping))
     if len(reads) > 1:
-        raise KernelError(f"{start} computes what {update} starts from out of {len(reads)} elements; a reduction "
-                          "kernel starts from a constant or from a function of one element of an input")
-    mapping = composed(update.reads[reduction.read].map, start.write.map.reverse(), reads[0].map,
-                       domain=update.domain)
-    if not mapping.is_single_valued() or not update.domain.is_subset(mapping.domain()):
-        raise KernelError(f"{start} does not start every result of {update}")
-    reference = _reference(program, update, Access(reads[0].array, mapping), lows)
+        refuse_names(start, value, "before its sums a reduction kernel computes from elements and constants")
+        return _Beginning(None, late=(value, tuple(accesses)))
+    reference = _reference(program, update, accesses[0], lows)
     return _Beginning(reference, function_of(start, value, reference.type, kind))
+
+
+def _finish(program: Program, update: Statement, reduction: Reduction | None, begin: _Beginning, end: Destination,
+            lows: tuple[int, ...]) -> tuple[Expr | None, tuple[Reference, ...]]:
+    """`Kernel.finish` and `Kernel.extras`."""
+    value, accesses = end.finish, list(end.extras)
+    if begin.late is not None and reduction is not None:
+        start, reads = begin.late
+        first = renumbered(start, lambda number: number + 1 + len(accesses))
+        total = apply(reduction.op, first, Read(0, end.type))
+        stored = converted(Read(0, end.type), integer_type(end.array)) if value is None else value
+        value = fold(stored, lambda node, parts: total if isinstance(node, Read) and node.index == 0
+                     else with_children(node, parts))
+        accesses += reads
+    if value is None or not accesses:
+        return value, ()
+    references = [_reference(program, update, access, lows) for access in accesses]
+    extras = tuple(dict.fromkeys(references))
+    return renumbered(value, lambda number: 1 + extras.index(references[number - 1]) if number else 0), extras
 
 
 def _folded(start: Statement, value: Expr) -> int:

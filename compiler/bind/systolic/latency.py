@@ -112,12 +112,13 @@ def _tile_class(spec: ArraySpec, tiles: Sequence[int], loop: int) -> TileClass:
     """The tiles before which tile loop number `loop` steps and all inner ones begin again; -1: the first tile."""
     count = 1 if loop < 0 else prod(tiles[:loop]) * (tiles[loop] - 1)
     # While these tiles are computed, the operands of the tile after them are fetched: as many of this class follow.
-    fetched = [operand for operand in spec.operands if loop >= 0 and spec.innermost(operand) >= loop]
+    begun = [stream for stream in spec.streams if loop >= 0 and spec.innermost(stream) >= loop]
+    fetched = [operand for operand in begun if operand in spec.operands]
     fill = max((_chain(spec, operand) for operand in fetched), default=0)
     refill = max((_refill(spec, operand) for operand in fetched), default=0)
     late = sum(max(0, spec.operand_bytes(operand) // spec.bus_bytes - QUEUE) for operand in fetched)
     ends = loop < 0 or not spec.tile_loops[loop].reduction
-    return TileClass(count, spec.steps, _loads(spec, fetched), late, fill, refill, ends)
+    return TileClass(count, spec.steps, _loads(spec, begun), late, fill, refill, ends)
 
 
 def _loads(spec: ArraySpec, operands: Sequence[OperandSpec]) -> int:

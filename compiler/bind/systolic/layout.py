@@ -14,8 +14,8 @@ __all__ = ["from_tiles", "operand_images", "pack_operand", "pack_result", "resul
 
 
 def pack_operand(plan: Plan, number: int, array: np.ndarray | None) -> bytes:
-    """All tiles of operand `number`, row-major over the tile loops that it depends on."""
-    operand = plan.spec.operands[number]
+    """All tiles of stream `number` of the array, row-major over the tile loops that it depends on."""
+    operand = plan.spec.streams[number]
     tiles = to_tiles(plan, number, array)
     return b"".join(pack_tile(plan.spec, operand, tile) for tile in tiles)
 
@@ -39,13 +39,15 @@ def pack_result(plan: Plan, out: np.ndarray) -> bytes | None:
 
 
 def operand_images(plan: Plan, number: int) -> tuple[int, ...]:
-    """Extents of the tile loops that operand `number` depends on."""
-    return tuple(plan.tiles[k] for k in plan.spec.operands[number].tile_loops)
+    """Extents of the tile loops that stream `number` depends on."""
+    return tuple(plan.tiles[k] for k in plan.spec.streams[number].tile_loops)
 
 
 def to_tiles(plan: Plan, number: int, array: np.ndarray | None) -> np.ndarray:
-    """Elements of all tiles of operand `number`: shape [tiles, feeders, words, elements]. What lies outside the array
+    """Elements of all tiles of stream `number`: shape [tiles, feeders, words, elements]. What lies outside the array
     or the reference's bounds or beyond the bound of a loop is 0; words that only fill the array up are neutral."""
+    if number >= len(plan.spec.operands):
+        return _extra_tiles(plan, number, array)
     spec, operand, source = plan.spec, plan.spec.operands[number], plan.sources[number]
     shape = (prod(operand_images(plan, number)), *operand_shape(spec, operand))
     reference = source.reference
@@ -57,6 +59,25 @@ def to_tiles(plan: Plan, number: int, array: np.ndarray | None) -> np.ndarray:
     if operand.initial and spec.result.space == "both":
         tiles[:, 1:] = plan.idle
     return tiles
+
+
+def _extra_tiles(plan: Plan, number: int, array: np.ndarray | None) -> np.ndarray:
+    """An element for every result, 0 for words that are none, in the order of results in memory."""
+    assert array is not None
+    spec, reference = plan.spec, plan.sources[number].reference
+    values, inside = _results(plan)
+    flat = np.zeros((1, 1, 1, 1), np.int64)
+    for subscript, extent in zip(reference.subscripts, array.shape, strict=True):
+        index = subscript.constant + sum(c * value for c, value in zip(subscript.coefficients, values, strict=True))
+        inside = inside & (index >= 0) & (index < extent)
+        flat = flat * extent + index
+    shape = (prod(operand_images(plan, number)), *result_shape(spec))
+    inside, flat = np.broadcast_to(inside, shape), np.broadcast_to(flat, shape)
+    found = np.where(inside, array.ravel()[np.where(inside, flat, 0)], 0)
+    pack = spec.result.pack
+    found = np.pad(found, [(0, 0), (0, 0), (0, spec.exit_beats * pack - shape[2]), (0, 0)])
+    beats = found.reshape(shape[0], spec.exits, spec.exit_beats, pack, shape[3]).swapaxes(1, 2)
+    return beats.reshape(shape[0], 1, -1, shape[3])
 
 
 def _operand_places(plan: Plan, number: int, shape: tuple[int, ...], extents: tuple[int, ...]
@@ -127,14 +148,26 @@ def result_places(plan: Plan, extents: tuple[int, ...]) -> tuple[np.ndarray, np.
     """For every word of every tile of results: the row-major number of its element in an output of `extents`, and
     whether the program computes it. Shapes [tiles, exits, words, elements]."""
     spec, kernel = plan.spec, plan.kernel
-    count = prod(plan.tiles[k] for k in spec.result_loops)
-    shape = (count, *result_shape(spec))
+    shape = (prod(plan.tiles[k] for k in spec.result_loops), *result_shape(spec))
+    values, inside = _results(plan)
+    flat = np.zeros((1, 1, 1, 1), np.int64)
+    for subscript, extent in zip(kernel.target, extents, strict=True):
+        flat = flat * extent + subscript.constant
+        for value, coefficient in zip(values, subscript.coefficients, strict=True):
+            flat = flat + coefficient * value
+    return np.broadcast_to(flat, shape), np.broadcast_to(inside, shape)
+
+
+def _results(plan: Plan) -> tuple[list[np.ndarray], np.ndarray]:
+    """For every word of every tile of results: the iteration, from 0, of every loop (0 of reductions), and whether the
+    program has that result. Shapes that broadcast to [tiles, exits, words, elements]."""
+    spec, kernel = plan.spec, plan.kernel
     steps = _tile_steps(plan, spec.result_loops)
     words = np.indices((*_free_extents(plan), spec.exit_words // spec.result.words), np.int64)
     words = words.reshape(len(words), -1)[:, result_order(spec)]
     column, times = words[-1][None, None, :, None], dict(zip(_free_loops(plan), words[:-1], strict=True))
     row = np.arange(spec.exits)[None, :, None, None]
-    lanes = np.arange(shape[3])
+    lanes = np.arange(spec.word_elements(spec.result))
     inside = np.ones((1, 1, 1, 1), bool)
     values: list[np.ndarray] = []
     for position, split in enumerate(plan.splits):
@@ -148,12 +181,7 @@ def result_places(plan: Plan, extents: tuple[int, ...]) -> tuple[np.ndarray, np.
     for bound in kernel.bounds:
         inside = inside & (sum(c * value for c, value in zip(bound.coefficients, values, strict=True)) + bound.constant
                            >= 0)
-    flat = np.zeros((1, 1, 1, 1), np.int64)
-    for subscript, extent in zip(kernel.target, extents, strict=True):
-        flat = flat * extent + subscript.constant
-        for value, coefficient in zip(values, subscript.coefficients, strict=True):
-            flat = flat + coefficient * value
-    return np.broadcast_to(flat, shape), np.broadcast_to(inside, shape)
+    return values, inside
 
 
 def _free_loops(plan: Plan) -> list[str]:

@@ -16,8 +16,10 @@ from compiler.bind.systolic.split import Split
 from compiler.bind.systolic.words import Words, number_words
 from compiler.ir.evaluate import integer
 from compiler.sched.space_time import check_space
+from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
 from hw.systolic.spec import (
+    BITS_OF_A_BEAT,
     EAST,
     INTERIOR,
     SOUTH,
@@ -25,6 +27,7 @@ from hw.systolic.spec import (
     ArraySpec,
     Conversion,
     Direction,
+    ExtraSpec,
     GuardSpec,
     OperandSpec,
     ResultSpec,
@@ -32,7 +35,7 @@ from hw.systolic.spec import (
     TimeLoop,
 )
 
-__all__ = ["Choice", "Plan", "Source", "make_plan", "row_pack_limit", "space_axes"]
+__all__ = ["Choice", "Plan", "Source", "extras_limit", "make_plan", "row_pack_limit", "space_axes"]
 
 _MOST_BEAT_BITS = 1024
 
@@ -63,7 +66,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Plan:
-    """An array for a kernel. `splits`: one per loop of the kernel; `sources`: one per operand of `spec`."""
+    """An array for a kernel. `splits`: one per loop of the kernel; `sources`: one per stream of `spec`."""
 
     kernel: Kernel
     choice: Choice
@@ -96,13 +99,14 @@ class Plan:
             if getattr(kernel, name) != getattr(self.kernel, name):
                 raise MappingError(f"the array for '{self.kernel.program.name}' cannot run program "
                                    f"'{kernel.program.name}': its {name} differ")
-        for own, other in zip((*self.kernel.reads, self.kernel.initial), (*kernel.reads, kernel.initial), strict=True):
+        for own, other in zip((*self.kernel.reads, self.kernel.initial, *self.kernel.extras),
+                              (*kernel.reads, kernel.initial, *kernel.extras), strict=True):
             if _moving(own) != _moving(other):
                 raise MappingError(f"the array for '{self.kernel.program.name}' cannot run program "
                                    f"'{kernel.program.name}': its subscripts differ in more than constants")
         sources = tuple(
             replace(source, reference=reference)
-            for source, reference in zip(self.sources, kernel.references, strict=True))
+            for source, reference in zip(self.sources, (*kernel.references, *kernel.extras), strict=True))
         return replace(self, kernel=kernel, sources=sources)
 
 
@@ -130,22 +134,25 @@ def make_plan(kernel: Kernel, choice: Choice) -> Plan:
     plain = [name for name in kernel.loops if name not in kernel.reduction_loops]
     tile_loops = tuple(TileLoop(name, name in kernel.reduction_loops) for name in (*plain, *kernel.reduction_loops))
     sources = tuple(Source(r, number_words(r, kernel.loops, splits, order)) for r in kernel.references)
+    extras = tuple(Source(r, Words((), (0,) * len(r.subscripts))) for r in kernel.extras)
     rows, columns = (_count(splits, axis) for axis in (0, 1))
     build = _Build(kernel, choice, splits, times, tile_loops, rows, columns)
     names = _operand_names(kernel)
     spec = ArraySpec(
         name=c_identifier(kernel.program.name), rows=rows, columns=columns, tile_loops=tile_loops, time_loops=times,
         operands=tuple(build.operand(name, source, number == len(kernel.reads))
-                       for number, (name, source) in enumerate(zip(names, sources, strict=True))),
+                       for number, (name, source) in enumerate(zip(names, sources, strict=False))),
         body=operators(kernel), result=build.result(), lanes=choice.lanes, guards=build.guards(),
-        bus_bits=choice.bus_bits)
-    return Plan(kernel, choice, splits, spec, sources)
+        bus_bits=choice.bus_bits, extras=tuple(
+            ExtraSpec(name, Word(source.reference.type.width, source.reference.type.signed))
+            for name, source in zip(names[len(sources):], extras, strict=True)))
+    return Plan(kernel, choice, splits, spec, (*sources, *extras))
 
 
 def _operand_names(kernel: Kernel) -> list[str]:
-    """Array names, numbered where one array is read in several ways."""
+    """Array names, those of extras last, numbered where one array is read in several ways."""
     found: list[str] = []
-    for reference in kernel.references:
+    for reference in (*kernel.references, *kernel.extras):
         base = reference.array or "initial"
         name, number = base, 1
         while name in found:
@@ -160,6 +167,12 @@ def row_pack_limit(exits: int, bus_words: int, room: int) -> int:
     cycle, but not more than the `room` results that the widest word of an operand is as wide as; a power of two."""
     wanted = 1 << (-(-bus_words // exits) - 1).bit_length()
     return min(wanted, 1 << max(1, room).bit_length() - 1)
+
+
+def extras_limit(kernel: Kernel, elements: int) -> int:
+    """Results of so many elements per beat for which a beat of extras is as wide as beats may be, a power of two."""
+    widths = [elements * element_bytes(extra.type.width) for extra in kernel.extras]
+    return min((BITS_OF_A_BEAT // 8 >> (width - 1).bit_length() for width in widths), default=BITS_OF_A_BEAT)
 
 
 # Loops.
@@ -292,7 +305,8 @@ class _Build:
             bus = self._pack(width, vector, self.choice.bus_bits)
             turn = gcd(words, row_pack_limit(exits, bus, widest // (width * (lanes if vector else 1))))
         count = words * (self.columns if where == "none" else 1)
-        return turn, self._pack(width, vector, min(count, exits * turn))
+        most = extras_limit(self.kernel, lanes if vector else 1)
+        return min(turn, most), min(self._pack(width, vector, min(count, exits * turn)), most)
 
     def guards(self) -> tuple[GuardSpec, ...]:
         return tuple(self._guard(name) for name in self.kernel.reduction_loops

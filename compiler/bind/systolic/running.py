@@ -60,9 +60,9 @@ class Executable:
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """Operands in their order, then results, one after the other in memory."""
+        """Operands and extras in their order, then results, one after the other in memory."""
         spec, found, address = self.plan.spec, [], 0
-        for number, operand in enumerate(spec.operands):
+        for number, operand in enumerate(spec.streams):
             found.append(self._place(operand.name, address, spec.operand_bytes(operand), operand.tile_loops,
                                      operand_images(self.plan, number)))
             address = _aligned(address + found[-1].bytes)
@@ -94,7 +94,7 @@ class Executable:
         return run_writes(self.plan.spec, self.settings)
 
     def loads(self, inputs: Mapping[str, np.ndarray]) -> list[tuple[int, bytes]]:
-        """(address, bytes) of every operand: the layout transformation."""
+        """(address, bytes) of every operand and extra: the layout transformation."""
         arrays = [source.reference.array for source in self.plan.sources]
         return [(place.address, pack_operand(self.plan, number, None if array is None else inputs[array]))
                 for number, (array, place) in enumerate(zip(arrays, self.places, strict=False))]

@@ -30,6 +30,7 @@ from compiler.ir.expr import fold
 from compiler.ir.points import contains, evaluate_map
 from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
+from compiler.ir.types import Int
 from compiler.sched.space_time import hull
 from compiler.sched.verify import ValidationError, final_origins, operand_vectors, read_origins
 from hw.dataflow.spec import Operator, Word
@@ -51,6 +52,8 @@ def validate_plan(plan: Plan) -> None:
     check.schedule()
     for number in range(len(plan.spec.operands)):
         check.operand(number)
+    for number in range(len(plan.kernel.extras)):
+        check.extra(number)
     check.padding()
     check.results()
     check.values()
@@ -101,6 +104,8 @@ class _Check:
         self.loops = self.loop_values(self.steps)
         free = [k for k, name in enumerate(self.kernel.loops) if name not in self.kernel.reduction_loops]
         inside = [value < extent for value, extent in zip(self.loops, self.kernel.extents, strict=True)]
+        self.extras: dict[tuple[str, int], int] = {}
+        """By statement and number of a read: which extra it is."""
         self.boxed = self.inside = np.logical_and.reduce(inside)
         self.needed = np.logical_and.reduce([inside[k] for k in free] or [np.ones(len(self.steps.row), bool)])
         if self.kernel.iterations is not None:
@@ -231,6 +236,53 @@ class _Check:
                     return self.destinations.apply_range(relation).apply_range(access.map)
         raise ValidationError(f"array {self.spec.name}: no first update of {array} sees an initial value")
 
+    # Extras.
+
+    def extra(self, number: int) -> None:
+        """The element that goes with a result is the one that the program reads for it."""
+        spec, stream = self.spec, len(self.spec.operands) + number
+        array = self.program.array(self.kernel.extras[number].array or "")
+        numbers = np.arange(1, prod(array.shape) + 1).reshape(array.shape)
+        tiles = to_tiles(self.plan, stream, numbers)
+        steps = self.steps.only(self.inside)
+        tile, exits, words, lane = self.result_at(steps)
+        beat, place = np.divmod(words, spec.result.pack)
+        found = tiles[tile, 0, (beat * spec.exits + exits) * spec.result.pack + place, lane]
+        wanted = {(statement.name, k): self._elements(relation.apply_range(access.map), steps, array.shape)
+                  for statement, relation in (*self.starts, *self.stores)
+                  for k, access in enumerate(statement.reads) if access.array == array.name}
+        same = [key for key, elements in wanted.items() if (found == elements + 1).all()]
+        self.extras |= dict.fromkeys(same, number)
+        if not same:
+            raise ValidationError(f"array {spec.name}: no elements of '{array.name}' that the program reads for its "
+                                  "results come with them")
+
+    def _elements(self, relation: isl.Map, steps: _Steps, shape: tuple[int, ...]) -> np.ndarray:
+        """Numbers of the elements, in an array of `shape`, that `relation` gives for updates at `steps`."""
+        iterators = [value + low for value, low in zip(self.loop_values(steps), self.lows, strict=True)]
+        index = evaluate_map(relation, relation.domain(), iterators, len(steps.row))
+        return np.ravel_multi_index([np.broadcast_to(i, len(steps.row)) for i in index], shape)
+
+    @cached_property
+    def stores(self) -> list[tuple[Statement, isl.Map]]:
+        """Statements that store functions of results, with {any update of a result -> instance}."""
+        found = []
+        for source, relation in final_origins(self.program, self.kernel.output).items():
+            copy = self.program.statement(source.name)
+            if copy.name != self.update.name and any(a.array == self.update.write.array for a in copy.reads):
+                found.append((copy, self.destinations.apply_range(relation)))
+        return found
+
+    @cached_property
+    def starts(self) -> list[tuple[Statement, isl.Map]]:
+        """Statements that updates start from, with {any update of a result -> instance}."""
+        reduction = self.kernel.analysis.reductions.get(self.update.name)
+        origins = {} if reduction is None else read_origins(self.program, self.update, reduction.read)
+        write = self.update.write.map.intersect_domain(self.update.domain)
+        same = write.apply_range(write.reverse())
+        return [(self.program.statement(source.name), same.apply_range(relation))
+                for source, relation in origins.items() if source.name != self.update.name]
+
     # Padding.
 
     def padding(self) -> None:
@@ -269,15 +321,8 @@ class _Check:
         where, inside = result_places(self.plan, array.shape)
         chosen = self.inside
         steps = self.steps.only(chosen)
-        exits, words = self.places(steps)
-        tile = np.zeros(len(steps.row), np.int64)
-        for k in self.spec.result_loops:
-            tile = tile * self.plan.tiles[k] + steps.tiles[k]
-        lane = steps.lane if self.spec.result.vector else np.zeros_like(steps.lane)
-        at = (tile, exits, words, lane)
-        iterators = [value[chosen] + low for value, low in zip(self.loops, self.lows, strict=True)]
-        index = evaluate_map(self.destinations, self.destinations.domain(), iterators, len(steps.row))
-        expected = np.ravel_multi_index([np.broadcast_to(i, len(steps.row)) for i in index], array.shape)
+        at = self.result_at(steps)
+        expected = self._elements(self.destinations, steps, array.shape)
         wrong = ~inside[at] | (where[at] != expected)
         if wrong.any():
             mask = np.zeros(len(chosen), bool)
@@ -287,6 +332,14 @@ class _Check:
             raise ValidationError(f"array {self.spec.name}: two results are stored in one element of '{array.name}'")
         if self.exhaustive and len(np.unique(expected)) != int(inside.sum()):
             raise ValidationError(f"array {self.spec.name}: it stores results that the program does not compute")
+
+    def result_at(self, steps: _Steps) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Tile, exit, word and lane at which the results of steps come out."""
+        exits, words = self.places(steps)
+        tile = np.zeros(len(steps.row), np.int64)
+        for k in self.spec.result_loops:
+            tile = tile * self.plan.tiles[k] + steps.tiles[k]
+        return tile, exits, words, steps.lane if self.spec.result.vector else np.zeros_like(steps.lane)
 
     def places(self, steps: _Steps) -> tuple[np.ndarray, np.ndarray]:
         """Exit and word at which accumulators come out: completed in the order of the time loops."""
@@ -353,12 +406,9 @@ class _Check:
 
     def started(self) -> None:
         """Accumulators start from the function of an element that the program computes."""
-        reduction = self.kernel.analysis.reductions.get(self.update.name)
-        if reduction is None:
-            return
-        for source in read_origins(self.program, self.update, reduction.read):
-            start = merged_reads(self.program.statement(source.name))
-            if start.name == self.update.name or not start.reads:
+        for statement, _ in self.starts:
+            start = merged_reads(statement)
+            if not start.reads or any(name == start.name for name, _ in self.extras):
                 continue
             vectors = self._vectors(start)
             expected = self.kernel.type.wrap(evaluate(start.value, lambda n, v=vectors: v[n], {}, {}))
@@ -376,26 +426,45 @@ class _Check:
         return [vector.astype(object) for vector in operand_vectors(types)]
 
     def copied(self) -> None:
-        """What a statement stores of a result, to which it may have added what accumulators are said to start from,
-        is what the hardware stores of the sum."""
+        """What the program stores of a result, combined with what the hardware does not start it from, is what the
+        hardware stores of the sum: for all of `extras`, and for what the hardware starts sums from although the program
+        adds it in the end."""
         kernel = self.kernel
-        for source in final_origins(self.program, kernel.output):
-            copy = merged_reads(self.program.statement(source.name))
-            own = [k for k, access in enumerate(copy.reads) if access.array == self.update.write.array]
-            if copy.name == self.update.name or not own:
-                continue
-            vectors = self._vectors(copy)
-            kind = integer(self.program.array(kernel.output).type)
-            expected = kind.wrap(evaluate(copy.value, lambda n, v=vectors: v[n], {}, {}))
-            found = kernel.type.wrap(vectors[own[0]])
-            if len(copy.reads) > 1 and kernel.combine is not None:
-                first = kernel.type.wrap(self._first(vectors[1 - own[0]]))
-                found = kernel.type.wrap(operation(kernel.combine).evaluate(kernel.type.width, found, first))
-            if self.spec.result.conversion is not None:
-                body, sums = self.spec.result.conversion.body, found
-                found = _run(body, lambda _, v=sums: v)
-            if (kind.wrap(found) != expected).any():
-                raise ValidationError(f"array {self.spec.name}: it does not store of results what {copy} does")
+        held, kind = (integer(self.program.array(n).type) for n in (self.update.write.array, kernel.output))
+        initial = [] if kernel.initial is None else [kernel.initial.type]
+        types = [held, *(extra.type for extra in kernel.extras), *initial]
+        sums, *others = (vector.astype(object) for vector in operand_vectors(types))
+        total = sums
+        for start, _ in self.starts:
+            if any(name == start.name for name, _ in self.extras):
+                total = self._combined(held, held.wrap(self._evaluated(start, total, others)), total)
+        found, expected = self.kernel.type.wrap(sums), total
+        for copy, _ in self.stores:
+            expected = self._evaluated(copy, total, others)
+            if kernel.combine is not None and any(access.array != self.update.write.array and
+                                                  (copy.name, k) not in self.extras
+                                                  for k, access in enumerate(copy.reads)):
+                found = self._combined(kernel.type, kernel.type.wrap(self._first(others[-1])), found)
+        if self.spec.result.conversion is not None:
+            reads = [found, *others]
+            found = _run(self.spec.result.conversion.body, lambda n: reads[n])
+        if (kind.wrap(found) != kind.wrap(expected)).any():
+            what = self.stores[0][0] if self.stores else self.update
+            raise ValidationError(f"array {self.spec.name}: it does not store of results what {what} does")
+
+    def _combined(self, kind: Int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        assert self.kernel.combine is not None
+        return kind.wrap(operation(self.kernel.combine).evaluate(kind.width, first, second))
+
+    def _evaluated(self, statement: Statement, total: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
+        """Its value for results `total`, extras and then an initial value `others`."""
+
+        def read(number: int) -> np.ndarray:
+            if statement.reads[number].array == self.update.write.array:
+                return total
+            return others[self.extras.get((statement.name, number), len(others) - 1)]
+
+        return evaluate(statement.value, read, {}, {})
 
     def _read(self, number: int) -> int:
         """The read of the statement that is reference `number`; `values` and `operand` both rely on it."""

@@ -16,7 +16,7 @@ import numpy as np
 from compiler.bind.systolic.body import conversion, operators
 from compiler.bind.systolic.kernel import Kernel, Reference
 from compiler.bind.systolic.latency import DRAIN, FILL, QUEUE
-from compiler.bind.systolic.plan import row_pack_limit, space_axes
+from compiler.bind.systolic.plan import extras_limit, row_pack_limit, space_axes
 from compiler.bind.systolic.tuner.shapes import Shape
 from compiler.ir.evaluate import integer
 from compiler.ir.expr import Expr
@@ -83,7 +83,8 @@ class Tilings:
     @cached_property
     def cycles(self) -> Column:
         """Cycles of a run, as `compiler.bind.systolic.latency.predict` has them, double-buffered."""
-        operands, results = self.geometry.operands, self.geometry.results
+        geometry, results = self.geometry, self.geometry.results
+        operands, streams = geometry.operands, (*geometry.operands, *geometry.extras)
         bytes_ = self.bus_bits // 8
         first = _total([0 * self.steps, *(o.memory_bytes for o in operands)]) // bytes_
         fill = FILL + _largest([first, *(o.chain + o.delay for o in operands)])
@@ -92,11 +93,11 @@ class Tilings:
         left = leave - np.minimum(leave // results.own, self.steps // results.own) * (results.own - 1)
         drain = DRAIN + self.latency + self.geometry.rows + self.geometry.columns + left + results.delay
         even = _largest([0 * self.steps, *(o.memory_bytes for o in operands)]) <= QUEUE * bytes_
-        return fill + np.where(even, *self._steady(operands, leave)) + drain
+        return fill + np.where(even, *self._steady(streams, leave)) + drain
 
-    def _steady(self, operands: Sequence[Operand], leave: Column) -> tuple[Column, Column]:
+    def _steady(self, streams: Sequence[Operand | Extra], leave: Column) -> tuple[Column, Column]:
         """Cycles from the first step to the last one: where tiles fit the queues, and where they do not."""
-        stages = self._stages(operands)
+        stages = self._stages(streams)
         plain = len(self.kernel.loops) - len(self.kernel.reduction_loops)
         results = self.counts[:, :plain].prod(axis=1)
         even = np.maximum(results * leave, _total(count * stage for count, stage in stages).max(axis=0))
@@ -105,13 +106,13 @@ class Tilings:
         uneven = _total(count * np.maximum(stage.max(axis=0) + between, leave) for count, stage in stages[: 1 + plain])
         return even, uneven
 
-    def _stages(self, operands: Sequence[Operand]) -> list[tuple[Column, np.ndarray]]:
+    def _stages(self, streams: Sequence[Operand | Extra]) -> list[tuple[Column, np.ndarray]]:
         """Of every class of tiles their number, and the cycles of steps, loads and chains of one: [3, tilings]."""
         nothing = 0 * self.steps
         found = [(nothing + 1, np.stack([self.steps, nothing, nothing]))]
         outer = nothing + 1
         for loop in range(len(self.tile_order)):
-            fetched = [o for o in operands if o.innermost >= loop]
+            fetched = [o for o in streams if o.innermost >= loop]
             load = _total([nothing, *(o.memory_bytes for o in fetched)]) // (self.bus_bits // 8)
             chain = _largest([nothing, *(o.chain for o in fetched)])
             found.append((outer * (self.counts[:, loop] - 1), np.stack([self.steps, load, chain])))
@@ -129,7 +130,7 @@ def _largest(columns: Iterable[np.ndarray]) -> np.ndarray:
 
 class Geometry:
     """How a shape lies: `rows` and `columns`, `axes` (by space loop), where results are combined in `space` (as in
-    `hw.systolic.spec.ResultSpec`), and the streams of `operands` and `results`."""
+    `hw.systolic.spec.ResultSpec`), and the streams of `operands`, `extras` and `results`."""
 
     def __init__(self, tilings: Tilings) -> None:
         kernel, shape = tilings.kernel, tilings.shape
@@ -143,6 +144,7 @@ class Geometry:
         self.operands = [Operand(tilings, self, reference, number == len(kernel.reads))
                          for number, reference in enumerate(kernel.references)]
         self.results = Results(tilings, self)
+        self.extras = [Extra(tilings, self.results, extra.type.width) for extra in kernel.extras]
 
 
 def bus_words(width: int, elements: int, bus_bits: int) -> int:
@@ -164,7 +166,7 @@ class Stream:
 
     def __init__(self, tilings: Tilings, width: int, elements: int, words: Column, images: int,
                  most: Column | None = None, stored: int | None = None, function: Expr | None = None) -> None:
-        self.words, self.elements, self.stored = words, elements, stored or width
+        self.words, self.elements, self.images, self.stored = words, elements, images, stored or width
         self.bits = width * elements
         size = 1 << (elements * element_bytes(self.stored) - 1).bit_length()
         together = power_of_two(words if most is None else np.minimum(words, most))
@@ -223,9 +225,22 @@ class Results(Stream):
             bits, bus = kernel.type.width * elements, bus_words(kernel.type.width, elements, tilings.bus_bits)
             room = max((operand.stored * operand.elements for operand in geometry.operands), default=0) // bits
             self.row_pack = np.gcd(self.own, row_pack_limit(exits, bus, room))
+        limit = extras_limit(kernel, elements)
+        self.row_pack = np.minimum(self.row_pack, limit)
         stored = None if kernel.finish is None else integer(kernel.finish.type).width
-        super().__init__(tilings, kernel.type.width, elements, leaving, exits, exits * self.row_pack, stored,
-                         kernel.finish)
+        super().__init__(tilings, kernel.type.width, elements, leaving, exits,
+                         np.minimum(exits * self.row_pack, limit), stored, kernel.finish)
+
+
+class Extra:
+    """Elements of `bits` bits that go with results: a word with each of them in memory."""
+
+    def __init__(self, tilings: Tilings, results: Results, width: int) -> None:
+        size = 1 << (results.elements * element_bytes(width) - 1).bit_length()
+        bus = tilings.bus_bits // 8
+        self.memory_bytes = -(-(results.chain * results.pack * size) // bus) * bus
+        self.chain = 0 * results.chain
+        self.innermost = len(tilings.kernel.loops) - len(tilings.kernel.reduction_loops) - 1
 
 
 def _by_loop(tilings: Tilings, reference: Reference) -> Column:

@@ -7,18 +7,21 @@ fitted to yosys results by `benchmarks.systolic_resources` and recorded in ``res
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
-from compiler.bind.systolic.kernel import Kernel
+from compiler.bind.systolic.body import operators
 from compiler.bind.systolic.tuner.budget import TunerError
 from compiler.bind.systolic.tuner.estimate import Column, Geometry, Tilings, power_of_two
 from compiler.ir.expr import Apply, Cast, Const, Expr, postorder
 from compiler.ir.types import Int
+from hw.dataflow.spec import Operator
+from hw.systolic.formats import find_format
 
 __all__ = ["FEATURES", "MODEL_FILE", "Resources", "block_rams", "evaluate_resources", "features", "load_model"]
 
@@ -34,10 +37,16 @@ _BLOCK_SHAPES = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384,
 _MULTIPLIER_BITS = 18
 _PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
 
-FEATURES = ("array", "stream loops", "elements", "forwarded bits", "beat bits", "lut ram bits", "function bits")
-"""What LUTs and flip-flops are linear in: 1; counters and strides of all streams from and to memory; PEs; bits that
-PEs pass on; bits of all places of daisy chains; bits of memories in LUTs; bits of operators between memory and the
-array."""
+FEATURES = ("array", "stream loops", "bus bits", "elements", "forwarded bits", "beat bits", "exit bits", "partial bits",
+            "lut ram bits", "operator bits")
+"""What LUTs and flip-flops are linear in: 1; counters and strides of all streams from and to memory; bits of memory's
+beats where they become others; PEs; bits that PEs pass on; bits of all places of daisy chains of operands, and of
+results; bits of partial results that PEs send each other; bits of memories in LUTs; bits of adders, comparisons and
+choices, of all bodies, accumulators and functions of single elements."""
+
+_FREE = ("read", "const", "cast")
+_SHIFTS = ("shl", "shr")
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 @dataclass(frozen=True)
@@ -57,8 +66,8 @@ def evaluate_resources(tilings: Tilings, model: Mapping[str, Mapping[str, float]
     columns = features(tilings)
     linear = {name: sum(model[name][feature] * column for feature, column in columns.items())
               for name in ("luts", "flip_flops")}
-    count = np.full(len(tilings.times), multipliers(tilings.kernel) * tilings.shape.macs)
-    blocks = np.full(len(tilings.times), (len(geometry.operands) + 1) * -(-tilings.bus_bits // _BLOCK_SHAPES[0][1]))
+    count = multipliers(tilings.kernel.body) * tilings.shape.macs + _function_multipliers(tilings)
+    blocks = np.full(len(tilings.times), _streams(geometry) * -(-tilings.bus_bits // _BLOCK_SHAPES[0][1]))
     for memory in _memories(geometry):
         blocks = blocks + memory.number * np.where(memory.in_blocks, block_rams(memory.depth, memory.width), 0)
     return Resources(count, blocks, *(np.maximum(0, np.round(linear[k])).astype(np.int64)
@@ -75,17 +84,31 @@ def load_model() -> dict[str, dict[str, float]]:
         raise TunerError(f"the resource model {MODEL_FILE.name} cannot be read: {error}") from None
 
 
-def multipliers(kernel: Kernel) -> int:
-    """18 x 18 multipliers of one evaluation of the body."""
-    return sum(_pieces(node.args) for node in postorder(kernel.body)
-               if isinstance(node, Apply) and node.op in _PRODUCTS)
+def multipliers(value: Expr) -> int:
+    """18 x 18 multipliers of one evaluation of `value`."""
+    return sum(_pieces(node) for node in postorder(value) if isinstance(node, Apply) and node.op in _PRODUCTS)
 
 
-def _pieces(args: tuple[Expr, ...]) -> int:
-    if any(isinstance(_source(arg), Const) for arg in args[:2]):
+def _function_multipliers(tilings: Tilings) -> Column:
+    """Those of functions of single elements: one function for each element of a beat."""
+    kernel, geometry = tilings.kernel, tilings.geometry
+    found = 0 * tilings.steps
+    for value, stream in ((kernel.start, geometry.operands[-1] if geometry.operands else None),
+                          (kernel.finish, geometry.results)):
+        if value is not None and stream is not None:
+            found = found + multipliers(value) * stream.pack * stream.elements
+    return found
+
+
+def _pieces(node: Apply) -> int:
+    """Factors of more than 18 bits are cut into pieces of 17, whose products are left out where all of their bits are
+    beyond those of the result. A factor that is a power of two is a shift."""
+    first, second = (_source(arg) for arg in node.args[:2])
+    if any(isinstance(arg, Const) and not int(arg.value) & (int(arg.value) - 1) for arg in (first, second)):
         return 0
-    first, second = (-(-_significant(arg) // _MULTIPLIER_BITS) for arg in args[:2])
-    return first * second
+    counts = [1 if width <= _MULTIPLIER_BITS else -(-width // (_MULTIPLIER_BITS - 1))
+              for width in (_significant(first), _significant(second))]
+    return sum((_MULTIPLIER_BITS - 1) * (a + b) < _width(node) for a, b in product(*map(range, counts)))
 
 
 def _source(node: Expr) -> Expr:
@@ -98,6 +121,8 @@ def _source(node: Expr) -> Expr:
 def _significant(node: Expr) -> int:
     """Bits that a factor really has: a product has those of its factors."""
     node = _source(node)
+    if isinstance(node, Const):
+        return int(node.value).bit_length() + 1
     if isinstance(node, Apply) and node.op == "mul":
         return min(_width(node), sum(_significant(arg) for arg in node.args))
     return _width(node)
@@ -141,31 +166,58 @@ def _memories(geometry: Geometry) -> list[_Memory]:
 
 def features(tilings: Tilings) -> dict[str, Column]:
     """The features of all tilings, by name."""
-    geometry = tilings.geometry
+    geometry, results = tilings.geometry, tilings.geometry.results
     one = np.ones(len(tilings.times))
     elements = geometry.rows * geometry.columns
     forwarded = sum(stream.bits for stream in geometry.operands if stream.feeders < elements or elements == 1)
     beats = [stream.feeders * stream.pack * stream.bits for stream in geometry.operands]
+    exits = results.images * results.pack * results.bits
+    if geometry.space == "none":
+        exits = exits + elements * results.row_pack * results.bits
     small = [memory.lut_ram_bits for memory in _memories(geometry)]
     return {
-        "array": one, "stream loops": _stream_loops(tilings) * one, "elements": elements * one,
-        "forwarded bits": elements * forwarded * one, "beat bits": sum(beats, 0 * one),
-        "lut ram bits": sum(small, 0 * one), "function bits": _function_bits(tilings) * one,
+        "array": one, "stream loops": _stream_loops(tilings) * one,
+        "bus bits": _streams(geometry) * tilings.bus_bits * one, "elements": elements * one,
+        "forwarded bits": elements * forwarded * one, "beat bits": sum(beats, 0 * one), "exit bits": exits * one,
+        "partial bits": (geometry.space != "none") * elements * results.bits * one,
+        "lut ram bits": sum(small, 0 * one), "operator bits": _operator_bits(tilings) * one,
     }
 
 
-def _function_bits(tilings: Tilings) -> Column:
-    """Bits of what is computed of single elements on their way to and from the array, for whole beats of them."""
-    bits = 0 * tilings.steps
-    for stream in (*tilings.geometry.operands, tilings.geometry.results):
-        each = sum(o.word.width for o in stream.function if o.op not in ("read", "const", "cast"))
-        bits = bits + each * stream.pack * stream.elements
+def _streams(geometry: Geometry) -> int:
+    """Streams from and to memory."""
+    return len(geometry.operands) + len(geometry.extras) + 1
+
+
+def _operator_bits(tilings: Tilings) -> Column:
+    """Bits of all operators but multipliers and what costs nothing, accumulators and trees over lanes included."""
+    geometry, shape, results = tilings.geometry, tilings.shape, tilings.geometry.results
+    elements = geometry.rows * geometry.columns
+    adders = {"none": elements, "columns": elements + geometry.rows, "both": elements + geometry.rows + 1}
+    bits = 0 * tilings.steps + adders[geometry.space] * results.bits
+    if not geometry.lanes_in_results:
+        bits = bits + (shape.lanes - 1) * elements * results.bits
+    bits = bits + shape.macs * _bits_of(find_format("integer").schedule(operators(tilings.kernel)))
+    for stream in (*geometry.operands, results):
+        bits = bits + _bits_of(stream.function) * stream.pack * stream.elements
     return bits
+
+
+def _bits_of(body: Sequence[Operator]) -> int:
+    """Bits of the operators of a function that take LUTs: a comparison those of its operands."""
+    found = 0
+    for operator in body:
+        constant = any(body[k].op == "const" for k in operator.operands)
+        if operator.op in _FREE or operator.op.startswith(_PRODUCTS) or (operator.op in _SHIFTS and constant):
+            continue
+        widths = [body[k].word.width for k in operator.operands]
+        found += max(widths) if operator.op in _COMPARISONS else operator.word.width
+    return found
 
 
 def _stream_loops(tilings: Tilings) -> int:
     """Tile loops that streams count, and those that they have strides for."""
-    kernel = tilings.kernel
+    kernel, geometry = tilings.kernel, tilings.geometry
     strides = sum(reference.depends(k) for reference in kernel.references for k in range(len(kernel.loops)))
     plain = len(kernel.loops) - len(kernel.reduction_loops)
-    return strides + sum(stream.innermost + 1 for stream in tilings.geometry.operands) + 2 * plain
+    return strides + sum(stream.innermost + 1 for stream in geometry.operands) + 2 * plain * (1 + len(geometry.extras))

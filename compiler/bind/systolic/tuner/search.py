@@ -87,7 +87,7 @@ class Search:
         return kept
 
     def _most(self, kernel: Kernel) -> int:
-        each = multipliers(kernel)
+        each = multipliers(kernel.body)
         limit = self.budget.multipliers // each if each and self.budget.multipliers is not None else None
         if limit == 0:
             raise TunerError(f"nothing fits: one processing element takes {each} multipliers, and the budget has "
