@@ -14,6 +14,7 @@ from compiler.bind.cgra.route import Unroutable
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.frontend.apps import load
+from compiler.frontend.c_scop import load_c
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -53,16 +54,24 @@ def test_tiles_of_a_layer(schedule, simulator):
     check(load("resnet_layer", **TILES), "dual-port", simulator, tile_depth=2, schedule=schedule)
 
 
-def test_random_accumulation(simulator):
-    """On the dual-port memory, which takes any order; what the wide fetch refuses costs many attempts."""
+@pytest.mark.parametrize(("file", "size"), [("matmul", 8), ("stencil_3", 20)])
+def test_c_as_people_write_it(file, size, simulator):
+    """A sum in the innermost loop, which leaves it; and sums of ``short``, which C computes in 32 bits."""
+    program = load_c(f"apps/dataflow/{file}.c", N=size)
+    design = compiler.compile(program, array=ARRAY)
+    assert design.predicted_cycles <= design.lower_bound + 60
+    check(program, "pub", simulator)
 
+
+@pytest.mark.parametrize("memory", ["pub", "dual-port"])
+def test_random_accumulation(memory, simulator):
     @seed(20261122)
     @settings(max_examples=2, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
               suppress_health_check=list(HealthCheck))
     @given(accumulations())
     def run(program):
         try:
-            check(program, "dual-port", simulator)
+            check(program, memory, simulator)
         except (ArrayTooSmall, Unroutable, TimingLoop):
             assume(False)
 

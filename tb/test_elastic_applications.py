@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
+from random_accumulations import accumulations
 from random_programs import programs
 
 import compiler
@@ -47,11 +48,12 @@ def test_application_on_buffets(app: str, simulator: str) -> None:
     check(load(app, **APPS[app][simulator]), simulator, **options)
 
 
-def test_random_program_on_buffets(simulator: str) -> None:
+@pytest.mark.parametrize("kind", ["stencils", "sums"])
+def test_random_program_on_buffets(kind: str, simulator: str) -> None:
     @seed(20261122)
     @settings(max_examples=2, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
               suppress_health_check=list(HealthCheck))
-    @given(programs(largest=8, stages=2))
+    @given(programs(largest=8, stages=2) if kind == "stencils" else accumulations())
     def run(program: Program) -> None:
         try:
             check(program, simulator)

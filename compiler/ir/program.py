@@ -18,8 +18,10 @@ from compiler.ir.expr import Expr
 from compiler.ir.types import ProgramError, Type
 
 __all__ = [
+    "LEVELS",
     "Access",
     "Array",
+    "Level",
     "Location",
     "Program",
     "ProgramError",
@@ -32,6 +34,10 @@ __all__ = [
 
 Role = Literal["input", "output", "intermediate"]
 ROLES: tuple[str, ...] = get_args(Role)
+
+Level = Literal["", "registers", "memory"]
+LEVELS: tuple[str, ...] = get_args(Level)
+"""Where the values of an array wait for their readers; "" for what the target chooses."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,14 @@ class Location:
 
 @dataclass(frozen=True)
 class Array:
-    """A dense array of elements of one type; `shape` in numpy order."""
+    """A dense array of elements of one type; `shape` in numpy order. `level`: where its values are stored, one of
+    `LEVELS`, for targets that have such a choice."""
 
     name: str
     shape: tuple[int, ...]
     type: Type
     role: Role
+    level: Level = ""
 
 
 @dataclass(frozen=True)

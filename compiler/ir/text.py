@@ -19,7 +19,7 @@ import islpy as isl
 import lark
 
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold
-from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
+from compiler.ir.program import Access, Array, Level, Location, Program, Role, Statement, Table
 from compiler.ir.types import ProgramError, parse_type
 
 __all__ = ["parse_program", "print_program"]
@@ -28,7 +28,8 @@ __all__ = ["parse_program", "print_program"]
 def print_program(program: Program) -> str:
     """The text of `program`; `parse_program` gives an equal program back."""
     lines = [f"program {json.dumps(program.name)} {{"]
-    lines += [f"  {array.role} {array.name} : {array.type}{list(array.shape)}" for array in program.arrays]
+    lines += [f"  {array.role} {array.name} : {array.type}{list(array.shape)}{array.level and f' in {array.level}'}"
+              for array in program.arrays]
     lines += [f"  table {table.name} : {table.type} = {list(table.values)}" for table in program.tables]
     for statement in program.statements:
         lines += [f"  {line}" for line in _statement_lines(statement)]
@@ -157,9 +158,9 @@ class _Reader:
         return Program(title, tuple(made["array"]), tuple(made["table"]), tuple(made["statement"]), made["order"][0],
                        tuple(made["share"]))
 
-    def array(self, role: Role, name: lark.Token, type_: lark.Token, shape: _Tree) -> Array:
+    def array(self, role: Role, name: lark.Token, type_: lark.Token, shape: _Tree, level: Level | None) -> Array:
         sizes = tuple(int(size) for size in shape.children if size is not None)
-        return Array(str(name), sizes, parse_type(type_), str(role))  # type: ignore[arg-type]
+        return Array(str(name), sizes, parse_type(type_), str(role), str(level or ""))  # type: ignore[arg-type]
 
     def table(self, name: lark.Token, type_: lark.Token, *values: lark.Token | None) -> Table:
         return Table(str(name), tuple(int(value) for value in values if value is not None), parse_type(type_))

@@ -314,7 +314,7 @@ def _redirected(program: Program, array: Array, parts: Sequence[Part]) -> Progra
         statements.append(replace(statement, reads=tuple(reads), write=write))
     if not parts:
         return None
-    arrays = [Array(part.name, part.shape, array.type, array.role) for part in parts]
+    arrays = [Array(part.name, part.shape, array.type, array.role, array.level) for part in parts]
     place = program.arrays.index(array)
     return replace(program, arrays=(*program.arrays[:place], *arrays, *program.arrays[place + 1 :]),
                    statements=tuple(statements))

@@ -161,7 +161,8 @@ def _shared(program: Program, window: _Window) -> Program:
     taken = program.names
     name = fresh_name(f"{window.array.name}_resampled", taken)
     bounds = window.bounds()[window.depth:]
-    array = Array(name, tuple(high - low + 1 for low, high in bounds), window.array.type, "intermediate")
+    shape = tuple(high - low + 1 for low, high in bounds)
+    array = Array(name, shape, window.array.type, "intermediate", window.array.level)
     copy = _copy(window, fresh_name(f"Resample_{window.array.name}", taken), name)
     reads = tuple(_tap(window, copy, name, window.shifts[k], read) if k in window.shifts else read
                   for k, read in enumerate(window.statement.reads))

@@ -277,7 +277,7 @@ def _insert_load(program: Program, array: Array, footprint: Footprint, loops: Se
                  tiles: _Tiles) -> Program:
     """Add the load statement and its buffer, and let every reader of `array` read the buffer."""
     name = fresh_name(f"{array.name}__tile", (item.name for item in (*program.arrays, *program.tables)))
-    buffer = Array(name, tiles.counts + footprint.extents, array.type, "intermediate")
+    buffer = Array(name, tiles.counts + footprint.extents, array.type, "intermediate", array.level)
     statement = _load_statement(array, buffer, footprint, loops, tiles)
     readers = tuple(_redirect(s, array, buffer, footprint, tiles) for s in program.statements)
     return replace(program, arrays=(*program.arrays, buffer), statements=(statement, *readers))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from memory_sizes import MIXED, smoothed_curve
+from memory_sizes import MIXED, cross, smoothed_curve
 
 import compiler
 from compiler.bind.cgra.check import PhysicalError, check
@@ -17,6 +17,8 @@ from compiler.bind.cgra.netlist import Pin
 from compiler.bind.cgra.place import Placement
 from compiler.bind.cgra.signals import Signal
 from compiler.bind.cgra.sites import ArrayTooSmall, Site
+from compiler.bind.cgra.validate import validate
+from compiler.sched.verify import ValidationError
 from hw.designs.hardware import HardwareError, describe_array, load_hardware
 from hw.fabric.array import emit_tiles
 from hw.fabric.spec import FabricError, FabricSpec
@@ -74,6 +76,18 @@ def test_too_few_of_one_size(tmp_path: Path) -> None:
         compiler.compile(smoothed_curve(), hardware=described(tmp_path, text=text))
     assert str(error.value) == ("needs 4 PE tiles, 2 memory tiles of 256 words, 2 streams, 0 memory tiles of 32 words; "
                                 "the 1x8 array has 6, 1, 8, 1")
+
+
+def test_the_run_lasts_until_all_words_are_loaded(tmp_path: Path) -> None:
+    """Also those that nothing waits for, or the hardware reports a run that is too short."""
+    design = compiler.compile(cross(), hardware=described(tmp_path, "dual-port"))
+    assert isinstance(design, CgraDesign)
+    assert design.predicted_cycles < design.plan.run_cycles == 7 * 47
+    short = replace(design.plan, run_cycles=design.plan.run_cycles - 1)
+    with pytest.raises(ValidationError) as error:
+        validate(design.parts.program, design.application, design.physical, design.words, short,
+                 design.layout.addresses, design.spec)
+    assert str(error.value) == f"input a has its last word in cycle {7 * 47 - 1}, the run has {7 * 47 - 1} cycles"
 
 
 def test_a_memory_in_the_wrong_column_is_found(tmp_path: Path) -> None:

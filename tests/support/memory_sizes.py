@@ -1,4 +1,4 @@
-"""An array with memories of two sizes, and a program with a use for both."""
+"""An array with memories of two sizes, and programs for it."""
 
 from __future__ import annotations
 
@@ -30,4 +30,17 @@ def smoothed_curve(width: int = 26, height: int = 6) -> Program:
     for row in range(3):
         op.add_load("image", "x", f"y + {row}")
     op.add_store("out", "x", "y")
+    return prg.build()
+
+
+def cross(width: int = 24, height: int = 4) -> Program:
+    """Sums of a word and those at the right and lower ends: a rectangle is loaded whose last words nobody reads."""
+    prg = prog("cross")
+    prg.add_input("a")
+    prg.add_output("b")
+    op = prg.add_loop("y", 0, height).add_loop("x", 0, width).add_op("Add")
+    op.add_function(lambda here, right, below: here + right + below)
+    for x, y in (("x", "y"), (f"x + {width - 1}", "y"), ("x", f"y + {height - 1}")):
+        op.add_load("a", x, y)
+    op.add_store("b", "x", "y")
     return prg.build()

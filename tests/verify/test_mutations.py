@@ -175,7 +175,7 @@ def test_run_that_is_too_short():
     good = mapping("gaussian", "pub")
     cycles = good.plan.run_cycles
     message = rejection(replace(good, plan=replace(good.plan, run_cycles=cycles - 1)))
-    assert message == f"output output is captured in cycle {cycles - 1}, the run has {cycles - 1} cycles"
+    assert message == f"output output has its last word in cycle {cycles - 1}, the run has {cycles - 1} cycles"
 
 
 def test_bank_too_many_and_bank_missing():

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from compiler.bind.buffers.circular import UNLIMITED
 from compiler.bind.buffers.sequences import array_traffic
-from compiler.bind.buffers.taps import TapGroup, group_taps
+from compiler.bind.buffers.taps import REGISTER_GAP, TapGroup, group_taps
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer, extract_buffers
 from compiler.bind.cgra.addresses import AddressUnits
 from compiler.bind.cgra.controls import ControlTable, control_pattern, control_table
@@ -271,7 +272,8 @@ class _Builder:
                    if not self.shared.multiplexed(reader) and not self.shared.repeats(reader)]
         back = any(reader.dependence.key in self.back for reader in readers)
         constant = [r for r in readers if r.distance is not None]
-        groups = group_taps(constant) if constant else []
+        gap = self._register_gap(buffer)
+        groups = group_taps(constant, gap) if constant else []
         self.taps[buffer.name] = groups
         heads = [g.head for g in groups if g.head]
         entry, staged = buffer.writer.schedule, self.schedule.staged
@@ -285,6 +287,15 @@ class _Builder:
                 assert tap.distance is not None
                 self._deliver(tap, stream.delayed(tap.distance - group.head))
         self._serve_varying(buffer, source, [r for r in readers if r.distance is None], back)
+
+    def _register_gap(self, buffer: UnifiedBuffer) -> int:
+        """Cycles between two taps that registers give: what the array's level of storage allows."""
+        level = self.schedule.staged.program.array(buffer.array).level
+        varying = next((reader for reader in buffer.readers if reader.distance is None), None)
+        if level == "registers" and varying is not None:
+            raise ApplicationError(f"{varying.label} sees values after waits that vary, which registers do not give; "
+                                   "store the array in memory")
+        return {"registers": UNLIMITED, "memory": 0}.get(level, REGISTER_GAP)
 
     def _serve_varying(self, buffer: UnifiedBuffer, source: Signal, readers: list[ReadPort], back: bool) -> None:
         for group in array_traffic(self.schedule, buffer, readers, self.allocator.packing):

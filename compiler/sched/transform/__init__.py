@@ -21,9 +21,10 @@ from compiler.sched.transform.parallel import parallelize
 from compiler.sched.transform.script import apply_script
 from compiler.sched.transform.share import share
 from compiler.sched.transform.split import split, tile
+from compiler.sched.transform.store import store
 from compiler.sched.transform.unroll import unroll
 
 __all__ = [
     "TransformError", "apply_script", "batch", "distribute", "fold", "fuse", "overlap", "parallelize", "reorder",
-    "reverse", "share", "shift", "split", "tile", "unroll",
+    "reverse", "share", "shift", "split", "store", "tile", "unroll",
 ]

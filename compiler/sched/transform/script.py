@@ -20,6 +20,7 @@ from compiler.sched.transform.overlap import overlap
 from compiler.sched.transform.parallel import parallelize
 from compiler.sched.transform.share import share
 from compiler.sched.transform.split import split, tile
+from compiler.sched.transform.store import store
 from compiler.sched.transform.unroll import unroll
 
 __all__ = ["apply_script"]
@@ -40,17 +41,17 @@ def _reorder(program: Program, *iterators: str, statements: list[str] | None) ->
 _DIRECTIVES: Mapping[str, Callable[..., Program]] = {
     "batch": batch, "distribute": distribute, "fold": fold, "fuse": fuse, "overlap": _overlap,
     "parallelize": parallelize, "reorder": _reorder, "reverse": reverse, "share": share, "shift": shift,
-    "split": split, "tile": _tile, "unroll": unroll,
+    "split": split, "store": store, "tile": _tile, "unroll": unroll,
 }
 _FORMS: Mapping[str, tuple[type, ...]] = {
     "batch": (int,), "distribute": (str, int), "fold": (str, int, int), "fuse": (str, str, int),
-    "overlap": (), "parallelize": (str, int), "reverse": (str,), "shift": (str, int), "split": (str, int), "tile": (),
-    "unroll": (str, int),
+    "overlap": (), "parallelize": (str, int), "reverse": (str,), "shift": (str, int), "split": (str, int),
+    "store": (str, str), "tile": (), "unroll": (str, int),
 }
 """Kinds of the arguments; trailing ones may be left out where the directive has a default."""
 
 _LEAST = {"distribute": 1, "fold": 2, "fuse": 2, "unroll": 1}
-_WITHOUT_CHOICE = ("batch", "distribute", "fold", "fuse", "overlap", "share")
+_WITHOUT_CHOICE = ("batch", "distribute", "fold", "fuse", "overlap", "share", "store")
 
 
 def apply_script(program: Program, text: str) -> Program:
@@ -122,5 +123,5 @@ _USES: Mapping[str, str] = {
     "batch": "batch(2)", "distribute": "distribute(statement, 1)", "fold": "fold(statement, 2)",
     "fuse": "fuse(first, second, 1)", "overlap": "overlap(i=64, j=64)", "parallelize": "parallelize(i, 4)",
     "reorder": "reorder(j, i)", "reverse": "reverse(i)", "share": "share(first, second)", "shift": "shift(i, 1)",
-    "split": "split(i, 4)", "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
+    "split": "split(i, 4)", "store": "store(array, registers)", "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
 }

@@ -42,6 +42,11 @@ class ElasticDesign(CgraDesign):
         """Cycles until the last word of the last tile is in its bank, by the token game."""
         return self.outcome.cycles
 
+    @property
+    def run_cycles(self) -> int:
+        """Cycles until every bank has moved all its words, by the token game."""
+        return self.outcome.run_cycles
+
     @cached_property
     def storage(self) -> list[BufferStorage]:
         """Each buffer has the whole memory of its tiles."""

@@ -30,9 +30,11 @@ _Key = tuple
 
 @dataclass(frozen=True)
 class Outcome:
-    """`cycles`: until the last word is in its bank. `occupancy`: most words in the buffet of each tile."""
+    """`cycles`: until the last word is in its bank; `run_cycles`: until inputs have given all their words, too.
+    `occupancy`: most words in the buffet of each tile."""
 
     cycles: int
+    run_cycles: int
     occupancy: dict[tuple[int, int], int]
 
 
@@ -287,18 +289,18 @@ class _Game:
 
 
 def play(config: ArrayConfig, plan: RunPlan, spec: FabricSpec, limit: int) -> Outcome:
-    """Play until every output bank has its last word.
+    """Play until every output bank has its last word, and every input bank has given its own.
 
     Raises `ElasticError` if that takes more than `limit` cycles: then it stops for ever, or the limit is too low.
     """
     game = _Game(config, plan, spec)
-    outputs = game.outputs.values()
+    banks = game.outputs | game.inputs
     for cycle in range(limit):
         game.step(cycle)
-        if all(bank.stored == len(bank.words) for bank in outputs):
+        if all(bank.stored == len(bank.words) for bank in banks.values()):
             occupancy = {place: buffet.most for place, buffet in game.buffets.items()}
-            return Outcome(max(bank.last for bank in outputs) + 1, occupancy)
-    late = min(game.outputs, key=lambda c: game.outputs[c].stored / max(1, len(game.outputs[c].words)))
-    bank = game.outputs[late]
+            return Outcome(max(bank.last for bank in game.outputs.values()) + 1, cycle + 1, occupancy)
+    late = min(banks, key=lambda c: banks[c].stored / max(1, len(banks[c].words)))
+    bank = banks[late]
     raise ElasticError(f"tokens stop: after {limit} cycles the bank of column {late} has {bank.stored} of "
                        f"{len(bank.words)} words")

@@ -132,6 +132,10 @@ class Proof:
                 raise ValidationError(f"{array.role} {array.name} has no {array.role} bank in column {column}")
             self._banks[column] = BankProof(column, bank, self.plan.banks[column], array,
                                             self.addresses[name], self.plan, self.spec)
+            last = self._banks[column].last_cycle
+            if last >= self.plan.run_cycles:
+                raise ValidationError(f"{array.role} {array.name} has its last word in cycle {last}, the run has "
+                                      f"{self.plan.run_cycles} cycles")
             served[column] = array
         idle = sorted(set(self.config.banks) - set(served))
         if idle:
@@ -156,9 +160,6 @@ class Proof:
         """Every element that the program writes is captured, in time, from the statement that writes it last."""
         column = self.claims.bank(array.name)
         bank = self._banks[column]
-        if bank.last_cycle >= self.plan.run_cycles:
-            raise ValidationError(f"output {array.name} is captured in cycle {bank.last_cycle}, "
-                                  f"the run has {self.plan.run_cycles} cycles")
         arrival = self.fabric.capture(column)
         cycles = bank.sent.apply_range(isl.Map(f"{{ [c] -> [c - {arrival.lag}] }}"))
         finals = final_origins(self.program, array.name)
