@@ -192,6 +192,11 @@ KERNELS = {
         "for (int i = 0; i < 5; i++) for (int j = i; j < 5; j++) { int t = 0; for (int k = 0; k < 3; k++) "
         "t += x[i][k] * x[j][k]; s[i][j] = t * z[j]; }",
         "const int8_t x[5][3], const int16_t z[5], int32_t s[5][5]"),
+    "cut into tiles by hand": (
+        "for (int i = 0; i < 5; i++) for (int j = 0; j < 4; j++) s[i][j] = 0; for (int p = 0; p < 5; p += 2) "
+        "for (int q = 0; q < 6; q += 3) for (int i = p; i < (p + 2 < 5 ? p + 2 : 5); i++) for (int j = 0; j < 4; j++) "
+        "for (int k = q; k < q + 3; k++) s[i][j] += x[i][k] * y[k][j];",
+        "const int8_t x[5][6], const int8_t y[6][4], int32_t s[5][4]"),
     "a single sum": ("s[0] = 0; for (int k = 0; k < 11; k++) s[0] += x[k] * y[k];",
                      "const int8_t x[11], const int8_t y[11], int32_t s[1]"),
 }

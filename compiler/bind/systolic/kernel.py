@@ -53,6 +53,7 @@ from compiler.sched.space_time import (
     plain_accumulations,
     subscripts,
     without_temporaries,
+    without_tile_loops,
 )
 
 __all__ = ["Kernel", "Reference", "recognise"]
@@ -158,7 +159,7 @@ class Kernel:
 
 def recognise(program: Program) -> Kernel:
     """`program` as a kernel. Raises `KernelError`, and `SpaceTimeError` for dependences that are not uniform."""
-    whole = boxed(plain_accumulations(without_temporaries(program)))
+    whole = boxed(plain_accumulations(without_temporaries(without_tile_loops(program))))
     simple = whole.program
     analysis = analyse(simple)
     update = _update(simple, analysis)

@@ -8,6 +8,7 @@ from compiler.sched.space_time.nests import Nest
 from compiler.sched.space_time.reductions import MODULAR, Reduction, accumulated, hull, neutral, reduction
 from compiler.sched.space_time.reuse import Subscript, composed, null_directions, subscripts
 from compiler.sched.space_time.temporaries import without_temporaries
+from compiler.sched.space_time.tile_loops import without_tile_loops
 
 __all__ = [
     "MODULAR",
@@ -34,4 +35,5 @@ __all__ = [
     "space_loops",
     "subscripts",
     "without_temporaries",
+    "without_tile_loops",
 ]

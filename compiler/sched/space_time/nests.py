@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from math import prod
 
 import islpy as isl
@@ -55,10 +55,13 @@ def identity(statement: Statement, loops: tuple[str, ...]) -> isl.Map | None:
     return _place(statement, [str(name) for name in statement.iterators])
 
 
-def candidates(statement: Statement, loops: tuple[str, ...], bounds: Mapping[str, tuple[int, int]]
-               ) -> Iterator[isl.Map]:
-    """Places of a statement of fewer loops, the most natural ones first."""
-    for positions in _positions(statement, loops):
+def candidates(statement: Statement, loops: tuple[str, ...], bounds: Mapping[str, tuple[int, int]], *,
+               by_name: bool = True) -> Iterator[isl.Map]:
+    """Places of a statement of fewer loops, the most natural ones first. `by_name`: loops of the same name are the
+    same; else those places in which some are not."""
+    same = _positions(statement, loops)
+    every = same if by_name else [p for p in permutations(range(len(loops)), len(statement.iterators)) if p not in same]
+    for positions in every:
         own = dict(zip(positions, statement.iterators, strict=True))
         missing = [k for k in range(len(loops)) if k not in own]
         offers = [_values(statement, bounds[loops[k]]) for k in missing]

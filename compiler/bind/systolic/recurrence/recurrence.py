@@ -32,6 +32,9 @@ _SHIFTS = (0, 1, -1, 2, -2)
 _ROUNDABOUT = 1000
 """Effort of values whose first use is at distances that vary."""
 
+_RENAMED = 3
+"""Loops of the array up to which statements of fewer loops may be at places where loops of other names are theirs."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -141,24 +144,49 @@ def _place(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Ma
     whole = identity(statement, loops)
     if whole is not None and _goes_straight(program, {**places, statement.name: whole}, loops, near):
         return whole
-    offers = sorted(((_size(places, offer), number, offer)
-                     for number, offer in enumerate(_offers(program, loops, places, statement))), key=lambda o: o[:2])
-    failure: SpaceTimeError | None = None
+    found = _Places(program, loops, places, statement, near)
+    found.look_at(_offers(places, loops, statement, by_name=True))
+    if len(loops) <= _RENAMED and (found.best is None or found.best[0][0]):
+        found.look_at(_offers(places, loops, statement, by_name=False))
+    return found.place()
+
+
+@dataclass
+class _Places:
+    """The best place of `statement`: with the fewest values of `near` that go by other uses, then the smallest array,
+    then the shortest ways. `failure`: why a place was none."""
+
+    program: Program
+    loops: tuple[str, ...]
+    places: Mapping[str, isl.Map]
+    statement: Statement
+    near: Sequence[Dependence]
     best: tuple[tuple[int, tuple[int, int], int], isl.Map] | None = None
-    for size, _, offer in offers:
-        if best is not None and (0, size) > best[0][:2]:
-            break
-        try:
-            effort = sum(_effort(program, {**places, statement.name: offer}, loops, d) for d in near)
-        except SpaceTimeError as error:
-            failure = failure or error
-            continue
-        rank = effort // _ROUNDABOUT, size, effort
-        if best is None or rank < best[0]:
-            best = rank, offer
-    if best is not None:
-        return best[1]
-    raise failure or SpaceTimeError(f"{statement}: it has no place among loops {', '.join(loops)}")
+    failure: SpaceTimeError | None = None
+
+    def look_at(self, offers: Iterator[isl.Map]) -> None:
+        """Compare `offers`."""
+        sizes = sorted(((_size(self.places, offer), number, offer) for number, offer in enumerate(offers)),
+                       key=lambda o: o[:2])
+        for size, _, offer in sizes:
+            if self.best is not None and (0, size) > self.best[0][:2]:
+                break
+            try:
+                effort = sum(_effort(self.program, {**self.places, self.statement.name: offer}, self.loops, d)
+                             for d in self.near)
+            except SpaceTimeError as error:
+                self.failure = self.failure or error
+                continue
+            rank = effort // _ROUNDABOUT, size, effort
+            if self.best is None or rank < self.best[0]:
+                self.best = rank, offer
+
+    def place(self) -> isl.Map:
+        """The best one. Raises `SpaceTimeError` if there is none."""
+        if self.best is None:
+            raise self.failure or SpaceTimeError(f"{self.statement}: it has no place among loops "
+                                                 f"{', '.join(self.loops)}")
+        return self.best[1]
 
 
 def _goes_straight(program: Program, places: Mapping[str, isl.Map], loops: tuple[str, ...],
@@ -170,7 +198,7 @@ def _goes_straight(program: Program, places: Mapping[str, isl.Map], loops: tuple
         return False
 
 
-def _offers(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Map], statement: Statement
+def _offers(places: Mapping[str, isl.Map], loops: tuple[str, ...], statement: Statement, by_name: bool
             ) -> Iterator[isl.Map]:
     whole = identity(statement, loops)
     if whole is not None:
@@ -180,7 +208,7 @@ def _offers(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.M
     total = _union(places)
     bounds = {name: (total.dim_min_val(k).to_python(), total.dim_max_val(k).to_python())
               for k, name in enumerate(loops)}
-    for offer in candidates(statement, loops, bounds):
+    for offer in candidates(statement, loops, bounds, by_name=by_name):
         if offer.is_injective():
             yield offer
 
