@@ -58,14 +58,14 @@ class WordQueue(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = BlockQueue(self.width, self.depth)
-        move = Signal()
+        move, held = Signal(), Signal(self.width, reset_less=True)  # without reset it can be the block RAM's own
         m.d.comb += [
-            memory.w_data.eq(self.word), memory.w_en.eq(self.put), self.room.eq(memory.w_rdy),
+            memory.w_data.eq(self.word), memory.w_en.eq(self.put), self.room.eq(memory.w_rdy), self.data.eq(held),
             move.eq(memory.r_rdy & (~self.valid | self.take)), memory.r_en.eq(move),
         ]
         m.d.sync += self.level.eq(self.level + (self.put & self.room) - (self.valid & self.take))
         with m.If(self.take):
             m.d.sync += self.valid.eq(0)
         with m.If(move):
-            m.d.sync += [self.data.eq(memory.r_data), self.valid.eq(1)]
+            m.d.sync += [held.eq(memory.r_data), self.valid.eq(1)]
         return m

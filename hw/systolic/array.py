@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from amaranth.back import verilog
-from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Signal, Value
+from amaranth.hdl import ClockSignal, Instance, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import Flow, In, Out, connect, flipped
 
@@ -25,8 +25,8 @@ EDGE_SUM, EDGE_ACCUMULATOR = "systolic_edge_sum", "systolic_edge_accumulator"
 
 
 class _Placed(wiring.Component):
-    """Instance of a part that is emitted as module `name`. `clear` resets it, as reset does, a cycle later: each part
-    has a register for that, so that the time in which all are reached does not grow with the array."""
+    """Instance of a part that is emitted as module `name`. `clear` resets it a cycle later: each part has a register
+    for that, so that the time in which all are reached does not grow with the array."""
 
     def __init__(self, name: str, part: wiring.Component):
         self._name = name
@@ -36,7 +36,7 @@ class _Placed(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         reset = Signal(reset_less=True, attrs={"keep": 1})  # else synthesis merges those of all parts
-        m.d.sync += reset.eq(ResetSignal() | self.clear)
+        m.d.sync += reset.eq(self.clear)
         ports: dict[str, Any] = {"i_clk": ClockSignal(), "i_rst": reset}
         for path, member, value in self._part.flatten(self):
             ports[f"{'o' if member.flow is Flow.Out else 'i'}_{'__'.join(map(str, path))}"] = value
@@ -66,9 +66,10 @@ def _junction(operand: int) -> str:
 class SystolicArray(wiring.Component):
     """`spec.rows` times `spec.columns` PEs with their edges.
 
-    Ports: `clear` (resets everything, a cycle later); `west`, `north` (steps, from the sequencer); `fill_K` (chain of
-    operand K); `results` (beats of `result_beat`). `entered`: the PE in the north-west corner takes a step;
-    `completed`: the last exit (the PE in the south-east corner if results are in PEs) has completed a result.
+    Ports: `clear` (resets everything, a cycle later; high while the system is reset); `west`, `north` (steps, from the
+    sequencer); `fill_K` (chain of operand K); `results` (beats of `result_beat`). `entered`: the PE in the north-west
+    corner takes a step; `completed`: the last exit (the PE in the south-east corner if results are in PEs) has
+    completed a result.
     """
 
     def __init__(self, spec: ArraySpec):

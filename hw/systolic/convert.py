@@ -14,7 +14,8 @@ __all__ = ["FromMemory", "Narrow", "ToMemory", "Widen"]
 
 
 class Narrow(wiring.Component):
-    """Words of `count` times `bits` bits into `count` words, the lowest first; a word per cycle.
+    """Words of `count` times `bits` bits into `count` words, the lowest first; a word per cycle. The register that they
+    wait in takes them as they come: behind block RAM it can be that memory's own.
 
     Ports: `i`, `o`; `drop`, together with the last word of interest taken from `o`: the rest is thrown away.
     """
@@ -25,15 +26,16 @@ class Narrow(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        held, left = Signal(self._bits * self._count), Signal(range(self._count + 1))
+        held, left = Signal(self._bits * self._count, reset_less=True), Signal(range(self._count + 1))
+        place = Signal(range(self._count))
         m.d.comb += [
-            self.o.payload.eq(held[: self._bits]), self.o.valid.eq(left != 0),
+            self.o.payload.eq(held.word_select(place, self._bits)), self.o.valid.eq(left != 0),
             self.i.ready.eq((left == 0) | (self.o.ready & ((left == 1) | self.drop))),
         ]
         with m.If(self.i.valid & self.i.ready):
-            m.d.sync += [held.eq(self.i.payload), left.eq(self._count)]
+            m.d.sync += [held.eq(self.i.payload), left.eq(self._count), place.eq(0)]
         with m.Elif(self.o.valid & self.o.ready):
-            m.d.sync += [held.eq(held >> self._bits), left.eq(Mux(self.drop, 0, left - 1))]
+            m.d.sync += [left.eq(Mux(self.drop, 0, left - 1)), place.eq(place + 1)]
         return m
 
 

@@ -67,13 +67,17 @@ class Bursts(wiring.Component):
         place, left = Signal(ADDRESS_BITS - shift), Signal(range(self._plan.beats + 1))
         beats, last, some = self.o.p.beats, Signal(), Signal()  # last burst of the tile; whether any are left
         room, known = self._room(m, place, left, tiles.busy, some)
-        m.d.comb += [self.o.p.address.eq(place << shift), self.left.eq(tiles.busy | some)]
+        fresh = Signal()  # the burst has come in this cycle; what follows it is found now, far from who takes it
+        m.d.comb += self.left.eq(tiles.busy | some | self.o.valid)
+        m.d.sync += fresh.eq(0)
+        with m.If(fresh):
+            m.d.sync += [place.eq(place + beats), left.eq(left - beats), some.eq(~last)]
         with m.If(self.o.valid):
             with m.If(self.o.ready):
-                m.d.sync += [self.o.valid.eq(0), place.eq(place + beats), left.eq(left - beats), some.eq(~last)]
-                m.d.sync += self.ahead.eq(self.ahead | last)
+                m.d.sync += [self.o.valid.eq(0), self.ahead.eq(self.ahead | last)]
         with m.Elif(some & known):
-            m.d.sync += [self.o.valid.eq(1), last.eq(left <= room), beats.eq(Mux(left < room, left, room))]
+            m.d.sync += [self.o.valid.eq(1), self.o.p.address.eq(place << shift), fresh.eq(1),
+                         last.eq(left <= room), beats.eq(Mux(left < room, left, room))]
         with m.Elif(~some):
             m.d.comb += tiles.o.ready.eq(1)
             with m.If(tiles.o.valid):
@@ -182,8 +186,11 @@ class Loader(wiring.Component):
             m.d.comb += [part.burst.ready.eq(room & free), go.eq(part.burst.valid & room & free)]
             with m.If(go):
                 m.d.comb += [order.w_data.eq(k), order.w_en.eq(1)]
-                m.d.sync += [self.ar.valid.eq(1), *address_channel(self.ar.p, part.burst.p, self._bits // 8)]
+                m.d.sync += self.ar.valid.eq(1)
             free = free & ~part.burst.valid
+        for part in reversed(streams):  # taken even if the burst is not: fewer signals have a say in many bits
+            with m.If((~self.ar.valid | self.ar.ready) & part.burst.valid):
+                m.d.sync += address_channel(self.ar.p, part.burst.p, self._bits // 8)
 
 
 def address_channel(channel: data.View, burst: data.View, beat_bytes: int) -> list:

@@ -8,7 +8,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.axi import Axi4Signature, is_error
-from hw.dma.word_queue import BlockQueue
+from hw.dma.word_queue import WordQueue
 from hw.systolic.loader import BURST_BEATS, OUTSTANDING, QUEUE_BEATS, Bursts, StreamPlan, address_channel
 from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, each
 
@@ -44,12 +44,12 @@ class Storer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.bursts = bursts = Bursts(self._plan, self._bits, longest=_longest(self._bits), tapered=True)
-        m.submodules.queue = queue = BlockQueue(self._bits, QUEUE_BEATS)
+        m.submodules.queue = queue = WordQueue(self._bits, QUEUE_BEATS)
         m.submodules.lengths = lengths = SyncFIFO(width=BURST_BEATS.bit_length() - 1, depth=OUTSTANDING)
         m.d.comb += [
             bursts.load.eq(self.load), bursts.base.eq(self.base), *each(bursts.extents, self.extents),
-            *each(bursts.strides, self.strides), queue.w_data.eq(self.i.payload), queue.w_en.eq(self.i.valid),
-            self.i.ready.eq(queue.w_rdy), self.left.eq(bursts.left), self.b.ready.eq(1),
+            *each(bursts.strides, self.strides), queue.word.eq(self.i.payload), queue.put.eq(self.i.valid),
+            self.i.ready.eq(queue.room), self.left.eq(bursts.left), self.b.ready.eq(1),
         ]
         go, sent, acknowledged = Signal(), Signal(), Signal()
         outstanding, below = Signal(range(OUTSTANDING + 1)), Signal(init=1)  # whether there may be one more
@@ -62,7 +62,7 @@ class Storer(wiring.Component):
             m.d.sync += self.error.eq(1)
         with m.If(self.load):
             m.d.sync += self.error.eq(0)
-        self._addresses(m, bursts, queue.w_rdy & self.i.valid, lengths, go, below)
+        self._addresses(m, bursts, queue.room & self.i.valid, lengths, go, below)
         self._data(m, queue, lengths, sent)
         return m
 
@@ -78,16 +78,18 @@ class Storer(wiring.Component):
         m.d.sync += [claimed.eq(Mux(go, burst.beats, 0)), unclaimed.eq(unclaimed + came - claimed)]
         with m.If(self.aw.ready):
             m.d.sync += self.aw.valid.eq(0)
+        with m.If(~self.aw.valid | self.aw.ready):  # even without a burst: fewer signals have a say in many bits
+            m.d.sync += address_channel(self.aw.p, burst, self._bits // 8)
         with m.If(go):
-            m.d.sync += [self.aw.valid.eq(1), *address_channel(self.aw.p, burst, self._bits // 8)]
+            m.d.sync += self.aw.valid.eq(1)
 
-    def _data(self, m: Module, queue: BlockQueue, lengths: SyncFIFO, sent: Signal) -> None:
+    def _data(self, m: Module, queue: WordQueue, lengths: SyncFIFO, sent: Signal) -> None:
         place = Signal(range(BURST_BEATS))
         last = place == lengths.r_data
         m.d.comb += [
-            self.w.p.data.eq(queue.r_data), self.w.p.strb.eq(-1), self.w.p.last.eq(last),
-            self.w.valid.eq(queue.r_rdy & lengths.r_rdy), sent.eq(self.w.valid & self.w.ready),
-            queue.r_en.eq(sent), lengths.r_en.eq(sent & last),
+            self.w.p.data.eq(queue.data), self.w.p.strb.eq(-1), self.w.p.last.eq(last),
+            self.w.valid.eq(queue.valid & lengths.r_rdy), sent.eq(self.w.valid & self.w.ready),
+            queue.take.eq(sent), lengths.r_en.eq(sent & last),
         ]
         with m.If(sent):
             m.d.sync += place.eq(Mux(last, 0, place + 1))

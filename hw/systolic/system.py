@@ -68,7 +68,7 @@ class SystolicSystem(wiring.Component):
         m.submodules.sequencer = ResetInserter(flush)(self._sequencer)
         m.submodules.storer = ResetInserter(flush)(self._storer)
         connect(m, flipped(self.s_axil), self._registers.bus)
-        m.d.comb += [self.array.clear.eq(flush), self._sequencer.load.eq(load), self._storer.load.eq(load)]
+        m.d.comb += [self._sequencer.load.eq(load), self._storer.load.eq(load)]
         self._memory(m)
         self._load(m, flush, load)
         self._steps(m)
@@ -155,7 +155,9 @@ class SystolicSystem(wiring.Component):
         ]
         starting = (state == _State.IDLE) & registers.control.start & ~registers.control.clear
         # While FLUSH and SETTLE; the array follows a cycle later, so it is clean and reset for the last time in BEGIN.
-        m.d.sync += flush.eq(starting | (state == _State.FLUSH))
+        clear = Signal(init=1, attrs={"keep": 1})  # the array's own: it is far from the rest
+        m.d.sync += [signal.eq(starting | (state == _State.FLUSH)) for signal in (flush, clear)]
+        m.d.comb += self.array.clear.eq(clear)
         self._count(m, busy, load)
         with m.If(registers.control.clear):
             m.d.sync += [done.eq(0), error.eq(RunError.NONE), ignored.eq(0)]
