@@ -32,8 +32,8 @@ def test_level_belongs_to_the_program() -> None:
 def test_waits_that_vary_have_no_registers() -> None:
     with pytest.raises(ApplicationError) as error:
         compiler.compile(load("upsample", width=8, height=8), transform="store(input, registers)")
-    assert str(error.value).endswith("sees values after waits that vary, which registers do not give; store the array in "
-                                     "memory")
+    assert str(error.value).endswith("sees values after waits that vary, which registers do not give; store the array "
+                                     "in memory")
 
 
 @pytest.mark.parametrize(("text", "kind", "message"), [

@@ -18,6 +18,7 @@ from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.types import BIT, Int
 from compiler.sched.dependences import DependenceError
+from compiler.sched.transform import apply_script
 from hw.designs.directory import DesignError
 from hw.designs.registry import load_design
 from hw.pipeline.spec import BufferCell, CounterCell, LineCell, MergeCell, OperatorCell
@@ -55,6 +56,16 @@ def test_one_word_per_cycle_and_a_few_cycles_of_latency():
     for app, latency in expected.items():
         design = compiled(app)
         assert design.lower_bound <= design.predicted_cycles <= design.lower_bound + latency
+
+
+def test_loops_run_in_the_order_that_directives_give():
+    """Column by column, from right to left."""
+    program = load("gaussian", width=9, height=7)
+    turned = apply_script(program, "reorder(x, y); reverse(x)")
+    design = compiler.compile(turned, target="fpga")
+    assert list(design.schedule.statements["Gaussian"].strides) == ["x", "y"]
+    inputs = random_inputs(program, 4)
+    np.testing.assert_array_equal(run_design(design, inputs)["output"], interpret(program, inputs)["output"])
 
 
 def test_lanes_are_streams_of_their_own():
