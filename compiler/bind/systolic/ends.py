@@ -66,6 +66,10 @@ def find_destination(program: Program, update: Statement, flows: list[Dependence
     target = composed(update.write.map, seen, copy.write.map, domain=update.domain)
     if not target.is_single_valued() or not update.domain.is_subset(target.domain()):
         raise KernelError(f"{copy} does not copy every result of {update} to one place of an output")
+    if array.name == out.name and not target.intersect_domain(update.domain).is_equal(
+            update.write.map.intersect_domain(update.domain)):
+        raise KernelError(f"{copy} stores results of {update} in a second place of '{out.name}'; a reduction kernel "
+                          "stores each of them once")
     origins = isl.Set.empty(copy.domain.get_space())
     for dependence in flows:
         if (dependence.source, dependence.sink) == (update.name, copy.name):
