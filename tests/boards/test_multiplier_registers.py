@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from mapped_simulation import simulate_mapped
 
 from hw.multiplier_registers import absorb_registers
 from hw.pnr import PnrError, pack_registers, run_tool
@@ -130,17 +130,7 @@ def test_a_packed_netlist_does_the_same(netlist: Path, tmp_path: Path) -> None:
     """Simulated beside the source it was made from."""
     packed = Path(shutil.copy(netlist, tmp_path))
     pack_registers(packed, "products")
-    for name, text in (("model.v", PRODUCTS.replace("module products", "module reference")),
-                       ("multiplier.v", MULTIPLIER), ("bench.v", BENCH)):
-        (tmp_path / name).write_text(text)
-    read = "read_verilog -D NO_INCLUDES cells.v multiplier.v +/lattice/cells_sim_ecp5.v"
-    flat = f"{read}; hierarchy -top products; proc; flatten; opt_clean"
-    run_tool("yosys", ["-q", "-p", "read_json products.json; write_verilog -noattr cells.v"], tmp_path)
-    run_tool("yosys", ["-q", "-p", f"{flat}; write_verilog -noattr mapped.v"], tmp_path)
-    sources = ["mapped.v", "model.v", "bench.v"]
-    subprocess.run(["iverilog", "-g2012", "-s", "bench", "-o", "bench.vvp", *sources], cwd=tmp_path, check=True)
-    said = subprocess.run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    differ, alive = map(int, said.split())
+    differ, alive = simulate_mapped(tmp_path, "products", PRODUCTS, MULTIPLIER, BENCH)
     assert differ == 0 and alive > 300
 
 

@@ -1,0 +1,28 @@
+"""A netlist that has been packed, simulated beside the source that it was made from."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from hw.pnr import run_tool
+
+__all__ = ["simulate_mapped"]
+
+
+def simulate_mapped(folder: Path, top: str, source: str, primitive: str, bench: str) -> tuple[int, int]:
+    """The two numbers that `bench` prints. In `folder` is the netlist, ``{top}.json``; the bench has instances of `top`
+    and of ``reference``, the module in `source` by that name. `primitive` is the Verilog of what cells have been packed
+    into."""
+    for name, text in (("model.v", source.replace(f"module {top}", "module reference")), ("primitive.v", primitive),
+                       ("bench.v", bench)):
+        (folder / name).write_text(text)
+    read = "read_verilog -D NO_INCLUDES cells.v +/lattice/cells_sim_ecp5.v; read_verilog -overwrite primitive.v"
+    flat = f"{read}; hierarchy -top {top}; proc; flatten; opt_clean"
+    run_tool("yosys", ["-q", "-p", f"read_json {top}.json; write_verilog -noattr cells.v"], folder)
+    run_tool("yosys", ["-q", "-p", f"{flat}; write_verilog -noattr mapped.v"], folder)
+    sources = ["mapped.v", "model.v", "bench.v"]
+    subprocess.run(["iverilog", "-g2012", "-s", "bench", "-o", "bench.vvp", *sources], cwd=folder, check=True)
+    said = subprocess.run(["vvp", "-n", "bench.vvp"], cwd=folder, check=True, capture_output=True, text=True).stdout
+    differ, alive = map(int, said.split())
+    return differ, alive
