@@ -1,0 +1,64 @@
+"""Tiles: they cover the results once, are small at the ends, and stay in the scratchpad if there is room."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from compiled import check, compile_and_check
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_arrays import random_inputs
+
+from compiler.bind.vector.apps import load
+from compiler.bind.vector.ir import Instruction, Transfer, unrolled
+from compiler.bind.vector.plan import tile_boxes
+from compiler.bind.vector.target import Options, compile_arrays
+from compiler.frontend import parallel_array as pa
+from hw.vector_lanes.isa import Op
+
+sizes = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=3)
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(sizes=sizes, ends=st.lists(st.integers(1, 4), max_size=2), unit=st.integers(1, 3))
+def test_tiles_cover_every_element_once(sizes: list[tuple[int, int]], ends: list[int], unit: int) -> None:
+    shape, tile = tuple(n for n, _ in sizes), tuple(min(n, t) for n, t in sizes)
+    fitting = tuple(end for end in ends if tile and end <= tile[0])
+    count = np.zeros(shape, int)
+    for box in tile_boxes(shape, tile, fitting, unit):
+        assert all(0 < high - low <= t for (low, high), t in zip(box, tile, strict=True))
+        count[tuple(slice(low, high) for low, high in box)] += 1
+    assert (count == 1).all()
+
+
+def test_ends_are_in_both_directions() -> None:
+    assert tile_boxes((20,), (8,), (2, 4)) == [((0, 2),), ((2, 6),), ((6, 14),), ((14, 18),), ((18, 20),)]
+    assert tile_boxes((6, 4), (6, 2), (1,)) == [((0, 1), (0, 2)), ((1, 6), (0, 2)), ((0, 5), (2, 4)), ((5, 6), (2, 4))]
+
+
+def test_arrays_that_fit_are_loaded_once_and_never_copied() -> None:
+    """A filter with little to load before the lanes begin and little to store after they have ended."""
+    program = load("fir", n=4096)
+    design = compile_and_check(program, random_inputs(program, np.random.default_rng(0)), lanes=64)
+    plan = design.phases[0].plan
+    assert plan.whole and plan.ends and plan.boxes[0][0][1] == plan.ends[0] < plan.layout.tile[0]
+    statements = list(unrolled(design.code.body))
+    assert sum(s.bytes * s.rows for s in statements if isinstance(s, Transfer)) == 4 * (2 * 4096 + 15)
+    assert not any(s.mode.op is Op.VMOV for s in statements if isinstance(s, Instruction))
+
+
+def test_a_segment_of_the_user_is_kept() -> None:
+    design = compile_arrays(load("fir", n=2048), Options(lanes=64, segment=(512,)))
+    assert [low for ((low, _),) in design.phases[0].plan.boxes] == [0, 512, 1024, 1536]
+
+
+def test_elementwise_programs_have_one_dimension() -> None:
+    shape = (7, 5, 11)
+    x, y = pa.input("x", shape, "int16"), pa.input("y", shape, "uint8")
+    program = pa.program("flat", least=pa.minimum(x, y) * 3, larger=(x > y).astype("uint8"))
+    design = compile_arrays(program, Options(lanes=1, scratchpad=512))
+    assert [phase.plan.phase.shape for phase in design.phases] == [(prod(shape),)]
+    check(design, random_inputs(program, np.random.default_rng(1)))
+    apart = compile_arrays(pa.program("rows", out=x[:, :, 1:] + x[:, :, :-1]), Options(lanes=1))
+    assert len(apart.phases[0].plan.phase.shape) == 3
