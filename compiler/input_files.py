@@ -61,7 +61,9 @@ def random_inputs(program: Program, seed: int) -> dict[str, np.ndarray]:
         if not isinstance(array.type, Int):
             raise InputError(f"input {array.name} has elements of type {array.type}; only integers and floating-point "
                              "numbers can be drawn")
-        found[array.name] = generator.integers(array.type.minimum, array.type.maximum, array.shape, endpoint=True)
+        least, greatest = array.type.minimum, array.type.maximum
+        dtype = np.int64 if array.type.width < 64 else array.type.dtype
+        found[array.name] = generator.integers(least, greatest, array.shape, dtype, endpoint=True)
     return found
 
 

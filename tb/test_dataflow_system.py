@@ -33,6 +33,27 @@ PROGRAMS = [path.stem for path in sorted(APPS.glob("*.c"))]
 SIZES = {"matmul": {"N": 6}, "fir": {"N": 20, "TAPS": 5}, "jacobi_1d": {"N": 12}, "jacobi_2d": {"N": 6}, "lu": {"N": 5}}
 
 
+WIDE = """
+void wide(const uint64_t a[3][3], const int64_t b[3], uint64_t y[3][3], int64_t z[3]) {
+#pragma scop
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j <= i; j++) y[i][j] = a[j][i];
+  for (int i = 0; i < 3; i++)
+    for (int j = i + 1; j < 3; j++) y[i][j] = y[j][i];
+  for (int i = 0; i < 3; i++) z[i] = b[i] * b[2 - i] + (b[i] >> 5);
+#pragma endscop
+}"""
+"""Words of 64 bits; an output that is read again."""
+
+LEVELS = """
+void levels(int16_t A[7][6]) {
+#pragma scop
+  for (int i = 1; i < 7; i++)
+    for (int j = 1; j < 6; j++) A[i][j] = A[i - 1][j] + A[i][j - 1] * 3;
+#pragma endscop
+}"""
+
+
 def designed(tested: Program, **options: object) -> DataflowDesign:
     design = compiler.compile(tested, target="dataflow", **options)
     assert isinstance(design, DataflowDesign)
@@ -55,6 +76,8 @@ def group(sized: SizedDesign) -> Group:
     designs["tiled"] = designed(matmul(5), transform="tile(i=4, j=3, on=[InitC, Comp, WriteC])")
     designs["widths"] = designed(odd_widths())
     designs["ramp"] = designed(program("ramp", RAMP))
+    designs["wide"] = designed(program("wide", WIDE))
+    designs["levels"] = designed(program("levels", LEVELS))
     designs["sized"] = sized.at(N=5)
     return Group(designs)
 
@@ -107,13 +130,18 @@ def test_f27_f32_lanes_and_a_deep_adder(group: Group, simulator: str) -> None:
     check(group, "lanes", simulator, STALLS)
 
 
+def test_f27_levels_of_a_recurrence_over_two_loops(group: Group, simulator: str) -> None:
+    assert "idle ticks" in group.designs["levels"].choices
+    check(group, "levels", simulator, STALLS)
+
+
 def test_f31_reordering_on_the_chip(group: Group, simulator: str) -> None:
     assert group.designs["chip"].resources["reorder channels"] == 1
     check(group, "chip", simulator, STALLS)
 
 
-@pytest.mark.parametrize("name", ["tiled", "widths", "ramp"])
-def test_f24_f28_tiles_with_remainders_odd_widths_no_inputs(group: Group, simulator: str, name: str) -> None:
+@pytest.mark.parametrize("name", ["tiled", "widths", "ramp", "wide"])
+def test_f24_f28_tiles_with_remainders_odd_and_wide_words_no_inputs(group: Group, simulator: str, name: str) -> None:
     check(group, name, simulator, STALLS)
 
 

@@ -24,7 +24,8 @@ from hw.sim.simulate import StallProfile
 
 APPS = Path(__file__).resolve().parents[1] / "apps" / "float"
 STALLS = StallProfile.uniform(0.2)
-SIZES = {"matmul": {"N": 4}, "fir": {"N": 15, "TAPS": 4}, "stencil": {"N": 12}, "jacobi": {"N": 9, "T": 2}}
+SIZES = {"matmul": {"N": 4}, "fir": {"N": 15, "TAPS": 4}, "stencil": {"N": 12}, "jacobi": {"N": 9, "T": 2},
+         "lu": {"N": 4}, "triangular_solve": {"N": 5}}
 
 QUOTIENTS = """
 void quotients(const float a[16], const int n[16], float y[16], int m[16]) {

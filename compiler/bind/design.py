@@ -158,4 +158,4 @@ def _checked(array: Array, data: np.ndarray | None) -> np.ndarray:
         worst = low if low < array.type.minimum else high
         place = tuple(int(i) for i in np.argwhere(data == worst)[0])
         raise InputError(f"input {array.name} holds {worst} at {place}, outside the range of {array.type}")
-    return data.astype(np.int64)
+    return data.astype(np.int64 if array.type.width < 64 else array.type.dtype)

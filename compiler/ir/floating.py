@@ -170,7 +170,10 @@ def to_words(type: Type, values: np.ndarray) -> np.ndarray:
 def from_words(type: Type, words: np.ndarray) -> np.ndarray:
     """Inverse of `to_words`, in the dtype of results."""
     assert isinstance(type, Int | Float)
-    return (decode(type, words) if isinstance(type, Float) else type.wrap(words)).astype(type.dtype, copy=False)
+    if isinstance(type, Float):
+        return decode(type, words).astype(type.dtype, copy=False)
+    exact = words.astype(object) if type.width > 32 else words
+    return np.asarray(type.wrap(exact)).astype(type.dtype, copy=False)
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -43,7 +43,7 @@ def test_illegal_transform_names_two_instances_of_a_dependence() -> None:
 
 def test_a_reordering_buffer_that_is_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(addresses, "_MOST_WORDS", 16)
-    message = (r"statement 'Comp' \(matmul\.c:\d+\): values of 'A' need a reordering buffer of 36 words, more than 16; "
+    message = (r"statement 'Comp' \(matmul\.c:\d+\): values of 'A' need a reordering buffer of 32 words, more than 16; "
                r"that of ReadA\[0, 5\] waits 177 ticks")
     with pytest.raises(DataflowError, match=message):
         make_plan(matmul(6, transposed=False), Options(reorder="chip"))

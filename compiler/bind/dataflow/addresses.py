@@ -1,14 +1,15 @@
 """Places in reordering memories: a function of the counters for the writer and one for the reader.
 
 Seed 003, section 6.2.2, has a rule for reuse distances with a single 1, which breaks under tiling. Here the address is
-the word's array element, row-major in the box of the elements that cross the edge, or, if elements are overwritten
-while the memory still holds an older value, the writing instance. Modulo the smallest power of two that keeps live
-words apart if that is smaller. All of it is proven by looking at every word.
+the word's array element, in the box of the elements that cross the edge with some order of coordinates, or, if elements
+are overwritten while the memory still holds an older value, the writing instance. Modulo the smallest power of two that
+keeps live words apart if that is smaller. All of it is proven by looking at every word.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, permutations
 
 import islpy as isl
 import numpy as np
@@ -20,6 +21,9 @@ from compiler.sched.process_network import Edge, ProcessNetwork
 from hw.dataflow.spec import Piece
 
 __all__ = ["MemoryPlan", "plan_memory"]
+
+_MOST_ORDERS = 6
+"""Orders of coordinates that are tried."""
 
 _MOST_WORDS = 1 << 20
 """Depth of a memory."""
@@ -60,21 +64,22 @@ def _too_deep(network: ProcessNetwork, edge: Edge, depth: int, waits: np.ndarray
 
 
 def _functions(network: ProcessNetwork, edge: Edge) -> Iterator[isl.Map]:
-    """{writing instance -> number}: by array element, by instance."""
+    """{writing instance -> number}: by array element, by instance, each in all orders of its coordinates."""
     statement = network.program.statement(edge.source)
     access = statement.write if edge.origin == "flow" else statement.reads[edge.read]
     domain = edge.relation.domain()
-    yield _linear(access.map.intersect_domain(domain))
-    yield _linear(isl.Map.identity(domain.get_space().map_from_set()).intersect_domain(domain))
+    instance = isl.Map.identity(domain.get_space().map_from_set())
+    for place in (access.map.intersect_domain(domain), instance.intersect_domain(domain)):
+        for order in islice(permutations(range(place.dim(isl.dim_type.out))), _MOST_ORDERS):
+            yield _linear(place, order)
 
 
-def _linear(function: isl.Map) -> isl.Map:
-    """The image of `function`, row-major in its bounding box, as one number from 0."""
+def _linear(function: isl.Map, order: tuple[int, ...]) -> isl.Map:
+    """The image of `function`, in its bounding box with coordinate ``order[0]`` outermost, as one number from 0."""
     image = function.range()
-    count = image.dim(isl.dim_type.set)
     stride, terms, constant = 1, ["0"], 0
-    names = [f"x{k}" for k in range(count)]
-    for k in reversed(range(count)):
+    names = [f"x{k}" for k in range(len(order))]
+    for k in reversed(order):
         low, high = image.dim_min_val(k).to_python(), image.dim_max_val(k).to_python()
         terms.append(f"{stride} * {names[k]}")
         constant -= stride * low

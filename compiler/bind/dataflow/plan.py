@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.errors import DataflowError
@@ -27,8 +27,8 @@ _TRIALS = 8
 _BUSY = 1.1
 """Ticks over those of the busiest node above which other orders are looked for."""
 
-_PADS = (1, 2, 3, 4, 6, 8, 12, 16)
-"""Idle ticks that are looked at."""
+_PADS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Idle ticks that are looked at, and those between the first that is enough and the one before."""
 
 
 @dataclass(frozen=True)
@@ -131,19 +131,32 @@ def _padded(candidate: _Candidate, options: Options) -> _Candidate:
     pipelines = _pipelines(candidate.network, options)
     found: list[tuple[int, Idle]] = []
     for level, least in product(range(candidate.network.sizes + 1, len(candidate.clock.counters)), (True, False)):
-        for ticks in _PADS:
-            idle = Idle(level, ticks, least)
-            later, added = candidate.clock.put_off(idle)
-            if candidate.clock.ticks + added >= best.ticks:
-                break
-            if node_delays(candidate.network, put_off(candidate.carried, later), pipelines) is not None:
-                found.append((added, idle))
-                break
-    for _, idle in sorted(found, key=lambda entry: entry[0]):
+        idle = _least_idle(candidate, pipelines, level, least)
+        if idle is not None:
+            found.append((candidate.clock.put_off(idle)[1], idle))
+    for added, idle in sorted(found, key=lambda entry: entry[0]):
+        if candidate.clock.ticks + added >= best.ticks:
+            break
         padded = _clocked(candidate.network, options, tick_clock(candidate.network.times.values(), idle=idle), idle)
         if padded.ticks < best.ticks:
-            return padded
+            best = padded
     return best
+
+
+def _least_idle(candidate: _Candidate, pipelines: dict[str, Pipeline], level: int, least: bool) -> Idle | None:
+    """The fewest idle ticks after runs of time dimension `level` with which recurrences go at full rate, None if none
+    are faster than slowing everything down."""
+
+    def enough(ticks: int) -> bool:
+        later, _ = candidate.clock.put_off(Idle(level, ticks, least))
+        return node_delays(candidate.network, put_off(candidate.carried, later), pipelines) is not None
+
+    for before, ticks in pairwise(_PADS):
+        if candidate.clock.ticks + candidate.clock.put_off(Idle(level, ticks, least))[1] >= candidate.ticks:
+            return None
+        if enough(ticks):
+            return Idle(level, next(t for t in range(before + 1, ticks + 1) if t == ticks or enough(t)), least)
+    return None
 
 
 def _clocked(network: ProcessNetwork, options: Options, clock: TickClock, idle: Idle | None = None) -> _Candidate:

@@ -34,6 +34,7 @@ def validate_kernel(kernel: KernelSpec, program: Program, times: Mapping[str, is
     `program`: one statement per node, by name; `times`: the values of the counters at which each instance fires.
     """
     check = _Validation(kernel, program, times)
+    check.outputs()
     for number in range(len(kernel.nodes)):
         check.firings(number)
     for dependence in flow(program):
@@ -65,6 +66,14 @@ class _Validation:
     def _ticks(self, predicate: Predicate) -> np.ndarray:
         """Ticks whose vectors satisfy `predicate`."""
         return np.flatnonzero(predicate_column(predicate, self.columns, self.count))
+
+    def outputs(self) -> None:
+        """What is written to an output array has to leave through a stream."""
+        for node in self.kernel.nodes:
+            array = self.program.statement(node.name).write.array
+            if node.kind != "output" and self.program.array(array).role == "output":
+                raise DataflowError(f"kernel {self.kernel.name}: what node {node.name} writes to '{array}' never "
+                                    "leaves")
 
     def firings(self, number: int) -> None:
         """A node has to fire exactly when its statement has an instance."""

@@ -169,7 +169,7 @@ class _Alignment:
         ticks = _added(main[:0], time_keys(self.flows.vectors(own)))
         free = max(0, ticks - len(main))
         arranged = self._arranged(own)
-        if len(arranged) == 1 and (found := self._aligned(statement)) is not None:
+        if len(arranged) == len(own) == 1 and (found := self._aligned(statement)) is not None:
             best = {statement.name: found}
             ticks = _added(main, time_keys(self.flows.vectors(best)))
         for times in arranged:
@@ -180,6 +180,8 @@ class _Alignment:
                 added = _added(main, time_keys(place.vectors(have)))
                 if added < ticks and self._fit(moved := place.times(times)):
                     best, ticks = moved, added
+        if not best and len(own) > 1 and (found := self._aligned(statement)) is not None:
+            return {statement.name: found}
         return best
 
     def _aligned(self, statement: Statement) -> isl.Map | None:

@@ -49,8 +49,9 @@ def is_source(program: Program, statement: Statement) -> bool:
 
 
 def is_sink(program: Program, statement: Statement) -> bool:
-    """Whether the statement does nothing but deliver one word of an output array, which no other instance delivers."""
-    if not is_copy(statement) or program.array(statement.reads[0].array).role == "input":
+    """Whether the statement does nothing but deliver one word of an output array, which no other instance delivers.
+    What it delivers lies in no input or output array: the words of an output that statements read leave otherwise."""
+    if not is_copy(statement) or program.array(statement.reads[0].array).role != "intermediate":
         return False
     injective = statement.write.map.intersect_domain(statement.domain).is_injective()
     return program.array(statement.write.array).role == "output" and injective
