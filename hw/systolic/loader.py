@@ -102,8 +102,8 @@ class Bursts(wiring.Component):
 class _Stream(wiring.Component):
     """Bursts of one stream, as far as there is room for their data, and the queue of these.
 
-    Ports: as of `Bursts`, but `o`: beats of memory; `burst`: what to fetch; `data`, `valid`: it comes; `others`: so are
-    the other streams ahead; until then no second tile is fetched.
+    Ports: as of `Bursts`, but `o`: beats of memory; `burst`: what to fetch; `data`, `valid`: it comes; `others`, one
+    cycle before: so are the other streams ahead; until then no second tile is fetched.
     """
 
     def __init__(self, plan: StreamPlan, bus_bits: int):
@@ -124,13 +124,15 @@ class _Stream(wiring.Component):
         m.d.comb += [
             bursts.load.eq(self.load), bursts.base.eq(self.base), *each(bursts.extents, self.extents),
             *each(bursts.strides, self.strides), self.burst.p.eq(bursts.o.p), self.ahead.eq(bursts.ahead),
-            able.eq((free >= BURST_BEATS) & (self.others | ~bursts.ahead)),
             self.burst.valid.eq(bursts.o.valid & able), bursts.o.ready.eq(self.burst.ready & able),
             queue.w_data.eq(self.data), queue.w_en.eq(self.valid), self.o.payload.eq(queue.r_data),
             self.o.valid.eq(queue.r_rdy), queue.r_en.eq(self.o.ready),
         ]
         gone = Signal.like(self.burst.p.beats)  # counted a cycle later, before there can be another burst
-        m.d.sync += [gone.eq(Mux(taken, self.burst.p.beats, 0)), free.eq(free - gone + given)]
+        following = Signal.like(free)
+        m.d.comb += following.eq(free - gone + given)
+        m.d.sync += [gone.eq(Mux(taken, self.burst.p.beats, 0)), free.eq(following),
+                     able.eq((following >= BURST_BEATS) & (self.others | ~bursts.ahead))]
         return m
 
 
@@ -159,38 +161,42 @@ class Loader(wiring.Component):
             m.d.comb += each(part.strides, getattr(self, f"strides_{k}"))
             connect(m, part.o, flipped(getattr(self, f"o_{k}")))
         m.submodules.order = order = SyncFIFO(width=max(1, (len(streams) - 1).bit_length()), depth=OUTSTANDING)
-        self._ask(m, streams, order)
-        others = Signal()
         awaited = [part.ahead for plan, part in zip(self._plans, streams, strict=True) if plan.awaited]
-        m.d.sync += others.eq(Cat(awaited).all() & ~self.load)
-        m.d.comb += [part.others.eq(others) for part in streams]
-        m.d.comb += [self.busy.eq(order.r_rdy | self.ar.valid), self.r.ready.eq(1)]
-        answered = self.r.valid & self.r.ready
+        m.d.comb += [part.others.eq(Cat(awaited).all() & ~self.load) for part in streams]
+        answered, ended = Signal(), Signal()
+        m.d.comb += [self.r.ready.eq(1), answered.eq(self.r.valid & self.r.ready),
+                     ended.eq(answered & self.r.p.last), order.r_en.eq(ended)]
         for k, part in enumerate(streams):
             m.d.comb += [part.data.eq(self.r.p.data), part.valid.eq(answered & (order.r_data == k))]
-        m.d.comb += order.r_en.eq(answered & self.r.p.last)
+        self._ask(m, streams, order, ended)
         with m.If(answered & is_error(self.r.p.resp)):
             m.d.sync += self.error.eq(1)
         with m.If(self.load):
             m.d.sync += self.error.eq(0)
         return m
 
-    def _ask(self, m: Module, streams: Sequence[_Stream], order: SyncFIFO) -> None:
-        """One burst goes to the address register and to the list of those that answers are due for."""
-        room, free = Signal(), Value.cast(1)
-        m.d.comb += room.eq((~self.ar.valid | self.ar.ready) & order.w_rdy & ~self.stop)
+    def _ask(self, m: Module, streams: Sequence[_Stream], order: SyncFIFO, ended: Signal) -> None:
+        """One burst goes to the address register and, a cycle later, to the list of those that answers are due for;
+        `ended`: the first of these has its answers."""
+        room, asked, free = Signal(), Signal(), Value.cast(1)
+        due, spare = Signal(range(OUTSTANDING + 1)), Signal(init=1)  # whether there may be one more
+        m.d.comb += [room.eq((~self.ar.valid | self.ar.ready) & spare & ~self.stop), self.busy.eq(due != 0)]
         with m.If(self.ar.ready):
             m.d.sync += self.ar.valid.eq(0)
         for k, part in enumerate(streams):
-            go = Signal(name=f"go{k}")
-            m.d.comb += [part.burst.ready.eq(room & free), go.eq(part.burst.valid & room & free)]
-            with m.If(go):
-                m.d.comb += [order.w_data.eq(k), order.w_en.eq(1)]
-                m.d.sync += self.ar.valid.eq(1)
+            m.d.comb += part.burst.ready.eq(room & free)
+            with m.If(part.burst.valid & room & free):
+                m.d.comb += asked.eq(1)
+                m.d.sync += [self.ar.valid.eq(1), order.w_data.eq(k)]
             free = free & ~part.burst.valid
         for part in reversed(streams):  # taken even if the burst is not: fewer signals have a say in many bits
             with m.If((~self.ar.valid | self.ar.ready) & part.burst.valid):
                 m.d.sync += address_channel(self.ar.p, part.burst.p, self._bits // 8)
+        m.d.sync += order.w_en.eq(asked)
+        with m.If(asked & ~ended):
+            m.d.sync += [due.eq(due + 1), spare.eq(due != OUTSTANDING - 1)]
+        with m.Elif(ended & ~asked):
+            m.d.sync += [due.eq(due - 1), spare.eq(1)]
 
 
 def address_channel(channel: data.View, burst: data.View, beat_bytes: int) -> list:
