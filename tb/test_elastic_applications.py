@@ -53,7 +53,7 @@ def test_random_program_on_buffets(kind: str, simulator: str) -> None:
     @seed(20261122)
     @settings(max_examples=2, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
               suppress_health_check=list(HealthCheck))
-    @given(programs(largest=8, stages=2) if kind == "stencils" else accumulations())
+    @given(programs(largest=8, stages=2) if kind == "stencils" else accumulations(["rows"]))
     def run(program: Program) -> None:
         try:
             check(program, simulator)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import strategies as st
 
 from compiler.frontend.kernel import maximum
@@ -10,11 +12,13 @@ from compiler.ir.program import Program
 from compiler.ir.types import INT16
 from compiler.sched import transform
 
+SHAPES = ("product", "convolution", "convolution", "rows")
+
 
 @st.composite
-def accumulations(draw: st.DrawFn) -> Program:
+def accumulations(draw: st.DrawFn, shapes: Sequence[str] = SHAPES) -> Program:
     """A random product or convolution: sizes, strides, order of loops, initial value, what is added, unrolling."""
-    shape = draw(st.sampled_from(("product", "convolution", "convolution", "rows")))
+    shape = draw(st.sampled_from(shapes))
     extents, loads, result = _shape(draw, shape)
     prg = prog("random", INT16)
     prg.add_input("a")
