@@ -197,6 +197,9 @@ KERNELS = {
         "for (int q = 0; q < 6; q += 3) for (int i = p; i < (p + 2 < 5 ? p + 2 : 5); i++) for (int j = 0; j < 4; j++) "
         "for (int k = q; k < q + 3; k++) s[i][j] += x[i][k] * y[k][j];",
         "const int8_t x[5][6], const int8_t y[6][4], int32_t s[5][4]"),
+    "some results without terms, scaled in place": (
+        "for (int i = 0; i < 4; i++) for (int j = 0; j < 3; j++) { for (int k = i + 1; k < 4; k++) "
+        "s[i][j] += x[k][i] * s[k][j]; s[i][j] = 3 * s[i][j]; }", "const int8_t x[4][4], int32_t s[4][3]"),
     "a single sum": ("s[0] = 0; for (int k = 0; k < 11; k++) s[0] += x[k] * y[k];",
                      "const int8_t x[11], const int8_t y[11], int32_t s[1]"),
 }

@@ -12,8 +12,8 @@ import islpy as isl
 from compiler.bind.systolic.errors import KernelError
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.affine import affine_text
-from compiler.sched.dependences import DependenceError
-from compiler.sched.space_time import Subscript, hull, reduction, same_flows, subscripts
+from compiler.sched.dependences import DependenceError, flow
+from compiler.sched.space_time import Subscript, hull, reduction, same_flows, same_sums, subscripts
 
 __all__ = ["Bound", "Boxed", "boxed", "check_iterations", "results_part", "used_part"]
 
@@ -29,24 +29,27 @@ class Bound:
 @dataclass(frozen=True)
 class Boxed:
     """`program` with boxes around the terms of every result of accumulating statements; `iterations`: what they really
-    are, by statement, of those that were changed."""
+    are, by statement, of those that were changed. `wide`: boxes have results to which the program adds nothing."""
 
     program: Program
     iterations: Mapping[str, isl.Set] = field(default_factory=dict)
+    wide: bool = False
 
 
-def boxed(program: Program) -> Boxed:
+def boxed(program: Program, *, wide: bool = False) -> Boxed:
     """Put a box around the iterations of every statement that accumulates, or at least around those of each result,
     where that leaves alone which values others see: all updates of an element still follow its first value, and come
-    before its use."""
-    found = Boxed(program)
+    before its use. `wide`: also around elements that have a first value only."""
+    found = Boxed(program, wide=wide)
     for statement in program.statements:
         if statement.box() is not None or statement.domain.is_empty() or not statement.domain.is_bounded():
             continue
-        offers = (replace(statement, domain=domain) for domain in (_around(statement), _across(statement)))
-        larger = next((offer for offer in offers if _as_good(found.program, offer)), None)
+        domains = (_beyond(program, statement),) if wide else (_around(statement), _across(statement))
+        offers = (replace(statement, domain=domain) for domain in domains)
+        larger = next((offer for offer in offers if _as_good(found.program, offer, wide)), None)
         if larger is not None:
-            found = Boxed(_with(found.program, larger), {**found.iterations, statement.name: statement.domain})
+            found = replace(found, program=_with(found.program, larger),
+                            iterations={**found.iterations, statement.name: statement.domain})
     return found
 
 
@@ -54,7 +57,7 @@ def _with(program: Program, statement: Statement) -> Program:
     return replace(program, statements=tuple(statement if s.name == statement.name else s for s in program.statements))
 
 
-def _as_good(program: Program, around: Statement) -> bool:
+def _as_good(program: Program, around: Statement, wide: bool) -> bool:
     """Whether `around`, in place of the statement of this name, leaves alone which values others see."""
     covered = (program.order_of(around.name), *(access.map for access in (*around.reads, around.write)))
     if not all(around.domain.is_subset(relation.domain()) for relation in covered):
@@ -62,7 +65,7 @@ def _as_good(program: Program, around: Statement) -> bool:
     larger = _with(program, around)
     one = reduction(larger, around)
     try:
-        return one is not None and same_flows(program, larger, around, one.read)
+        return one is not None and (same_sums if wide else same_flows)(program, larger, around, one.read)
     except DependenceError:
         return False
 
@@ -72,6 +75,24 @@ def _around(statement: Statement) -> isl.Set:
     for k, (low, high) in enumerate(hull(statement).values()):
         domain = domain.lower_bound_val(isl.dim_type.set, k, low).upper_bound_val(isl.dim_type.set, k, high)
     return domain
+
+
+def _beyond(program: Program, statement: Statement) -> isl.Set:
+    """The box around the iterations, and around what the elements with a first value would have in other loops; the
+    iterations as they are if the box has elements without a first value."""
+    one = reduction(program, statement)
+    starts = {d.source for d in flow(program) if one is not None and (d.sink, d.read) == (statement.name, one.read)}
+    begun = isl.Set.empty(statement.write.map.get_space().range())
+    for start in (program.statement(name) for name in starts - {statement.name}):
+        begun = begun.union(start.write.map.intersect_domain(start.domain).range())
+    reached = begun.apply(statement.write.map.reverse())
+    for k, (low, high) in enumerate(hull(statement).values()):
+        if not statement.write.map.involves_dims(isl.dim_type.in_, k, 1):
+            reached = reached.lower_bound_val(isl.dim_type.set, k, low).upper_bound_val(isl.dim_type.set, k, high)
+    if reached.is_empty() or not reached.is_bounded():
+        return statement.domain
+    box = _around(replace(statement, domain=statement.domain.union(reached)))
+    return box if box.apply(statement.write.map).is_subset(begun) else statement.domain
 
 
 def _across(statement: Statement) -> isl.Set:
@@ -129,12 +150,14 @@ def results_part(update: Statement, free: Collection[str]) -> tuple[Bound, ...]:
 
 
 def check_iterations(update: Statement, iterations: isl.Set | None, free: Collection[str],
-                     zeros: Sequence[tuple[Sequence[Subscript], Sequence[int], Sequence[Bound]]]) -> None:
+                     zeros: Sequence[tuple[Sequence[Subscript], Sequence[int], Sequence[Bound]]], *,
+                     wide: bool) -> None:
     """Raise `KernelError` unless what `update` goes through gives the same results as `iterations` alone, and no
     others.
 
     `free`: loops that results depend on. `zeros`: of every reference that makes the body neutral where it is zero, its
     subscripts over loops from zero, the extents of its array, and the bounds of what is not zero for the array.
+    `wide`: as of `Boxed`.
     """
     if iterations is None:
         return
@@ -151,6 +174,6 @@ def check_iterations(update: Statement, iterations: isl.Set | None, free: Collec
         inside += [f"{affine_text(zip(bound.coefficients, terms, strict=True), bound.constant)} >= 0"
                    for bound in bounds]
         rest = rest.intersect(isl.Set(f"{{ [{names}] : {' and '.join(inside)} }}"))
-    if not rest.is_empty() or not whole.apply(results).is_subset(own.apply(results)):
+    if not rest.is_empty() or not (wide or whole.apply(results).is_subset(own.apply(results))):
         raise KernelError(f"{update}: its iterations are no box of constant bounds, which a reduction kernel needs "
                           "unless zeros in place of elements that it never reads make up for the rest")

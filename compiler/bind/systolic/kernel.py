@@ -14,7 +14,7 @@ from math import prod
 import islpy as isl
 import numpy as np
 
-from compiler.bind.systolic.domain import Bound, boxed, check_iterations, results_part, used_part
+from compiler.bind.systolic.domain import Bound, Boxed, boxed, check_iterations, results_part, used_part
 from compiler.bind.systolic.ends import (
     Destination,
     find_destination,
@@ -159,7 +159,22 @@ class Kernel:
 
 def recognise(program: Program) -> Kernel:
     """`program` as a kernel. Raises `KernelError`, and `SpaceTimeError` for dependences that are not uniform."""
-    whole = boxed(plain_accumulations(without_temporaries(without_tile_loops(program))))
+    plain = plain_accumulations(without_temporaries(without_tile_loops(program)))
+    try:
+        return _recognise(program, boxed(plain))
+    except KernelError:
+        wide = boxed(plain, wide=True)
+        if not wide.iterations:
+            raise
+        try:
+            return _recognise(program, wide)
+        except KernelError:
+            pass
+        raise
+
+
+def _recognise(program: Program, whole: Boxed) -> Kernel:
+    """`program`, which is `whole` now, as a kernel."""
     simple = whole.program
     analysis = analyse(simple)
     update = _update(simple, analysis)
@@ -189,7 +204,7 @@ def recognise(program: Program) -> Kernel:
     kernel = replace(kernel, bounds=results_part(update, free))
     check_iterations(update, iterations, free,
                      [(r.subscripts, program.array(r.array or "").shape, r.bounds)
-                      for k, r in enumerate(kernel.reads) if kernel.without_effect({k})])
+                      for k, r in enumerate(kernel.reads) if kernel.without_effect({k})], wide=whole.wide)
     return kernel
 
 

@@ -111,7 +111,7 @@ class _Check:
         if self.kernel.iterations is not None:
             points = [value + low for value, low in zip(self.loops, self.lows, strict=True)]
             self.inside = self.boxed & contains(self.kernel.iterations, points, len(self.boxed))
-            results = self.kernel.iterations
+            results = self.update.domain
             for k in reversed([k for k in range(len(self.loops)) if k not in free]):
                 results = results.project_out(isl.dim_type.set, k, 1)
             self.needed &= contains(results, [points[k] for k in free], len(self.boxed))
@@ -244,7 +244,7 @@ class _Check:
         array = self.program.array(self.kernel.extras[number].array or "")
         numbers = np.arange(1, prod(array.shape) + 1).reshape(array.shape)
         tiles = to_tiles(self.plan, stream, numbers)
-        steps = self.steps.only(self.inside)
+        steps = self.steps.only(self.needed & self.boxed)
         tile, exits, words, lane = self.result_at(steps)
         beat, place = np.divmod(words, spec.result.pack)
         found = tiles[tile, 0, (beat * spec.exits + exits) * spec.result.pack + place, lane]
@@ -319,7 +319,7 @@ class _Check:
         """Every element that the update writes last comes out of its accumulator, once; accumulators do not collide."""
         array = self.program.array(self.kernel.output)
         where, inside = result_places(self.plan, array.shape)
-        chosen = self.inside
+        chosen = self.needed & self.boxed
         steps = self.steps.only(chosen)
         at = self.result_at(steps)
         expected = self._elements(self.destinations, steps, array.shape)

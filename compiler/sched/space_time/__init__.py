@@ -1,6 +1,6 @@
 """Space-time mapping (seed 002, sections 3.2 and 5.1): dependences as distances, legality, choice of space loops."""
 
-from compiler.sched.space_time.accumulations import plain_accumulations, same_flows
+from compiler.sched.space_time.accumulations import plain_accumulations, same_flows, same_sums
 from compiler.sched.space_time.arrays import SpaceLoops, check_space, enumerate_arrays, space_loops
 from compiler.sched.space_time.dependences import Analysis, Kind, UniformDependence, analyse
 from compiler.sched.space_time.errors import LargeIterationError, SpaceTimeError
@@ -32,6 +32,7 @@ __all__ = [
     "plain_accumulations",
     "reduction",
     "same_flows",
+    "same_sums",
     "space_loops",
     "subscripts",
     "without_temporaries",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import islpy as isl
@@ -14,7 +15,7 @@ from compiler.sched.dependences import Dependence, flow
 from compiler.sched.space_time.reductions import Reduction, neutral, reduction
 from compiler.sched.space_time.reuse import subscripts
 
-__all__ = ["plain_accumulations", "same_flows"]
+__all__ = ["plain_accumulations", "same_flows", "same_sums"]
 
 _Relations = dict[tuple[str, int, str], isl.Map]
 """{reader -> writer} by reading statement, number of its read, and writing statement."""
@@ -140,6 +141,28 @@ def same_flows(before: Program, after: Program, update: Statement, own: int) -> 
     """Whether all values come from where they came, and go where they went, element by element of what `update`
     accumulates by its read `own`."""
     return _same(_by_element(after, update, own), _by_element(before, update, own))
+
+
+def same_sums(before: Program, after: Program, update: Statement, own: int) -> bool:
+    """Whether all values come from where they came, where `update` may add terms, by its read `own`, also to elements
+    that were what they started from."""
+    starts = {d.source for d in flow(after) if (d.sink, d.read) == (update.name, own)}
+    return _same(*(_by_sum(program, update, own, starts) for program in (after, before)))
+
+
+def _by_sum(program: Program, update: Statement, own: int, sums: Collection[str]) -> _Relations:
+    """Values that others than `update` see; those of statements `sums` together, by element."""
+    found: _Relations = {}
+    for item in flow(program):
+        if (item.sink, item.read) == (update.name, own):
+            continue
+        key, relation = (item.sink, item.read, item.source), item.relation
+        if item.source in sums:
+            key = item.sink, item.read, update.name
+            relation = relation.apply_range(program.statement(item.source).write.map)
+            relation = relation.union(found[key]) if key in found else relation
+        found[key] = relation
+    return found
 
 
 def _by_element(program: Program, update: Statement, own: int) -> _Relations:
