@@ -89,8 +89,8 @@ OTHERS = {
                                                  ("scaled before", "icarus"), ("quantised layer", "verilator"),
                                                  ("scaled after, over both axes", "icarus"),
                                                  ("border of an image", "icarus"), ("results of a triangle", "icarus"),
-                                                 ("residual layer", "verilator"), ("residual layer", "icarus"),
-                                                 ("factors of sums over both axes", "icarus"),
+                                                 ("residual layer", "icarus"),
+                                                 ("factors of sums over both axes", "verilator"),
                                                  ("guarded maximum", "verilator")])
 def test_other_kernels(name: str, simulator: str) -> None:
     program, options = OTHERS[name]

@@ -94,8 +94,8 @@ KERNELS = [
      "statement 'S0' (scop.c:4) uses the value of loop counter 'i'; before and after its sums a reduction kernel "
      "computes from elements and constants"),
     ("for (int i = 0; i < 2; i++) { y[i] = 0; for (int k = 0; k < 3; k++) y[i] += x[k]; y[3 - i] = y[i]; }",
-     "statement 'S2' (scop.c:4) stores results of statement 'S1' (scop.c:4) in a second place of 'y'; a reduction kernel "
-     "stores each of them once"),
+     "statement 'S2' (scop.c:4) stores results of statement 'S1' (scop.c:4) in a second place of 'y'; a reduction "
+     "kernel stores each of them once"),
     ("y[0] = 3; for (int i = 1; i < 4; i++) { int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s * y[0]; }",
      "statement 'S3' (scop.c:4) combines results with 'y', which the program computes; a reduction kernel stores "
      "functions of single results and of elements of inputs"),
