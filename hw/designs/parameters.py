@@ -17,8 +17,9 @@ T = TypeVar("T")
 
 
 def fabric_parameters(spec: FabricSpec) -> dict[str, Any]:
-    """`spec` without rows and columns, for `DesignImage.parameters`."""
-    return {name: value for name, value in dataclasses.asdict(spec).items() if name not in ("rows", "columns")}
+    """`spec` without rows and columns, as plain JSON, for `DesignImage.parameters`."""
+    values = dataclasses.asdict(spec) | {"mem_depths": list(spec.mem_depths)}
+    return {name: value for name, value in values.items() if name not in ("rows", "columns")}
 
 
 def fabric_spec(image: DesignImage) -> FabricSpec:

@@ -27,6 +27,7 @@ from compiler.sched.cycle_accurate import Schedule
 from compiler.sched.partition import Partition
 from compiler.sched.verify import check_parts
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
+from hw.designs.parameters import fabric_parameters
 from hw.designs.register_documents import register_documents
 from hw.dma.descriptor import DmaDescriptor
 from hw.fabric.config import ArrayConfig
@@ -220,7 +221,7 @@ class CgraDesign(Design):
         return DesignImage(
             name=c_identifier(self.program.name), array=str(self.spec), configuration=tuple(self.words),
             plan=tuple(self.plan.writes(registers)), memory=tuple(blocks), outputs=regions,
-            memory_bytes=self.layout.end, parameters=_parameters(self.spec), metadata=self._metadata(),
+            memory_bytes=self.layout.end, parameters=fabric_parameters(self.spec), metadata=self._metadata(),
         )
 
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:
@@ -240,7 +241,3 @@ class CgraDesign(Design):
     def check(self, registers: Mapping[str, int]) -> None:
         """Raise `RunFailure` if the status registers report a failed run."""
         check_status(control_registers(self.spec), registers["STATUS"], registers["DETAIL"])
-
-
-def _parameters(spec: FabricSpec) -> dict[str, Any]:
-    return {name: value for name, value in asdict(spec).items() if name not in ("rows", "columns")}
