@@ -227,11 +227,11 @@ def _side_by_side(phase: Phase, layout: Layout, tile: tuple[int, ...], boxes: li
     found: dict[Node, Sequence[int]] = {}
     for node in [*moving, *(r.node for r in phase.graph.results)]:
         first, *others = [place[node] for place in places]
-        apart = all(extents(box)[0] == tile[0] for box in (first, *others)) if first and tile else False
-        straight = all(box[1:] == first[1:] and box[0][0] >= first[0][0] for box in others)
-        if layout.root(node) is node and first and straight and (isinstance(node, Leaf) or apart):
-            step = layout.buffers[node].strides[0]
-            found[node] = [(box[0][0] - first[0][0]) * step for box in (first, *others)]
+        if not first or layout.root(node) is not node or any(box[1:] != first[1:] for box in others):
+            continue
+        offsets = [box[0][0] - first[0][0] for box in (first, *others)]
+        if min(offsets) >= 0 and (isinstance(node, Leaf) or extents(first)[0] == tile[0]):
+            found[node] = [rows * layout.buffers[node].strides[0] for rows in offsets]
     return found
 
 
