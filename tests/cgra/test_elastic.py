@@ -80,14 +80,14 @@ def sums_outside() -> Program:
 
 def test_reads_before_the_first_word_find_some_that_are_there() -> None:
     """The reads that see sums are no loop nest, all reads are one, of which the first ones are before the first sum."""
-    design = mapped(sums_outside())
+    design = mapped(sums_outside(), loops="asked")
     (early,) = [buffet for buffet in buffets(design) if buffet.present]
     assert early.read is not None and early.read.addresses[0].offset == 0
     assert early.read.count == 3 * 2 * 2 * 5
 
 
 def test_a_start_with_other_words_is_refused() -> None:
-    design = mapped(sums_outside())
+    design = mapped(sums_outside(), loops="asked")
 
     def fewer(tile: TileConfig) -> TileConfig | None:
         core = tile.core

@@ -200,10 +200,8 @@ class _Bank:
 
 def _bank(config: ArrayConfig, column: int, plan: RunPlan) -> _Bank:
     bank = config.banks[column]
-    words: list[int] = []
-    if bank.direction == "output":
-        tiles = np.arange(plan.tiles)[:, None] * plan.period
-        words = (bank.nest.times()[None, :] - bank.nest.time_offset + bank.lead + tiles).ravel().tolist()
+    tiles = np.arange(plan.tiles)[:, None] * plan.period
+    words = (bank.nest.times()[None, :] - bank.nest.time_offset + bank.lead + tiles).ravel().tolist()
     return _Bank(bank.lead, bank.first, plan, words)
 
 
