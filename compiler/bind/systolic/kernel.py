@@ -7,6 +7,7 @@ may start from a constant, from an array, or from what the output held. A kernel
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -45,6 +46,7 @@ from compiler.sched.space_time import (
     MODULAR,
     Analysis,
     Reduction,
+    SpaceTimeError,
     Subscript,
     analyse,
     composed,
@@ -166,10 +168,8 @@ def recognise(program: Program) -> Kernel:
         wide = boxed(plain, wide=True)
         if not wide.iterations:
             raise
-        try:
+        with suppress(KernelError, SpaceTimeError):
             return _recognise(program, wide)
-        except KernelError:
-            pass
         raise
 
 
