@@ -6,14 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, seed, settings
-from random_programs import programs
 
 import compiler
-from compiler.bind.cgra.route import Unroutable
-from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.frontend.apps import load
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 
@@ -37,23 +32,3 @@ def test_computed_addresses_are_exact_and_on_time(counter, simulator):
             for name, expected in interpret(program, inputs).items():
                 np.testing.assert_array_equal(result.outputs[name], expected)
             assert result.cycles == design.predicted_cycles
-
-
-def test_random_program_with_computed_addresses(simulator):
-    @seed(20261122)
-    @settings(max_examples=3, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
-              suppress_health_check=list(HealthCheck))
-    @given(programs(largest=8, stages=2, tiles=False))
-    def run(program):
-        try:
-            design = compiler.compile(program, memory="dual-port-pe", array="8x4")
-        except (ArrayTooSmall, Unroutable):
-            assume(False)
-            return
-        inputs = random_inputs(program, 3)
-        result = design.simulate(inputs, simulator, seed=5, stall=StallProfile.uniform(0.2))
-        for name, expected in interpret(program, inputs).items():
-            np.testing.assert_array_equal(result.outputs[name], expected)
-        assert result.cycles == design.predicted_cycles
-
-    run()

@@ -15,14 +15,18 @@ from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 
 EXAMPLES = {"verilator": 12, "icarus": 6}
+SMALLER = {"largest": 8, "stages": 2, "tiles": False}
+"""Where processing elements compute addresses, fewer fit into the array."""
 
 
-@pytest.mark.parametrize("memory", ["pub", "dual-port"])
+@pytest.mark.parametrize("memory", ["pub", "dual-port", "dual-port-pe"])
 def test_random_program(memory, simulator):
+    computed = memory == "dual-port-pe"
+
     @seed(20261121)
-    @settings(max_examples=EXAMPLES[simulator], deadline=None, database=None,
+    @settings(max_examples=EXAMPLES[simulator] // (3 if computed else 1), deadline=None, database=None,
               phases=[Phase.explicit, Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
-    @given(programs(largest=10))
+    @given(programs(**SMALLER) if computed else programs(largest=10))
     def check(program):
         try:
             design = compiler.compile(program, memory=memory, array="8x4")
