@@ -60,11 +60,11 @@ def _unrolled_table() -> str:
         used = f.get("resources")
         if used is None:
             continue
-        rows.append([app, f["factor"], f["published"], f["cycles simulated"], f["cycles predicted"], f["ratio"],
-                     used["PEs"] + used["delay PEs"], used["memory tiles"], f["compile seconds"],
+        rows.append([app, f["factor"], f["published"], f.get("cycles simulated", "-"), f["cycles predicted"],
+                     f["ratio"], used["PEs"] + used["delay PEs"], used["memory tiles"],
                      ", ".join(f["refused"]) or "-"])
     head = ["application", "factor", "published", "cycles simulated", "predicted", "ratio to bound", "PEs",
-            "memory tiles", "compile s", "did not fit"]
+            "memory tiles", "did not fit"]
     text = (f"The widest that places and routes on the {results['array']} array (`python -m benchmarks.unrolled`): "
             "strips of an image at once, or products x results in every cycle. A column of the array has one bank of "
             "the global buffer, which reads or writes: 16 strips of gaussian take all 32.")
