@@ -29,7 +29,7 @@ from hw.soc.run import run_firmware
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["LANES", "LATENCY", "SCALAR_LANES", "VectorFigureError", "lower_bound", "main", "measure_rate",
-           "measure_scalar", "measure_vector", "model_vector", "parse_lanes"]
+           "measure_scalar", "measure_shortest", "measure_vector", "model_vector", "parse_lanes"]
 
 LANES = (1, 4, 16, 64)
 SCALAR_LANES = 4
@@ -119,6 +119,15 @@ def measure_scalar(case: Case, smoke: bool = False) -> dict[str, int]:
     return {"cycles": result.kernel_cycles * parts, "measured": result.kernel_cycles, "parts": parts}
 
 
+def measure_shortest(lanes: int) -> int:
+    """Cycles of the shortest program that loads, computes and stores. Raises `VectorFigureError`."""
+    spec = VectorSpec(lanes)
+    result = run_firmware(_program("shortest", spec, ELEMENTS["word"], {}), spec, dumps=["y"], latency=LATENCY,
+                          loads={"x": np.array([41], np.int32)})
+    _compare(f"shortest program, V{lanes}", result.array, {"y": np.array([42], np.int32)})
+    return result.kernel_cycles
+
+
 def measure_rate() -> dict[str, Any]:
     """How busy the core keeps the lanes with short vectors: rate.c, data in the scratchpad."""
     case, spec = CASES["fir"], VectorSpec(RATE_LANES)
@@ -200,6 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 write_results(output, results)
         if whole:
             results["instruction rate"] = measure_rate()
+            results["shortest program"] = {f"V{lanes}": measure_shortest(lanes) for lanes in parse_lanes(options.lanes)}
     except SluiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

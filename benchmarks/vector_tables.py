@@ -19,7 +19,7 @@ _SCALAR = "plain C"
 
 def vector_tables() -> str:
     """All tables as Markdown."""
-    return "\n\n".join([_cycles(), _rate(), _compiled(), _scaling(), _element_sizes()])
+    return "\n\n".join([_cycles(), _rate(), _compiled(), _narrow(), _scaling(), _element_sizes()])
 
 
 def _benchmarks() -> dict[str, dict[str, dict[str, Any]]]:
@@ -61,15 +61,45 @@ def _rate() -> str:
 def _compiled() -> str:
     """Seed 004, tables 5.2 and 5.8."""
     hand, found = _benchmarks(), read_results("vector_compiled")["applications"]
-    machines = sorted({name for figures in found.values() for name in figures}, key=lambda name: int(name[1:]))
+    machines = _machines()
     rows = []
-    for app, figures in found.items():
-        by_hand = {m: hand[HAND_WRITTEN[app]]["word"][m]["cycles"] for m in machines}
-        rows.append([app, *(f"{figures[m]['cycles']} ({by_hand[m] / figures[m]['cycles']:.2f})" for m in machines),
-                     max(f["compile seconds"] for f in figures.values())])
-    head = ["application", *machines, "compile s"]
+    for app, elements in found.items():
+        for element, figures in elements.items():
+            by_hand = hand[HAND_WRITTEN[app]][element]
+            rows.append([app, element, *(_beside(figures[m], by_hand[m]) if m in figures else "-" for m in machines),
+                         max(f["compile seconds"] for f in figures.values())])
+    head = ["application", "elements", *machines, "compile s"]
     text = ("The same compiled from parallel arrays: cycles, and how many times as fast as the program written by hand "
             "(`python -m benchmarks.vector_compiled`).")
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def _beside(compiled: dict[str, Any], by_hand: dict[str, Any]) -> str:
+    return f"{compiled['cycles']} ({by_hand['cycles'] / compiled['cycles']:.3f})"
+
+
+def _narrow() -> str:
+    """How far compiled programs are from linear scaling, and from what the ends of a program allow."""
+    found, shortest = read_results("vector_compiled")["applications"], read_results("vector")["shortest program"]
+    smallest, *_, largest = _machines()
+    lanes = int(largest[1:]) // int(smallest[1:])
+    rows = []
+    for app, elements in found.items():
+        for element, figures in elements.items():
+            if smallest not in figures or largest not in figures:
+                continue
+            one, all_, linear = figures[smallest], figures[largest], figures[smallest]["cycles"] / lanes
+            bound = max(all_["wavefronts"] + shortest[largest] - 1, all_["memory bound"])
+            kind = "lanes" if all_["wavefronts"] >= all_["memory bound"] else "memory"
+            rows.append([app, element, one["cycles"], all_["cycles"], f"{one['cycles'] / all_['cycles']:.1f}",
+                         f"{all_['cycles'] / linear:.2f}", all_["wavefronts"], all_["memory bound"], kind, bound,
+                         f"{all_['cycles'] / bound:.3f}"])
+    head = ["application", "elements", smallest, largest, "times", "of linear", "wavefronts", "beats", "more", "bound",
+            "ratio"]
+    text = (f"Scaling of compiled programs. The shortest program that loads, computes and stores takes "
+            f"{shortest[largest]} cycles on {largest}; with it the bound is the wavefronts that the program needs (a "
+            "row of a 2-D instruction needs one at least), or the beats of memory. *of linear*: cycles over those of "
+            f"{smallest} divided by {lanes}.")
     return f"{text}\n\n{table(head, rows)}"
 
 
