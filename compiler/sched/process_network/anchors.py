@@ -22,6 +22,7 @@ from compiler.sched.process_network.transfers import is_sink, is_source
 
 __all__ = ["Anchors", "among", "anchors", "padded", "program_times", "waves", "without_sequence"]
 
+
 def program_times(program: Program) -> dict[str, isl.Map]:
     """The program's own order as a schedule; legal, and nothing is fused that the program does not fuse."""
     return {s.name: program.order_of(s.name).intersect_domain(s.domain) for s in program.statements}
@@ -32,9 +33,11 @@ Anchors = Iterator[tuple[dict[str, isl.Map], bool]]
 
 
 def anchors(program: Program, dependences: tuple[Dependence, ...], original: dict[str, isl.Map],
-             sizes: int) -> Anchors:
+            sizes: int) -> Anchors:
+    """The busiest component in the order of the program, or of isl's scheduler, or its busiest statement alone."""
     counts = {s.name: s.domain.count_val().to_python() for s in program.statements}
-    whole = {name: original[name] for name in _busiest(program, dependences, counts)}
+    chosen = _busiest(program, dependences, counts)
+    whole = {name: original[name] for name in original if name in chosen}
     yield from ((whole, early) for early in (False, True))
     if len(whole) > 1:
         busiest = max(whole, key=counts.__getitem__)
@@ -71,11 +74,12 @@ def _busiest(program: Program, dependences: tuple[Dependence, ...], counts: dict
 
 
 def among(dependences: tuple[Dependence, ...], names: Collection[str]) -> tuple[Dependence, ...]:
+    """Those from and to statements in `names`."""
     return tuple(d for d in dependences if d.source in names and d.sink in names)
 
 
 def without_sequence(program: Program, dependences: tuple[Dependence, ...],
-                      times: dict[str, isl.Map]) -> dict[str, isl.Map]:
+                     times: dict[str, isl.Map]) -> dict[str, isl.Map]:
     """`times` with every dimension 0 that only puts statements after each other, if that is legal; innermost first."""
     for dim in reversed(range(next(iter(times.values())).dim(isl.dim_type.out))):
         if all(time.range().dim_min_val(dim).eq(time.range().dim_max_val(dim)) for time in times.values()):
@@ -98,8 +102,10 @@ def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[s
     context = domain.get_ctx()
     usual = context.get_schedule_algorithm()
     context.set_schedule_algorithm(algorithm)
-    schedule = constraints.compute_schedule().get_map()
-    context.set_schedule_algorithm(usual)
+    try:
+        schedule = constraints.compute_schedule().get_map()
+    finally:
+        context.set_schedule_algorithm(usual)
     found = {m.get_tuple_name(isl.dim_type.in_): m for m in maps(schedule)}
     length = next(iter(whole.values())).dim(isl.dim_type.out)
     if sizes:
