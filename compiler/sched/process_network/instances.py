@@ -12,7 +12,7 @@ from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
 from compiler.sched.dependences import Dependence
 
-__all__ = ["Flows", "PointNumbers", "Times", "Vectors", "time_keys"]
+__all__ = ["Flows", "PointNumbers", "Times", "Vectors", "time_keys", "varying"]
 
 _ODD = 0x9E3779B97F4A7C15
 """A random number; its powers tell time dimensions apart in keys."""
@@ -120,3 +120,9 @@ def time_keys(vectors: np.ndarray) -> np.ndarray:
     for dim, column in enumerate(vectors):
         keys += column.astype(np.uint64) * np.uint64(pow(_ODD, dim + 1, 1 << 64))
     return keys
+
+
+def varying(vectors: np.ndarray, sizes: int) -> list[int]:
+    """Time dimensions after the first `sizes` that have several values, outermost first."""
+    varies = vectors.min(axis=1) < vectors.max(axis=1)
+    return [dim for dim in np.flatnonzero(varies).tolist() if dim >= sizes]

@@ -15,7 +15,7 @@ import numpy as np
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
 from compiler.sched.dependences import Dependence
-from compiler.sched.process_network.instances import Times, Vectors, time_keys
+from compiler.sched.process_network.instances import Times, Vectors, time_keys, varying
 from compiler.sched.process_network.transfers import is_copy
 
 __all__ = ["planes", "without_copies"]
@@ -50,7 +50,7 @@ def planes(whole: Times, dependences: tuple[Dependence, ...], sizes: int, vector
     """Times with levels for the statements of `whole`, which have as many loops each; the best ones first."""
     if not vectors.few:
         return []
-    loops = {name: _loops(vectors.of(name, whole), sizes) for name, time in whole.items()}
+    loops = {name: varying(vectors.of(name, whole), sizes) for name, time in whole.items()}
     depth = len(next(iter(loops.values())))
     if any(len(own) != depth for own in loops.values()):
         return []
@@ -59,11 +59,6 @@ def planes(whole: Times, dependences: tuple[Dependence, ...], sizes: int, vector
     found = [plane for outer in range(depth) if (plane := _plane(outer, steps, points)) is not None]
     found.sort(key=lambda plane: plane.cost(points))
     return [_times(plane, whole, loops, sizes) for plane in found[:_MOST]]
-
-
-def _loops(vectors: np.ndarray, sizes: int) -> list[int]:
-    varies = vectors.min(axis=1) < vectors.max(axis=1)
-    return [dim for dim in np.flatnonzero(varies).tolist() if dim >= sizes]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import islpy as isl
 import numpy as np
 
 from compiler.sched.dependences import Dependence
-from compiler.sched.process_network.instances import Flows, Times
+from compiler.sched.process_network.instances import Flows, Times, varying
 
 __all__ = ["Placement", "beside", "shifts"]
 
@@ -54,7 +54,7 @@ def beside(own: Times, placed: Times, flows: Flows, sizes: int) -> Iterator[Plac
     placed statements hold. Those among the statements of `own` are not looked at. The first `sizes` dimensions stay.
     """
     have, there = flows.vectors(own), flows.vectors(placed)
-    loops, places = _varying(have, sizes), _varying(there, sizes)
+    loops, places = varying(have, sizes), varying(there, sizes)
     least = there.min(axis=1).tolist()
     count, wanted = len(there), max(len(loops), len(places))
     places += range(max(places, default=sizes - 1) + 1, count)
@@ -63,12 +63,6 @@ def beside(own: Times, placed: Times, flows: Flows, sizes: int) -> Iterator[Plac
         based = Placement(put, {dim: least[dim] for dim in range(sizes, count) if dim not in put}, still)
         for moved in shifts(based.times(own), placed, flows, sizes):
             yield replace(based, vector=moved.vector)
-
-
-def _varying(vectors: np.ndarray, sizes: int) -> list[int]:
-    """Dimensions after the first `sizes` that have several values, outermost first."""
-    varies = vectors.min(axis=1) < vectors.max(axis=1)
-    return [dim for dim in np.flatnonzero(varies).tolist() if dim >= sizes]
 
 
 def _arrangements(loops: list[int], places: list[int], free: bool) -> Iterator[dict[int, int]]:
