@@ -67,7 +67,7 @@ def _target_hardware(results: dict[str, Any]) -> str:
         return ""
     rows = [[program, *(_hardware(entries.get(name) or {}) for name in names)] for program, entries in programs.items()]
     text = ("Their hardware on an ECP5, DMA and registers included: LUT / FF / block RAM / multipliers by yosys, and "
-            "MHz routed (one placement each; not all are routed, as that takes from a minute to a quarter of an hour). "
+            "MHz routed (one placement each; not all are measured, as that takes from one to fifteen minutes). "
             "The array and the vector processor are the same for every program: area of all tiles, or of the "
             "processor with its scalar core, and MHz of the slowest tile or of the processor by "
             "`python -m benchmarks.area`.")
@@ -81,6 +81,8 @@ def _hardware(figures: dict[str, Any]) -> str:
         return ""
     area, speed = figures.get("area", {}), figures.get("mhz", {})
     counts = " / ".join(str(area[name]) for name in ("lut", "ff", "block_ram", "multipliers") if name in area)
+    if not area and not speed:
+        return "not measured"
     rate = f"{speed['mhz']} MHz" if "mhz" in speed else speed.get("failed", "not routed")
     return f"{counts or area.get('failed', 'not synthesized')}, {rate}"
 
