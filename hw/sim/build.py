@@ -28,7 +28,7 @@ from hw.sim.toolchain import Toolchain, find_simulator, waveform_kind
 __all__ = ["Build", "BuildError", "BuildRequest", "build", "cache_folder"]
 
 # The way of building is part of what a build depends on: an edit of that module makes all builds new.
-_RECIPE_FILES = (Path(recipe.__file__), Path(recipe.__file__).with_name("launch.cpp"))
+_RECIPE_FILES = [Path(recipe.__file__).with_name(name) for name in ("compile.py", "runtime.py", "launch.cpp")]
 _RECIPE = hashlib.sha256(b"".join(path.read_bytes() for path in _RECIPE_FILES)).hexdigest()
 _UNUSED_SECONDS = 30 * 24 * 3600
 

@@ -1,24 +1,17 @@
-"""The command lines that turn Verilog into a simulation, one function per simulator.
-
-Most of the time that a small design takes to build is Verilator's own runtime library, which never changes, so its
-object files are kept and reused.
-"""
+"""The command lines that turn Verilog into a simulation, one function per simulator."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hw.errors import SluiceError
-from hw.files import write_atomic
 from hw.sim.ports import module_ports
+from hw.sim.runtime import Runtime
 from hw.sim.toolchain import Toolchain
 
 __all__ = ["EXECUTABLES", "BuildError", "BuildRequest", "cocotb_libraries", "compile_sources"]
@@ -70,7 +63,7 @@ class BuildRequest:
 def compile_sources(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None, runtimes: Path) -> Path:
     """Compile `request` in the empty folder `work`, tracing to a file of kind `waves`; returns the executable.
 
-    `runtimes` is where object files of Verilator's runtime library are kept. Raises `BuildError`.
+    `runtimes` is where what all Verilator builds have in common is kept (`Runtime`). Raises `BuildError`.
     """
     for name, text in request.sources.items():
         (work / name).write_text(text)
@@ -108,11 +101,10 @@ def _verilator(work: Path, request: BuildRequest, toolchain: Toolchain, waves: s
     command = [*toolchain.compile, *_verilator_options(request, waves), *options, *map(str, programs), "public.vlt"]
     _run([*command, *sorted(request.sources)], work, toolchain, "Verilator")
     variables = _optimisation(request) | dict(toolchain.make_variables)
-    runtime = runtimes / _digest([*toolchain.identity, variables["OPT_GLOBAL"], *_switches(work)])
-    _reuse_runtime(runtime, work)
-    settings = [f"{name}={value}" for name, value in variables.items()]
+    runtime = Runtime(runtimes, work, toolchain, variables)
+    settings = [f"{name}={value}" for name, value in (variables | runtime.reuse()).items()]
     _run(["make", "-j", "2", "-f", "Vtop.mk", *settings], work, toolchain, "The C++ compiler")
-    _keep_runtime(runtime, work)
+    runtime.keep()
     return work / EXECUTABLES["verilator"]
 
 
@@ -182,36 +174,6 @@ def _large_modules(sources: Mapping[str, str]) -> dict[str, int]:
 
 def _literal(value: int | str) -> str:
     return str(value) if isinstance(value, int) else f'"{value}"'
-
-
-def _digest(parts: list[str]) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
-
-
-def _switches(work: Path) -> list[str]:
-    """The lines of the generated makefile that change how the runtime library is compiled."""
-    lines = (work / "Vtop_classes.mk").read_text().splitlines()
-    return sorted(line for line in lines if re.match(r"VM_(TRACE\w*|COVERAGE|SC)\s*=", line))
-
-
-def _runtime_objects(work: Path) -> list[str]:
-    """Names of the runtime library's object files that the build in `work` needs."""
-    text = (work / "Vtop_classes.mk").read_text().replace("\\\n", " ")
-    lists = re.findall(r"^VM_GLOBAL_(?:FAST|SLOW) \+?= *(.*)$", text, re.MULTILINE)
-    return [f"{name}.o" for names in lists for name in names.split()]
-
-
-def _reuse_runtime(runtime: Path, work: Path) -> None:
-    """Put kept object files into `work`, where make finds them newer than everything that they depend on."""
-    for name in _runtime_objects(work):
-        if (runtime / name).is_file():
-            shutil.copyfile(runtime / name, work / name)
-
-
-def _keep_runtime(runtime: Path, work: Path) -> None:
-    for name in _runtime_objects(work):
-        if not (runtime / name).is_file():
-            write_atomic(runtime / name, (work / name).read_bytes())
 
 
 def _run(command: list[str], work: Path, toolchain: Toolchain, what: str) -> None:

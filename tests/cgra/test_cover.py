@@ -296,9 +296,9 @@ def test_shared_subexpressions_cost_no_time() -> None:
     value = read(0, U16)
     for _ in range(60):
         value = value * value
-    start = time.perf_counter()
+    start = time.process_time()
     coverer = require_same(value.expr, (U16,), 11)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert len(coverer.pes) == 60
 
 

@@ -373,6 +373,6 @@ def test_printing(small):
 
 @pytest.mark.parametrize(("netlist", "spec", "seconds"), [(gaussian(), SMALL, 5), (harris(), LARGE, 20)])
 def test_time(netlist, spec, seconds):
-    start = time.perf_counter()
+    start = time.process_time()
     implement(netlist, spec)
-    assert time.perf_counter() - start < seconds
+    assert time.process_time() - start < seconds

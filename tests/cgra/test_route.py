@@ -153,6 +153,6 @@ def test_time(pes, seconds):
     netlist = random_netlist(1, pes)
     placement = place(netlist, LARGE)
     routing_graph(LARGE)
-    start = time.perf_counter()
+    start = time.process_time()
     route(netlist, placement, LARGE)
-    assert time.perf_counter() - start < seconds
+    assert time.process_time() - start < seconds

@@ -107,9 +107,9 @@ def stencil_pipeline(size: int, stages: int) -> Program:
 def test_a_large_pipeline_takes_less_than_two_seconds() -> None:
     data = np.random.default_rng(1).integers(0, 2**16, (512, 512), np.uint16)
     program = stencil_pipeline(512, 5)
-    start = time.perf_counter()
+    start = time.process_time()
     output = interpret(program, {"s0": data})["s5"]
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     image = data
     for _ in range(5):
         side = len(image) - 2
@@ -140,9 +140,9 @@ def matrix_product(size: int) -> Program:
 def test_a_reduction_steps_only_through_the_loop_that_carries_it() -> None:
     generator = np.random.default_rng(2)
     a, b = (generator.integers(-(2**15), 2**15, (64, 64)).astype(np.int16) for _ in range(2))
-    start = time.perf_counter()
+    start = time.process_time()
     output = interpret(matrix_product(64), {"a": a, "b": b})["c"]
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert (output == (a.astype(np.int64) @ b.astype(np.int64)).astype(np.int16)).all()
 
 

@@ -67,12 +67,12 @@ def test_shared_subexpressions_are_printed_once() -> None:
     value: Expr = Read(0, UINT16)
     for _ in range(200):
         value = Apply("add", (value, value), UINT16)
-    start = time.perf_counter()
+    start = time.process_time()
     text = print_program(with_value(value))
     parsed = parse_program(text)
     assert text.count("add(") == 200
     assert print_program(parsed) == text
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_deep_expressions_need_no_deep_stack() -> None:
