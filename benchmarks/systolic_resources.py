@@ -4,7 +4,8 @@
 
 Synthesizes arrays for ECP5, those of `TRAINING` and those of `HELD_OUT`, whole systems with memory port and
 registers; fits LUTs and flip-flops to the first (mean and largest relative error, added, are made as small as
-possible; the largest alone predicts designs that are left out worse; no coefficient is negative), writes ``compiler/bind/systolic/tuner/resource_model.json``, and records the errors for both.
+possible; the largest alone predicts designs that are left out worse; no coefficient is negative), writes
+``compiler/bind/systolic/tuner/resource_model.json``, and records the errors for both.
 With `--fit-only` the recorded cell counts are fitted again.
 """
 
