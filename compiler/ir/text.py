@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import islpy as isl
 import lark
@@ -158,9 +158,11 @@ class _Reader:
         return Program(title, tuple(made["array"]), tuple(made["table"]), tuple(made["statement"]), made["order"][0],
                        tuple(made["share"]))
 
-    def array(self, role: Role, name: lark.Token, type_: lark.Token, shape: _Tree, level: Level | None) -> Array:
+    def array(self, role: lark.Token, name: lark.Token, type_: lark.Token, shape: _Tree,
+              level: lark.Token | None) -> Array:
         sizes = tuple(int(size) for size in shape.children if size is not None)
-        return Array(str(name), sizes, parse_type(type_), str(role), str(level or ""))  # type: ignore[arg-type]
+        # The grammar has no other roles and levels.
+        return Array(str(name), sizes, parse_type(type_), cast(Role, str(role)), cast(Level, str(level or "")))
 
     def table(self, name: lark.Token, type_: lark.Token, *values: lark.Token | None) -> Table:
         return Table(str(name), tuple(int(value) for value in values if value is not None), parse_type(type_))

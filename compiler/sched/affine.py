@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import islpy as isl
 
-__all__ = ["affine_form", "affine_text", "dimension_names", "extremes", "linear_function", "maps", "pieces", "slopes"]
+__all__ = ["affine_form", "affine_text", "dimension_names", "extremes", "linear_function", "maps", "padded",
+           "pieces", "slopes"]
 
 
 def dimension_names(space: isl.Space) -> tuple[str, ...]:
@@ -35,6 +36,15 @@ def maps(union: isl.UnionMap) -> list[isl.Map]:
     found: list[isl.Map] = []
     union.foreach_map(found.append)
     return found
+
+
+def padded(relation: isl.Map, length: int) -> isl.Map:
+    """`relation` with zeros behind its results up to `length` of them."""
+    have = relation.dim(isl.dim_type.out)
+    relation = relation.add_dims(isl.dim_type.out, max(0, length - have))
+    for dim in range(have, length):
+        relation = relation.fix_val(isl.dim_type.out, dim, isl.Val(0))
+    return relation
 
 
 def pieces(relation: isl.Map) -> list[tuple[isl.Set, isl.MultiAff]]:

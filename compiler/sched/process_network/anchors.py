@@ -13,14 +13,14 @@ import islpy as isl
 import networkx as nx
 
 from compiler.ir.program import Program
-from compiler.sched.affine import maps
+from compiler.sched.affine import maps, padded
 from compiler.sched.dependences import Dependence
-from compiler.sched.process_network.instances import Vectors
+from compiler.sched.process_network.instances import Flows
 from compiler.sched.process_network.legal_times import is_ordered, too_early
-from compiler.sched.process_network.planes import planes, without_copies
+from compiler.sched.process_network.planes import planes
 from compiler.sched.process_network.transfers import is_sink, is_source
 
-__all__ = ["Anchors", "among", "anchors", "padded", "program_times", "waves", "without_sequence"]
+__all__ = ["Anchors", "among", "anchors", "program_times", "waves", "without_sequence"]
 
 
 def program_times(program: Program) -> dict[str, isl.Map]:
@@ -47,18 +47,19 @@ def anchors(program: Program, dependences: tuple[Dependence, ...], original: dic
         yield without_sequence(program, inner, _by_isl(program, inner, whole, sizes)), False
 
 
-def waves(program: Program, dependences: tuple[Dependence, ...], original: dict[str, isl.Map],
-          sizes: int) -> Anchors:
-    """Levels of the busiest component, and of all statements: by isl's form of Feautrier's scheduler, and by planes."""
+def waves(program: Program, apart: tuple[list[str], tuple[Dependence, ...]], original: dict[str, isl.Map], sizes: int,
+          flows: Flows) -> Anchors:
+    """Levels of the busiest component, and of all statements: by isl's form of Feautrier's scheduler, and by planes.
+    `apart`: statements that are no copies, and the flow between them (`without_copies`)."""
     counts = {s.name: s.domain.count_val().to_python() for s in program.statements}
     moves = [s.name for s in program.statements if is_source(program, s) or is_sink(program, s)]
-    computing, flows = without_copies(program, dependences)
-    found = [{n for n in computing if n in _busiest(program, dependences, counts)}, {*computing} - {*moves}]
+    computing, direct = apart
+    found = [{n for n in computing if n in _busiest(program, flows.dependences, counts)}, {*computing} - {*moves}]
     for chosen in [names for k, names in enumerate(found) if names and names not in found[:k]]:
         whole = {name: original[name] for name in original if name in chosen}
-        inner = among(flows, whole)
+        inner = among(direct, whole)
         for times in (_by_isl(program, inner, whole, sizes, isl.schedule_algorithm.FEAUTRIER),
-                      *planes(whole, inner, sizes, Vectors(program))):
+                      *planes(whole, inner, sizes, flows)):
             if next(iter(times.values())).dim(isl.dim_type.out) == next(iter(whole.values())).dim(isl.dim_type.out):
                 yield without_sequence(program, inner, times), False
 
@@ -118,13 +119,4 @@ def _led(time: isl.Map, sizes: int) -> isl.Map:
     time = time.insert_dims(isl.dim_type.out, 0, sizes)
     for dim in range(sizes):
         time = time.equate(isl.dim_type.in_, dim, isl.dim_type.out, dim)
-    return time
-
-
-def padded(time: isl.Map, length: int) -> isl.Map:
-    """`time` with zeros up to `length` dimensions."""
-    have = time.dim(isl.dim_type.out)
-    time = time.add_dims(isl.dim_type.out, max(0, length - have))
-    for dim in range(have, length):
-        time = time.fix_val(isl.dim_type.out, dim, isl.Val(0))
     return time

@@ -84,12 +84,13 @@ class Flows:
     def __init__(self, program: Program, dependences: tuple[Dependence, ...], vectors: Vectors) -> None:
         self.dependences = dependences
         self.vectors = vectors
-        self._pairs: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._pairs: dict[int, tuple[Dependence, tuple[np.ndarray, np.ndarray]]] = {}
 
     def _instances(self, dependence: Dependence) -> tuple[np.ndarray, np.ndarray]:
         if id(dependence) not in self._pairs:
-            self._pairs[id(dependence)] = self._numbered(dependence)
-        return self._pairs[id(dependence)]
+            # Kept beside its numbers, so that no other one gets its id.
+            self._pairs[id(dependence)] = dependence, self._numbered(dependence)
+        return self._pairs[id(dependence)][1]
 
     def _numbered(self, dependence: Dependence) -> tuple[np.ndarray, np.ndarray]:
         domain = dependence.relation.domain()
@@ -98,15 +99,20 @@ class Flows:
         sink, source = self.vectors.points(dependence.sink), self.vectors.points(dependence.source)
         return sink.numbers(columns, count), source.numbers(written, count)
 
-    def distances(self, dependence: Dependence, times: Times) -> np.ndarray:
-        """Times of the reads less times of the writes: int64 of shape [time dimensions, values]."""
+    def distances(self, dependence: Dependence, points: Mapping[str, np.ndarray]) -> np.ndarray:
+        """What `points` has for the instances that read less what it has for those that write, both int64 of shape
+        [dimensions, instances]: of shape [dimensions, values]."""
         reads, writes = self._instances(dependence)
-        found = self.vectors.of(dependence.sink, times)[:, reads]
-        return found - self.vectors.of(dependence.source, times)[:, writes]
+        return points[dependence.sink][:, reads] - points[dependence.source][:, writes]
+
+    def time_distances(self, dependence: Dependence, times: Times) -> np.ndarray:
+        """Times of the reads less times of the writes: int64 of shape [time dimensions, values]."""
+        return self.distances(dependence, {name: self.vectors.of(name, times)
+                                           for name in (dependence.sink, dependence.source)})
 
     def hold(self, dependence: Dependence, times: Times) -> bool:
         """Whether no value is read before it is written; a statement reads its own at a later time."""
-        distances = self.distances(dependence, times)
+        distances = self.time_distances(dependence, times)
         later = np.zeros(distances.shape[1], np.int64)
         for row in distances:
             later = np.where(later == 0, np.sign(row), later)

@@ -12,10 +12,9 @@ from itertools import product
 import islpy as isl
 import numpy as np
 
-from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
 from compiler.sched.dependences import Dependence
-from compiler.sched.process_network.instances import Times, Vectors, time_keys, varying
+from compiler.sched.process_network.instances import Flows, Times, time_keys, varying
 from compiler.sched.process_network.transfers import is_copy
 
 __all__ = ["planes", "without_copies"]
@@ -46,16 +45,17 @@ def without_copies(program: Program, dependences: tuple[Dependence, ...]) -> tup
     return names, tuple(flows)
 
 
-def planes(whole: Times, dependences: tuple[Dependence, ...], sizes: int, vectors: Vectors) -> list[dict[str, isl.Map]]:
+def planes(whole: Times, dependences: tuple[Dependence, ...], sizes: int, flows: Flows) -> list[dict[str, isl.Map]]:
     """Times with levels for the statements of `whole`, which have as many loops each; the best ones first."""
+    vectors = flows.vectors
     if not vectors.few:
         return []
-    loops = {name: varying(vectors.of(name, whole), sizes) for name, time in whole.items()}
+    loops = {name: varying(vectors.of(name, whole), sizes) for name in whole}
     depth = len(next(iter(loops.values())))
     if any(len(own) != depth for own in loops.values()):
         return []
-    steps = [_steps(d, whole, loops) for d in dependences]
-    points = {name: vectors.of(name, whole)[loops[name]] for name, time in whole.items()}
+    points = {name: vectors.of(name, whole)[loops[name]] for name in whole}
+    steps = [_Step(d.source, d.sink, np.unique(flows.distances(d, points), axis=1)) for d in dependences]
     found = [plane for outer in range(depth) if (plane := _plane(outer, steps, points)) is not None]
     found.sort(key=lambda plane: plane.cost(points))
     return [_times(plane, whole, loops, sizes) for plane in found[:_MOST]]
@@ -68,16 +68,6 @@ class _Step:
     source: str
     sink: str
     distances: np.ndarray
-
-
-def _steps(dependence: Dependence, whole: Times, loops: dict[str, list[int]]) -> _Step:
-    domain = dependence.relation.domain()
-    count, columns = enumerate_points(domain)
-    read = evaluate_map(whole[dependence.sink], domain, columns, count)
-    written = evaluate_map(dependence.relation.apply_range(whole[dependence.source]), domain, columns, count)
-    rows = [np.broadcast_to(read[i] - written[k], count)
-            for i, k in zip(loops[dependence.sink], loops[dependence.source], strict=True)]
-    return _Step(dependence.source, dependence.sink, np.unique(np.stack(rows), axis=1))
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ import networkx as nx
 import numpy as np
 
 from compiler.ir.program import Program, Statement
-from compiler.sched.affine import pieces
+from compiler.sched.affine import padded, pieces
 from compiler.sched.dependences import Dependence
-from compiler.sched.process_network.anchors import among, anchors, padded, program_times, waves, without_sequence
+from compiler.sched.process_network.anchors import among, anchors, program_times, waves, without_sequence
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.instances import Flows, Times, Vectors, time_keys
 from compiler.sched.process_network.legal_times import check_legal, firing_order, too_early
@@ -60,7 +60,9 @@ def alignments(program: Program, dependences: tuple[Dependence, ...], movable: C
         return []
     apart = without_copies(program, dependences) if levels else ([], ())
     tried: list[tuple[Times, bool]] = []
-    for anchor, early in (waves if levels else anchors)(program, dependences, original, sizes):
+    starts = (waves(program, apart, original, sizes, flows) if levels else
+              anchors(program, dependences, original, sizes))
+    for anchor, early in starts:
         if any(early == other and anchor.keys() == times.keys() and _same(anchor, times) for times, other in tried):
             continue
         tried.append((anchor, early))
@@ -195,7 +197,7 @@ class _Alignment:
         names, flows = self.levels
         some = {name: time for name, time in own.items() if name in names}
         inner = among(flows, some)
-        found = planes(some, inner, self.sizes, self.flows.vectors)[:1] if inner else []
+        found = planes(some, inner, self.sizes, self.flows)[:1] if inner else []
         whole = among(self.dependences, own)
         return [*(without_sequence(self.program, inner, times) for times in found),
                 without_sequence(self.program, whole, own)]

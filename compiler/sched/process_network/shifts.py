@@ -92,7 +92,7 @@ def _extreme(near: list[Dependence], times: Times, flows: Flows) -> tuple[int, .
     """The lexicographic maximum of (write - read)."""
     found = []
     for dependence in near:
-        found.append(_greatest(-flows.distances(dependence, times)))
+        found.append(_greatest(-flows.time_distances(dependence, times)))
     return max(found, default=None)
 
 

@@ -16,7 +16,7 @@ from compiler.ir.expr import Read
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Type
-from compiler.sched.affine import maps
+from compiler.sched.affine import maps, padded
 
 __all__ = ["is_copy", "is_sink", "is_source", "stage_transfers"]
 
@@ -76,9 +76,10 @@ def _disjoint(parts: list[isl.Set]) -> bool:
 
 
 def _with_source(program: Program, array: Array) -> Program:
-    copy = _fresh(program, f"{array.name}_words")
+    copy = fresh_name(f"{array.name}_words", program.names)
     accesses = [a.map.intersect_domain(s.domain) for s in program.statements for a in s.reads if a.array == array.name]
-    statement = _copy(_fresh(program, f"Read_{array.name}"), _elements(accesses), (array.name, copy), array.type)
+    name = fresh_name(f"Read_{array.name}", program.names)
+    statement = _copy(name, _elements(accesses), (array.name, copy), array.type)
     others = tuple(replace(s, reads=tuple(_renamed(r, array.name, copy) for r in s.reads)) for s in program.statements)
     arrays = (*program.arrays, replace(array, name=copy, role="intermediate"))
     order = _with_time(program, statement, _phases(program)[0] - 1)
@@ -86,9 +87,10 @@ def _with_source(program: Program, array: Array) -> Program:
 
 
 def _with_sink(program: Program, array: Array) -> Program:
-    copy = _fresh(program, f"{array.name}_words")
+    copy = fresh_name(f"{array.name}_words", program.names)
     accesses = [s.write.map.intersect_domain(s.domain) for s in program.statements if s.write.array == array.name]
-    statement = _copy(_fresh(program, f"Write_{array.name}"), _elements(accesses), (copy, array.name), array.type)
+    name = fresh_name(f"Write_{array.name}", program.names)
+    statement = _copy(name, _elements(accesses), (copy, array.name), array.type)
     others = tuple(
         replace(s, reads=tuple(_renamed(r, array.name, copy) for r in s.reads),
                 write=_renamed(s.write, array.name, copy))
@@ -118,20 +120,8 @@ def _with_time(program: Program, statement: Statement, phase: int) -> isl.UnionM
             own = own.fix_val(isl.dim_type.out, dim, isl.Val(0 if dim else phase))
     result = isl.UnionMap.from_map(own)
     for piece in pieces:
-        result = result.union(isl.UnionMap.from_map(_padded(piece, length)))
+        result = result.union(isl.UnionMap.from_map(padded(piece, length)))
     return result
-
-
-def _padded(order: isl.Map, length: int) -> isl.Map:
-    have = order.dim(isl.dim_type.out)
-    order = order.add_dims(isl.dim_type.out, length - have)
-    for dim in range(have, length):
-        order = order.fix_val(isl.dim_type.out, dim, isl.Val(0))
-    return order
-
-
-def _fresh(program: Program, wanted: str) -> str:
-    return fresh_name(wanted, program.names)
 
 
 def _elements(accesses: list[isl.Map]) -> isl.Set:
