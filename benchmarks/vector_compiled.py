@@ -88,6 +88,5 @@ def _report(name: str, lanes: int, element: str, line: dict[str, Any]) -> None:
                              highlight=False)
 
 
-
 if __name__ == "__main__":
     sys.exit(main())

@@ -19,7 +19,7 @@ _SCALAR = "plain C"
 
 def vector_tables() -> str:
     """All tables as Markdown."""
-    return "\n\n".join([_cycles(), _rate(), _compiled(), _narrow(), _scaling(), _element_sizes()])
+    return "\n\n".join([_cycles(), _rate(), _compiled(), _compiled_scaling(), _scaling(), _element_sizes()])
 
 
 def _benchmarks() -> dict[str, dict[str, dict[str, Any]]]:
@@ -78,7 +78,7 @@ def _beside(compiled: dict[str, Any], by_hand: dict[str, Any]) -> str:
     return f"{compiled['cycles']} ({by_hand['cycles'] / compiled['cycles']:.3f})"
 
 
-def _narrow() -> str:
+def _compiled_scaling() -> str:
     """How far compiled programs are from linear scaling, and from what the ends of a program allow."""
     found, shortest = read_results("vector_compiled")["applications"], read_results("vector")["shortest program"]
     smallest, *_, largest = _machines()

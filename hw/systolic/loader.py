@@ -18,7 +18,7 @@ from hw.dma.axi import CACHE_NORMAL, INCR, Axi4Signature, is_error
 from hw.dma.word_queue import BlockQueue
 from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, TileAddresses, each
 
-__all__ = ["BURST", "BURST_BEATS", "Bursts", "Loader", "StreamPlan", "address_channel"]
+__all__ = ["BURST", "BURST_BEATS", "Bursts", "Loader", "StreamPlan", "address_channel", "count_bursts"]
 
 BURST_BEATS = 16
 """Longest burst. Bursts end at multiples of it, so none crosses a page of 4 KiB."""
@@ -193,10 +193,16 @@ class Loader(wiring.Component):
             with m.If((~self.ar.valid | self.ar.ready) & part.burst.valid):
                 m.d.sync += address_channel(self.ar.p, part.burst.p, self._bits // 8)
         m.d.sync += order.w_en.eq(asked)
-        with m.If(asked & ~ended):
-            m.d.sync += [due.eq(due + 1), spare.eq(due != OUTSTANDING - 1)]
-        with m.Elif(ended & ~asked):
-            m.d.sync += [due.eq(due - 1), spare.eq(1)]
+        count_bursts(m, due, spare, asked, ended)
+
+
+def count_bursts(m: Module, due: Signal, spare: Signal, begun: Value, ended: Value) -> None:
+    """Registers `due`, how many bursts have begun and not ended, and `spare`, whether there may be one more than that,
+    up to `OUTSTANDING`; it is 1 at first."""
+    with m.If(begun & ~ended):
+        m.d.sync += [due.eq(due + 1), spare.eq(due != OUTSTANDING - 1)]
+    with m.Elif(ended & ~begun):
+        m.d.sync += [due.eq(due - 1), spare.eq(1)]
 
 
 def address_channel(channel: data.View, burst: data.View, beat_bytes: int) -> list:

@@ -9,7 +9,15 @@ from amaranth.lib.wiring import In, Out
 
 from hw.dma.axi import Axi4Signature, is_error
 from hw.dma.word_queue import WordQueue
-from hw.systolic.loader import BURST_BEATS, OUTSTANDING, QUEUE_BEATS, Bursts, StreamPlan, address_channel
+from hw.systolic.loader import (
+    BURST_BEATS,
+    OUTSTANDING,
+    QUEUE_BEATS,
+    Bursts,
+    StreamPlan,
+    address_channel,
+    count_bursts,
+)
 from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, each
 
 __all__ = ["Storer"]
@@ -54,10 +62,7 @@ class Storer(wiring.Component):
         go, sent, acknowledged = Signal(), Signal(), Signal()
         outstanding, below = Signal(range(OUTSTANDING + 1)), Signal(init=1)  # whether there may be one more
         m.d.comb += [self.busy.eq(outstanding != 0), acknowledged.eq(self.b.valid & self.b.ready)]
-        with m.If(go & ~acknowledged):
-            m.d.sync += [outstanding.eq(outstanding + 1), below.eq(outstanding != OUTSTANDING - 1)]
-        with m.Elif(acknowledged & ~go):
-            m.d.sync += [outstanding.eq(outstanding - 1), below.eq(1)]
+        count_bursts(m, outstanding, below, go, acknowledged)
         with m.If(acknowledged & is_error(self.b.p.resp)):
             m.d.sync += self.error.eq(1)
         with m.If(self.load):

@@ -1,13 +1,27 @@
-"""A netlist that has been packed, simulated beside the source that it was made from."""
+"""Netlists, and a netlist that has been packed, simulated beside the source that it was made from."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from hw.pnr import run_tool
 
-__all__ = ["simulate_mapped"]
+__all__ = ["module_of", "simulate_mapped", "synthesized"]
+
+
+def synthesized(folder: Path, top: str, source: str) -> Path:
+    """The netlist of module `top` of a Verilog text for ECP5 as yosys makes it, ``{top}.json`` in `folder`."""
+    (folder / f"{top}.v").write_text(source)
+    run_tool("yosys", ["-q", "-p", f"read_verilog {top}.v; synth_ecp5 -top {top} -json {top}.json"], folder)
+    return folder / f"{top}.json"
+
+
+def module_of(netlist: Path) -> dict[str, Any]:
+    """The module that a netlist is named after."""
+    return json.loads(netlist.read_text())["modules"][netlist.stem]
 
 
 def simulate_mapped(folder: Path, top: str, source: str, primitive: str, bench: str) -> tuple[int, int]:

