@@ -26,6 +26,9 @@ from compiler.sched.process_network.transfers import is_sink, is_source, stage_t
 __all__ = ["Edge", "Node", "NodeKind", "ProcessNetwork", "derive", "networks", "node_kind"]
 
 
+_FAR = 1_000_000
+"""A value that only an iterator without bounds has."""
+
 _MOST_PARTS = 4
 """Distances for which a reuse edge may become as many channels instead of one reordering buffer."""
 
@@ -203,7 +206,22 @@ def node_kind(program: Program, dependences: tuple[Dependence, ...], statement: 
 def _check_bounded(program: Program) -> None:
     for statement in program.statements:
         if not statement.domain.is_bounded():
-            raise NetworkError(f"{statement}: its domain is not bounded: {statement.domain}")
+            raise NetworkError(f"{statement}: its domain is not bounded: {_endless(statement)}")
+
+
+def _endless(statement: Statement) -> str:
+    """The iterator that has no last value, and an instance far out."""
+    domain = statement.domain
+    for number, name in enumerate(statement.iterators):
+        for last, far in ((domain.dim_max_val(number), _FAR), (domain.dim_min_val(number), -_FAR)):
+            if not last.is_int():
+                outside = domain.lower_bound_val if far > 0 else domain.upper_bound_val
+                point = outside(isl.dim_type.set, number, isl.Val(far)).sample_point()
+                witness = ", ".join(str(point.get_coordinate_val(isl.dim_type.set, k))
+                                    for k in range(len(statement.iterators)))
+                side = "greatest" if far > 0 else "least"
+                return f"'{name}' has no {side} value, {statement.name}[{witness}] is one of its instances"
+    return str(domain)
 
 
 def _restricted(program: Program, schedule: Times) -> dict[str, isl.Map]:
