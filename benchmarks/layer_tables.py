@@ -66,8 +66,8 @@ def _unrolled_table() -> str:
     head = ["application", "factor", "published", "cycles simulated", "predicted", "ratio to bound", "PEs",
             "memory tiles", "did not fit"]
     text = (f"The widest that places and routes on the {results['array']} array (`python -m benchmarks.unrolled`): "
-            "strips of an image at once, or products x results in every cycle. A column of the array has one bank of "
-            "the global buffer, which reads or writes: 16 strips of gaussian take all 32.")
+            "strips of an image at once, or products x results in every cycle. A column of the array has two banks "
+            "of the global buffer, one that sends words and one that takes them: 32 strips of gaussian take them all.")
     return f"{text}\n\n{table(head, rows)}"
 
 

@@ -33,15 +33,17 @@ from compiler.frontend.apps import load
 from compiler.sched.cycle_accurate import Schedule
 from hw.errors import SluiceError
 
-__all__ = ["LAYERS", "MEMORIES", "figures_of", "main", "modelled", "occupancies", "part_of"]
+__all__ = ["HARDWARE", "LAYERS", "MEMORIES", "figures_of", "main", "modelled", "occupancies", "part_of"]
 
 ARRAY = "16x32"
-_HARDWARE = Path(__file__).parent / "hardware"
+HARDWARE = Path(__file__).parent / "hardware"
+"""Where descriptions of arrays are."""
+
 MEMORIES: dict[str, dict[str, Any]] = {
     "pub": {"memory": "pub", "array": ARRAY, "tile_depth": 2},
-    "pub-16": {"memory": "pub", "hardware": str(_HARDWARE / "pub_16_words.toml"), "tile_depth": 2},
+    "pub-16": {"memory": "pub", "hardware": str(HARDWARE / "pub_16_words.toml"), "tile_depth": 2},
     "dual-port": {"memory": "dual-port", "array": ARRAY, "tile_depth": 2},
-    "quad-port": {"memory": "pub", "hardware": str(_HARDWARE / "quad_port.toml"), "tile_depth": 2},
+    "quad-port": {"memory": "pub", "hardware": str(HARDWARE / "quad_port.toml"), "tile_depth": 2},
 }
 """Options of the target for each memory; "pub-16" has transpose buffers of 16 words instead of 8."""
 

@@ -15,9 +15,11 @@ from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import load_c
+from compiler.frontend.loop_nest import prog
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
+from compiler.ir.types import INT16
 from hw.sim.simulate import StallProfile
 
 ARRAY = "8x4"
@@ -61,6 +63,38 @@ def test_c_as_people_write_it(file, size, simulator):
     design = compiler.compile(program, array=ARRAY)
     assert design.predicted_cycles <= design.lower_bound + 60
     check(program, "pub", simulator)
+
+
+def test_sums_in_int(simulator):
+    """Results of 32 bits are two arrays of words, in main memory too."""
+    check(load_c("apps/dataflow/fir.c", N=20, TAPS=4), "pub", simulator)
+
+
+def test_one_sum_in_partial_sums(simulator):
+    """Nothing else goes on while one sum is computed, so parts of it take turns."""
+    prg = prog("inner", INT16)
+    for name in ("a", "b"):
+        prg.add_input(name, shape=(64,))
+    prg.add_output("c")
+    start = prg.add_op("Start")
+    start.add_function(lambda: 3)
+    start.add_store("c", "0")
+    op = prg.add_loop("i", 0, 64).add_op("Sum")
+    op.add_function(lambda total, first, second: total + first * second)
+    for name, place in (("c", "0"), ("a", "i"), ("b", "i")):
+        op.add_load(name, place)
+    op.add_store("c", "0")
+    program = prg.build()
+    assert compiler.compile(program, array=ARRAY).predicted_cycles <= 64 + 40
+    check(program, "pub", simulator)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_layer_of_short_rows(stride, simulator):
+    """Rows of 7 words, which a wide fetch does not divide, are loaded once for each step of the window."""
+    layer = load("resnet_layer", size=7, stride=stride, inputs=4, outputs=2, unroll_in=2, unroll_out=1)
+    assert compiler.compile(layer, array=ARRAY, tile_depth=2).choices["loaded in the order of a window"] != "none"
+    check(layer, "pub", simulator, tile_depth=2)
 
 
 @pytest.mark.parametrize(("memory", "shapes"), [("pub", ["rows"]), ("dual-port", SHAPES)])

@@ -21,7 +21,7 @@ from compiler.ir.program import Access, Statement
 from compiler.sched.affine import affine_form, pieces, slopes
 from compiler.sched.dependences import constant_bounds
 
-__all__ = ["LoadLoop", "load_loops"]
+__all__ = ["LoadLoop", "inner_trips", "load_loops"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def load_loops(extents: Sequence[int], low: Sequence[int], reads: Sequence[tuple
     `low`: first element of the box of the first tile in each dimension, without what the tile loops add; the first
     `depth` iterators of every statement enumerate tiles.
     """
-    leading = max((statement for statement, _ in reads), key=lambda s: prod(_trips(s, depth)))
+    leading = max((statement for statement, _ in reads), key=lambda s: prod(inner_trips(s, depth)))
     place = _places(leading, [access for statement, access in reads if statement is leading], depth)
     order = [place.get(dimension, len(leading.iterators)) for dimension, extent in enumerate(extents) if extent > 1]
     even = order == sorted(order)
@@ -64,11 +64,11 @@ def load_loops(extents: Sequence[int], low: Sequence[int], reads: Sequence[tuple
 
 def _goes_over(statement: Statement, position: int, place: Mapping[int, int], depth: int) -> bool:
     """Whether, inside its loop at `position`, a reader has a loop of its own that goes over the same words again."""
-    trips = _trips(statement, depth)
+    trips = inner_trips(statement, depth)
     return any(count > 1 and k not in place.values() for k, count in enumerate(trips) if k > position)
 
 
-def _trips(statement: Statement, depth: int) -> list[int]:
+def inner_trips(statement: Statement, depth: int) -> list[int]:
     """Trip counts of the loops inside a tile."""
     return [high - low + 1 for low, high in list(constant_bounds(statement).values())[depth:]]
 
@@ -77,7 +77,7 @@ def _places(statement: Statement, accesses: Sequence[Access], depth: int) -> dic
     """For the dimensions that reads move along: the place in the nest of the loop that moves one of them the farthest,
     the outermost such loop of all reads. None if a read goes backwards: it waits for the last words whatever the order
     of the others."""
-    trips = _trips(statement, depth)
+    trips = inner_trips(statement, depth)
     found: dict[int, int] = {}
     for access in accesses:
         function = pieces(access.map.intersect_domain(statement.domain))[0][1]

@@ -23,6 +23,7 @@ from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.sched.untouched import Untouched, remove_untouched
 from compiler.sched.whole_boxes import Growth
+from compiler.sched.word_arrays import WordArrays
 
 __all__ = ["Part", "Partition", "partition"]
 
@@ -69,7 +70,8 @@ class Part:
 class Partition:
     """`program` is `original` with the parents of `parts` replaced by their parts, and without the statements that
     keep what is `untouched`. `constants`: inputs of `program` that are none of `original`, with their elements.
-    `growth`: where `original` is a program on whole boxes, what it was made from."""
+    `growth`: where `original` is a program on whole boxes, what it was made from. `words`: where that is, or `original`
+    is, one on arrays of words, what it was made from."""
 
     original: Program
     program: Program
@@ -77,15 +79,20 @@ class Partition:
     untouched: tuple[Untouched, ...] = ()
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     growth: Growth | None = None
+    words: WordArrays | None = None
 
     @property
     def asked(self) -> Program:
         """The program whose inputs are given and whose outputs are wanted."""
+        return self.words.before if self.words else self._before_growth
+
+    @property
+    def _before_growth(self) -> Program:
         return self.growth.before if self.growth else self.original
 
     def split(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Inputs of `program` from those that are `asked` for."""
-        inputs = {**self._filled(inputs), **self.constants}
+        inputs = {**self._filled(self._in_words(inputs)), **self.constants}
         streamed = {array.name for array in self.program.inputs}
         whole = {name: data for name, data in inputs.items() if name in streamed}
         return whole | {p.name: np.asarray(inputs[p.parent])[p.box] for p in self.parts if p.parent in inputs}
@@ -93,11 +100,15 @@ class Partition:
     def join(self, outputs: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Outputs that are `asked` for from those of `program`, and from the `inputs` what is untouched."""
         found: dict[str, np.ndarray] = {}
+        inputs = self._in_words(inputs)
         for array in self.original.outputs:
             parts = [part for part in self.parts if part.parent == array.name]
             whole = self._joined(array, parts, outputs, inputs) if parts else outputs[array.name]
-            found[array.name] = whole[tuple(map(slice, self.asked.array(array.name).shape))]
-        return found
+            found[array.name] = whole[tuple(map(slice, self._before_growth.array(array.name).shape))]
+        return self.words.join(found) if self.words else found
+
+    def _in_words(self, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        return self.words.split(inputs) if self.words else inputs
 
     def _filled(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Inputs with zeros behind them where they have grown."""

@@ -3,6 +3,7 @@
 A reduction whose loop is innermost, as people write it, adds to one sum again and again: hardware that needs some
 cycles from one addition to the next stands still between them. Exchanged with a loop over other sums, the same
 additions leave each of them that time, for a word of memory per sum (seed 001, section 4.3: reduction loops outside).
+A sum with no such loop is computed in partial sums that take turns, which integers allow.
 """
 
 from __future__ import annotations
@@ -29,20 +30,23 @@ def recurrence_order(program: Program, cycles: int) -> str:
     steps or no loop is left that could move; "" if every recurrence has the time, or none can be given more.
 
     Statements that share the loops of a recurrence get loops of their own where it leaves them. Loops move only where
-    that changes no result, which the directives check.
+    that changes no result, which the directives check. What then still comes back too soon, and is a sum, is split into
+    partial sums.
     """
-    script, known = "", set[str]()
-    with suppress(TransformError, DependenceError):
-        while True:
-            found = next((nest for nest in _nests(program, cycles) if not nest.members <= known), None)
-            if found is None:
-                break
-            known |= found.members
-            with suppress(TransformError):
-                text = found.directives(program)
-                program = apply_script(program, text)
-                script = "; ".join(filter(None, (script, text)))
-    return script
+    taken: list[str] = []
+    for suggestions in (_reordered, _in_parts):
+        known = set[str]()
+        with suppress(TransformError, DependenceError):
+            while True:
+                found = next((nest for nest in suggestions(program, cycles) if not nest.members <= known), None)
+                if found is None:
+                    break
+                known |= found.members
+                with suppress(TransformError):
+                    text = found.directives(program)
+                    program = apply_script(program, text)
+                    taken.append(text)
+    return "; ".join(taken)
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,20 @@ class _Nest:
         return "; ".join([*found, f"reorder({', '.join(order[depth:])}, on=[{', '.join(names)}])"])
 
 
+@dataclass(frozen=True)
+class _Parts:
+    """A sum over `iterator` in `count` parts."""
+
+    members: frozenset[str]
+    iterator: str
+    count: int
+
+    def directives(self, program: Program) -> str:
+        """The directive; whether the statement is a sum is found when it applies."""
+        (name,) = self.members
+        return f"partial({name}, {self.iterator}, {self.count})"
+
+
 def _leaving(program: Program, members: frozenset[str], depth: int) -> list[str]:
     """The statements before which loop number `depth`, which the members share, has to be taken apart so that it has
     no others."""
@@ -78,38 +96,66 @@ def _leaving(program: Program, members: frozenset[str], depth: int) -> list[str]
     return [name for before, name in pairwise(names) if (before in members) != (name in members)]
 
 
-def _nests(program: Program, cycles: int) -> Iterator[_Nest]:
+def _reordered(program: Program, cycles: int) -> Iterator[_Nest | _Parts]:
     """The recurrences whose values come back after fewer than `cycles` steps and have loops that can move inside."""
+    return (nest for recurrence in _recurrences(program) if (nest := recurrence.nest(program, cycles)) is not None)
+
+
+def _in_parts(program: Program, cycles: int) -> Iterator[_Nest | _Parts]:
+    """The statements that see their own values after fewer than `cycles` steps, with a loop that parts divide."""
+    return (parts for recurrence in _recurrences(program) if (parts := recurrence.parts(program, cycles)) is not None)
+
+
+def _recurrences(program: Program) -> Iterator[_Recurrence]:
+    """Statements that see values of each other, with the loops that they share, where these are iterators."""
     dependences = flow(program)
     carried = recurrences(program, dependences)
     where = places(program)
     graph = nx.DiGraph((d.source, d.sink) for d in dependences)
     for component in nx.strongly_connected_components(graph):
         inside = [d for d in dependences if d.key in carried and d.source in component and d.sink in component]
-        nest = _nest(program, frozenset(component), inside, where, cycles) if inside else None
-        if nest is not None:
-            yield nest
+        members = frozenset(component)
+        loops = _shared_loops(program, members, where) if inside else ()
+        carrying = frozenset(depth for d in inside for depth in _carrying(d, where, len(loops)))
+        if loops and carrying and len(loops) not in carrying:
+            yield _Recurrence(members, loops, carrying)
 
 
-def _nest(program: Program, members: frozenset[str], dependences: list[Dependence], where: Mapping[str, Place],
-          cycles: int) -> _Nest | None:
-    """None if the recurrence has the time, or its statements have no loops in common that are iterators."""
-    loops = _shared_loops(program, members, where)
-    carrying = {depth for d in dependences for depth in _carrying(d, where, len(loops))}
-    if not loops or not carrying or len(loops) in carrying:
-        return None
-    statement = program.statement(next(iter(members)))
-    bounds = constant_bounds(statement)
-    trips = [bounds[name][1] - bounds[name][0] + 1 for name in loops]
-    innermost = max(carrying)
-    if prod(trips[innermost + 1:]) >= cycles:
-        return None
-    inner: list[int] = []
-    for depth in reversed(range(len(loops))):
-        if depth not in carrying and prod(trips[k] for k in inner) < cycles:
-            inner.insert(0, depth)
-    moved = [depth for depth in inner if depth < innermost and trips[depth] > 1]
-    return _Nest(members, loops, tuple(loops[k] for k in inner)) if moved else None
+@dataclass(frozen=True)
+class _Recurrence:
+    """Statements that see values of each other in later steps of the loops that they share, `loops` from the outermost
+    on; `carrying`: the loops, by depth, of which it is another step."""
+
+    members: frozenset[str]
+    loops: tuple[str, ...]
+    carrying: frozenset[int]
+
+    def _trips(self, program: Program) -> list[int]:
+        bounds = constant_bounds(program.statement(next(iter(self.members))))
+        return [bounds[name][1] - bounds[name][0] + 1 for name in self.loops]
+
+    def nest(self, program: Program, cycles: int) -> _Nest | None:
+        """The loops that could move inside; None if the recurrence has the time, or there are none."""
+        trips, innermost = self._trips(program), max(self.carrying)
+        if prod(trips[innermost + 1:]) >= cycles:
+            return None
+        inner: list[int] = []
+        for depth in reversed(range(len(self.loops))):
+            if depth not in self.carrying and prod(trips[k] for k in inner) < cycles:
+                inner.insert(0, depth)
+        moved = [depth for depth in inner if depth < innermost and trips[depth] > 1]
+        return _Nest(self.members, self.loops, tuple(self.loops[k] for k in inner)) if moved else None
+
+    def parts(self, program: Program, cycles: int) -> _Parts | None:
+        """The fewest parts that give the recurrence the time, or else the most; None if it has it, or there are
+        none."""
+        trips, innermost = self._trips(program), max(self.carrying)
+        there = prod(trips[innermost + 1:])
+        counts = [n for n in range(2, trips[innermost] // 2 + 1) if trips[innermost] % n == 0]
+        if there >= cycles or not counts or len(self.members) > 1:
+            return None
+        enough = [n for n in counts if n * there >= cycles]
+        return _Parts(self.members, self.loops[innermost], enough[0] if enough else counts[-1])
 
 
 def _shared_loops(program: Program, members: frozenset[str], where: Mapping[str, Place]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ statement instance that touches main memory is visible to the scheduler (seed 00
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -18,7 +18,8 @@ from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement, shared_depth
 from compiler.sched.affine import affine_form, maps
 from compiler.sched.dependences import constant_bounds, flow
-from compiler.sched.load_order import LoadLoop, load_loops
+from compiler.sched.load_order import LoadLoop, inner_trips, load_loops
+from compiler.sched.window_loads import Window, find_window, with_windows
 from hw.errors import SluiceError
 
 __all__ = ["Footprint", "StagedProgram", "StreamError", "choose_tile_depth", "row_major", "stage_streams"]
@@ -124,8 +125,11 @@ def _within_tile(relation: isl.Map, depth: int) -> bool:
     return relation.is_subset(same)
 
 
-def stage_streams(program: Program, tile_depth: int) -> StagedProgram:
+def stage_streams(program: Program, tile_depth: int, windows: bool = False) -> StagedProgram:
     """Copy every input array through a load statement; describe what each output statement writes per tile.
+
+    `windows`: rows that a window moves over are loaded once for each step of the window, if there is the time
+    (`compiler.sched.window_loads`).
 
     Raises `StreamError` if `tile_depth` loops are not shared by all statements, if a dependence crosses tiles,
     or if a footprint is not a box that moves affinely with the tile iterators.
@@ -140,9 +144,9 @@ def stage_streams(program: Program, tile_depth: int) -> StagedProgram:
     for array in program.inputs:
         readers = [s for s in staged.statements if any(r.array == array.name for r in s.reads)]
         if readers:
-            footprint, loops = _input_footprint(program, array, readers, tiles)
-            staged = _insert_load(staged, array, footprint, loops, tiles)
-            inputs.append(footprint)
+            load = _input_load(program, array, readers, tiles, windows)
+            staged = _insert_load(staged, array, load, tiles)
+            inputs.append(load.footprint)
     outputs = tuple(_output_footprint(program, array, tile_depth) for array in program.outputs)
     return StagedProgram(_load_first(program, staged), tile_depth, tiles.starts, tiles.counts, tuple(inputs), outputs)
 
@@ -209,15 +213,42 @@ def _corners(array: Array, footprint: isl.Map) -> tuple[tuple[tuple[tuple[int, .
     return tuple(low for low, _ in found), tuple(extent for _, extent in found)
 
 
-def _input_footprint(program: Program, array: Array, readers: list[Statement],
-                     tiles: _Tiles) -> tuple[Footprint, list[LoadLoop]]:
-    """What a tile reads of `array`, and the loops that load it."""
+@dataclass(frozen=True)
+class _Load:
+    """What a tile reads of an array, the loops that load it, and the windows for which these repeat words: each is in
+    two dimensions of the buffer, by dimension of the array."""
+
+    footprint: Footprint
+    loops: list[LoadLoop]
+    windows: dict[int, Window]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of one tile of the buffer."""
+        return tuple(size for k, extent in enumerate(self.footprint.extents)
+                     for size in ([loop.trips for loop in self.windows[k].loops] if k in self.windows else [extent]))
+
+
+def _input_load(program: Program, array: Array, readers: list[Statement], tiles: _Tiles, windows: bool) -> _Load:
+    """How `array` is loaded."""
     accesses = [(s, r) for s in readers for r in s.reads if r.array == array.name]
     low, extents = _corners(array, _footprint_map(accesses, tiles.depth))
     loops = load_loops(extents, [constant for _, constant in low], accesses, tiles.depth)
+    found: dict[int, Window] = {}
+    for loop in loops if windows else []:
+        window = find_window(loop.dimension, low[loop.dimension], accesses, tiles.depth)
+        if window is not None and loop == loops[-1] == LoadLoop(loop.dimension, extents[loop.dimension]):
+            found[loop.dimension] = window
+    repeated = with_windows(loops, list(found.values()))
+    busiest = max(prod(inner_trips(s, tiles.depth)) for s in program.statements)
+    if prod(loop.trips for loop in repeated) <= busiest:
+        loops = repeated
+    else:
+        found = {}
     words = row_major(extents)
     steps = tuple(words[loop.dimension] * loop.step for loop in loops)
-    return Footprint(array.name, fresh_name(f"load_{array.name}", _names(program)), low, extents, steps), loops
+    footprint = Footprint(array.name, fresh_name(f"load_{array.name}", _names(program)), low, extents, steps)
+    return _Load(footprint, loops, found)
 
 
 def row_major(extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -273,19 +304,18 @@ def _affine_text(coefficients: tuple[int, ...], constant: int, names: tuple[str,
     return " + ".join([*(f"{c}*{n}" for c, n in zip(coefficients, names, strict=True) if c), str(constant)])
 
 
-def _insert_load(program: Program, array: Array, footprint: Footprint, loops: Sequence[LoadLoop],
-                 tiles: _Tiles) -> Program:
+def _insert_load(program: Program, array: Array, load: _Load, tiles: _Tiles) -> Program:
     """Add the load statement and its buffer, and let every reader of `array` read the buffer."""
     name = fresh_name(f"{array.name}__tile", (item.name for item in (*program.arrays, *program.tables)))
-    buffer = Array(name, tiles.counts + footprint.extents, array.type, "intermediate", array.level)
-    statement = _load_statement(array, buffer, footprint, loops, tiles)
-    readers = tuple(_redirect(s, array, buffer, footprint, tiles) for s in program.statements)
+    buffer = Array(name, tiles.counts + load.shape, array.type, "intermediate", array.level)
+    statement = _load_statement(array, buffer, load, tiles)
+    readers = _redirected(program.statements, array, buffer, load, tiles)
     return replace(program, arrays=(*program.arrays, buffer), statements=(statement, *readers))
 
 
-def _load_statement(array: Array, buffer: Array, footprint: Footprint, loops: Sequence[LoadLoop],
-                    tiles: _Tiles) -> Statement:
+def _load_statement(array: Array, buffer: Array, load: _Load, tiles: _Tiles) -> Statement:
     """A copy of the box in `loops`; the loop over blocks of a dimension is called like the dimension's."""
+    footprint, loops = load.footprint, load.loops
     inner = [fresh_name(f"i{loop.dimension}" + "_" * sum(other.dimension == loop.dimension for other in loops[:k]),
                     tiles.names) for k, loop in enumerate(loops)]
     names = (*tiles.names, *inner)
@@ -294,7 +324,10 @@ def _load_statement(array: Array, buffer: Array, footprint: Footprint, loops: Se
     local = [" + ".join(f"{loop.step}*{name}" for name, loop in zip(inner, loops, strict=True)
                         if loop.dimension == k) or "0" for k in range(len(array.shape))]
     source = [f"{n} + {_affine_text(*low, tiles.names)}" for n, low in zip(local, footprint.low, strict=True)]
-    target = [*tiles.numbers(tiles.names), *local]
+    target = tiles.numbers(tiles.names)
+    for k, place in enumerate(local):
+        mine = [name for name, loop in zip(inner, loops, strict=True) if loop.dimension == k]
+        target += mine if k in load.windows else [place]
     return Statement(
         name=footprint.statement, iterators=names,
         domain=isl.Set(f"{{ {head} : {' and '.join(bounds or ['true'])} }}"),
@@ -304,24 +337,38 @@ def _load_statement(array: Array, buffer: Array, footprint: Footprint, loops: Se
     )
 
 
-def _redirect(statement: Statement, array: Array, buffer: Array, footprint: Footprint, tiles: _Tiles) -> Statement:
-    if all(read.array != array.name for read in statement.reads):
-        return statement
-    reads = tuple(_redirect_access(statement, r, buffer, footprint, tiles) if r.array == array.name else r
-                  for r in statement.reads)
-    return replace(statement, reads=reads)
+def _redirected(statements: Sequence[Statement], array: Array, buffer: Array, load: _Load,
+                tiles: _Tiles) -> tuple[Statement, ...]:
+    """The statements with reads of the buffer in place of those of `array`."""
+    found, number = [], 0
+    for statement in statements:
+        reads = list(statement.reads)
+        for k, read in enumerate(reads):
+            if read.array == array.name:
+                steps = {d: window.iterators[number] for d, window in load.windows.items()}
+                reads[k] = _redirect_access(statement, read, buffer, load.footprint, tiles, steps)
+                number += 1
+        found.append(replace(statement, reads=tuple(reads)))
+    return tuple(found)
 
 
-def _redirect_access(statement: Statement, access: Access, buffer: Array, footprint: Footprint,
-                     tiles: _Tiles) -> Access:
-    """``S -> A[a]`` becomes ``S -> buffer[number of tile, a - low(tile)]``."""
+def _redirect_access(statement: Statement, access: Access, buffer: Array, footprint: Footprint, tiles: _Tiles,
+                     steps: Mapping[int, tuple[tuple[int, int], ...]]) -> Access:
+    """``S -> A[a]`` becomes ``S -> buffer[number of tile, a - low(tile)]``; `steps`: of dimensions with a window the
+    iterators, by position and first value, that are there instead."""
     coordinates = tuple(f"a{k}" for k in range(len(footprint.extents)))
     tile = tuple(f"t{k}" for k in range(tiles.depth))
-    local = [f"{a} - ({_affine_text(*low, tile)})" for a, low in zip(coordinates, footprint.low, strict=True)]
-    shift = isl.Map(f"{{ [{access.array}[{', '.join(coordinates)}] -> tile[{', '.join(tile)}]] -> "
+    iterators = tuple(f"s{k}" for k in range(len(statement.iterators)))
+    local: list[str] = []
+    for k, (a, low) in enumerate(zip(coordinates, footprint.low, strict=True)):
+        local += ([f"s{position} - ({first})" for position, first in steps[k]] if k in steps
+                  else [f"{a} - ({_affine_text(*low, tile)})"])
+    shift = isl.Map(f"{{ [[{access.array}[{', '.join(coordinates)}] -> tile[{', '.join(tile)}]] -> "
+                    f"{statement.name}[{', '.join(iterators)}]] -> "
                     f"{buffer.name}[{', '.join((*tiles.numbers(tile), *local))}] }}")
     paired = access.map.range_product(_tile_map(statement, tiles.depth))
-    return Access(buffer.name, paired.apply_range(shift), access.location)
+    itself = isl.Map.identity(statement.domain.get_space().map_from_set())
+    return Access(buffer.name, paired.range_product(itself).apply_range(shift), access.location)
 
 
 def _load_first(original: Program, staged: Program) -> Program:

@@ -1,8 +1,9 @@
 """Configuration of the array: what each tile, edge stage and bank does, as words of the configuration bus.
 
 A word is a 32-bit address and 32 bits of data. Address bits 31 to 16 are the tile (row << 8 | column; for the
-north edge and the bank of a column 0x8000 | column), bits 15 to 8 the feature, bits 7 to 0 the register. The first
-word of an image goes to `CLEAR_ADDRESS` and switches every unit off; registers not written after it are zero.
+north edge and the bank of a column 0x8000 | column, for its second bank 0x8100 | column), bits 15 to 8 the feature,
+bits 7 to 0 the register. The first word of an image goes to `CLEAR_ADDRESS` and switches every unit off; registers not
+written after it are zero.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ __all__ = [
     "CoreConfig",
     "IoConfig",
     "TileConfig",
+    "bank_id",
     "connection_field",
     "decode_array",
     "delay_field",
@@ -60,8 +62,14 @@ CoreConfig = PeConfig | PubConfig | DualPortConfig | AddressedConfig | BuffetCon
 
 
 def tile_id(row: int, column: int) -> int:
-    """Address bits 31 to 16 of the words of a tile; `EDGE` is the row of edge stages and banks."""
+    """Address bits 31 to 16 of the words of a tile; `EDGE` is the row of edge stages and the first banks of columns."""
     return row << 8 | column
+
+
+def bank_id(spec: FabricSpec, number: int) -> int:
+    """Address bits 31 to 16 of the words of a bank, by its number (`FabricSpec.bank_slots`)."""
+    second, column = divmod(number, spec.columns)
+    return tile_id(EDGE + second, column)
 
 
 def select_field(network: Network, side: Side, track: int) -> str:
@@ -281,7 +289,8 @@ class IoConfig:
 
 @dataclass(frozen=True)
 class ArrayConfig:
-    """Configuration of the array and the global buffer: tiles by (row, column), edge stages and banks by column."""
+    """Configuration of the array and the global buffer: tiles by (row, column), edge stages by column, banks by
+    number (their column, or `FabricSpec.bank_number`)."""
 
     tiles: Mapping[tuple[int, int], TileConfig] = field(default_factory=dict)
     ios: Mapping[int, IoConfig] = field(default_factory=dict)
@@ -296,10 +305,13 @@ class ArrayConfig:
             (tile_id(*place), config.words(spec.local(place[1]), spec.tile_kind(*place)))
             for place, config in self.tiles.items()
         ]
-        for column in {**self.ios, **self.banks}:
+        for column in (*self.ios, *(number % spec.columns if number < spec.bank_slots else number
+                                    for number in self.banks)):
             _check_column(spec, column)
+        for number, config in self.banks.items():
+            _check_direction(spec, number, config)
         units += [(tile_id(EDGE, column), config.words(spec)) for column, config in self.ios.items()]
-        units += [(tile_id(EDGE, column), config.encode(spec)) for column, config in self.banks.items()]
+        units += [(bank_id(spec, number), config.encode(spec)) for number, config in self.banks.items()]
         image = [
             (unit << 16 | feature << 8 | register, data)
             for unit, words in units
@@ -311,6 +323,12 @@ class ArrayConfig:
 def _check_column(spec: FabricSpec, column: int) -> None:
     if not 0 <= column < spec.columns:
         raise ConfigurationError(f"the {spec} array has no column {column}")
+
+
+def _check_direction(spec: FabricSpec, number: int, config: BankConfig) -> None:
+    if spec.bank_number(number % spec.columns, config.direction) != number:
+        raise ConfigurationError(f"bank {number} cannot be an {config.direction} bank: of the two in a column of the "
+                                 f"{spec} array the first is for inputs, the second for outputs")
 
 
 def decode_array(words: Iterable[tuple[int, int]], spec: FabricSpec) -> ArrayConfig:
@@ -335,6 +353,9 @@ def decode_array(words: Iterable[tuple[int, int]], spec: FabricSpec) -> ArrayCon
         if row == EDGE:
             _check_column(spec, column)
             _decode_edge(spec, column, registers, ios, banks)
+        elif row == EDGE + 1 and spec.glb.paired:
+            _check_column(spec, column)
+            _decode_bank(spec, spec.columns + column, registers, banks)
         elif row < spec.rows and column < spec.columns:
             tiles[row, column] = TileConfig.decode(registers, spec.local(column), spec.tile_kind(row, column))
         else:
@@ -348,6 +369,11 @@ def _decode_edge(
     edge = IoConfig.decode({key: data for key, data in words.items() if key[0] == TILE_FEATURE}, spec)
     if edge is not None:
         ios[column] = edge
-    bank = BankConfig.decode({key: data for key, data in words.items() if key[0] != TILE_FEATURE}, spec)
+    _decode_bank(spec, column, {key: data for key, data in words.items() if key[0] != TILE_FEATURE}, banks)
+
+
+def _decode_bank(spec: FabricSpec, number: int, words: Words, banks: dict[int, BankConfig]) -> None:
+    bank = BankConfig.decode(words, spec)
     if bank is not None:
-        banks[column] = bank
+        _check_direction(spec, number, bank)
+        banks[number] = bank

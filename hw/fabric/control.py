@@ -73,17 +73,17 @@ class RunControl(wiring.Component):
 
     Loader: `load` (pulse), `load_busy`, `load_done`, `load_error`.
 
-    Banks, one bit per column: `enable`, `output`; `blocked`: the cycle after this clock cycle needs a half that is not
+    Banks, one bit each: `enable`, `output`; `blocked`: the cycle after this clock cycle needs a half that is not
     there; `left`: tiles or accesses are left on the array side; `complete`: all transfers have ended; `overrun`.
 
     Engines: `transfer`: they may take jobs; `stop`: give up; `engines_busy`; `prepare`: a run begins. `read_bank`,
-    `write_bank`: columns they work for; `read_error`, `write_error`, `read_overflow`, `write_overflow`;
+    `write_bank`: banks they work for; `read_error`, `write_error`, `read_overflow`, `write_overflow`;
     `descriptor_bank`, `bad_descriptor`.
     """
 
     def __init__(self, spec: FabricSpec):
         self.spec = spec
-        columns = spec.columns
+        banks = spec.bank_slots
         host = {"config_words": WORD_BITS, "period": WORD_BITS, "tiles": WORD_BITS, "run_cycles": WORD_BITS}
         pulses = ("start", "clear", "conflict", "load_busy", "load_done", "engines_busy", "read_error", "write_error",
                   "read_overflow", "write_overflow", "bad_descriptor")
@@ -92,7 +92,7 @@ class RunControl(wiring.Component):
         super().__init__({
             **{name: In(width) for name, width in host.items()},
             **{name: In(1) for name in pulses},
-            **{name: In(columns) for name in ("enable", "output", "blocked", "left", "complete", "overrun")},
+            **{name: In(banks) for name in ("enable", "output", "blocked", "left", "complete", "overrun")},
             **{name: In(COLUMN_BITS) for name in ("read_bank", "write_bank", "descriptor_bank")},
             "load_error": In(RunError),
             **{name: Out(1) for name in flags},

@@ -17,7 +17,7 @@ VERSION = 0x0001_0000
 """Major number in the upper, minor number in the lower half."""
 
 COLUMN_BITS = 10
-"""Bits of a column's number in DETAIL and DMA."""
+"""Bits of a bank's number (`FabricSpec.bank_slots`) in DETAIL and DMA: its column, if columns have one bank."""
 
 NO_BANK = (1 << COLUMN_BITS) - 1
 """DETAIL.bank and DMA.*_bank when no bank is concerned."""
@@ -44,14 +44,14 @@ _STATUS = (
 _DETAIL = (
     Field("phase", 0, 4, "what the controller does; after an error, what it did", Phase),
     Field("waiting", 4, 4, "what it waits for", Waiting),
-    Field("bank", 8, COLUMN_BITS, "column of the bank that is waited for or at fault, 1023 if none"),
+    Field("bank", 8, COLUMN_BITS, "number of the bank that is waited for or at fault, 1023 if none"),
 )
 
 _DMA = (
-    Field("read_bank", 0, COLUMN_BITS, "column of the bank being filled; 1023 is none or the configuration"),
+    Field("read_bank", 0, COLUMN_BITS, "number of the bank being filled; 1023 is none or the configuration"),
     Field("read_busy", 10, 1, "the read engine has a job"),
     Field("read_outstanding", 12, 4, "read bursts without their last beat"),
-    Field("write_bank", 16, COLUMN_BITS, "column of the bank being drained; 1023 is none"),
+    Field("write_bank", 16, COLUMN_BITS, "number of the bank being drained; 1023 is none"),
     Field("write_busy", 26, 1, "the write engine has a job"),
     Field("write_outstanding", 28, 4, "write bursts without their response"),
 )
@@ -88,5 +88,5 @@ def _registers(spec: FabricSpec) -> tuple[Register, ...]:
 @cache
 def control_registers(spec: FabricSpec) -> RegisterMap:
     """The control registers of an array. Those of window BANK in columns without a bank have no effect."""
-    window = Window("BANK", 0x1000, 0x40, spec.columns, "DMA descriptor of one column's bank", BANK_REGISTERS)
+    window = Window("BANK", 0x1000, 0x40, spec.bank_slots, "DMA descriptor of one column's bank", BANK_REGISTERS)
     return RegisterMap("sluice", _registers(spec), (window,))

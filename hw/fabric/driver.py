@@ -34,7 +34,8 @@ class RunPlan:
 
     config_address: byte address of the configuration image; config_words: its length in 32-bit words, 0 to
     keep the configuration of the run before. period: unstalled cycles from tile to tile. tiles: number of
-    tiles. run_cycles: unstalled cycles of the whole run. banks: descriptor by column.
+    tiles. run_cycles: unstalled cycles of the whole run. banks: descriptor by number of the
+    bank (`FabricSpec.bank_slots`): its column, if columns have one bank.
     """
 
     config_address: int
@@ -60,11 +61,11 @@ class RunPlan:
 
     def _descriptor_writes(self, registers: RegisterMap) -> list[tuple[int, int]]:
         pairs = []
-        for column, descriptor in sorted(self.banks.items()):
-            if column >= registers.window("BANK").count:
-                raise RunPlanError(f"there is no bank in column {column}")
+        for number, descriptor in sorted(self.banks.items()):
+            if number >= registers.window("BANK").count:
+                raise RunPlanError(f"there is no bank in column {number}")
             for register, value in zip(BANK_REGISTERS, descriptor.words(), strict=True):
-                pairs.append((registers.address(f"BANK[{column}].{register.name}"), value))
+                pairs.append((registers.address(f"BANK[{number}].{register.name}"), value))
         return pairs
 
 
@@ -75,7 +76,7 @@ def check_status(registers: RegisterMap, status: int, detail: int) -> None:
         raise RunFailure(f"the run has not ended: {describe_wait(registers, detail)}")
     if state["error"]:
         fields = registers.decode("DETAIL", detail)
-        bank = "" if fields["bank"] == NO_BANK else f" (column {fields['bank']})"
+        bank = "" if fields["bank"] == NO_BANK else f" (column {_column(registers, fields['bank'])})"
         error = state["error"]
         name = error.name if isinstance(error, RunError) else f"number {error}"
         raise RunFailure(f"the run ended with error {name}{bank}")
@@ -84,7 +85,8 @@ def check_status(registers: RegisterMap, status: int, detail: int) -> None:
 def describe_wait(registers: RegisterMap, detail: int) -> str:
     """What register DETAIL says the run waits for, as half a sentence."""
     fields = registers.decode("DETAIL", detail)
-    phase, waiting, bank = Phase(fields["phase"]), Waiting(fields["waiting"]), fields["bank"]
+    phase, waiting = Phase(fields["phase"]), Waiting(fields["waiting"])
+    bank = _column(registers, fields["bank"])
     texts = {
         Waiting.NOTHING: "it waits for nothing",
         Waiting.CONFIGURATION: "memory has not delivered the next configuration word",
@@ -94,3 +96,8 @@ def describe_wait(registers: RegisterMap, detail: int) -> str:
         Waiting.MEMORY: "memory transactions are outstanding",
     }
     return f"phase {phase.name}, {texts[waiting]}"
+
+
+def _column(registers: RegisterMap, number: int) -> int:
+    """Column of a bank, by its number; of no bank its number."""
+    return number if number == NO_BANK else number % (registers.register("GEOMETRY").reset >> 16)

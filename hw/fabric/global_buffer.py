@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.fabric.bank import TILES_BITS, HalfCounter, line_bits
 from hw.fabric.bank_config import bank_controller
 from hw.fabric.bus import BUS
-from hw.fabric.config import EDGE, tile_id
+from hw.fabric.config import bank_id
 from hw.fabric.control import TileClock
 from hw.fabric.elastic_bank import build_bank
 from hw.fabric.handshakes import handshakes
@@ -24,11 +24,11 @@ CYCLE_BITS = 32
 
 
 class FillSignature(wiring.Signature):
-    """Writes lines of a half of the bank of `column`; from the side that writes. One line per cycle."""
+    """Writes lines of a half of bank number `column`; from the side that writes. One line per cycle."""
 
     def __init__(self, spec: FabricSpec):
         super().__init__({
-            "column": Out(range(spec.columns)),
+            "column": Out(range(spec.bank_slots)),
             "half": Out(1),
             "write": Out(1),
             "line": Out(line_bits(spec)),
@@ -37,14 +37,14 @@ class FillSignature(wiring.Signature):
 
 
 class DrainSignature(wiring.Signature):
-    """Reads lines of a half of the bank of `column`; from the side that reads.
+    """Reads lines of a half of bank number `column`; from the side that reads.
 
     `data` is there `DRAIN_LATENCY` cycles after `read`, if `column` stays.
     """
 
     def __init__(self, spec: FabricSpec):
         super().__init__({
-            "column": Out(range(spec.columns)),
+            "column": Out(range(spec.bank_slots)),
             "half": Out(1),
             "read": Out(1),
             "line": Out(line_bits(spec)),
@@ -56,13 +56,14 @@ class GlobalBuffer(wiring.Component):
     """Banks with what decides when they start a tile and who has which half.
 
     Root (see `RunControl`): `en`: a cycle is issued; `flush`: a run of `tiles` tiles, `period` cycles apart, begins.
-    One bit per column: `enable`, `output`, `blocked`, `left`, `complete`, `overrun`.
+    One bit per bank (`FabricSpec.bank_slots`): `enable`, `output`, `blocked`, `left`, `complete`, `overrun`.
 
-    Memory side, one bit per column: `wanted`, `half`, `claim`, `release` (see `HalfCounter`); `fill`, `drain`.
+    Memory side, one bit per bank: `wanted`, `half`, `claim`, `release` (see `HalfCounter`); `fill`, `drain`.
 
     Array side: `i_stream[c]` goes to the array, `o_stream[c]` comes from it, as the ports of `CgraArray` with these
-    names. Banks see `en` and `flush` `EN_LATENCY` cycles after the root, like the tiles. `last_output`: number of the
-    unstalled cycle in which an output bank last took a word. `cfg_*`: the configuration bus.
+    names; of two banks in a column the first one sends, the second one takes words. Banks see `en` and `flush`
+    `EN_LATENCY` cycles after the root, like the tiles. `last_output`: number of the unstalled cycle in which an output
+    bank last took a word. `cfg_*`: the configuration bus.
 
     `bank` builds one bank.
     """
@@ -71,7 +72,7 @@ class GlobalBuffer(wiring.Component):
         self.spec = spec
         self._build_bank = bank
         self._elastic = spec.protocol == "ready-valid"
-        columns, time_width = spec.columns, bank_controller(spec.glb).time_width
+        columns, banks, time_width = spec.columns, spec.bank_slots, bank_controller(spec.glb).time_width
         flags = ("enable", "output", "blocked", "left", "complete", "overrun", "wanted", "half")
         super().__init__({
             **{f"cfg_{name}": In(width) for name, width in BUS.items()},
@@ -79,9 +80,9 @@ class GlobalBuffer(wiring.Component):
             "flush": In(1),
             "tiles": In(TILES_BITS),
             "period": In(time_width),
-            **{name: Out(columns) for name in flags},
-            "claim": In(columns),
-            "release": In(columns),
+            **{name: Out(banks) for name in flags},
+            "claim": In(banks),
+            "release": In(banks),
             "fill": In(FillSignature(spec)),
             "drain": In(DrainSignature(spec)),
             "i_stream": Out(spec.width).array(columns),
@@ -93,12 +94,12 @@ class GlobalBuffer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         en, flush = (_delayed(m, signal, name) for signal, name in ((self.en, "en"), (self.flush, "flush")))
-        banks = {column: self._column(m, column, en, flush) for column in self.spec.bank_columns}
-        lines = [banks[c].drain_data if c in banks else Const(0) for c in range(self.spec.columns)]
+        banks = {number: self._bank(m, number, en, flush) for number in self.spec.bank_numbers}
+        lines = [banks[n].drain_data if n in banks else Const(0) for n in range(self.spec.bank_slots)]
         m.d.sync += self.drain.data.eq(Array(lines)[self.drain.column])
-        for column in range(self.spec.columns):
-            if column not in banks:
-                m.d.comb += self.complete[column].eq(1)
+        for number in range(self.spec.bank_slots):
+            if number not in banks:
+                m.d.comb += self.complete[number].eq(1)
         cycle = Signal(CYCLE_BITS)
         with m.If(flush):
             m.d.sync += [cycle.eq(0), self.last_output.eq(0)]
@@ -108,22 +109,24 @@ class GlobalBuffer(wiring.Component):
                 m.d.sync += self.last_output.eq(cycle)
         return m
 
-    def _column(self, m: Module, column: int, en: Value, flush: Value) -> Any:
+    def _bank(self, m: Module, number: int, en: Value, flush: Value) -> Any:
         bank, halves, clock = self._build_bank(self.spec), HalfCounter(), TileClock(len(self.period))
-        m.submodules[f"bank{column}"] = bank
-        m.submodules[f"halves{column}"] = halves
-        m.submodules[f"clock{column}"] = clock
+        second, column = divmod(number, self.spec.columns)
+        m.submodules[f"bank{number}"] = bank
+        m.submodules[f"halves{number}"] = halves
+        m.submodules[f"clock{number}"] = clock
         m.d.comb += [
-            bank.id.eq(tile_id(EDGE, column)),
+            bank.id.eq(bank_id(self.spec, number)),
             *(getattr(bank, f"i_cfg_{name}").eq(getattr(self, f"cfg_{name}")) for name in BUS),
             bank.en.eq(en),
             bank.flush.eq(flush),
-            bank.begin.eq(_delayed(m, clock.begin, f"begin{column}")),
+            bank.begin.eq(_delayed(m, clock.begin, f"begin{number}")),
             bank.i_word.eq(self.o_stream[column]),
-            self.i_stream[column].eq(bank.o_word),
         ]
-        self._connect_root(m, column, bank, halves, clock)
-        self._connect_memory(m, column, bank, halves)
+        if not second:
+            m.d.comb += self.i_stream[column].eq(bank.o_word)
+        self._connect_root(m, number, bank, halves, clock)
+        self._connect_memory(m, number, bank, halves)
         if self._elastic:
             self._connect_handshake(m, column, bank, clock)
         return bank
@@ -138,7 +141,7 @@ class GlobalBuffer(wiring.Component):
             bank.i_ready.eq(self.o_stream_ready[column]),
         ]
 
-    def _connect_root(self, m: Module, column: int, bank: Any, halves: HalfCounter,
+    def _connect_root(self, m: Module, number: int, bank: Any, halves: HalfCounter,
                       clock: TileClock) -> None:
         m.d.comb += [
             clock.enable.eq(bank.enable),
@@ -149,29 +152,29 @@ class GlobalBuffer(wiring.Component):
             clock.step.eq(self.en),
             halves.start.eq(self.en & clock.due),
             halves.finish.eq(bank.finish),
-            self.enable[column].eq(bank.enable),
-            self.output[column].eq(bank.output),
-            self.blocked[column].eq(Mux(self.en, clock.begin, clock.due) & ~halves.ready),
-            self.left[column].eq(clock.left | (bank.unfinished | bank.pending if self._elastic else bank.unfinished)),
-            self.overrun[column].eq(bank.overrun),
+            self.enable[number].eq(bank.enable),
+            self.output[number].eq(bank.output),
+            self.blocked[number].eq(Mux(self.en, clock.begin, clock.due) & ~halves.ready),
+            self.left[number].eq(clock.left | (bank.unfinished | bank.pending if self._elastic else bank.unfinished)),
+            self.overrun[number].eq(bank.overrun),
         ]
 
-    def _connect_memory(self, m: Module, column: int, bank: Any, halves: HalfCounter) -> None:
+    def _connect_memory(self, m: Module, number: int, bank: Any, halves: HalfCounter) -> None:
         m.d.comb += [
             halves.enable.eq(bank.enable),
             halves.output.eq(bank.output),
             halves.tiles.eq(self.tiles),
             halves.prepare.eq(self.flush),
-            halves.claim.eq(self.claim[column]),
-            halves.release.eq(self.release[column]),
-            self.wanted[column].eq(halves.wanted),
-            self.half[column].eq(halves.half),
-            self.complete[column].eq(halves.complete),
-            bank.fill.eq(self.fill.write & (self.fill.column == column)),
+            halves.claim.eq(self.claim[number]),
+            halves.release.eq(self.release[number]),
+            self.wanted[number].eq(halves.wanted),
+            self.half[number].eq(halves.half),
+            self.complete[number].eq(halves.complete),
+            bank.fill.eq(self.fill.write & (self.fill.column == number)),
             bank.fill_half.eq(self.fill.half),
             bank.fill_line.eq(self.fill.line),
             bank.fill_data.eq(self.fill.data),
-            bank.drain.eq(self.drain.read & (self.drain.column == column)),
+            bank.drain.eq(self.drain.read & (self.drain.column == number)),
             bank.drain_half.eq(self.drain.half),
             bank.drain_line.eq(self.drain.line),
         ]

@@ -53,12 +53,15 @@ class GlobalBufferSpec:
     """Parameters of the global buffer.
 
     `banks`: number of banks, spread evenly over the columns; None for one bank in each column. `half_words`: 16-bit
-    words in each of the two halves of a bank. `bus_width`: bits of the memory bus.
+    words in each of the two halves of a bank. `bus_width`: bits of the memory bus. `paired`: a column that has a bank
+    has a second one; the first one only sends words to the array, the second one only takes them from it, where a
+    single one does either.
     """
 
     banks: int | None = None
     half_words: int = 16384
     bus_width: int = 64
+    paired: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ class FabricSpec:
             raise FabricError(f"an array with {self.protocol} tracks cannot have memories of kind '{self.mem.kind}'")
         if self.glb.banks is not None and not 1 <= self.glb.banks <= self.columns:
             raise FabricError(f"{self.columns} columns cannot have {self.glb.banks} banks")
+        if self.glb.paired and self.protocol != "static":
+            raise FabricError(f"an array with {self.protocol} tracks has one bank in a column; leave out paired")
         self._check_depths()
 
     def _check_depths(self) -> None:
@@ -143,6 +148,21 @@ class FabricSpec:
         """Columns that have a bank of the global buffer."""
         banks = self.columns if self.glb.banks is None else self.glb.banks
         return tuple(index * self.columns // banks for index in range(banks))
+
+    @property
+    def bank_slots(self) -> int:
+        """Numbers of banks. Bank n < `columns` is the first one of column n, bank ``columns + c`` the second one of
+        column c."""
+        return self.columns * (2 if self.glb.paired else 1)
+
+    @cached_property
+    def bank_numbers(self) -> tuple[int, ...]:
+        """Numbers of the banks that there are."""
+        return tuple(n for n in range(self.bank_slots) if n % self.columns in self.bank_columns)
+
+    def bank_number(self, column: int, direction: Literal["input", "output"]) -> int:
+        """Number of the bank of a column for one direction."""
+        return column + (self.columns if self.glb.paired and direction == "output" else 0)
 
     def tile_kind(self, row: int, column: int) -> TileKind:
         """Kind of the tile at a place. Raises `FabricError` if there is no such place."""

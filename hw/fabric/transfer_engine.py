@@ -25,11 +25,11 @@ class TransferEngine(wiring.Component):
 
     Run control: `enable`: take up work; `prepare`: back to tile 0; `stop`: give up what is going on. `busy`: an
     engine has a job. `read_error`, `write_error`: pulse, a job has ended with an error of memory; `read_overflow`,
-    `write_overflow`: pulse, a tile is longer than half a bank; `bad_descriptor`: pulse. These concern the columns
+    `write_overflow`: pulse, a tile is longer than half a bank; `bad_descriptor`: pulse. These concern the banks
     `read_bank`, `write_bank` (`NO_BANK` if none) and `descriptor_bank`. `read_busy`, `read_outstanding`, `write_busy`,
     `write_outstanding`: see the engines.
 
-    Banks, one bit per column: `wanted`, `output`, `half`, `claim`, `release` (see `HalfCounter`); `fill`, `drain`.
+    Banks, one bit each: `wanted`, `output`, `half`, `claim`, `release` (see `HalfCounter`); `fill`, `drain`.
 
     Descriptors: `index`, `word` (see `TileSequencer`). Loader: while `load_busy`, it has the
     reader, by `load_job`, `load_word`, `load_done`, `load_stop`. `m_axi`: memory.
@@ -37,16 +37,16 @@ class TransferEngine(wiring.Component):
 
     def __init__(self, spec: FabricSpec, dma: DmaSpec):
         self.spec, self.dma = spec, dma
-        columns = spec.columns
+        banks = spec.bank_slots
         pulses = ("read_error", "write_error", "read_overflow", "write_overflow", "bad_descriptor", "load_done")
-        self._sequencer = TileSequencer(columns)
+        self._sequencer = TileSequencer(banks)
         super().__init__({
             **{name: In(1) for name in ("enable", "prepare", "stop", "load_busy", "load_stop")},
             **{name: Out(1) for name in (*pulses, "busy", "read_busy", "write_busy")},
             **{name: Out(4) for name in ("read_outstanding", "write_outstanding")},
             **{name: Out(COLUMN_BITS) for name in ("read_bank", "write_bank", "descriptor_bank")},
-            **{name: In(columns) for name in ("wanted", "output", "half")},
-            **{name: Out(columns) for name in ("claim", "release")},
+            **{name: In(banks) for name in ("wanted", "output", "half")},
+            **{name: Out(banks) for name in ("claim", "release")},
             "fill": Out(FillSignature(spec)),
             "drain": Out(DrainSignature(spec)),
             "index": Out(len(self._sequencer.index)),
@@ -91,8 +91,8 @@ class TransferEngine(wiring.Component):
         ]
 
     def _assignment(self, m: Module, name: str, claim: Value, release: Value) -> tuple[Signal, Signal, Signal]:
-        """Remember whom an engine works for: column and half, which stay after the job, and whether it has one."""
-        column = Signal(range(self.spec.columns), name=f"{name}_column")
+        """Remember whom an engine works for: bank and half, which stay after the job, and whether it has one."""
+        column = Signal(range(self.spec.bank_slots), name=f"{name}_column")
         half, busy = Signal(name=f"{name}_half"), Signal(name=f"{name}_for_bank")
         with m.If(claim):
             m.d.sync += [column.eq(self._sequencer.stream), busy.eq(1)]

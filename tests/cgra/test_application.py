@@ -141,7 +141,8 @@ def test_elements_must_fit_words(type_: Int) -> None:
     stage(prg, "Cut", [("a", "x", "y")], ("b", "x", "y"), (4, 8), lambda a: kernel.cast(Int(16, False), a))
     with pytest.raises(ApplicationError) as error:
         build(prg.build())
-    assert str(error.value) == f"array a holds {type_}; the array target has 16-bit words"
+    assert str(error.value) == (f"array a holds {type_}; the array target has 16-bit words, and pairs of them "
+                                "for 32-bit sums, differences, products, comparisons and shifts by constants")
 
 
 def test_tables_must_fit_memory_tiles() -> None:

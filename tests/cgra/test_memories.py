@@ -7,6 +7,7 @@ import re
 import pytest
 
 from compiler.bind.buffers.circular import live_words
+from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.application import Application, build_application
 from compiler.bind.cgra.memories import CapacityError, MemoryAllocator
 from compiler.bind.cgra.netlist import Edge, Pin, Separation
@@ -98,8 +99,21 @@ def test_a_large_transposition_is_a_chain(spec: MemTileSpec, size: int, interval
 
 
 def test_the_sparse_layout_takes_a_wide_word_for_every_word() -> None:
-    assert len(build(transposed(32), PUB, 2, sparse=True).memories) == 2
-    assert len(build(transposed(32), PUB, 2).memories) == 1
+    assert len(build(transposed(64), PUB, 2, sparse=True).memories) == 8
+    assert len(build(transposed(64), PUB, 2).memories) == 2
+
+
+def test_only_words_that_are_not_fetched_in_an_affine_nest_have_a_wide_word_each() -> None:
+    """Columns of a row of 30 words lie in 8 wide words, the last of which is not full; rows go on from one to the
+    next."""
+    held = {b.traffic.packing for tile in build(transposed(30), PUB, 2).memories for b in tile.buffers}
+    assert held == {1}
+    app = build(transposed(62), PUB, 2)
+    held = {b.traffic.packing for tile in app.memories for b in tile.buffers}
+    assert held == {4}, "they would take too many memories"
+    with pytest.raises(VectorizationError, match=r"a__tile.load_a \(read by .*\): a reader's fetches are no affine "
+                                                 "loop nest; use --memory dual-port"):
+        app.require_followed()
 
 
 def test_a_buffer_can_be_too_large() -> None:

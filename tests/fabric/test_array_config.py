@@ -15,7 +15,7 @@ from hw.errors import SluiceError
 from hw.fabric.bank_config import BANK_FEATURE, BANK_NEST_FEATURE, BankConfig
 from hw.fabric.config import CLEAR_ADDRESS, TILE_FEATURE, ArrayConfig, IoConfig, TileConfig, decode_array
 from hw.fabric.routing import CoreSource, Network, Side, TrackSource
-from hw.fabric.spec import FabricSpec, TileKind
+from hw.fabric.spec import FabricSpec, GlobalBufferSpec, TileKind
 from hw.memtile import Affine, AffineNest, PubConfig, PubInput
 from hw.pe import PeConfig
 
@@ -44,6 +44,22 @@ def test_an_image_decodes_to_the_array(seed: int) -> None:
     assert decoded.ios == config.ios
     assert decoded.banks == config.banks
     assert decoded.tiles == {place: tile for place, tile in config.tiles.items() if tile != TileConfig()}
+
+
+def test_two_banks_in_a_column_are_two_units() -> None:
+    spec = replace(SPEC, glb=GlobalBufferSpec(paired=True))
+    config = ArrayConfig(banks={1: BANK, 5: replace(BANK, direction="output")})
+    image = config.words(spec)
+    assert {address >> 16 for address, _ in image[1:]} == {0x8001, 0x8101}
+    assert decode_array(image, spec) == config
+    with pytest.raises(ConfigurationError) as error:
+        ArrayConfig(banks={1: replace(BANK, direction="output")}).words(spec)
+    assert str(error.value) == ("bank 1 cannot be an output bank: of the two in a column of the 4x4 array the first is "
+                                "for inputs, the second for outputs")
+    with pytest.raises(ConfigurationError, match="the 4x4 array has no column 8"):
+        ArrayConfig(banks={8: BANK}).words(spec)
+    with pytest.raises(ConfigurationError, match="the 4x4 array has no tile at row 129, column 1"):
+        decode_array(image, SPEC)
 
 
 def test_a_memory_is_part_of_the_image() -> None:

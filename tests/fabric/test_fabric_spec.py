@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hw.fabric.spec import FabricError, FabricSpec, GlobalBufferSpec, TileKind
+from hw.memtile import MemTileSpec
 from hw.pe import PeSpec
 
 
@@ -26,6 +27,14 @@ def test_banks_are_spread_over_the_columns() -> None:
     assert FabricSpec(2, 8, glb=GlobalBufferSpec(banks=3)).bank_columns == (0, 2, 5)
 
 
+def test_numbers_of_banks() -> None:
+    single, paired = (FabricSpec(2, 8, glb=GlobalBufferSpec(banks=3, paired=paired)) for paired in (False, True))
+    assert (single.bank_slots, single.bank_numbers) == (8, (0, 2, 5))
+    assert (paired.bank_slots, paired.bank_numbers) == (16, (0, 2, 5, 8, 10, 13))
+    assert [spec.bank_number(5, direction) for spec in (single, paired) for direction in ("input", "output")] == [
+        5, 5, 5, 13]
+
+
 @pytest.mark.parametrize("text", ["4", "4x", "0x4", "4X4", "4x4x4", " 4x4", "fourxfour", "-4x4", ""])
 def test_what_is_not_a_size_is_an_error(text: str) -> None:
     with pytest.raises(FabricError) as caught:
@@ -43,6 +52,8 @@ def test_what_is_not_a_size_is_an_error(text: str) -> None:
         ({"mem_period": 0}, "one column in 0 cannot hold memories"),
         ({"pe": PeSpec(8)}, "processing elements have 8-bit words, memories 16-bit words"),
         ({"glb": GlobalBufferSpec(banks=5)}, "4 columns cannot have 5 banks"),
+        ({"glb": GlobalBufferSpec(paired=True), "protocol": "ready-valid", "mem": MemTileSpec(kind="buffet")},
+         "an array with ready-valid tracks has one bank in a column; leave out paired"),
         ({"protocol": "ready-valid"}, "an array with ready-valid tracks cannot have memories of kind 'pub'"),
     ],
 )

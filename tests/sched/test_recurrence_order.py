@@ -70,11 +70,13 @@ def test_the_matrix_product_as_everybody_writes_it() -> None:
     (row_sums(6), "distribute(Sum, 1); reorder(x, y, on=[Sum])"),
     (row_sums(6, after=True), "distribute(Sum, 1); distribute(Double, 1); reorder(x, y, on=[Sum])"),
     (row_sums(1), ""),
-    (row_sums(6, rows=1), ""),
+    (row_sums(6, rows=1), "partial(Sum, x, 3)"),
+    (row_sums(7, rows=1), ""),
     (row_sums(6, down=2), ""),
 ])
 def test_what_stands_beside_a_sum_gets_loops_of_its_own(program: Program, script: str) -> None:
-    """Nothing moves where no other loop has steps, or where a row needs the sum of an earlier one."""
+    """Nothing moves where no other loop has steps, or where a row needs the sum of an earlier one. A sum alone is
+    computed in parts, if these divide it."""
     assert recurrence_order(program, CYCLES) == script
     equal(program, script)
 
@@ -88,6 +90,14 @@ def test_only_as_many_loops_move_as_the_time_takes() -> None:
         100: "distribute(S1, 1); reorder(i, p, q, o, h, w, on=[S1])",
     }
     assert {cycles: recurrence_order(program, cycles) for cycles in scripts} == scripts
+
+
+def test_a_sum_has_as_many_parts_as_the_time_takes() -> None:
+    program = load_c("apps/dataflow/inner_product.c", N=60)
+    scripts = {1: "", 2: "partial(S1, i, 2)", 8: "partial(S1, i, 10)", 31: "partial(S1, i, 30)"}
+    assert {cycles: recurrence_order(program, cycles) for cycles in scripts} == scripts
+    for script in scripts.values():
+        equal(program, script)
 
 
 def test_order_of_random_reductions() -> None:

@@ -21,7 +21,8 @@ from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
 from hw.errors import SluiceError
 from hw.memtile import Affine, AffineNest, MemTileSpec, PubConfig, PubInput, PubOutput
 
-__all__ = ["MIN_LATENCY", "PlacedBuffer", "VectorizationError", "chunked_plans", "fetch_plan", "plan_wide_fetch"]
+__all__ = ["MIN_LATENCY", "PlacedBuffer", "VectorizationError", "can_follow", "chunked_plans", "fetch_plan",
+           "plan_wide_fetch"]
 
 MIN_LATENCY = 11
 """Cycles that always suffice between the cycle in which a block is complete and the visible cycle of its first word:
@@ -237,7 +238,7 @@ def plan_wide_fetch(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id
     """
     reads = [(buffer, read) for buffer in buffers for read in buffer.reads]
     failure: VectorizationError | None = None
-    for plans in islice(product(*(_plans(buffer, read, spec) for buffer, read in reads)), _MOST_PLANS):
+    for plans in islice(product(*(_plans(buffer.traffic, read, spec) for buffer, read in reads)), _MOST_PLANS):
         remaining = iter(plans)
         try:
             return _planned(buffers, [list(islice(remaining, len(b.reads))) for b in buffers], spec, chain_id)
@@ -247,12 +248,11 @@ def plan_wide_fetch(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id
     raise failure
 
 
-def _plans(buffer: PlacedBuffer, read: ReadTraffic, spec: MemTileSpec) -> list[FetchPlan]:
+def _plans(traffic: BufferTraffic, read: ReadTraffic, spec: MemTileSpec) -> Iterator[FetchPlan]:
     """Ways to fetch what a reader needs, the one with the fewest fetches first."""
-    packing = buffer.traffic.packing
-    if buffer.traffic.homogeneous:
-        return [fetch_plan(read, packing, spec)]
-    return [fetch_plan(read, packing, spec), *islice(chunked_plans(read, packing, spec), _MOST_PLANS)]
+    yield fetch_plan(read, traffic.packing, spec)
+    if not traffic.homogeneous:
+        yield from islice(chunked_plans(read, traffic.packing, spec), _MOST_PLANS)
 
 
 def _planned(buffers: Sequence[PlacedBuffer], plans: list[list[FetchPlan]], spec: MemTileSpec,
@@ -365,19 +365,35 @@ def _input(buffer: PlacedBuffer, delay: int, spec: MemTileSpec) -> PubInput:
     return PubInput(counted(nest), store, **buffer.window)
 
 
-def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: MemTileSpec) -> PubOutput:
-    traffic, shift = buffer.traffic, buffer.read_shifts[read]
-    source = buffer.reads[read]
-    if traffic.homogeneous:
-        return _delay_output(buffer, read, lead, spec)
+def can_follow(traffic: BufferTraffic, spec: MemTileSpec) -> bool:
+    """Whether controllers can follow every reader of `traffic` for itself; not whether the SRAM port has the time."""
+    def followed(read: ReadTraffic, plan: FetchPlan) -> bool:
+        try:
+            _nests(traffic, read, plan, 0, 0, spec)
+        except VectorizationError:
+            return False
+        return True
+
+    return all(any(followed(read, plan) for plan in _plans(traffic, read, spec)) for read in traffic.reads)
+
+
+def _nests(traffic: BufferTraffic, read: ReadTraffic, plan: FetchPlan, shift: int, lead: int,
+           spec: MemTileSpec) -> tuple[AffineNest, AffineNest]:
+    """When to fetch which blocks, and when to show which word of the transpose buffer. Raises `VectorizationError`."""
     number = np.arange(len(plan.block))
     fetch = _fitted(traffic, fit_nest([plan.first_use, plan.block, number], spec.dims))
-    word = _fitted(traffic, fit_nest([source.time, plan.word], spec.dims))
+    word = _fitted(traffic, fit_nest([read.time, plan.word], spec.dims))
     tile_blocks, tile_fetches = traffic.tile_words // traffic.packing, len(plan.block)
-    fetch_nest = _nest(fetch, traffic, shift - lead, (tile_blocks, tile_fetches), spec)
-    read_nest = _nest(word, traffic, shift, (tile_fetches * spec.fetch_width,), spec)
+    return (_nest(fetch, traffic, shift - lead, (tile_blocks, tile_fetches), spec),
+            _nest(word, traffic, shift, (tile_fetches * spec.fetch_width,), spec))
+
+
+def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: MemTileSpec) -> PubOutput:
+    if buffer.traffic.homogeneous:
+        return _delay_output(buffer, read, lead, spec)
+    fetch, words = _nests(buffer.traffic, buffer.reads[read], plan, buffer.read_shifts[read], lead, spec)
     chained = bool(buffer.chained) and buffer.chained[read]
-    return PubOutput(fetch_nest, read_nest, chained=chained, passing=buffer.passing, **buffer.window)
+    return PubOutput(fetch, words, chained=chained, passing=buffer.passing, **buffer.window)
 
 
 def _delay_output(buffer: PlacedBuffer, read: int, lead: int, spec: MemTileSpec) -> PubOutput:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from compiler.bind.buffers.circular import UNLIMITED
-from compiler.bind.buffers.sequences import array_traffic
+from compiler.bind.buffers.sequences import TrafficGroup, array_traffic
 from compiler.bind.buffers.taps import REGISTER_GAP, TapGroup, group_taps
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer, extract_buffers
+from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.addresses import AddressUnits
 from compiler.bind.cgra.controls import ControlTable, control_pattern, control_table
 from compiler.bind.cgra.cover import Coverer
@@ -60,7 +61,8 @@ class Application:
     `streams_in` and `streams_out`: stream unit of each main-memory array. `roms`: table of each ROM tile. `controls`:
     what each control tile plays. `addresses`: the units that compute addresses.
     `shared`: what statements share. `units`: number of processing elements that compute each statement's values.
-    `registers`: words of shift registers that the taps need.
+    `hopeless`: what no configuration of memories can do, as messages. `registers`: words of shift registers that the
+    taps need.
     """
 
     schedule: Schedule
@@ -77,6 +79,12 @@ class Application:
     addresses: AddressUnits
     shared: list[SharedUse] = field(default_factory=list)
     units: dict[str, int] = field(default_factory=dict)
+    hopeless: list[str] = field(default_factory=list)
+
+    def require_followed(self) -> None:
+        """Raise `VectorizationError` if a memory cannot follow a reader, whatever the way through the array."""
+        if self.hopeless:
+            raise VectorizationError(self.hopeless[0])
 
     @property
     def registers(self) -> int:
@@ -109,6 +117,7 @@ class _Builder:
     roms: dict[str, str] = field(default_factory=dict)
     controls: dict[str, ControlTable] = field(default_factory=dict)
     units: dict[str, int] = field(default_factory=dict)
+    hopeless: list[str] = field(default_factory=list)
     _found: dict[tuple[str, int, str], Signal] = field(default_factory=dict)
     _waiting: dict[tuple[str, int, str], Pin] = field(default_factory=dict)
 
@@ -298,11 +307,28 @@ class _Builder:
         return {"registers": UNLIMITED, "memory": 0}.get(level, REGISTER_GAP)
 
     def _serve_varying(self, buffer: UnifiedBuffer, source: Signal, readers: list[ReadPort], back: bool) -> None:
-        for group in array_traffic(self.schedule, buffer, readers, self.allocator.packing):
+        for mine, group in self._followed(buffer, readers):
             signals = self.allocator.reads(group.traffic, source, back)
             for signal, served in zip(signals, group.served, strict=True):
                 for number, delay in served.items():
-                    self._deliver(readers[number], signal.delayed(delay))
+                    self._deliver(mine[number], signal.delayed(delay))
+
+    def _followed(self, buffer: UnifiedBuffer,
+                  readers: list[ReadPort]) -> Iterator[tuple[list[ReadPort], TrafficGroup]]:
+        """What memories serve together, with the readers that it numbers. Words that no controller could fetch in wide
+        words have one each, where that fits."""
+        for group in array_traffic(self.schedule, buffer, readers, self.allocator.packing):
+            if self.allocator.can_follow(group.traffic):
+                yield readers, group
+                continue
+            mine = [readers[number] for served in group.served for number in served]
+            alone = array_traffic(self.schedule, buffer, mine, 1)
+            if all(self.allocator.can_follow(other.traffic) for other in alone):
+                yield from ((mine, other) for other in alone)
+                continue
+            self.hopeless.append(f"memory for {group.traffic.title}: a reader's fetches are no affine loop nest; "
+                                 "use --memory dual-port")
+            yield readers, group
 
 
 def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False,
@@ -341,7 +367,7 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
     netlist.verify()
     return Application(schedule, netlist, builder.allocator.tiles, list(buffers.values()), builder.taps,
                        builder.results, builder.reads, builder.streams_in, builder.streams_out, builder.roms,
-                       builder.controls, builder.allocator.addresses, uses, builder.units)
+                       builder.controls, builder.allocator.addresses, uses, builder.units, builder.hopeless)
 
 
 def _moved(signal: Signal, heads: Mapping[Pin, Signal]) -> Signal:
@@ -353,7 +379,9 @@ def _check_arrays(program: Program) -> None:
     """Elements must fit the words of the array of tiles."""
     for array in program.arrays:
         if not isinstance(array.type, Int) or array.type.width > 16:
-            raise ApplicationError(f"array {array.name} holds {array.type}; the array target has 16-bit words")
+            raise ApplicationError(f"array {array.name} holds {array.type}; the array target has 16-bit words, and "
+                                   "pairs of them for 32-bit sums, differences, products, comparisons and shifts by "
+                                   "constants")
 
 
 def _check_tables(program: Program, mem: MemTileSpec) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.bind.cgra.netlist import Edge, MemNode, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
-from compiler.bind.cgra.sites import IO_ROW, Site
+from compiler.bind.cgra.sites import IO_ROW, Site, grid, kind_of
 from hw.errors import SluiceError
 from hw.fabric.routing import (
     CoreSource,
@@ -98,9 +98,9 @@ def _check_sites(physical: Physical, spec: FabricSpec) -> None:
         if site in taken:
             raise PhysicalError(f"{name} and {taken[site]} are both at {site}")
         taken[site] = name
-        stream = isinstance(node, StreamIn | StreamOut)
-        if stream or site.row == IO_ROW:
-            fits = stream and site.row == IO_ROW and site.column in spec.bank_columns
+        if isinstance(node, StreamIn | StreamOut):
+            banks = grid(spec, kind_of(node, spec))
+            fits = site.row in banks.rows and site.column in banks.columns
         elif not (0 <= site.row < spec.rows and 0 <= site.column < spec.columns):
             fits = False
         else:
@@ -128,7 +128,7 @@ def _walk(physical: Physical, spec: FabricSpec, edge: Edge) -> tuple[Pin, list[W
     wires: list[Wire] = []
     row, column = site
     while isinstance(selected, TrackSource):
-        place = (0, column) if row == IO_ROW else neighbour(spec, row, column, selected.side)
+        place = (0, column) if row <= IO_ROW else neighbour(spec, row, column, selected.side)
         if place is None:
             return _stream(physical, edge, row, column, selected.side), wires
         row, column = place

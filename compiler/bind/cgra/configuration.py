@@ -57,7 +57,7 @@ def configure(application: Application, physical: Physical, spec: FabricSpec) ->
         site = physical.placement[name]
         tiles[site.row, site.column].core = core
     made = {place: TileConfig(t.switches, t.connections, t.delays, t.core) for place, t in tiles.items()}
-    return ArrayConfig(made, ios, configure_banks(application, physical))
+    return ArrayConfig(made, ios, configure_banks(application, physical, spec))
 
 
 def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Mapping[str, Core]:
@@ -88,18 +88,18 @@ def _rom(table: Table, spec: FabricSpec) -> Core:
     return _MEMORIES[spec.mem.kind](contents=contents, rom=True)
 
 
-def configure_banks(application: Application, physical: Physical) -> dict[int, BankConfig]:
-    """Configuration of every bank in use, by column."""
+def configure_banks(application: Application, physical: Physical, spec: FabricSpec) -> dict[int, BankConfig]:
+    """Configuration of every bank in use, by number."""
     schedule, times = application.schedule, physical.retiming.times
     banks: dict[int, BankConfig] = {}
     for footprint in (f for f in schedule.staged.inputs if f.array in application.streams_in):
         name = application.streams_in[footprint.array]
         shift = times[Pin(name, "out")] - GLB_INPUT_LATENCY
         entry = schedule.statements[footprint.statement]
-        banks[physical.placement[name].column] = bank_config(footprint, entry, shift, "input")
+        banks[physical.placement[name].bank(spec)] = bank_config(footprint, entry, shift, "input")
     for footprint in schedule.staged.outputs:
         name = application.streams_out[footprint.array]
         shift = times[Pin(name, "in")]
         entry = schedule.statements[footprint.statement]
-        banks[physical.placement[name].column] = bank_config(footprint, entry, shift, "output")
+        banks[physical.placement[name].bank(spec)] = bank_config(footprint, entry, shift, "output")
     return banks

@@ -141,8 +141,15 @@ class CgraDesign(Design):
                  "alignment of loop lengths": str(self.schedule.alignment),
                  "shared units": "; ".join(map(str, self.application.shared)) or "none",
                  "starts": self.schedule.method,
+                 "loaded in the order of a window": ", ".join(self._repeated) or "none",
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
+
+    @property
+    def _repeated(self) -> list[str]:
+        """Inputs of which words are loaded several times, for each step of a window."""
+        entries = self.schedule.statements
+        return [f.array for f in self.schedule.staged.inputs if prod(entries[f.statement].trips.values()) > f.words]
 
     # Main memory.
 
@@ -159,14 +166,14 @@ class CgraDesign(Design):
 
     @cached_property
     def descriptors(self) -> dict[int, DmaDescriptor]:
-        """DMA descriptor of every bank in use, by column."""
+        """DMA descriptor of every bank in use, by number."""
         staged, placement = self.schedule.staged, self.physical.placement
         streams = {**self.application.streams_in, **self.application.streams_out}
         found = {}
         for footprint in (f for f in (*staged.inputs, *staged.outputs) if f.array in streams):
             array = self.parts.program.array(footprint.array)
-            column = placement[streams[array.name]].column
-            found[column] = descriptor(footprint, array, self.layout.addresses[array.name],
+            bank = placement[streams[array.name]].bank(self.spec)
+            found[bank] = descriptor(footprint, array, self.layout.addresses[array.name],
                                        staged.tile_starts, staged.tile_counts)
         return found
 

@@ -6,7 +6,7 @@ from html import escape
 
 from compiler.bind.cgra.netlist import PeNode, Pin, StreamIn
 from compiler.bind.cgra.physical import Physical
-from compiler.bind.cgra.sites import IO_ROW
+from compiler.bind.cgra.sites import IO_ROW, RESULT_ROW
 from hw.fabric.routing import Network, Side, Wire
 from hw.fabric.spec import FabricSpec, TileKind
 
@@ -67,7 +67,7 @@ def _label(physical: Physical, name: str | None, memory: bool, x: int, y: int) -
 
 def _bank(units: dict, column: int) -> str:
     x, _ = _corner(0, column)
-    name = units.get((IO_ROW, column))
+    name = " / ".join(units[row, column] for row in (IO_ROW, RESULT_ROW) if (row, column) in units)
     fill = "#d6efd2" if name else "#f4f4f4"
     box = f'<rect x="{x}" y="{MARGIN / 2}" width="{TILE}" height="24" rx="5" fill="{fill}" stroke="#999"/>'
     text = escape((name or "bank")[:12])

@@ -8,6 +8,7 @@ retiming the smallest circular region that this lag needs is taken.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -37,6 +38,8 @@ SLACK = 64
 """Cycles by which reads may at least be later than scheduled, so that routing has room."""
 
 MAX_CHAIN = 16
+_MOST_SPARSE = 2
+"""Longest chain for words that have a wide word each although others do not."""
 
 HELD = 16
 """Reads in a row of one word from which on the word is read once, and the output holds it."""
@@ -279,6 +282,21 @@ class MemoryAllocator:
                 raise CapacityError(f"buffer {traffic.title} needs more than {MAX_CHAIN} chained memory tiles of "
                                    f"{self.spec.capacity_words} words")
         return region
+
+    def can_follow(self, traffic: BufferTraffic) -> bool:
+        """Whether the controllers of these memories can follow the readers of `traffic` at all, and, if every word has
+        a wide word of its own, a few memories can hold it."""
+        if self.spec.kind != "pub":
+            return True
+        if not wide_fetch.can_follow(traffic, self.spec):
+            return False
+        return traffic.packing > 1 or self._is_small(traffic)
+
+    def _is_small(self, traffic: BufferTraffic) -> bool:
+        lifetimes = [block_lifetimes(traffic, read) for read in traffic.reads]
+        with suppress(CapacityError):
+            return self._fitting(lifetimes, traffic)[1] <= self.capacity * _MOST_SPARSE
+        return False
 
     @property
     def _latency(self) -> int:

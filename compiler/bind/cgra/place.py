@@ -15,7 +15,7 @@ from random import Random
 import numpy as np
 
 from compiler.bind.cgra.netlist import Edge, Netlist, Pin, StreamIn
-from compiler.bind.cgra.sites import ArrayTooSmall, Grid, Site, check_capacity, grid, kind_of, kinds
+from compiler.bind.cgra.sites import RESULT_ROW, ArrayTooSmall, Grid, Site, check_capacity, grid, kind_of, kinds
 from compiler.bind.cgra.targets import Target, targets
 from hw.errors import SluiceError
 from hw.fabric.spec import GLB_INPUT_LATENCY, FabricSpec
@@ -58,7 +58,7 @@ def distance(netlist: Netlist, edge: Edge, source: Site, sink: Site) -> int:
     if edge.source.node == edge.sink.node:
         return 4
     span = abs(source.row - sink.row) + abs(source.column - sink.column)
-    return span - 1 if isinstance(netlist.nodes[edge.source.node], StreamIn) else span
+    return span - 1 if isinstance(netlist.nodes[edge.source.node], StreamIn) or sink.row == RESULT_ROW else span
 
 
 def place(

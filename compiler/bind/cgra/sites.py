@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from compiler.bind.cgra.netlist import MemNode, Netlist, Node, PeNode
+from compiler.bind.cgra.netlist import MemNode, Netlist, Node, PeNode, StreamOut
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec, TileKind
 
-__all__ = ["IO_ROW", "ArrayTooSmall", "Grid", "Site", "check_capacity", "grid", "kind_of", "kinds"]
+__all__ = ["IO_ROW", "RESULT_ROW", "ArrayTooSmall", "Grid", "Site", "check_capacity", "grid", "kind_of", "kinds"]
 
 IO_ROW = -1
 """Row of the banks of the global buffer: north of row 0."""
+
+RESULT_ROW = -2
+"""Row of the second banks, which take results, where columns have two: north of the others, as far from row 0."""
+
 
 class Site(NamedTuple):
     """A tile, or with row `IO_ROW` the bank of a column."""
@@ -21,7 +25,13 @@ class Site(NamedTuple):
     column: int
 
     def __str__(self) -> str:
+        if self.row == RESULT_ROW:
+            return f"second bank {self.column}"
         return f"bank {self.column}" if self.row == IO_ROW else f"({self.row}, {self.column})"
+
+    def bank(self, spec: FabricSpec) -> int:
+        """Number of the bank that is here."""
+        return spec.bank_number(self.column, "output" if self.row == RESULT_ROW else "input")
 
 
 class ArrayTooSmall(SluiceError):
@@ -65,11 +75,12 @@ _PE, _MEMORY, _STREAM = range(3)
 
 
 def kinds(spec: FabricSpec) -> tuple[str, ...]:
-    """Names of the kinds of sites: processing elements, memories, streams, and memories that are smaller than others,
-    from the smallest on."""
+    """Names of the kinds of sites: processing elements, memories, streams, memories that are smaller than others, from
+    the smallest on, and streams to second banks."""
     small = [f"memory tiles of {depth * spec.mem.fetch_width} words" for depth in _small(spec)]
     largest = f"memory tiles of {spec.mem.capacity_words} words" if small else "memory tiles"
-    return ("PE tiles", largest, "streams", *small)
+    streams = ("input streams", "output streams") if spec.glb.paired else ("streams",)
+    return ("PE tiles", largest, streams[0], *small, *streams[1:])
 
 
 def _small(spec: FabricSpec) -> list[int]:
@@ -82,15 +93,17 @@ def kind_of(node: Node, spec: FabricSpec) -> int:
     if isinstance(node, PeNode):
         return _PE
     if not isinstance(node, MemNode):
-        return _STREAM
+        return len(kinds(spec)) - 1 if spec.glb.paired and isinstance(node, StreamOut) else _STREAM
     return _MEMORY if node.depth in (None, spec.mem.depth) else 1 + _STREAM + _small(spec).index(node.depth)
 
 
 def grid(spec: FabricSpec, kind: int, rows: int | None = None, columns: int | None = None) -> Grid:
     """Sites of one kind in the first `rows` rows and `columns` columns (all of them by default)."""
     width = spec.columns if columns is None else columns
-    if kind == _STREAM:
-        return Grid(range(IO_ROW, IO_ROW + 1), tuple(c for c in spec.bank_columns if c < width))
+    results = spec.glb.paired and kind == len(kinds(spec)) - 1
+    if kind == _STREAM or results:
+        row = RESULT_ROW if results else IO_ROW
+        return Grid(range(row, row + 1), tuple(c for c in spec.bank_columns if c < width))
     wanted = TileKind.PE if kind == _PE else TileKind.MEM
     depth = _small(spec)[kind - _STREAM - 1] if kind > _STREAM else spec.mem.depth
     chosen = tuple(c for c in range(width) if spec.tile_kind(0, c) is wanted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from compiler.bind.cgra.options import Options, OptionsError
 from compiler.bind.cgra.physical import implement
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
+from compiler.bind.cgra.wide_arrays import in_word_arrays
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
@@ -47,7 +48,7 @@ class _Looseness(NamedTuple):
     """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation interval of the
     busiest loop, whether reads that are no delay lines get a wide word for every word (wide fetch only), and whether
     two of them may share a memory tile. `rings`: delay lines have circular regions of any size. `in_step`: loads keep
-    step with their readers (wide fetch only)."""
+    step with their readers, `windows`: rows are loaded once for each step of a window (wide fetch only)."""
 
     alignment: int = 1
     interval: int = 1
@@ -55,14 +56,16 @@ class _Looseness(NamedTuple):
     shared: bool = False
     rings: bool = True
     in_step: bool = False
+    windows: bool = False
 
     @property
     def wide(self) -> bool:
         """Whether it makes a difference to memories with wide fetches only."""
-        return self.sparse or self.in_step
+        return self.sparse or self.in_step or self.windows
 
 
 _LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(shared=True, in_step=True), _Looseness(in_step=True),
+           _Looseness(shared=True, windows=True), _Looseness(windows=True),
            _Looseness(4, shared=True), _Looseness(4),
            *(_Looseness(alignment, interval, sparse) for interval in (2, 4, 8, 16, 32)
              for alignment, sparse in ((1, False), (4, False), (4, True))))
@@ -126,15 +129,11 @@ def _folded(program: Program, options: Options, error: ArrayTooSmall) -> CgraDes
 
 def _ordered(program: Program, options: Options) -> CgraDesign:
     """With the loops around recurrences in the order in which there is time for these, where that ends earlier."""
-    script = ""
+    ordered = None
     if options.loops == "auto" and options.schedule == "pipelined":
-        script = recurrence_order(apply_script(program, options.transform), _WAY_BACK)
-    ordered: CgraDesign | None = None
-    if script:
-        with suppress(SluiceError):
-            ordered = _compile_as_asked(program, options.with_directives(script))
-        if ordered is not None and ordered.predicted_cycles <= _GOOD * ordered.lower_bound:
-            return ordered
+        ordered = _with_time(program, options)
+    if ordered is not None and ordered.predicted_cycles <= _GOOD * ordered.lower_bound:
+        return ordered
     try:
         asked = _compile_as_asked(program, options)
     except SluiceError:
@@ -142,6 +141,23 @@ def _ordered(program: Program, options: Options) -> CgraDesign:
             raise
         return ordered
     return asked if ordered is None else min(asked, ordered, key=lambda design: design.predicted_cycles)
+
+
+def _with_time(program: Program, options: Options) -> CgraDesign | None:
+    """The program with time for its recurrences, or with less of it where the array is too small for that; None if that
+    changes nothing or cannot be compiled."""
+    before = apply_script(program, options.transform)
+    for cycles in (_WAY_BACK, _WAY_BACK // 2):
+        script = recurrence_order(before, cycles)
+        if not script:
+            return None
+        try:
+            return _compile_as_asked(program, options.with_directives(script))
+        except ArrayTooSmall:
+            continue
+        except SluiceError:
+            return None
+    return None
 
 
 def _compile_as_asked(program: Program, options: Options) -> CgraDesign:
@@ -187,17 +203,19 @@ def _prepared(program: Program, options: Options, spec: FabricSpec) -> Partition
     """The program as it is mapped: directives applied, sums drained, arrays in parts."""
     verify(program)
     program = in_loop_order(apply_script(program, options.transform))
+    words = in_word_arrays(program)
+    program = words.after if words else program
     growth = fill_boxes(program)
     program = growth.after if growth else program
     program = share_resampled_windows(static_form(program))
     streamed, constants = constant_inputs(program)
     return replace(_partitioned(streamed, options, spec), original=program, constants=constants,
-                   growth=growth)
+                   growth=growth, words=words)
 
 
 def _partitioned(program: Program, options: Options, spec: FabricSpec) -> Partition:
     """Arrays in parts, with the words of a tile counted where the program is tiled."""
-    streams = len(spec.bank_columns)
+    streams = len(spec.bank_numbers)
     parts = partition(program, streams)
     live = remove_dead_statements(parts.program)
     depth = _tile_depth(live, options, spec) if parts.parts else 0
@@ -242,7 +260,7 @@ def _with_slack(parts: Partition, live: Program, options: Options, spec: FabricS
 
 
 def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: _Looseness, slack: int | None) -> Schedule:
-    staged = stage_streams(live, _tile_depth(live, options, spec))
+    staged = stage_streams(live, _tile_depth(live, options, spec), looseness.windows)
     if options.schedule == "sequential":
         if live.shared:
             raise OptionsError("statements that share units take turns, which needs schedule=pipelined")
@@ -277,6 +295,7 @@ def _mapped(parts: Partition, schedule: Schedule, options: Options, spec: Fabric
     with stage("map"):
         application = build_application(schedule, spec.mem, looseness.sparse, looseness.shared, spec.pe.counter, apart,
                                         looseness.rings, spec.memories if spec.mem_depths else None)
+        application.require_followed()
     with stage("place and route"):
         physical = implement(application.netlist, spec, options.seed)
     with stage("configure"):

@@ -82,7 +82,7 @@ def bank_config(footprint: Footprint, entry: StatementSchedule, shift: int,
     trips, strides = tuple(entry.trips.values())[::-1], tuple(entry.strides.values())[::-1]
     nest = AffineNest(trips or (1,), strides or (0,), first, (Affine(footprint.steps[::-1] or (0,), footprint.first),))
     try:
-        return BankConfig(direction, counted(nest), footprint.words, first)
+        return BankConfig(direction, counted(nest), nest.count, first)
     except ConfigurationError as error:
         raise ConfigurationError(f"array {footprint.array}: {error}") from None
 

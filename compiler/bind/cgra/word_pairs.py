@@ -10,32 +10,36 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr, Lookup, children, postorder, with_children
+from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr, Lookup, Read, children, postorder, with_children
 from compiler.ir.types import BIT, Int
+from compiler.sched.transform.errors import TransformError
 
-__all__ = ["fits", "in_words"]
+__all__ = ["WIDE", "WORD", "Pair", "fits", "in_words", "is_wide", "pair_in_words", "value_in_words"]
 
-_WIDTH, _WIDE = 16, 32
-_U, _S = Int(_WIDTH, False), Int(_WIDTH, True)
+_WIDTH, WIDE = 16, 32
+WORD = Int(_WIDTH, False)
+"""Type of the words of a pair."""
+
+_U, _S = WORD, Int(_WIDTH, True)
 _OR_AND, _AND = 0b11101010, 0b10001000
 """Truth tables of ``p | q & r`` and ``p & q``."""
 
 
-class _Pair(NamedTuple):
+class Pair(NamedTuple):
     """Low and high word of a value, both as unsigned words."""
 
     low: Expr
     high: Expr
 
 
-class _NoPairs(Exception):
+class _NoPairs(TransformError):
     """An operation that pairs of words do not have."""
 
 
 def in_words(value: Expr) -> Expr:
     """`value` without arithmetic of 32 bits; itself where there is none, or where there is some that pairs of words do
     not have: divisions, shifts by amounts that are no constants, and values that are 32 bits wide from the start."""
-    if not any(_is_wide(node) for node in postorder(value)) or _is_wide(value):
+    if not any(is_wide(node) for node in postorder(value)) or is_wide(value):
         return value
     try:
         return _Words().word(value)
@@ -43,16 +47,29 @@ def in_words(value: Expr) -> Expr:
         return value
 
 
-def _is_wide(node: Expr) -> bool:
-    return isinstance(node.type, Int) and node.type.width == _WIDE
+def value_in_words(value: Expr, reads: Mapping[int, tuple[int, ...]]) -> Expr:
+    """`value`, no wider than a word, with reads numbered anew; `reads`: of every read its new number, of a wide one
+    those of its low and its high word. Raises `TransformError` for an operation that pairs of words do not have."""
+    return _Words(reads).word(value)
+
+
+def pair_in_words(value: Expr, reads: Mapping[int, tuple[int, ...]]) -> Pair:
+    """The words of a value of 32 bits; `reads` and errors as in `value_in_words`."""
+    return _Words(reads).pair(value)
+
+
+def is_wide(node: Expr) -> bool:
+    """Whether an expression takes a pair of words."""
+    return isinstance(node.type, Int) and node.type.width == WIDE
 
 
 class _Words:
-    """Rewrites of nodes, each node once."""
+    """Rewrites of nodes, each node once. `reads` as in `value_in_words`, None for those that there are."""
 
-    def __init__(self) -> None:
+    def __init__(self, reads: Mapping[int, tuple[int, ...]] | None = None) -> None:
+        self._reads = reads
         self._words: dict[int, Expr] = {}
-        self._pairs: dict[int, _Pair] = {}
+        self._pairs: dict[int, Pair] = {}
 
     def word(self, node: Expr) -> Expr:
         """A node that is no wider than a word."""
@@ -60,14 +77,14 @@ class _Words:
             self._words[id(node)] = self._word(node)
         return self._words[id(node)]
 
-    def pair(self, node: Expr) -> _Pair:
+    def pair(self, node: Expr) -> Pair:
         """A node of 32 bits."""
         if id(node) not in self._pairs:
             self._pairs[id(node)] = self._pair(node)
         return self._pairs[id(node)]
 
     def _word(self, node: Expr) -> Expr:
-        wide = [child for child in children(node) if _is_wide(child)]
+        wide = [child for child in children(node) if is_wide(child)]
         match node:
             case Cast(arg, type_) if wide:
                 return Cast(self.pair(arg).low, type_)
@@ -77,19 +94,24 @@ class _Words:
                 return _COMPARISONS[op](self.pair(a), self.pair(b), _signed(a))
         if wide:
             raise _NoPairs
+        if isinstance(node, Read) and self._reads is not None:
+            return Read(self._reads[node.index][0], node.type)
         return with_children(node, [self.word(child) for child in children(node)])
 
-    def _pair(self, node: Expr) -> _Pair:
+    def _pair(self, node: Expr) -> Pair:
         match node:
+            case Read(index) if self._reads is not None:
+                low, high = self._reads[index]
+                return Pair(Read(low, _U), Read(high, _U))
             case Const(value):
-                return _Pair(_const(value), _const(value >> _WIDTH))
+                return Pair(_const(value), _const(value >> _WIDTH))
             case Cast(arg):
-                return self.pair(arg) if _is_wide(arg) else self._extended(arg)
+                return self.pair(arg) if is_wide(arg) else self._extended(arg)
             case Apply("mul", (a, b)):
                 return self._product(a, b)
             case Apply("mad", (a, b, c)):
                 return _add(self._product(a, b), self.pair(c))
-            case Apply("shr" | "shl", (a, Const(amount))) if 0 <= amount < _WIDE:
+            case Apply("shr" | "shl", (a, Const(amount))) if 0 <= amount < WIDE:
                 return self._shifted(node.op, a, amount)
             case Apply("select", (bit, a, b)):
                 return _select(self.word(bit), self.pair(a), self.pair(b))
@@ -100,17 +122,17 @@ class _Words:
             case Apply("pass", (a,)):
                 return self.pair(a)
             case Apply("abs", (a,)) if _signed(a):
-                value, zero = self.pair(a), _Pair(_const(0), _const(0))
+                value, zero = self.pair(a), Pair(_const(0), _const(0))
                 return _select(_less(value, zero, True), _subtract(zero, value), value)
             case Apply(op, (a, b)) if op in _OPERATIONS:
                 return _OPERATIONS[op](self.pair(a), self.pair(b))
         raise _NoPairs
 
-    def _extended(self, arg: Expr) -> _Pair:
+    def _extended(self, arg: Expr) -> Pair:
         if not isinstance(arg.type, Int) or arg.type.width > _WIDTH:
             raise _NoPairs
         word = self.word(arg)
-        return _Pair(Cast(word, _U), _sign(Cast(word, _S)) if arg.type.signed else _const(0))
+        return Pair(Cast(word, _U), _sign(Cast(word, _S)) if arg.type.signed else _const(0))
 
     def _factors(self, a: Expr, b: Expr) -> tuple[Expr, Expr] | None:
         """Both factors as words of one type that has their values, if there is one."""
@@ -122,32 +144,32 @@ class _Words:
                 return first, second
         return None
 
-    def _product(self, a: Expr, b: Expr) -> _Pair:
+    def _product(self, a: Expr, b: Expr) -> Pair:
         factors = self._factors(a, b)
         first, second = self.pair(a), self.pair(b)
         low = _unsigned("mul", first.low, second.low)
         if factors is not None:
-            return _Pair(low, Cast(Apply("mul_high", factors, factors[0].type), _U))
+            return Pair(low, Cast(Apply("mul_high", factors, factors[0].type), _U))
         high = _unsigned("mul_high", first.low, second.low)
         for x, y in ((first.low, second.high), (first.high, second.low)):
             high = _unsigned("add", high, _unsigned("mul", x, y))
-        return _Pair(low, high)
+        return Pair(low, high)
 
-    def _shifted(self, op: str, arg: Expr, amount: int) -> _Pair:
+    def _shifted(self, op: str, arg: Expr, amount: int) -> Pair:
         value, signed = self.pair(arg), _signed(arg)
         if op == "shl":
             if amount >= _WIDTH:
-                return _Pair(_const(0), _shift("shl", value.low, amount - _WIDTH))
+                return Pair(_const(0), _shift("shl", value.low, amount - _WIDTH))
             above = _joined(_shift("shl", value.high, amount), value.low, "shr", amount)
-            return _Pair(_shift("shl", value.low, amount), above)
+            return Pair(_shift("shl", value.low, amount), above)
         fill = _sign(Cast(value.high, _S)) if signed else _const(0)
         if amount >= _WIDTH:
-            return _Pair(_shift_high(value.high, amount - _WIDTH, signed), fill)
+            return Pair(_shift_high(value.high, amount - _WIDTH, signed), fill)
         low = _joined(_shift("shr", value.low, amount), value.high, "shl", amount)
         if isinstance(arg, Apply) and arg.op == "mul" and amount == _WIDTH // 2:
             factors = self._factors(*arg.args)
             low = low if factors is None else Cast(Apply("mul_mid", factors, factors[0].type), _U)
-        return _Pair(low, _shift_high(value.high, amount, signed))
+        return Pair(low, _shift_high(value.high, amount, signed))
 
 
 def _signed(node: Expr) -> bool:
@@ -189,27 +211,27 @@ def _joined(kept: Expr, other: Expr, op: str, amount: int) -> Expr:
     return kept if amount == 0 else _unsigned("or", kept, _shift(op, other, _WIDTH - amount))
 
 
-def _add(a: _Pair, b: _Pair) -> _Pair:
+def _add(a: Pair, b: Pair) -> Pair:
     low = _unsigned("add", a.low, b.low)
     carry = Cast(Apply("lt", (low, a.low), BIT), _U)
-    return _Pair(low, _unsigned("add", _unsigned("add", a.high, b.high), carry))
+    return Pair(low, _unsigned("add", _unsigned("add", a.high, b.high), carry))
 
 
-def _subtract(a: _Pair, b: _Pair) -> _Pair:
+def _subtract(a: Pair, b: Pair) -> Pair:
     borrow = Cast(Apply("lt", (a.low, b.low), BIT), _U)
-    return _Pair(_unsigned("sub", a.low, b.low), _unsigned("sub", _unsigned("sub", a.high, b.high), borrow))
+    return Pair(_unsigned("sub", a.low, b.low), _unsigned("sub", _unsigned("sub", a.high, b.high), borrow))
 
 
-def _select(bit: Expr, a: _Pair, b: _Pair) -> _Pair:
+def _select(bit: Expr, a: Pair, b: Pair) -> Pair:
     low, high = (Apply("select", (bit, x, y), _U) for x, y in zip(a, b, strict=True))
-    return _Pair(low, high)
+    return Pair(low, high)
 
 
-def _both(op: str) -> Callable[[_Pair, _Pair], _Pair]:
-    return lambda a, b: _Pair(_unsigned(op, a.low, b.low), _unsigned(op, a.high, b.high))
+def _both(op: str) -> Callable[[Pair, Pair], Pair]:
+    return lambda a, b: Pair(_unsigned(op, a.low, b.low), _unsigned(op, a.high, b.high))
 
 
-_OPERATIONS: Mapping[str, Callable[[_Pair, _Pair], _Pair]] = {
+_OPERATIONS: Mapping[str, Callable[[Pair, Pair], Pair]] = {
     "add": _add, "sub": _subtract, "and": _both("and"), "or": _both("or"), "xor": _both("xor"),
 }
 
@@ -218,12 +240,12 @@ def _lut(table: int, p: Expr, q: Expr, r: Expr) -> Expr:
     return Apply("lut3", (Const(table, LUT3_TABLE), p, q, r), BIT)
 
 
-def _less(a: _Pair, b: _Pair, signed: bool, table: int = _OR_AND) -> Expr:
+def _less(a: Pair, b: Pair, signed: bool, table: int = _OR_AND) -> Expr:
     high = (Cast(a.high, _S), Cast(b.high, _S)) if signed else (a.high, b.high)
     return _lut(table, Apply("lt", high, BIT), Apply("eq", (a.high, b.high), BIT), Apply("lt", (a.low, b.low), BIT))
 
 
-def _equal(a: _Pair, b: _Pair, table: int = _AND) -> Expr:
+def _equal(a: Pair, b: Pair, table: int = _AND) -> Expr:
     return _lut(table, Apply("eq", (a.high, b.high), BIT), Apply("eq", (a.low, b.low), BIT), Const(0, BIT))
 
 
@@ -231,7 +253,7 @@ def _not(table: int) -> int:
     return table ^ LUT3_TABLE.maximum
 
 
-_COMPARISONS: Mapping[str, Callable[[_Pair, _Pair, bool], Expr]] = {
+_COMPARISONS: Mapping[str, Callable[[Pair, Pair, bool], Expr]] = {
     "lt": _less,
     "gt": lambda a, b, signed: _less(b, a, signed),
     "ge": lambda a, b, signed: _less(a, b, signed, _not(_OR_AND)),

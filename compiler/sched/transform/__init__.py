@@ -18,6 +18,7 @@ from compiler.sched.transform.loops import reorder, reverse, shift
 from compiler.sched.transform.nests import distribute, fuse
 from compiler.sched.transform.overlap import overlap
 from compiler.sched.transform.parallel import parallelize
+from compiler.sched.transform.partial import partial
 from compiler.sched.transform.script import apply_script
 from compiler.sched.transform.share import share
 from compiler.sched.transform.split import split, tile
@@ -25,6 +26,7 @@ from compiler.sched.transform.store import store
 from compiler.sched.transform.unroll import unroll
 
 __all__ = [
-    "TransformError", "apply_script", "batch", "distribute", "fold", "fuse", "overlap", "parallelize", "reorder",
+    "TransformError", "apply_script", "batch", "distribute", "fold", "fuse", "overlap", "parallelize", "partial",
+    "reorder",
     "reverse", "share", "shift", "split", "store", "tile", "unroll",
 ]

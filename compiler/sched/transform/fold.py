@@ -8,15 +8,15 @@ from itertools import pairwise
 
 import islpy as isl
 
-from compiler.ir.expr import Const, Expr, Iterator, Lookup, Read, renumbered
+from compiler.ir.expr import Const, Expr, Iterator, Lookup, Read
 from compiler.ir.names import check_name, fresh_name
 from compiler.ir.program import Access, Array, Program, Statement, Table
 from compiler.ir.types import Int
 from compiler.sched.affine import pieces
 from compiler.sched.transform.errors import TransformError
-from compiler.sched.transform.place import Place, places
+from compiler.sched.transform.place import Place, places, set_apart
 from compiler.sched.transform.rewrite import rewritten, unchanged
-from compiler.sched.transform.terms import Chain, Term, chains, combined, leaves, term_of, with_leaves
+from compiler.sched.transform.terms import Chain, Term, chains, combined, pruned, term_of, with_leaves
 
 __all__ = ["fold"]
 
@@ -48,23 +48,8 @@ def fold(program: Program, statement: str, rounds: int, loops: int = 1, iterator
     depth = len(where[statement].loops) - loops
     if loops < 0 or depth < 0:
         raise TransformError(f"{old} has {len(where[statement].loops)} loops; its rounds cannot lie around {loops}")
-    where = _apart(where, statement, depth)
+    where = set_apart(where, statement, depth)
     return folded.in_place(where, depth) if folded.adds_to_itself else folded.in_three(where, depth)
-
-
-def _apart(where: dict[str, Place], statement: str, depth: int) -> dict[str, Place]:
-    """Places with `statement` in a loop number `depth` (or at a place in the loop around that) of its own, what shares
-    it in others before and behind it, and room for three statements."""
-    mine = where[statement]
-    inner = mine.positions[depth + 1 :]
-    spread = {}
-    for name, place in where.items():
-        if place.positions[:depth] == mine.positions[:depth] and len(place.positions) > depth:
-            together = place.positions[: depth + 1] == mine.positions[: depth + 1]
-            offset = 1 if name == statement else 4 if together and place.positions[depth + 1 :] > inner else 0
-            place = place.moved(depth, 5 * place.positions[depth] + offset)
-        spread[name] = place
-    return spread
 
 
 @dataclass(frozen=True)
@@ -157,7 +142,7 @@ class _Folded:
 
     def _start(self, sums: str, element: Access) -> Statement:
         name = _new_name(f"{self.old.name}_start", self.program)
-        value, reads = _pruned(combined(self.chain, [term.node for term in self.rest]), self.old.reads)
+        value, reads = pruned(combined(self.chain, [term.node for term in self.rest]), self.old.reads)
         domain = self.old.domain.set_tuple_name(name)
         moved = [replace(access, map=access.map.set_tuple_name(isl.dim_type.in_, name)) for access in (*reads, element)]
         return replace(self.old, name=name, domain=domain, reads=tuple(moved[:-1]), write=moved[-1], value=value)
@@ -165,7 +150,7 @@ class _Folded:
     def _last(self, element: Access) -> Statement:
         whole = len(self.old.reads)
         value = self.chain.replaced(Read(whole, self.chain.type))
-        value, reads = _pruned(value, (*self.old.reads, element))
+        value, reads = pruned(value, (*self.old.reads, element))
         return replace(self.old, value=value, reads=reads)
 
     def _round(self, name: str, before: Access, write: Access) -> Statement:
@@ -259,12 +244,6 @@ def _new_name(name: str, program: Program) -> str:
 def _values(unit: Sequence[Term], place: int) -> list[int]:
     values = [term.leaves[place] for term in unit]
     return [leaf.value for leaf in values if isinstance(leaf, Const)]
-
-
-def _pruned(value: Expr, reads: Sequence[Access]) -> tuple[Expr, tuple[Access, ...]]:
-    """`value` with only the accesses that it uses, renumbered."""
-    used = sorted({leaf.index for leaf in leaves(value) if isinstance(leaf, Read)})
-    return renumbered(value, used.index), tuple(reads[k] for k in used)
 
 
 def _arranged(old: Statement, terms: Sequence[Term], rounds: int) -> tuple[tuple[Term, ...], ...]:

@@ -10,7 +10,7 @@ import islpy as isl
 from compiler.ir.program import Program, Statement
 from compiler.sched.transform.errors import TransformError
 
-__all__ = ["Place", "order_of_places", "places"]
+__all__ = ["Place", "order_of_places", "places", "set_apart"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,21 @@ def _position(statement: Statement, time: isl.Aff) -> int:
 
 def _constant(time: isl.Aff) -> int:
     return time.get_constant_val().to_python()
+
+
+def set_apart(where: Mapping[str, Place], statement: str, depth: int) -> dict[str, Place]:
+    """Places with `statement` in a loop number `depth` (or at a place in the loop around that) of its own, what shares
+    it in others before and behind it, and room for three statements."""
+    mine = where[statement]
+    inner = mine.positions[depth + 1 :]
+    spread = {}
+    for name, place in where.items():
+        if place.positions[:depth] == mine.positions[:depth] and len(place.positions) > depth:
+            together = place.positions[: depth + 1] == mine.positions[: depth + 1]
+            offset = 1 if name == statement else 4 if together and place.positions[depth + 1 :] > inner else 0
+            place = place.moved(depth, 5 * place.positions[depth] + offset)
+        spread[name] = place
+    return spread
 
 
 def order_of_places(statements: tuple[Statement, ...], where: Mapping[str, Place]) -> isl.UnionMap:

@@ -18,6 +18,7 @@ from compiler.sched.transform.loops import reorder, reverse, shift
 from compiler.sched.transform.nests import distribute, fuse
 from compiler.sched.transform.overlap import overlap
 from compiler.sched.transform.parallel import parallelize
+from compiler.sched.transform.partial import partial
 from compiler.sched.transform.share import share
 from compiler.sched.transform.split import split, tile
 from compiler.sched.transform.store import store
@@ -40,18 +41,18 @@ def _reorder(program: Program, *iterators: str, statements: list[str] | None) ->
 
 _DIRECTIVES: Mapping[str, Callable[..., Program]] = {
     "batch": batch, "distribute": distribute, "fold": fold, "fuse": fuse, "overlap": _overlap,
-    "parallelize": parallelize, "reorder": _reorder, "reverse": reverse, "share": share, "shift": shift,
-    "split": split, "store": store, "tile": _tile, "unroll": unroll,
+    "parallelize": parallelize, "partial": partial, "reorder": _reorder, "reverse": reverse, "share": share,
+    "shift": shift, "split": split, "store": store, "tile": _tile, "unroll": unroll,
 }
 _FORMS: Mapping[str, tuple[type, ...]] = {
     "batch": (int,), "distribute": (str, int), "fold": (str, int, int), "fuse": (str, str, int),
-    "overlap": (), "parallelize": (str, int), "reverse": (str,), "shift": (str, int), "split": (str, int),
-    "store": (str, str), "tile": (), "unroll": (str, int),
+    "overlap": (), "parallelize": (str, int), "partial": (str, str, int), "reverse": (str,), "shift": (str, int),
+    "split": (str, int), "store": (str, str), "tile": (), "unroll": (str, int),
 }
 """Kinds of the arguments; trailing ones may be left out where the directive has a default."""
 
 _LEAST = {"distribute": 1, "fold": 2, "fuse": 2, "unroll": 1}
-_WITHOUT_CHOICE = ("batch", "distribute", "fold", "fuse", "overlap", "share", "store")
+_WITHOUT_CHOICE = ("batch", "distribute", "fold", "fuse", "overlap", "partial", "share", "store")
 
 
 def apply_script(program: Program, text: str) -> Program:
@@ -122,6 +123,7 @@ def _check(text: str, name: str, arguments: list[Any], options: dict[str, Any]) 
 _USES: Mapping[str, str] = {
     "batch": "batch(2)", "distribute": "distribute(statement, 1)", "fold": "fold(statement, 2)",
     "fuse": "fuse(first, second, 1)", "overlap": "overlap(i=64, j=64)", "parallelize": "parallelize(i, 4)",
-    "reorder": "reorder(j, i)", "reverse": "reverse(i)", "share": "share(first, second)", "shift": "shift(i, 1)",
-    "split": "split(i, 4)", "store": "store(array, registers)", "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
+    "partial": "partial(statement, i, 8)", "reorder": "reorder(j, i)", "reverse": "reverse(i)",
+    "share": "share(first, second)", "shift": "shift(i, 1)", "split": "split(i, 4)",
+    "store": "store(array, registers)", "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
 }

@@ -7,10 +7,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compiler.ir import expr
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder, with_children
+from compiler.ir.expr import (
+    Apply,
+    Cast,
+    Const,
+    Expr,
+    Iterator,
+    Lookup,
+    Read,
+    children,
+    postorder,
+    renumbered,
+    with_children,
+)
+from compiler.ir.program import Access
 from compiler.ir.types import BIT, Int
 
-__all__ = ["Chain", "Term", "chains", "combined", "leaves", "neutral", "term_of", "with_leaves"]
+__all__ = ["Chain", "Term", "chains", "combined", "leaves", "neutral", "pruned", "term_of", "with_leaves"]
 
 _NEUTRAL: dict[str, Callable[[Int], int]] = {
     "add": lambda type: 0, "or": lambda type: 0, "xor": lambda type: 0, "and": lambda type: type.wrap(-1),
@@ -146,3 +159,9 @@ def with_leaves(term: Term, others: Sequence[Expr]) -> Expr:
         return with_children(node, [rebuilt(child) for child in children(node)])
 
     return rebuilt(term.node)
+
+
+def pruned(value: Expr, reads: Sequence[Access]) -> tuple[Expr, tuple[Access, ...]]:
+    """`value` with only the accesses that it uses, renumbered."""
+    used = sorted({leaf.index for leaf in leaves(value) if isinstance(leaf, Read)})
+    return renumbered(value, used.index), tuple(reads[k] for k in used)

@@ -11,6 +11,7 @@ from compiler.sched.verify.expressions import VECTORS, operand_vectors
 from compiler.sched.verify.parts import check_parts
 from compiler.sched.verify.relations import Difference, Writes, bounded_effort, difference, last_writes, latest
 from compiler.sched.verify.values import Origins, Source, final_origins, read_origins
+from compiler.sched.verify.words import check_word_arrays
 
 __all__ = [
     "VECTORS",
@@ -21,6 +22,7 @@ __all__ = [
     "Writes",
     "bounded_effort",
     "check_parts",
+    "check_word_arrays",
     "difference",
     "final_origins",
     "last_writes",

@@ -15,6 +15,7 @@ from compiler.sched.untouched import Untouched
 from compiler.sched.verify.constants import without_constants
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.growth import check_growth
+from compiler.sched.verify.words import check_word_arrays
 
 __all__ = ["check_parts"]
 
@@ -24,6 +25,8 @@ def check_parts(partition: Partition) -> None:
 
     Statements, their domains, values and order must be the same; output parts must not share elements.
     """
+    if partition.words is not None:
+        check_word_arrays(partition.words)
     if partition.growth is not None:
         check_growth(partition.growth)
     before, after = partition.original, partition.program

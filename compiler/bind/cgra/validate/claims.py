@@ -18,17 +18,20 @@ from compiler.bind.cgra.validate.fabric import Origin
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import ValidationError
 from hw.fabric.routing import CoreOutput, StreamSource
+from hw.fabric.spec import FabricSpec
 
 __all__ = ["Claims"]
 
 
 @dataclass(frozen=True)
 class Claims:
-    """Claims about `program` mapped as `application` and placed as `physical`. Tiles begin `period` cycles apart."""
+    """Claims about `program` mapped as `application` and placed as `physical` on an array of `spec`. Tiles begin
+    `period` cycles apart."""
 
     program: Program
     application: Application
     physical: Physical
+    spec: FabricSpec
     period: int
 
     def origin(self, pin: Pin) -> Origin:
@@ -82,11 +85,11 @@ class Claims:
         return [domain.dim_min_val(k).to_python() for k in range(depth)]
 
     def bank(self, array: str) -> int:
-        """Column of the bank that serves an array. Raises `ValidationError` if there is none."""
+        """Number of the bank that serves an array. Raises `ValidationError` if there is none."""
         streams = self.application.streams_in | self.application.streams_out
         if array not in streams:
             raise ValidationError(f"array {array} is needed, but no bank serves it")
-        return self.physical.placement[streams[array]].column
+        return self.physical.placement[streams[array]].bank(self.spec)
 
     @cached_property
     def names(self) -> dict[tuple[int, int], str]:

@@ -91,7 +91,7 @@ class Proof:
     def of(cls, program: Program, application: Application, physical: Physical, config: ArrayConfig, plan: RunPlan,
            addresses: Mapping[str, int], spec: FabricSpec) -> Proof:
         """A proof to be run of `program` mapped as `application` and `physical` say."""
-        claims = Claims(program, application, physical, plan.period)
+        claims = Claims(program, application, physical, spec, plan.period)
         return cls(program, config, plan, addresses, spec, claims)
 
     def __post_init__(self) -> None:
@@ -160,7 +160,7 @@ class Proof:
         """Every element that the program writes is captured, in time, from the statement that writes it last."""
         column = self.claims.bank(array.name)
         bank = self._banks[column]
-        arrival = self.fabric.capture(column)
+        arrival = self.fabric.capture(column % self.spec.columns)
         cycles = bank.sent.apply_range(isl.Map(f"{{ [c] -> [c - {arrival.lag}] }}"))
         finals = final_origins(self.program, array.name)
         self._require_written(array, bank, finals)

@@ -1,0 +1,120 @@
+"""Whether a program on arrays of words computes what the one on wide arrays does."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import islpy as isl
+import numpy as np
+
+from compiler.ir.evaluate import evaluate
+from compiler.ir.expr import Iterator, postorder
+from compiler.ir.program import Access, Program, Statement
+from compiler.ir.types import Int, Type
+from compiler.sched.dependences import flow
+from compiler.sched.verify.errors import ValidationError
+from compiler.sched.verify.expressions import operand_vectors
+from compiler.sched.word_arrays import WordArrays
+
+__all__ = ["check_word_arrays"]
+
+
+def check_word_arrays(words: WordArrays) -> None:
+    """Raise `ValidationError` unless every statement computes the words of the value that it had, of elements that hold
+    those of the same instances: accesses and flow are compared exactly, values on vectors."""
+    before, after = words.before, words.after
+    names = list(chain.from_iterable(words.statements[s.name] for s in before.statements))
+    if names != [s.name for s in after.statements] or before.tables != after.tables:
+        raise ValidationError(f"program '{before.name}' on words has other statements")
+    for old in before.statements:
+        parts = [after.statement(name) for name in words.statements[old.name]]
+        written = words.halves.get(old.write.array, (old.write.array,))
+        if [part.write.array for part in parts] != list(written):
+            raise ValidationError(f"{old} writes other arrays on words")
+        for part in parts:
+            _check_accesses(words, old, part)
+        _check_values(words, old, parts)
+    _check_flow(words)
+
+
+def _half(words: WordArrays, array: str) -> tuple[str, int | None]:
+    """The array whose elements an array of `after` has, and which half, None for whole ones."""
+    for name, halves in words.halves.items():
+        if array in halves:
+            return name, halves.index(array)
+    return array, None
+
+
+def _renamed(access: Access, statement: str, array: str) -> isl.Map:
+    return access.map.set_tuple_name(isl.dim_type.in_, statement).set_tuple_name(isl.dim_type.out, array)
+
+
+def _origin(words: WordArrays, old: Statement, access: Access) -> int | None:
+    """The read of the old statement whose element, or half of it, an access has."""
+    array, _ = _half(words, access.array)
+    relation = _renamed(access, old.name, array)
+    return next((k for k, read in enumerate(old.reads) if read.array == array and read.map.is_equal(relation)), None)
+
+
+def _check_accesses(words: WordArrays, old: Statement, new: Statement) -> None:
+    array, _ = _half(words, new.write.array)
+    same = _renamed(new.write, old.name, array).is_equal(old.write.map) and array == old.write.array
+    if not same or not new.domain.set_tuple_name(old.name).is_equal(old.domain):
+        raise ValidationError(f"{new} writes other elements than {old}, or has other instances")
+    strange = next((read for read in new.reads if _origin(words, old, read) is None), None)
+    if strange is not None:
+        raise ValidationError(f"{new} reads '{strange.array}' where {old} does not")
+
+
+def _check_values(words: WordArrays, old: Statement, parts: list[Statement]) -> None:
+    """Every part has its half of the value, on vectors of operands."""
+    types = [_integer(words.before, read) for read in old.reads]
+    iterators = sorted({node.name for s in (old, *parts) for node in postorder(s.value) if isinstance(node, Iterator)})
+    columns = operand_vectors([*types, *(Int(16, True) for _ in iterators)])
+    steps = dict(zip(iterators, columns[len(types):], strict=True))
+    tables = {table.name: table for table in words.before.tables}
+    mask = (1 << words.width) - 1
+    whole = evaluate(old.value, lambda k: _held(columns[k], types[k]), steps, tables)
+    for number, part in enumerate(parts):
+        operands = []
+        for read in part.reads:
+            origin, (_, half) = _origin(words, old, read), _half(words, read.array)
+            assert origin is not None
+            column = columns[origin]
+            operands.append(column if half is None else (column >> (half * words.width)) & mask)
+        found = evaluate(part.value, operands.__getitem__, steps, tables)
+        wanted = np.asarray(whole, dtype=object)
+        wanted = wanted if len(parts) == 1 else (wanted >> (number * words.width)) & mask
+        wanted, found = np.broadcast_arrays(wanted, np.asarray(found, dtype=object))
+        if (wanted != found).any():
+            at = int(np.argmax(wanted != found))
+            raise ValidationError(f"{part} computes {found[at]} where {old} has {wanted[at]}")
+
+
+def _held(column: np.ndarray, type_: Int) -> np.ndarray:
+    return column if type_.width <= 31 else column.astype(object)
+
+
+def _integer(program: Program, access: Access) -> Int:
+    type_: Type = program.array(access.array).type
+    if not isinstance(type_, Int):
+        raise ValidationError(f"array '{access.array}' holds {type_}, which has no words")
+    return type_
+
+
+def _check_flow(words: WordArrays) -> None:
+    """Every read sees values of the same instances."""
+    wanted = {(d.sink, d.read, d.source): d.relation for d in flow(words.before)}
+    back = {part: name for name, parts in words.statements.items() for part in parts}
+    for new in words.after.statements:
+        old = words.before.statement(back[new.name])
+        for number, read in enumerate(new.reads):
+            origin = _origin(words, old, read)
+            assert origin is not None
+            mine = {back[d.source]: d.relation for d in flow(words.after) if (d.sink, d.read) == (new.name, number)}
+            theirs = {source: r for (sink, k, source), r in wanted.items() if (sink, k) == (old.name, origin)}
+            same = mine.keys() == theirs.keys() and all(
+                relation.set_tuple_name(isl.dim_type.in_, old.name).set_tuple_name(isl.dim_type.out, source)
+                .is_equal(theirs[source]) for source, relation in mine.items())
+            if not same:
+                raise ValidationError(f"{new} sees values of '{read.array}' of other instances than {old} does")

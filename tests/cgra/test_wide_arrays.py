@@ -1,0 +1,97 @@
+"""Arrays of 32 bits as pairs of arrays of words: the program on words computes the same, and what has no words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler.bind.cgra.application import ApplicationError
+from compiler.bind.cgra.wide_arrays import in_word_arrays
+from compiler.frontend.c_scop import load_c, parse_scop
+from compiler.input_files import random_inputs
+from compiler.ir.expr import Apply, Read
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from compiler.ir.types import Int
+from compiler.sched.transform.place import order_of_places, places
+from compiler.sched.verify import ValidationError, check_word_arrays
+
+ARGUMENTS = "const int a[12], const unsigned u[12], const short s[12], int x[12], unsigned y[12], short z[12]"
+BODIES = {
+    "sums with carries": "x[i] = a[i] + s[i]; y[i] = u[i] - a[i]; z[i] = 0;",
+    "products": "x[i] = a[i] * s[i]; y[i] = u[i] * u[i]; z[i] = s[i] * a[i];",
+    "shifts": "x[i] = a[i] >> 5; y[i] = (u[i] >> 20) | (u[i] << 7); z[i] = a[i] >> 16;",
+    "choices": "x[i] = a[i] < s[i] ? a[i] : -a[i]; y[i] = u[i] > 70000u ? u[i] : 5u; z[i] = a[i] == s[i];",
+    "a copy": "x[i] = a[i]; y[i] = a[i]; z[i] = u[i];",
+}
+
+
+def scop(body: str) -> Program:
+    text = f"for (int i = 0; i < 12; i++) {{ {body} }}"
+    return parse_scop(f"void wide({ARGUMENTS}) {{\n#pragma scop\n{text}\n#pragma endscop\n}}", "wide.c")
+
+
+def same(program: Program) -> None:
+    words = in_word_arrays(program)
+    assert words is not None
+    assert all(isinstance(a.type, Int) and a.type.width <= 16 for a in words.after.arrays)
+    inputs = random_inputs(program, 4)
+    found = words.join(interpret(words.after, words.split(inputs)))
+    for name, expected in interpret(program, inputs).items():
+        np.testing.assert_array_equal(found[name], expected)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_values_are_the_same(name: str) -> None:
+    same(scop(BODIES[name]))
+
+
+@pytest.mark.parametrize("file", ["fir", "inner_product"])
+def test_sums_in_int(file: str) -> None:
+    """The carry into the high words comes from the low words as they were before."""
+    same(load_c(f"apps/dataflow/{file}.c"))
+
+
+def test_a_running_maximum_is_refused() -> None:
+    """The low word of the larger one depends on the high words before the step, which by then have changed."""
+    assert in_word_arrays(scop("x[0] = x[0] < a[i] ? a[i] : x[0]; y[i] = u[i]; z[i] = s[i];")) is None
+
+
+@pytest.mark.parametrize("body", ["x[i] = a[i] / 3; y[i] = u[i]; z[i] = s[i];",
+                                  "x[i] = a[i] << s[i]; y[i] = u[i]; z[i] = s[i];"])
+def test_what_has_no_words_is_refused(body: str) -> None:
+    with pytest.raises(ApplicationError) as error:
+        compiler.compile(scop(body), array="4x4")
+    assert str(error.value).startswith("array a holds int32; the array target has 16-bit words, and pairs of them for ")
+
+
+def test_programs_on_words_are_narrow_already() -> None:
+    assert in_word_arrays(load_c("apps/dataflow/matmul.c", N=4)) is None
+
+
+def test_the_check_finds_a_lost_carry() -> None:
+    words = in_word_arrays(load_c("apps/dataflow/inner_product.c"))
+    assert words is not None
+    high = next(s for s in words.after.statements if s.name == words.statements["S1"][1])
+    reads = [k for k, read in enumerate(high.reads) if read.array == high.write.array]
+    lost = replace(high, value=Apply("add", (Read(reads[0], Int(16, False)), Read(reads[0], Int(16, False))),
+                                     Int(16, False)))
+    after = replace(words.after, statements=tuple(lost if s is high else s for s in words.after.statements))
+    with pytest.raises(ValidationError, match=r"statement 'S1_high' .* computes .* where statement 'S1' .* has"):
+        check_word_arrays(replace(words, after=after))
+
+
+def test_the_check_finds_another_order() -> None:
+    """With the low words first, the high ones would see them as they are after the step."""
+    words = in_word_arrays(load_c("apps/dataflow/inner_product.c"))
+    assert words is not None
+    after = words.after
+    where = places(after)
+    low, high = words.statements["S1"]
+    swapped = {low: where[low].moved(1, where[high].positions[1]), high: where[high].moved(1, where[low].positions[1])}
+    order = order_of_places(after.statements, where | swapped)
+    with pytest.raises(ValidationError, match=r"sees values of .* of other instances"):
+        check_word_arrays(replace(words, after=replace(after, order=order)))
