@@ -21,7 +21,7 @@ from compiler.ir.program import Access, Statement
 from compiler.sched.affine import affine_form, pieces, slopes
 from compiler.sched.dependences import constant_bounds
 
-__all__ = ["LoadLoop", "inner_trips", "load_loops"]
+__all__ = ["LoadLoop", "inner_trips", "leading_places", "load_loops"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def load_loops(extents: Sequence[int], low: Sequence[int], reads: Sequence[tuple
     `depth` iterators of every statement enumerate tiles.
     """
     leading = max((statement for statement, _ in reads), key=lambda s: prod(inner_trips(s, depth)))
-    place = _places(leading, [access for statement, access in reads if statement is leading], depth)
+    place = leading_places(leading, [access for statement, access in reads if statement is leading], depth)
     order = [place.get(dimension, len(leading.iterators)) for dimension, extent in enumerate(extents) if extent > 1]
     even = order == sorted(order)
     walked: list[tuple[int, LoadLoop]] = []
@@ -73,7 +73,7 @@ def inner_trips(statement: Statement, depth: int) -> list[int]:
     return [high - low + 1 for low, high in list(constant_bounds(statement).values())[depth:]]
 
 
-def _places(statement: Statement, accesses: Sequence[Access], depth: int) -> dict[int, int]:
+def leading_places(statement: Statement, accesses: Sequence[Access], depth: int) -> dict[int, int]:
     """For the dimensions that reads move along: the place in the nest of the loop that moves one of them the farthest,
     the outermost such loop of all reads. None if a read goes backwards: it waits for the last words whatever the order
     of the others."""

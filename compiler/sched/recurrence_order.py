@@ -8,7 +8,7 @@ A sum with no such loop is computed in partial sums that take turns, which integ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +19,7 @@ import networkx as nx
 
 from compiler.ir.program import Program
 from compiler.sched.dependences import Dependence, DependenceError, constant_bounds, flow, recurrences
+from compiler.sched.reading_order import reading_order
 from compiler.sched.transform import TransformError, apply_script
 from compiler.sched.transform.place import Place, places
 
@@ -30,8 +31,8 @@ def recurrence_order(program: Program, cycles: int) -> str:
     steps or no loop is left that could move; "" if every recurrence has the time, or none can be given more.
 
     Statements that share the loops of a recurrence get loops of their own where it leaves them. Loops move only where
-    that changes no result, which the directives check. What then still comes back too soon, and is a sum, is split into
-    partial sums.
+    that changes no result, which the directives check; inside, they stand as whoever reads the results walks these.
+    What then still comes back too soon, and is a sum, is split into partial sums.
     """
     taken: list[str] = []
     for suggestions in (_reordered, _in_parts):
@@ -46,7 +47,26 @@ def recurrence_order(program: Program, cycles: int) -> str:
                     text = found.directives(program)
                     program = apply_script(program, text)
                     taken.append(text)
+        if suggestions is _reordered and taken:
+            program, text = _for_readers(program, known)
+            taken += text
     return "; ".join(taken)
+
+
+def _for_readers(program: Program, moved: Collection[str]) -> tuple[Program, list[str]]:
+    """`program` with the loops inside those that carry a recurrence, of statements that have been `moved`, in the order
+    of who reads their values, and the directives for that; the last readers first."""
+    taken: list[str] = []
+    for name in reversed([s.name for s in program.statements if s.name in moved]):
+        with suppress(TransformError, DependenceError):
+            mine = next((r for r in _recurrences(program) if r.members == {name}), None)
+            loops = mine.loops[max(mine.carrying) + 1:] if mine else ()
+            order = reading_order(program, name, loops)
+            if order != list(loops):
+                text = f"reorder({', '.join(order)}, on=[{name}])"
+                program = apply_script(program, text)
+                taken.append(text)
+    return program, taken
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from random_accumulations import accumulations
 
-from compiler.frontend.c_scop import load_c
+from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.frontend.loop_nest import Prog, prog
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
@@ -90,6 +90,25 @@ def test_only_as_many_loops_move_as_the_time_takes() -> None:
         100: "distribute(S1, 1); reorder(i, p, q, o, h, w, on=[S1])",
     }
     assert {cycles: recurrence_order(program, cycles) for cycles in scripts} == scripts
+
+
+TWO_PRODUCTS = """
+void two(const short a[4][6], const short b[6][5], const short c[5][7], short t[4][5], short d[4][7]) {
+#pragma scop
+  for (int i = 0; i < 4; i++) for (int j = 0; j < 5; j++) {
+    t[i][j] = 0; for (int k = 0; k < 6; k++) t[i][j] += a[i][k] * b[k][j]; }
+  for (int i = 0; i < 4; i++) for (int j = 0; j < 7; j++) {
+    d[i][j] = 0; for (int k = 0; k < 5; k++) d[i][j] += t[i][k] * c[k][j]; }
+#pragma endscop
+}
+"""
+
+
+def test_a_product_comes_in_columns_for_the_next_one() -> None:
+    program = parse_scop(TWO_PRODUCTS, "two.c")
+    script = recurrence_order(program, CYCLES)
+    assert script.endswith("reorder(k, i, j, on=[S1]); reorder(j, i, on=[S1])")
+    equal(program, script)
 
 
 def test_a_sum_has_as_many_parts_as_the_time_takes() -> None:
