@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
 
 import islpy as isl
 
@@ -20,7 +22,10 @@ from compiler.sched.affine import affine_form
 from compiler.sched.dependences import constant_bounds
 from compiler.sched.load_order import LoadLoop
 
-__all__ = ["Window", "find_window", "with_windows"]
+if TYPE_CHECKING:
+    from compiler.sched.cycle_accurate import Schedule
+
+__all__ = ["Window", "find_window", "repeated_inputs", "with_windows"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,12 @@ def _moves(dimension: int, low: tuple[tuple[int, ...], int], statement: Statemen
         return None
     outer, inner = (LoadLoop(dimension, bounds[k][1] - bounds[k][0] + 1, form[0][k]) for k in moving)
     return (outer, inner), ((moving[0], bounds[moving[0]][0]), (moving[1], bounds[moving[1]][0]))
+
+
+def repeated_inputs(schedule: Schedule) -> list[str]:
+    """Inputs of which a schedule loads words several times, for each step of a window."""
+    entries = schedule.statements
+    return [f.array for f in schedule.staged.inputs if prod(entries[f.statement].trips.values()) > f.words]
 
 
 def with_windows(loops: Sequence[LoadLoop], windows: Sequence[Window]) -> list[LoadLoop]:

@@ -14,6 +14,7 @@ from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.accumulators import static_form
+from compiler.sched.dependences import constant_bounds
 from compiler.sched.streams import StagedProgram, stage_streams
 
 
@@ -42,9 +43,9 @@ def staged(program: Program, windows: bool = True) -> StagedProgram:
     return stage_streams(static_form(program), 0, windows)
 
 
-def loads(found: StagedProgram) -> dict[str, list[int]]:
-    """Trip counts of the loads by array."""
-    return {f.array: list(found.program.statement(f.statement).box().values()) for f in found.inputs}
+def loads(found: StagedProgram) -> dict[str, list[tuple[int, int]]]:
+    """Bounds of the loops of loads, by array."""
+    return {f.array: list(constant_bounds(found.program.statement(f.statement)).values()) for f in found.inputs}
 
 
 def test_a_row_comes_once_for_each_step() -> None:

@@ -26,6 +26,7 @@ from compiler.ir.program import Program
 from compiler.sched.cycle_accurate import Schedule
 from compiler.sched.partition import Partition
 from compiler.sched.verify import check_parts
+from compiler.sched.window_loads import repeated_inputs
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.parameters import fabric_parameters
 from hw.designs.register_documents import register_documents
@@ -141,15 +142,9 @@ class CgraDesign(Design):
                  "alignment of loop lengths": str(self.schedule.alignment),
                  "shared units": "; ".join(map(str, self.application.shared)) or "none",
                  "starts": self.schedule.method,
-                 "loaded in the order of a window": ", ".join(self._repeated) or "none",
+                 "loaded in the order of a window": ", ".join(repeated_inputs(self.schedule)) or "none",
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
-
-    @property
-    def _repeated(self) -> list[str]:
-        """Inputs of which words are loaded several times, for each step of a window."""
-        entries = self.schedule.statements
-        return [f.array for f in self.schedule.staged.inputs if prod(entries[f.statement].trips.values()) > f.words]
 
     # Main memory.
 

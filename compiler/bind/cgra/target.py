@@ -35,6 +35,7 @@ from compiler.sched.sharing import default_slack
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from compiler.sched.transform import apply_script
 from compiler.sched.whole_boxes import fill_boxes
+from compiler.sched.window_loads import repeated_inputs
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
 from hw.memtile.spec import ConfigurationError
@@ -275,6 +276,8 @@ def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricS
     Buffers that turn out to have too little time in one memory tile together get one each."""
     with stage("schedule"):
         schedule = _scheduled(live, options, spec, looseness, slack)
+    if looseness.windows and not repeated_inputs(schedule):
+        raise VectorizationError("no input is loaded in the order of a window")
     apart: frozenset[BufferKey] = frozenset()
     for attempt in range(1 + _TRIES):
         try:
