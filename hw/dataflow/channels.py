@@ -23,7 +23,7 @@ _SHORTEST_MEMORY = 16
 
 
 class DelayLine(wiring.Component):
-    """`o` is `i` of `ticks` enabled cycles ago; registers if `ticks` is small, else a memory of `ticks` (at least 1)
+    """`o` is `i` of `ticks` (at least 0) enabled cycles ago; registers if `ticks` is small, else a memory of `ticks`
     words."""
 
     def __init__(self, word: Word, ticks: int):
@@ -54,13 +54,13 @@ class DelayLine(wiring.Component):
 
 class FifoChannel(wiring.Component):
     """A queue of `depth` (at least 1) words. `push` writes `i` in an enabled cycle; `o` is the oldest word, which `pop`
-    drops.
+    drops. At reset `ahead` words are inside that mean nothing.
 
     A word can be read two enabled cycles after its writing. `level`: words inside; `peak`: the most there have been.
     """
 
-    def __init__(self, word: Word, depth: int):
-        self.word, self.depth = word, depth
+    def __init__(self, word: Word, depth: int, ahead: int = 0):
+        self.word, self.depth, self.ahead = word, depth, ahead
         super().__init__({
             "en": In(1), "push": In(1), "pop": In(1), "i": In(word.shape), "o": Out(word.shape),
             "level": Out(range(depth + 1)), "peak": Out(range(depth + 1)),
@@ -71,20 +71,22 @@ class FifoChannel(wiring.Component):
         m.submodules.memory = memory = Memory(shape=self.word.shape, depth=self.depth, init=[])
         writer, reader = memory.write_port(), memory.read_port()
         push, pop = Signal(), Signal()
-        m.d.comb += [push.eq(self.push & self.en), pop.eq(self.pop & self.en)]
+        level, peak = (Signal(range(self.depth + 1), name=name, init=self.ahead) for name in ("words", "most"))
+        m.d.comb += [push.eq(self.push & self.en), pop.eq(self.pop & self.en), self.level.eq(level), self.peak.eq(peak)]
         m.d.comb += [
             writer.en.eq(push), writer.addr.eq(self._pointer(m, push, "tail")[0]), writer.data.eq(self.i),
-            reader.en.eq(self.en), reader.addr.eq(self._pointer(m, pop, "head")[1]),
+            reader.en.eq(self.en), reader.addr.eq(self._pointer(m, pop, "head", -self.ahead % self.depth)[1]),
             self.o.eq(reader.data),
         ]
-        m.d.sync += self.level.eq(self.level + push - pop)
-        with m.If(push & ~pop & (self.level >= self.peak)):
-            m.d.sync += self.peak.eq(self.level + 1)
+        m.d.sync += level.eq(level + push - pop)
+        with m.If(push & ~pop & (level >= peak)):
+            m.d.sync += peak.eq(level + 1)
         return m
 
-    def _pointer(self, m: Module, step: Signal, name: str) -> tuple[Signal, Signal]:
+    def _pointer(self, m: Module, step: Signal, name: str, start: int = 0) -> tuple[Signal, Signal]:
         """A place in the memory that advances with `step`: its value now and in the next cycle."""
-        now, after = Signal(range(self.depth), name=name), Signal(range(self.depth), name=f"{name}_after")
+        now = Signal(range(self.depth), name=name, init=start)
+        after = Signal(range(self.depth), name=f"{name}_after")
         m.d.comb += after.eq(Mux(step, Mux(now == self.depth - 1, 0, now + 1), now))
         m.d.sync += now.eq(after)
         return now, after

@@ -36,7 +36,7 @@ class Kernel(wiring.Component):
     def __init__(self, spec: KernelSpec, *, observe: bool = False):
         self.spec = spec
         self.observe = observe
-        queues = [k for k, channel in enumerate(spec.channels) if channel.kind == "fifo"]
+        queues = [k for k, channel in enumerate(spec.channels) if channel.queued]
         super().__init__({
             "start": In(1),
             "busy": Out(1),
@@ -58,6 +58,8 @@ class Kernel(wiring.Component):
         self._taps = Taps(m, self._en)
         self._predicates: dict[Predicate, Signal] = {}
         self._words = [Signal(c.word.shape, name=f"channel{k}") for k, c in enumerate(spec.channels)]
+        self._given_on = {k: Signal(c.word.shape, name=f"part{k}") for k, c in enumerate(spec.channels)
+                          if c.kind == "line"}
         self._results: list[Signal] = []
         self._operands: list[list[Signal]] = []
         for node in spec.nodes:
@@ -157,6 +159,8 @@ class Kernel(wiring.Component):
 
     def _given(self, channel: ChannelSpec) -> Signal:
         """What goes into a channel."""
+        if channel.after is not None:
+            return self._given_on[channel.after]
         if channel.operand is None:
             return self._results[channel.source]
         return self._operands[channel.source][channel.operand]
@@ -179,8 +183,28 @@ class Kernel(wiring.Component):
                     value, reached = line.o, channel.depth
                 m.d.comb += self._words[number].eq(value)
 
+    def _line(self, m: Module, number: int, channel: ChannelSpec) -> None:
+        """A part of a line that several reads share, and the way from its end to the read."""
+        left = self._when(m, channel.push, channel.left)
+        if channel.queued:
+            part = FifoChannel(channel.word, channel.depth, channel.ahead)
+            m.d.comb += [part.en.eq(self._en), part.push.eq(self._when(m, channel.push, channel.written)),
+                         part.pop.eq(left)]
+            if self.observe:
+                m.d.comb += getattr(self, f"peak_{number}").eq(part.peak)
+        else:
+            part = DelayLine(channel.word, channel.depth)
+            m.d.comb += part.en.eq(self._en & left)
+        m.submodules[f"channel{number}"] = part
+        m.submodules[f"later{number}"] = way = DelayLine(channel.word, channel.later)
+        m.d.comb += [part.i.eq(self._given(channel)), self._given_on[number].eq(part.o),
+                     way.en.eq(self._en), way.i.eq(part.o), self._words[number].eq(way.o)]
+
     def _channel(self, m: Module, number: int, channel: ChannelSpec) -> None:
         if channel.kind == "delay":
+            return
+        if channel.kind == "line":
+            self._line(m, number, channel)
             return
         push = self._when(m, channel.push, channel.written)
         if channel.kind == "register":

@@ -152,17 +152,22 @@ class NodeSpec:
 
 @dataclass(frozen=True)
 class ChannelSpec:
-    """Words from node `source` (its result, or its operand number `operand` if that is not None), in one of four ways.
+    """Words from node `source` (its result, or its operand number `operand` if that is not None), in one of five ways.
 
     ``delay``: every word `depth` ticks later. ``register``: one word until the next. ``fifo``: `depth` words in order.
     ``reorder``: `depth` words at addresses. `written` and `read` are the ticks from the tick of a word's counters to
     its writing and its reading. `push` says when words are written, `pop` when they are read; the addresses are
-    functions of the same counters, taken modulo `depth` where `depth` is a power of two. Raises `KernelError`
-    for a depth that cannot be.
+    functions of the same counters, taken modulo `depth` where `depth` is a power of two.
+
+    ``line``: a part of a line that several reads share. It takes a word in every firing of the source (`push`), from
+    the part of channel `after` or, if None, from the source, `written` ticks after the firing's counters, and gives
+    one in every firing, `left` ticks after them: that of `ahead` firings ago. `depth` words are inside at most. The
+    word that is to be given next is read `later` ticks after it is there. Raises `KernelError` for a depth that cannot
+    be.
     """
 
     name: str
-    kind: Literal["delay", "register", "fifo", "reorder"]
+    kind: Literal["delay", "register", "fifo", "reorder", "line"]
     word: Word
     source: int
     operand: int | None
@@ -173,9 +178,22 @@ class ChannelSpec:
     pop: Predicate = ((),)
     write_address: tuple[Piece, ...] = ()
     read_address: tuple[Piece, ...] = ()
+    after: int | None = None
+    ahead: int = 0
+    later: int = 0
+
+    @property
+    def left(self) -> int:
+        """Ticks from the tick of a firing's counters until the part of a line gives a word."""
+        return self.read - self.later
+
+    @property
+    def queued(self) -> bool:
+        """Whether the words wait in a queue."""
+        return self.kind == "fifo" or (self.kind == "line" and self.written != self.left)
 
     def __post_init__(self) -> None:
-        if self.depth < (self.kind != "delay"):
+        if self.depth < (self.kind not in ("delay", "line")) or self.depth < self.ahead:
             reason = "would deliver words before they are written" if self.kind == "delay" else "holds nothing"
             raise KernelError(f"channel {self.name} ({self.kind}) of depth {self.depth} {reason}")
 

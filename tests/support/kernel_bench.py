@@ -30,18 +30,26 @@ class KernelRun:
 
 
 def run_kernel(program: Program, plan: Plan, inputs: dict[str, np.ndarray], gap: float = 0.0,
-               seed: int = 0) -> KernelRun:
-    """One run; in every cycle each stream pauses with probability `gap`. All words must be taken and given, no more."""
+               seed: int = 0, runs: int = 1) -> KernelRun:
+    """The last of some runs, one after the other; in every cycle each stream pauses with probability `gap`. All words
+    must be taken and given, no more."""
     kernel = Kernel(plan.kernel, observe=True)
     network = plan.network
-    feeds = {n.name: inputs[memory_array(network, n)].ravel()[stream_elements(network, n)].tolist()
+    words = {n.name: inputs[memory_array(network, n)].ravel()[stream_elements(network, n)].tolist()
              for n in network.nodes if n.kind is NodeKind.INPUT}
+    feeds: dict[str, list[int]] = {}
     drains: dict[str, list[int]] = {n.name: [] for n in network.nodes if n.kind is NodeKind.OUTPUT}
-    queues = [k for k, c in enumerate(plan.kernel.channels) if c.kind == "fifo"]
+    queues = [k for k, c in enumerate(plan.kernel.channels) if c.queued]
     chance = random.Random(seed)
     seen: dict[str, Any] = {}
 
     async def bench(ctx: Any) -> None:
+        for _ in range(runs):
+            await one_run(ctx)
+
+    async def one_run(ctx: Any) -> None:
+        feeds.update({name: list(values) for name, values in words.items()})
+        drains.update({name: [] for name in drains})
         ctx.set(kernel.start, 1)
         await ctx.tick()
         ctx.set(kernel.start, 0)

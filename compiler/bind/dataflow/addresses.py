@@ -3,13 +3,14 @@
 Seed 003, section 6.2.2, has a rule for reuse distances with a single 1, which breaks under tiling. Here the address is
 the word's array element, in the box of the elements that cross the edge with some order of coordinates, or, if elements
 are overwritten while the memory still holds an older value, the writing instance. Modulo the smallest power of two that
-keeps live words apart if that is smaller. All of it is proven by looking at every word.
+keeps live words apart if that is smaller; where that is more than the live words need, other distances between rows are
+tried. All of it is proven by looking at every word.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, permutations
+from itertools import islice, permutations, product
 
 import islpy as isl
 import numpy as np
@@ -24,6 +25,11 @@ __all__ = ["MemoryPlan", "plan_memory"]
 
 _MOST_ORDERS = 6
 """Orders of coordinates that are tried."""
+
+_MOST_STRIDES = 512
+"""Distances between rows that are tried for one depth; fewer if there are more than `_MOST_LOOKS` words to look at."""
+
+_MOST_LOOKS = 2_000_000
 
 _MOST_WORDS = 1 << 20
 """Depth of a memory."""
@@ -42,6 +48,8 @@ def plan_memory(network: ProcessNetwork, edge: Edge, written: np.ndarray, read: 
         depth = _depth(edge, function, written, read)
         if depth is not None and (best is None or depth < best[0]):
             best = depth, function
+    if best is not None:
+        best = _denser(network, edge, written, read, best[0]) or best
     if best is None:
         raise DataflowError(f"edge {edge.name}: its words overwrite each other in every memory layout that is tried")
     depth, function = best
@@ -65,13 +73,55 @@ def _too_deep(network: ProcessNetwork, edge: Edge, depth: int, waits: np.ndarray
 
 def _functions(network: ProcessNetwork, edge: Edge) -> Iterator[isl.Map]:
     """{writing instance -> number}: by array element, by instance, each in all orders of its coordinates."""
+    for place in _coordinates(network, edge):
+        for order in islice(permutations(range(place.dim(isl.dim_type.out))), _MOST_ORDERS):
+            yield _linear(place, order)
+
+
+def _coordinates(network: ProcessNetwork, edge: Edge) -> tuple[isl.Map, isl.Map]:
+    """{writing instance -> array element} and {writing instance -> itself}."""
     statement = network.program.statement(edge.source)
     access = statement.write if edge.origin == "flow" else statement.reads[edge.read]
     domain = edge.relation.domain()
     instance = isl.Map.identity(domain.get_space().map_from_set())
-    for place in (access.map.intersect_domain(domain), instance.intersect_domain(domain)):
-        for order in islice(permutations(range(place.dim(isl.dim_type.out))), _MOST_ORDERS):
-            yield _linear(place, order)
+    return access.map.intersect_domain(domain), instance.intersect_domain(domain)
+
+
+def _denser(network: ProcessNetwork, edge: Edge, written: np.ndarray, read: np.ndarray,
+            depth: int) -> tuple[int, isl.Map] | None:
+    """A power of two below `depth` and a function that keeps live words apart in so many places, None if none does."""
+    domain = edge.relation.domain()
+    count, columns = enumerate_points(domain)
+    trials = min(_MOST_STRIDES, _MOST_LOOKS // count)
+    least = 1 << max(0, (_live(written, read) - 1).bit_length())
+    while least < depth:
+        for place in _coordinates(network, edge):
+            values = [np.broadcast_to(v, count) for v in evaluate_map(place, domain, columns, count)]
+            for strides in islice(_strides(values, least), trials):
+                numbers = sum((stride * value for stride, value in zip(strides, values, strict=True)),
+                              np.zeros(count, np.int64))
+                if _apart(numbers % least, written, read):
+                    return least, _weighted(place, strides)
+        least *= 2
+    return None
+
+
+def _strides(values: list[np.ndarray], depth: int) -> Iterator[tuple[int, ...]]:
+    """Weights for coordinates, of which one has neighbours in neighbouring places."""
+    varying = [k for k, value in enumerate(values) if value.min() < value.max()]
+    for unit in reversed(varying):
+        others = [k for k in varying if k != unit]
+        for chosen in product(range(depth), repeat=len(others)):
+            weights = dict(zip(others, chosen, strict=True)) | {unit: 1}
+            yield tuple(weights.get(k, 0) for k in range(len(values)))
+
+
+def _weighted(function: isl.Map, strides: tuple[int, ...]) -> isl.Map:
+    """The coordinates that `function` gives as one number."""
+    names = [f"x{k}" for k in range(len(strides))]
+    number = " + ".join(f"{stride} * {name}" for stride, name in zip(strides, names, strict=True)) or "0"
+    tuple_name = function.range().get_tuple_name() or ""
+    return function.apply_range(isl.Map(f"{{ {tuple_name}[{', '.join(names)}] -> [{number}] }}"))
 
 
 def _linear(function: isl.Map, order: tuple[int, ...]) -> isl.Map:

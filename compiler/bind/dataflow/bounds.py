@@ -17,13 +17,17 @@ __all__ = ["TickBound", "tick_bound"]
 
 _MOST_FIRINGS = 200_000
 
+_MOST_TAILS = 64
+"""About how many distances to the outputs are looked at."""
+
 
 @dataclass(frozen=True)
 class TickBound:
-    """Lower bounds in ticks. `busiest`: firings of the node that fires most. `flow`: the same with the ticks before its
-    first operands can be there and after its last result until an output has it, of the node for which this is most.
-    `path`: the longest chain of operators from an input to an output. The latter two are 0 for programs with more than
-    200 000 firings."""
+    """Lower bounds in ticks. `busiest`: firings of the node that fires most. `flow`: some firings of one node, which
+    take a tick each, with the ticks before any of them can have its operands and after any of them until an output has
+    what comes of it; of the firings for which this is most (among those that are late or near their outputs by so
+    much). `path`: the longest chain of operators from an input to an output. The latter two are 0 for programs with
+    more than 200 000 firings."""
 
     busiest: int
     flow: int
@@ -57,8 +61,20 @@ def tick_bound(network: ProcessNetwork, pipelines: Mapping[str, Pipeline]) -> Ti
     backward = [_Step(s.sink, s.sinks, s.source, s.sources, s.ticks) for s in steps]
     after = _longest(backward, {name: np.zeros(count, np.int64) for name, count in counts.items()})
     whole = max(int(before[name].max()) + 1 for name in outputs)
-    through = max(int(before[name].min() + after[name].min()) + count for name, count in counts.items())
+    through = max(_through(before[name], after[name]) for name in counts)
     return TickBound(network.busiest, through, whole)
+
+
+def _through(before: np.ndarray, after: np.ndarray) -> int:
+    """The bound by one node, whose firings have at least so many ticks before and after them."""
+    order = np.argsort(before)
+    before, after = before[order], after[order]
+    tails = np.unique(after)
+    best = 0
+    for tail in tails[:: max(1, len(tails) // _MOST_TAILS)].tolist():
+        heads = before[after >= tail]
+        best = max(best, int((heads + np.arange(len(heads), 0, -1)).max()) + tail)
+    return best
 
 
 def _longest(steps: list[_Step], ticks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

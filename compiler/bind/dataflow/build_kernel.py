@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import islpy as isl
+import numpy as np
 
 from compiler.bind.dataflow.addresses import plan_memory
 from compiler.bind.dataflow.expressions import Pipeline, word
+from compiler.bind.dataflow.lines import with_lines
 from compiler.bind.dataflow.quasi_affine import piecewise, predicate
 from compiler.bind.dataflow.reorder import stream_lengths
 from compiler.bind.dataflow.ticks import TickClock
 from compiler.bind.dataflow.timing import Carried, hardware_offsets, high_water
+from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Statement
 from compiler.sched.process_network import Node, NodeKind, ProcessNetwork
-from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, ReadSpec, SizeSpec, Source, StreamSpec
+from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, SizeSpec, Source, StreamSpec
 
 __all__ = ["build_kernel"]
 
-_SPARSE = 32
-"""A constant delay that is longer by this than the words in it is a queue instead of a line."""
+_SPARSE = 16
+"""A constant delay of so many ticks is a queue (or a register) instead of a line, if at most half as many words are in
+it; shorter ones are a few registers."""
 
 
 def build_kernel(name: str, network: ProcessNetwork, clock: TickClock, carried: list[Carried],
@@ -29,7 +33,7 @@ def build_kernel(name: str, network: ProcessNetwork, clock: TickClock, carried: 
     return KernelSpec(
         name=name, counters=clock.counters, ticks=clock.most_ticks(network.sizes), sizes=builder.sizes(),
         nodes=tuple(builder.node(node) for node in network.nodes),
-        channels=tuple(builder.channel(item) for item in carried),
+        channels=builder.channels(),
         inputs=builder.streams(NodeKind.INPUT), outputs=builder.streams(NodeKind.OUTPUT),
         tables=tuple(table.values for table in network.program.tables),
     )
@@ -99,7 +103,23 @@ class _Builder:
         """The times at which the sink takes a word of the edge."""
         return item.edge.relation.range().apply(self.times[item.edge.sink])
 
-    def channel(self, item: Carried) -> ChannelSpec:
+    def channels(self) -> tuple[ChannelSpec, ...]:
+        """The channel of every edge; reads of one value share a line where that saves words."""
+        alone = tuple(self._channel(item) for item in self.carried)
+        if self.network.sizes:
+            return alone
+        return with_lines(alone, self.carried, self._firings)
+
+    def _firings(self, number: int) -> tuple[np.ndarray, Predicate]:
+        """When node `number` fires: its ticks by the counters, in order, and the predicate."""
+        node = self.network.nodes[number]
+        domain = node.schedule.domain()
+        count, columns = enumerate_points(domain)
+        times = evaluate_map(node.schedule, domain, columns, count)
+        ticks = self.clock.rank(np.stack([np.broadcast_to(t, count) for t in times]))
+        return np.sort(ticks), predicate(node.schedule.range(), self.clock.box)
+
+    def _channel(self, item: Carried) -> ChannelSpec:
         edge, box = item.edge, self.clock.box
         written, read = hardware_offsets(edge, self.delays, self.pipelines)
         operand = None if edge.origin == "flow" else edge.read
@@ -107,12 +127,13 @@ class _Builder:
         source = self.numbers[edge.source]
         size = high_water(item.written + written, item.read + read)
         distance = item.least + read - written
-        if item.constant and not (distance - size > _SPARSE):
+        if item.constant and not (distance >= _SPARSE and 2 * size <= distance):
             return ChannelSpec(edge.name, "delay", kind, source, operand, distance, written, read)
         push = predicate(edge.relation.domain().apply(self.times[edge.source]), box)
         pop = predicate(self._taken(item), box)
         if item.in_order:
-            form = "register" if item.latency == 1 else "fifo"
+            alone = item.latency == 1 or (item.constant and item.single(read - written))
+            form = "register" if alone else "fifo"
             return ChannelSpec(edge.name, form, kind, source, operand, max(size, 1), written, read, push, pop)
         depth, store, fetch = plan_memory(self.network, edge, item.written + written, item.read + read, box)
         return ChannelSpec(edge.name, "reorder", kind, source, operand, depth, written, read, push, pop, store, fetch)

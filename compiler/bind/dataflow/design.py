@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
+
+import numpy as np
 
 from compiler.bind.dataflow.bounds import TickBound, tick_bound
 from compiler.bind.dataflow.host import host_source
@@ -65,7 +68,7 @@ class DataflowDesign(StreamDesign):
         passive = ("read", "const", "index", "cast", "table", "pass")
         multipliers = sum(op in ("mul", "mul_mid", "mul_high", "mad") for op in operators)
         kinds = {f"{kind} channels": sum(c.kind == kind and c.depth > 0 for c in kernel.channels)
-                 for kind in ("delay", "register", "fifo", "reorder")}
+                 for kind in ("delay", "register", "fifo", "reorder", "line")}
         return {
             "multipliers": multipliers, "other operators": sum(op not in passive for op in operators) - multipliers,
             **kinds, "input streams": len(kernel.inputs), "output streams": len(kernel.outputs),
@@ -73,19 +76,28 @@ class DataflowDesign(StreamDesign):
 
     @cached_property
     def storage(self) -> list[BufferStorage]:
-        """Every channel that holds words; delays of one value share a line, and the words before a tap count there."""
+        """Everything that holds words: delays of one value are a line, and the parts of a line are one."""
+        channels = self.plan.kernel.channels
+        groups: dict[tuple[int, int | None, str], list[int]] = {}
+        for number, channel in enumerate(channels):
+            alone = f"{channel.kind} {number}" if channel.kind not in ("delay", "line") else channel.kind
+            groups.setdefault((channel.source, channel.operand, alone), []).append(number)
         found = []
-        reached: dict[tuple[int, int | None], int] = {}
-        entries = zip(self.plan.kernel.channels, self.plan.carried, strict=True)
-        for channel, item in sorted(entries, key=lambda entry: entry[0].depth):
-            depth = channel.depth
-            if channel.kind == "delay":
-                key = channel.source, channel.operand
-                depth, reached[key] = depth - reached.get(key, 0), depth
-            if depth:
-                live = high_water(item.written + channel.written, item.read + channel.read)
-                found.append(BufferStorage(channel.name, (channel.kind,), live, depth))
+        for numbers in groups.values():
+            some = [channels[k] for k in numbers]
+            words = max(c.depth for c in some) if some[0].kind == "delay" else sum(c.depth + c.later for c in some)
+            if words:
+                found.append(BufferStorage(some[-1].name, (some[0].kind,), self._live(numbers), words))
         return found
+
+    def _live(self, numbers: Sequence[int]) -> int:
+        """Most words of one value that wait in these channels at once."""
+        entries = [(self.plan.kernel.channels[k], self.plan.carried[k]) for k in numbers]
+        given = next(channel.written for channel, _ in entries if channel.after is None)
+        written, word = np.unique(np.concatenate([item.written for _, item in entries]), return_inverse=True)
+        last = np.zeros(len(written), np.int64)
+        np.maximum.at(last, word, np.concatenate([item.read + channel.read for channel, item in entries]))
+        return high_water(written + given, last)
 
     @property
     def choices(self) -> dict[str, str]:

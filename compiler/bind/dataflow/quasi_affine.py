@@ -6,7 +6,7 @@ import islpy as isl
 
 from hw.dataflow.spec import Affine, Constraint, Floor, Piece, Predicate
 
-__all__ = ["affine", "piecewise", "predicate"]
+__all__ = ["affine", "few_pieces", "piecewise", "predicate"]
 
 
 def affine(function: isl.Aff) -> Affine:
@@ -53,8 +53,21 @@ def _conditions(basic: isl.BasicSet) -> tuple[Constraint, ...]:
 
 def piecewise(function: isl.Map, box: isl.Set) -> tuple[Piece, ...]:
     """The single-valued `function` {counters -> [number]}, on counters that are in `box`."""
+    return _pieces(isl.PwMultiAff.from_map(function.coalesce()).coalesce(), function, box)
+
+
+def few_pieces(function: isl.Map, box: isl.Set, most: int) -> tuple[Piece, ...] | None:
+    """The same, None if there are more than `most` pieces, or if isl's result for a bound with many divisions is none
+    that it takes back as a function."""
+    try:
+        whole = isl.PwMultiAff.from_map(function.coalesce()).coalesce()
+    except isl.Error:
+        return None
+    return None if whole.n_piece() > most else _pieces(whole, function, box)
+
+
+def _pieces(whole: isl.PwMultiAff, function: isl.Map, box: isl.Set) -> tuple[Piece, ...]:
     pieces: list[tuple[isl.Set, isl.MultiAff]] = []
-    whole = isl.PwMultiAff.from_map(function.coalesce()).coalesce()
     whole.gist(function.domain()).foreach_piece(lambda where, value: pieces.append((where, value)))
     if len(pieces) == 1:
         return ((((),), affine(pieces[0][1].get_aff(0))),)

@@ -9,9 +9,9 @@ from functools import cached_property
 import islpy as isl
 import numpy as np
 
-from compiler.bind.dataflow.quasi_affine import piecewise
+from compiler.bind.dataflow.quasi_affine import few_pieces, piecewise
 from hw.dataflow.counters import counter_columns
-from hw.dataflow.spec import Counter
+from hw.dataflow.spec import Counter, Piece
 
 __all__ = ["Idle", "TickClock", "tick_clock"]
 
@@ -156,14 +156,25 @@ def _counter(here: isl.Set, box: isl.Set) -> tuple[Counter, isl.Set]:
     values = isl.Map.from_range(here).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, dim)
     idle = _constant(box.subtract(values.domain()), minimum)
     bounds = [side.union(idle).coalesce() for side in (values.lexmin(), values.lexmax())]
-    pieces = [piecewise(bound, box) for bound in bounds]
-    if any(len(parts) > _MOST_PIECES for parts in pieces):
+    pieces = _bound_pieces(bounds, box)
+    if not pieces:
         bounds = [_constant(box, minimum), _constant(box, maximum)]
         pieces = [piecewise(bound, box) for bound in bounds]
     low, high = bounds
     reached = low.apply_range(isl.Map("{ [l] -> [t] : t >= l }"))
     reached = reached.intersect(high.apply_range(isl.Map("{ [h] -> [t] : t <= h }")))
     return Counter(pieces[0], pieces[1], minimum, maximum), reached.wrap().flatten().coalesce()
+
+
+def _bound_pieces(bounds: list[isl.Map], box: isl.Set) -> list[tuple[Piece, ...]]:
+    """The bounds' pieces, none if one has too many."""
+    found = []
+    for bound in bounds:
+        pieces = few_pieces(bound, box, _MOST_PIECES)
+        if pieces is None:
+            return []
+        found.append(pieces)
+    return found
 
 
 def _constant(domain: isl.Set, value: int) -> isl.Map:

@@ -169,12 +169,53 @@ class _Validation:
         if channel.kind == "delay":
             shift = channel.depth + channel.written - channel.read
             return giving + shift, np.arange(len(giving))
+        if channel.kind == "line":
+            return self._line(channel, giving)
         pushes, pops = self._ticks(channel.push), self._ticks(channel.pop)
         if not np.isin(pushes, giving).all():
             raise DataflowError(f"kernel {self.kernel.name}: channel {channel.name} is written when its node is idle")
         match = {"register": self._register, "fifo": self._queue, "reorder": self._memory}[channel.kind]
         words = match(channel, pushes, pops)
         return pops, np.searchsorted(giving, pushes[words])
+
+    def _line(self, channel: ChannelSpec, giving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The word that is to be given next at the end of the line's parts up to `channel`, for all ticks in which
+        there is one."""
+        behind = 0
+        part: ChannelSpec | None = channel
+        while part is not None:
+            self._part(part, giving)
+            behind += part.ahead
+            part = None if part.after is None else self._before(part)
+        ticks = np.arange(self.count)
+        words = np.searchsorted(giving, ticks) - behind
+        there = (words >= 0) & (words < len(giving))
+        return ticks[there], words[there]
+
+    def _before(self, part: ChannelSpec) -> ChannelSpec:
+        """The part of the line that `part` takes its words from."""
+        before = self.kernel.channels[part.after or 0]
+        same = (before.kind, before.source, before.operand, before.left) == \
+            ("line", part.source, part.operand, part.written)
+        if not same:
+            raise DataflowError(f"kernel {self.kernel.name}: channel {part.name} does not go on from {before.name}")
+        return before
+
+    def _part(self, part: ChannelSpec, giving: np.ndarray) -> None:
+        """A part has to take and to give a word in every firing, within the run, in as many places as it has."""
+        if not np.array_equal(self._ticks(part.push), giving):
+            raise DataflowError(f"kernel {self.kernel.name}: channel {part.name} is not written in every firing")
+        taken, given = giving + part.written, giving + part.left
+        most = part.ahead
+        if part.queued:
+            early = given[part.ahead :] < taken[: len(taken) - part.ahead] + _MEMORY_LATENCY
+            if early.any() or given[-1] >= self.count + self.kernel.depth:
+                raise DataflowError(f"kernel {self.kernel.name}: channel {part.name} runs empty")
+            gone = np.searchsorted(given, taken, side="right")
+            most = max(most, int((np.arange(1, len(taken) + 1) - gone).max()) + part.ahead)
+        if most > part.depth or (part.depth > most and not part.queued):
+            raise DataflowError(f"kernel {self.kernel.name}: channel {part.name} of {part.depth} words overflows; it "
+                                f"needs {most}")
 
     def _register(self, channel: ChannelSpec, pushes: np.ndarray, pops: np.ndarray) -> np.ndarray:
         """Numbers of the words that are read: the last one written before."""

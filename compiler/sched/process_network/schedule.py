@@ -126,16 +126,18 @@ class _Alignment:
                 self._improve(statement, graph)
         return {name: _phased(time, self.phases.get(name, 1), self.sizes) for name, time in self.times.items()}
 
-    def _turn(self, statement: Statement, graph: nx.DiGraph) -> tuple[int, int]:
-        """Transfers are placed after all else that they serve; what other statements stand between goes after them."""
+    def _turn(self, statement: Statement, graph: nx.DiGraph) -> tuple[int, int, int]:
+        """Transfers are placed after all else that they serve; what other statements stand between goes after them; of
+        equal ones the one that fires most comes first."""
         transfer = 2 * is_sink(self.program, statement) + is_source(self.program, statement)
+        firings = statement.domain.count_val().to_python()
         if transfer:
-            return transfer, 0
+            return transfer, 0, -firings
         before, after = nx.ancestors(graph, statement.name), nx.descendants(graph, statement.name)
         own = before & after
         between = {n for n in before - own if n not in self.times and nx.ancestors(graph, n) & set(self.times)}
         between |= {n for n in after - own if n not in self.times and nx.descendants(graph, n) & set(self.times)}
-        return 0, len(between)
+        return 0, len(between), -firings
 
     def _improve(self, statement: Statement, graph: nx.DiGraph) -> None:
         """Other times for `statement`, which was placed when others were not, if there are fewer in all then."""
@@ -189,8 +191,20 @@ class _Alignment:
         return best
 
     def _aligned(self, statement: Statement) -> isl.Map | None:
-        """Times at which `statement` fires when its values are used, or its operands are there."""
-        return next((c for c in self._candidates(statement) if self._fit({statement.name: c})), None)
+        """Times at which `statement` fires when its values are used, or its operands are there: those with the fewest
+        in all, or the first in a program with many instances."""
+        if not self.flows.vectors.few:
+            return next((c for c in self._candidates(statement) if self._fit({statement.name: c})), None)
+        main = np.unique(time_keys(self.flows.vectors(self._main())))
+        best, least = None, statement.domain.count_val().to_python() + 1
+        for candidate in self._candidates(statement):
+            times = {statement.name: candidate}
+            added = _added(main, time_keys(self.flows.vectors(times)))
+            if added < least and self._fit(times):
+                best, least = candidate, added
+                if not added:
+                    break
+        return best
 
     def _arranged(self, own: dict[str, isl.Map]) -> list[dict[str, isl.Map]]:
         """Orders of statements that are placed together: by levels, if these are wanted, and as in the program."""
