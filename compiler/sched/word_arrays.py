@@ -23,13 +23,15 @@ class WordArrays:
     """A program as it is asked for and as it runs on words of `width` bits, unsigned ones.
 
     `halves`: for every wide array of `before` its low and its high words' array of `after`. `statements`: for every
-    statement of `before` what computes it: one statement, or that of the low and that of the high words.
+    statement of `before` what computes it: one statement, or that of the low and that of the high words. `kept`: for a
+    statement of high words that only copies them, the one that computed them.
     """
 
     before: Program
     after: Program
     halves: Mapping[str, tuple[str, str]]
     statements: Mapping[str, tuple[str, ...]]
+    kept: Mapping[str, str]
     width: int
 
     def split(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -1,7 +1,9 @@
 """Programs with arrays of 32 bits, as C's `int` has them, on an array of tiles with 16-bit words.
 
 Every wide array becomes two of words and every statement that writes one two statements: the high words first, since
-carries come from what the low words were before. Values: `compiler.bind.cgra.word_pairs`.
+carries come from what the low words were before. Where these need the high words as they were, too, as in a running
+maximum, the new high words wait in an array of their own until the low words are there. Values:
+`compiler.bind.cgra.word_pairs`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from compiler.bind.cgra.word_pairs import WIDE, WORD, Pair, is_wide, pair_in_words, value_in_words
-from compiler.ir.expr import Expr
+from compiler.ir.expr import Expr, Read
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Int
@@ -54,6 +56,8 @@ class _Rewrite:
             self.halves[array.name] = low, high
             taken |= {low, high}
         self.taken = taken
+        self.waiting: list[Array] = []
+        self.kept: dict[str, str] = {}
 
     def result(self) -> WordArrays:
         """The program on words."""
@@ -63,15 +67,36 @@ class _Rewrite:
         for old in self.program.statements:
             mine = self._statements(old)
             parts[old.name] = tuple(s.name for s in mine)
-            place = where[old.name]
-            for number, statement in enumerate(mine):
-                new[statement.name] = _doubled(place, old, statement, len(mine) - 1 - number)
+            if len(mine) > 1 and any(read.array == mine[1].write.array for read in mine[0].reads):
+                mine.append(self._kept(old, mine))
+            for statement, turn in zip(mine, _TURNS[len(mine)], strict=True):
+                new[statement.name] = _spread(where[old.name], old, statement, turn)
             statements += mine
-        arrays = tuple(half for array in self.program.arrays for half in self._arrays(array))
+        arrays = tuple(half for array in self.program.arrays for half in self._arrays(array)) + tuple(self.waiting)
         after = replace(self.program, arrays=arrays, statements=tuple(statements),
                         order=order_of_places(tuple(statements), new))
         verify(after)
-        return WordArrays(self.program, after, self.halves, parts, WORD.width)
+        return WordArrays(self.program, after, self.halves, parts, self.kept, WORD.width)
+
+    def _kept(self, old: Statement, parts: list[Statement]) -> Statement:
+        """The statement that computes high words, for an array of their own; that of `parts` then copies them."""
+        box = old.box()
+        if box is None:
+            raise TransformError(f"{old}: its domain is no box")
+        high = parts[1]
+        name, array = (fresh_name(f"{part}_{'next'}", self.taken) for part in (high.name, high.write.array))
+        self.taken |= {name, array}
+        self.waiting.append(Array(array, tuple(b - a + 1 for a, b in box.values()) or (1,), WORD, "intermediate"))
+        self.kept[high.name] = name
+        inside = ", ".join(f"{i} - ({low})" for i, (low, _) in box.items()) or "0"
+
+        def element(statement: str) -> Access:
+            return Access(array, isl.Map(f"{{ {statement}[{', '.join(old.iterators)}] -> {array}[{inside}] }}"))
+
+        parts[1] = replace(high, reads=(element(high.name),), value=Read(0, WORD))
+        moved = [replace(read, map=read.map.set_tuple_name(isl.dim_type.in_, name)) for read in high.reads]
+        return replace(high, name=name, domain=high.domain.set_tuple_name(name), reads=tuple(moved),
+                       write=element(name))
 
     def _arrays(self, array: Array) -> tuple[Array, ...]:
         if array.name not in self.halves:
@@ -112,9 +137,13 @@ def _of(access: Access, array: str) -> Access:
     return replace(access, array=array, map=access.map.set_tuple_name(isl.dim_type.out, array))
 
 
-def _doubled(place: Place, old: Statement, new: Statement, later: int) -> Place:
-    """The place of one of the statements that take that of `old`, among positions twice as far apart."""
-    positions = [2 * position for position in place.positions]
+_TURNS = {1: (0,), 2: (1, 0), 3: (1, 2, 0)}
+"""When those of a statement follow each other: low words, high words, and what computes these if they wait."""
+
+
+def _spread(place: Place, old: Statement, new: Statement, later: int) -> Place:
+    """The place of one of the statements that take that of `old`, among positions farther apart."""
+    positions = [len(_TURNS) * position for position in place.positions]
     positions[-1] += later
     if new.name == old.name:
         return Place(tuple(positions), place.loops)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 
 import islpy as isl
 import numpy as np
 
 from compiler.ir.evaluate import evaluate
-from compiler.ir.expr import Iterator, postorder
+from compiler.ir.expr import Iterator, Read, postorder
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int, Type
 from compiler.sched.dependences import flow
@@ -23,11 +24,11 @@ def check_word_arrays(words: WordArrays) -> None:
     """Raise `ValidationError` unless every statement computes the words of the value that it had, of elements that hold
     those of the same instances: accesses and flow are compared exactly, values on vectors."""
     before, after = words.before, words.after
-    names = list(chain.from_iterable(words.statements[s.name] for s in before.statements))
-    if names != [s.name for s in after.statements] or before.tables != after.tables:
+    names = sorted([*chain.from_iterable(words.statements[s.name] for s in before.statements), *words.kept.values()])
+    if names != sorted(s.name for s in after.statements) or before.tables != after.tables:
         raise ValidationError(f"program '{before.name}' on words has other statements")
     for old in before.statements:
-        parts = [after.statement(name) for name in words.statements[old.name]]
+        parts = [_computed(words, name) for name in words.statements[old.name]]
         written = words.halves.get(old.write.array, (old.write.array,))
         if [part.write.array for part in parts] != list(written):
             raise ValidationError(f"{old} writes other arrays on words")
@@ -35,6 +36,21 @@ def check_word_arrays(words: WordArrays) -> None:
             _check_accesses(words, old, part)
         _check_values(words, old, parts)
     _check_flow(words)
+
+
+def _computed(words: WordArrays, name: str) -> Statement:
+    """A statement; one that copies what has waited, with the value and the reads of what computed that."""
+    copy = words.after.statement(name)
+    if name not in words.kept:
+        return copy
+    source = words.after.statement(words.kept[name])
+    same = isl.Map.identity(source.domain.get_space().map_from_set()).set_tuple_name(isl.dim_type.in_, name)
+    seen = {d.source: d.relation for d in flow(words.after) if d.sink == name}
+    alone = seen.keys() == {source.name} and seen[source.name].is_equal(same.intersect_domain(copy.domain))
+    if not alone or copy.value != Read(0, source.value.type) or len(copy.reads) != 1:
+        raise ValidationError(f"{copy} is no copy of what {source} computes")
+    reads = tuple(replace(read, map=read.map.set_tuple_name(isl.dim_type.in_, name)) for read in source.reads)
+    return replace(copy, reads=reads, value=source.value)
 
 
 def _half(words: WordArrays, array: str) -> tuple[str, int | None]:
@@ -106,7 +122,8 @@ def _check_flow(words: WordArrays) -> None:
     """Every read sees values of the same instances."""
     wanted = {(d.sink, d.read, d.source): d.relation for d in flow(words.before)}
     back = {part: name for name, parts in words.statements.items() for part in parts}
-    for new in words.after.statements:
+    back |= {source: back[copy] for copy, source in words.kept.items()}
+    for new in (s for s in words.after.statements if s.name not in words.kept):
         old = words.before.statement(back[new.name])
         for number, read in enumerate(new.reads):
             origin = _origin(words, old, read)
