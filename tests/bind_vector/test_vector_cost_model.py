@@ -59,8 +59,8 @@ def test_code_is_fetched_once_if_the_cache_holds_it() -> None:
     model = Constants(instruction=2.0, operand=0.0, fetch=9.0, dependence=0.0)
     few = [Instruction(ADD, 0, 2048 + 16 * i, 4096) for i in range(10)]
     start = [Setting("length", (4,))]
-    once, many = (cycles([*start, Loop(n, tuple(few))], model) for n in (1, 11))
-    assert many - once == pytest.approx(10 * 10 * 2.0)
+    once, many = (cycles([*start, Loop(n, tuple(few))], model) for n in (2, 12))
+    assert many - once == pytest.approx(10 * (10 * 2.0 + cost.LOOP))
     long = tuple(Instruction(ADD, 0, 2048 + 16 * i, 4096) for i in range(cost.CACHED // 2))
     assert cycles([*start, Loop(3, long)], model) == pytest.approx(3 * cycles([*start, Loop(1, long)], model), rel=0.05)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
+import pytest
 from compiled import check, compile_and_check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_arrays import random_inputs
 
 from compiler.bind.vector.apps import load
-from compiler.bind.vector.ir import Instruction, Transfer, unrolled
-from compiler.bind.vector.plan import tile_boxes
+from compiler.bind.vector.ir import Instruction, Setting, Transfer, unrolled
+from compiler.bind.vector.plan import PhasePlan, make_plan, tile_boxes
+from compiler.bind.vector.roll import roll
+from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.frontend import parallel_array as pa
 from hw.vector_lanes.isa import Op
@@ -62,3 +66,41 @@ def test_elementwise_programs_have_one_dimension() -> None:
     check(design, random_inputs(program, np.random.default_rng(1)))
     apart = compile_arrays(pa.program("rows", out=x[:, :, 1:] + x[:, :, :-1]), Options(lanes=1))
     assert len(apart.phases[0].plan.phase.shape) == 3
+
+
+@pytest.mark.parametrize(("ahead", "delay", "carry"), [(1, 1, False), (1, 4, True), (3, 2, True), (2, 99, False)])
+def test_transfers_behind_the_first_instructions_of_the_next_tile(ahead: int, delay: int, carry: bool) -> None:
+    program = load("fir2d", rows=30, columns=36)
+    design = compile_arrays(program, Options(lanes=4, scratchpad=8192, segment=(5, 33)))
+    plan = design.phases[0].plan
+    assert isinstance(plan, PhasePlan)
+    plan = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, carry, ahead, (2, 3))
+    groups = list(replace(plan, delay=delay).segments(Settings()))
+    check(replace(design, code=replace(design.code, body=roll(groups))),
+          random_inputs(program, np.random.default_rng(2)))
+    for group in groups[2:]:
+        kinds = [type(s) for s in group if not isinstance(s, Setting)]
+        stored = next(i for i, s in enumerate(kinds) if s is Transfer and i)
+        assert kinds[:stored].count(Instruction) >= min(delay, 10)
+
+
+def test_what_is_needed_first_is_loaded_first() -> None:
+    a, b, c = (pa.input(name, (64, 64), "int32") for name in "abc")
+    plan = compile_arrays(pa.program("late", y=(a + 1) * 5 - b * (c + (a & b))), Options(lanes=4)).phases[0].plan
+    uses = [plan.order.first_use[leaf] for leaf in plan.moving]
+    assert uses == sorted(uses) and len(uses) == 3
+
+
+@pytest.mark.parametrize(("name", "sizes", "early"), [
+    ("fir", {"n": 300}, 5), ("fir2d", {"rows": 30, "columns": 36}, 20),
+    ("median", {"rows": 12, "columns": 9, "size": 3}, 8),
+])
+def test_the_first_tile_begins_with_half_of_its_arrays(name: str, sizes: dict[str, int], early: int) -> None:
+    program = load(name, **sizes)
+    design = compile_arrays(program, Options(lanes=4))
+    plan = design.phases[0].plan
+    assert isinstance(plan, PhasePlan)
+    first, *others = replace(plan, early=early).segments(Settings())
+    assert len([s for s in first if isinstance(s, Transfer)]) > len(plan.moving) * (plan.ahead if plan.steps > 1 else 1)
+    check(replace(design, code=replace(design.code, body=roll([first, *others]))),
+          random_inputs(program, np.random.default_rng(2)))

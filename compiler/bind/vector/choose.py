@@ -35,10 +35,16 @@ WIDTHS = 4
 ENOUGH, MORE, LARGE = 6, 16, 40
 """Shapes that fit and are timed, from the best estimate on, before the search ends: fewer for phases of more than so
 many values."""
-REFINED, VARIED = 4, 3
-"""Plans that are tried with loads further ahead, and of them and those again with other buffers and ends."""
+REFINED = 4
+"""Plans that are tried with loads further ahead."""
+VARIED, VARIED_LARGE = 8, 3
+"""Plans of them and those again that are tried with other buffers and ends; the second for large phases."""
 ENDS = 3
 """Smaller tiles at each end, at most."""
+DELAYS = (1, 4)
+"""Instructions of a tile that are tried in front of the transfers that follow the tile before."""
+EARLY = (3, 8)
+"""Operations of the first tile, at most, that are tried in halves."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +125,11 @@ def _refined(choices: list[Choice]) -> Choice:
     best = sorted(choices, key=lambda c: c.cycles)[:REFINED]
     best += [other for choice in best for other in _further_ahead(choice.plan)]
     best.sort(key=lambda c: c.cycles)
-    best += [other for choice in best[:VARIED] for other in _variants(choice.plan)]
+    varied = VARIED_LARGE if len(best[0].plan.sizes.bytes) > LARGE else VARIED
+    best += [other for choice in best[:varied] for other in _variants(choice.plan)]
     choice = min(best, key=lambda c: c.cycles)
+    choice = min([choice, *_delayed(choice.plan)], key=lambda c: c.cycles)
+    choice = min([choice, *_early(choice.plan)], key=lambda c: c.cycles)
     plan = choice.plan
     if not isinstance(plan, PhasePlan) or plan.steps <= ALL or plan.steps * len(plan.order.nodes) > VALUES:
         return choice
@@ -134,6 +143,25 @@ def _variants(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
         whole = list(_variant(plan, 2, (), whole=True)) if plan.steps > 1 else []
         yield from whole
         yield from _with_ends(plan, plan.steps == 1 or bool(whole))
+
+
+def _delayed(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
+    """The same tiles with transfers behind the first instructions of the next tile, and then or else one more loaded
+    ahead."""
+    if not isinstance(plan, PhasePlan) or not 2 <= plan.steps <= ALL:
+        return
+    for ahead in (plan.ahead, plan.ahead + 1):
+        other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, ahead, plan.ends, plan.whole)
+        if other.allocation.bytes <= plan.spec.capacity:
+            plans = [replace(other, delay=delay) for delay in DELAYS]
+            yield from (Choice(delayed, predict(delayed)) for delayed in plans)
+
+
+def _early(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
+    """The same with operations of the first tile that begin when half of it has come."""
+    if isinstance(plan, PhasePlan) and plan.steps <= ALL:
+        plans = [replace(plan, early=early) for early in EARLY]
+        yield from (Choice(started, predict(started)) for started in plans)
 
 
 def _further_ahead(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:

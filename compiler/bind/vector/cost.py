@@ -15,7 +15,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from compiler.bind.vector.c_code import REACH
-from compiler.bind.vector.ir import Instruction, Loop, Setting, Statement, Transfer, unrolled
+from compiler.bind.vector.ir import (
+    Affine,
+    Instruction,
+    Loop,
+    Setting,
+    Statement,
+    Transfer,
+    fields_of,
+    unrolled,
+)
 from compiler.bind.vector.spans import Span, span, touched
 from compiler.bind.vector.transfer_times import Job, TransferTimes
 from hw.vector_lanes.spec import VectorSpec
@@ -25,6 +34,9 @@ __all__ = ["CACHED", "CONSTANTS_FILE", "CodeWords", "Constants", "Interval", "Ti
 
 CACHED = 1000
 """Words of code that the scalar core's instruction cache of 4 KiB holds, beside a few for what surrounds them."""
+
+LOOP = 4
+"""Words of code that a turn of a loop takes beside its statements and a word for each number that steps with it."""
 
 DISPATCH, SEQUENCE, QUEUED = 4, 4, 2
 """Cycles of the way of an instruction: from the core until it leaves dispatch, from there to its first wavefront, and
@@ -97,6 +109,15 @@ class _Write:
     first: float
     last: float
     retired: float
+
+
+def _stepping(body: Sequence[Statement]) -> int:
+    """Numbers that step with loops in `body`; those that lie near each other and step alike are one."""
+    found: set[tuple[tuple[int, ...], int]] = set()
+    for statement in body:
+        if isinstance(statement, Setting | Instruction | Transfer):
+            found |= {(n.steps, n.base // REACH) for n in fields_of(statement) if isinstance(n, Affine)}
+    return len(found)
 
 
 _Place = tuple[str, int]
@@ -178,15 +199,17 @@ class Timeline:
         for statement in body:
             if isinstance(statement, Loop):
                 before, held = self.words, False
+                own = LOOP + _stepping(statement.body)
                 for turn in range(statement.count):
-                    self._turn(statement.body, (*counters, turn), self.cold and not held)
+                    self._turn(statement.body, (*counters, turn), self.cold and not held, own)
                     held = held or self.words - before <= CACHED
             else:
                 self.feed(unrolled((statement,), counters))
 
-    def _turn(self, body: Sequence[Statement], counters: tuple[int, ...], cold: bool) -> None:
+    def _turn(self, body: Sequence[Statement], counters: tuple[int, ...], cold: bool, own: int) -> None:
         before, self.cold = self.cold, cold
         self.feed_program(body, counters)
+        self._spend(own, float(own))
         self.cold = before
 
     def feed(self, statements: Iterable[Statement]) -> None:

@@ -14,6 +14,7 @@ from compiler.bind.vector.order import Order
 from compiler.bind.vector.shapes import Dimension, Operands, Settings, cycles, instructions
 from compiler.bind.vector.sizes import Form, Sizes
 from compiler.bind.vector.translate import Graph
+from compiler.bind.vector.windows import WindowPack, window_pack
 from hw.vector_lanes.isa import Mode
 from hw.vector_lanes.isa import Op as Opcode
 
@@ -311,6 +312,8 @@ class _ReducePlan:
         dimensions = self._dimensions(self.code.strides(self.node))
         if self._merges(dimensions):
             yield from self._direct(dimensions, self._places())
+        elif (windows := self._windows()) is not None:
+            yield from self._pack_windows(*windows)
         elif self.packed_cycles() < self.nested_cycles():
             yield from self._packed()
         else:
@@ -432,11 +435,48 @@ class _ReducePlan:
         dimensions = self._dimensions(self.code.strides(self.node))
         if self._merges(dimensions):
             return 0
+        if (windows := self._windows()) is not None:
+            return windows[1].bytes
         if self.packed_cycles() < self.nested_cycles():
             packs = self._packs(next(self._turn_spaces()))
             return sum(steps[0] * extents(box)[0] for box, steps in packs.values())
         shape, steps = self._row_sums()
         return steps[0] * shape[0] if shape else self.out
+
+    # Windows, packed for all columns at once.
+
+    def _windows(self) -> tuple[Access, WindowPack, list[Dimension]] | None:
+        """If windows of the only loose operand can be packed, and that is fastest: the operand, how to pack it and
+        the dimensions of the sum."""
+        loose = self._loose()
+        if len(loose) != 1:
+            return None
+        (access,) = loose
+        box, size = image(access, self.space), self.code.sizes.bytes[access.node]
+        found = window_pack(access, box, self.code.strides(access.node), size, self.space, self.node.rank,
+                            self.code.row_bytes)
+        if found is None or not found[1].fits:
+            return None
+        turn, pack = found
+        rank = len(self.space)
+        packed = [pack.steps(access.matrix, turn, k) for k in range(rank)]
+        steps = [packed if value is access else self.code._steps(value, rank) if isinstance(value, Access) else
+                 [0] * rank for value in (self.single.a, self.single.b)]
+        targets = (*self.code.strides(self.node), *(0,) * len(self.node.extents))
+        dimensions = [Dimension(n, *s) for n, *s in zip(extents(self.space), targets, *steps, strict=True)]
+        if not self._merges(dimensions):
+            return None
+        total = pack.cycles() + cycles(_joined(dimensions, self.node.rank), self._mode(), self.code.row_bytes)
+        return (access, pack, dimensions) if total <= min(self.packed_cycles(), self.nested_cycles()) else None
+
+    def _pack_windows(self, access: Access, pack: WindowPack, dimensions: list[Dimension]) -> Iterator[Statement]:
+        scratch = self.code.placement.scratch[self.node]
+        source = self.code.address(access.node, [low for low, _ in pack.box])
+        yield from pack.statements(self.code.settings, scratch, source)
+        places, window = self._places(), scratch + pack.windows
+        a, b = (window if value is access else place
+                for value, place in ((self.single.a, places.a), (self.single.b, places.b)))
+        yield from self._direct(dimensions, Operands(places.d, a, b))
 
     def _pack_mode(self, access: Access) -> Mode:
         size = _LOG[self.code.sizes.bytes[access.node]]

@@ -5,7 +5,7 @@ The layout of buffers depends on the size of tiles alone, not on their place, so
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from compiler.bind.vector.access import Access, Box, image
@@ -133,17 +133,47 @@ def layout_of(graph: Graph, sizes: Sizes, tile: tuple[int, ...], boxes: dict[Nod
     home = _homes(graph, nodes, boxes, sizes)
     results = {r.node for r in graph.results}
     shapes = {n: extents(boxes[n]) for n in nodes}
+    summed = _only_summed(graph, sizes, shapes)
     widths = [s[-1] for n, s in shapes.items() if len(s) > 1 and n not in home]
     pitch = _pitch(max(widths, default=1), nodes)
-    buffers = {}
+    buffers: dict[Node, Buffer] = {}
+    pitches: dict[Node, int] = {}
     for node, shape in shapes.items():
         own = shape[-1] if shape else 1
         aligned = own * sizes.bytes[node] % row_bytes == 0
-        common = 2 * own > pitch and not (node in results and aligned)
+        common = 2 * own > pitch and not (node in results and aligned) and node not in summed
+        if node in summed:
+            sources = [pitches[a.node] for a in node.accesses if isinstance(node, Op)]
+            own = pitches[node] = sources[0] if sources else _nearly_whole_row(node, own)
         size = sizes.bytes[node]
         lead = boxes[node][-1][0] * size % BEAT if isinstance(node, Leaf) and own * size >= LONG else 0
         buffers[node] = Buffer(shape, size, _strides(shape, size, pitch if common else own), lead)
     return Layout(tile, buffers, home)
+
+
+def _only_summed(graph: Graph, sizes: Sizes, shapes: Mapping[Node, tuple[int, ...]]) -> set[Node]:
+    """Values that nothing but sums by the accumulator reads, what they alone are made of, element by element, and sums
+    that nothing reads: rows without gaps between them are of more use there than the pitch of others."""
+    nodes = list(nodes_of([r.node for r in graph.results]))
+    results = {r.node for r in graph.results}
+    found = set(shapes) - results
+    for node in reversed(nodes):
+        alone = node in found and isinstance(node, Op) and len(node.accesses) == 1
+        if not isinstance(node, Reduce) and node not in sizes.fused and not alone:
+            found -= {access.node for access in node.accesses}
+    for node in nodes:
+        same = all(a.node in found and shapes[a.node] == shapes[node] for a in node.accesses if node in found)
+        if (isinstance(node, Op) and not same) or not isinstance(node, Op | Leaf):
+            found.discard(node)
+    read = {access.node for node in nodes for access in node.accesses}
+    return found | {n for n in results if isinstance(n, Reduce)} - read
+
+
+def _nearly_whole_row(node: Node, width: int) -> int:
+    """The pitch of an array of which `width` elements of every row are wanted: if they are nearly all, that in memory,
+    so that one transfer brings all rows."""
+    plain = isinstance(node, Leaf) and node.rank > 1 and node.part is None and not any(node.boundaries)
+    return node.shape[-1] if plain and 0 < (node.shape[-1] - width) * 16 <= width else width
 
 
 def _pitch(width: int, nodes: Iterable[Node]) -> int:

@@ -17,9 +17,11 @@ __all__ = ["Order", "evaluation_order"]
 
 @dataclass(frozen=True)
 class Order:
-    """`nodes` to evaluate, in order; `last_use` of every node: position in `nodes` (results: their number)."""
+    """`nodes` to evaluate, in order; `first_use` and `last_use` of every node by another one: positions in `nodes`
+    (results: last their number)."""
 
     nodes: tuple[Node, ...]
+    first_use: Mapping[Node, int]
     last_use: Mapping[Node, int]
 
 
@@ -51,11 +53,13 @@ def evaluation_order(graph: Graph, weight: Mapping[Node, int], skipped: set[Node
     nodes = _walk(roots, sorted_inputs)
     position = {node: i for i, node in enumerate(nodes)}
     last = {node: i for i, node in enumerate(nodes)}
+    first: dict[Node, int] = {}
     for node in nodes:
         for source in _inputs(node, skipped):
-            last[source] = max(last.get(source, -1), position[node])
+            first.setdefault(source, position[node])
+            last[source] = position[node]
     last.update({root: len(nodes) for root in roots})
-    return Order(tuple(nodes), last)
+    return Order(tuple(nodes), first, last)
 
 
 def _walk(roots: list[Node], inputs: Mapping[Node, list[Node]]) -> list[Node]:

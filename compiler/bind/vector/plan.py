@@ -10,9 +10,10 @@ from math import lcm
 
 from compiler.bind.vector.access import Box
 from compiler.bind.vector.allocate import Allocation, allocate
+from compiler.bind.vector.early import early_start
 from compiler.bind.vector.emit import Placement, TileCode, scratch_bytes
 from compiler.bind.vector.graph import Leaf, Node, nodes_of
-from compiler.bind.vector.ir import Statement
+from compiler.bind.vector.ir import Instruction, Statement
 from compiler.bind.vector.layout import Layout, extents, make_layout, regions
 from compiler.bind.vector.order import Order, evaluation_order
 from compiler.bind.vector.phases import Phase
@@ -34,7 +35,9 @@ class PhasePlan:
     which tiles should be multiples: those of a wavefront, or one row. `ends`: extents along the first dimension
     of the first tiles, and in reverse of the last ones: the lanes begin while little has been loaded, and little is
     left to be stored when they are done. `whole`: arrays stay in the scratchpad as a whole, tile beside tile, so that
-    transfers wait for nobody and all tiles have the same code.
+    transfers wait for nobody and all tiles have the same code. `delay`: so many instructions of the next tile come
+    before the transfers that follow a tile: the lanes work on them while the core is busy with transfers. `early`: so
+    many operations of the first tile, at most, are done in halves, as its arrays come.
     """
 
     phase: Phase
@@ -50,6 +53,8 @@ class PhasePlan:
     unit: int = 1
     ends: tuple[int, ...] = ()
     whole: bool = False
+    delay: int = 0
+    early: int = 0
 
     @cached_property
     def boxes(self) -> list[Box]:
@@ -76,37 +81,43 @@ class PhasePlan:
 
         While a tile is computed, the next ones are loaded and the one before is stored.
         """
-        pads = _Pads()
-        tiles = [self.tile(number, settings) for number in range(min(self.ahead, self.steps))]
-        shared: list[dict[Leaf, int]] = [{}, *(self._shared(a, b) for a, b in itertools.pairwise(tiles))]
+        pads, ahead = _Pads(), range(min(self.ahead, self.steps))
+        tiles = _Tiles(self, settings)
         start = self._load(tiles[0], self.resident, {})
-        for tile, known in zip(tiles, shared, strict=True):
-            start += self._load(tile, self.moving, known)
+        early = early_start(tiles[0], self.order, self.early, self.unit) if self.early else None
+        for number in ahead:
+            start += early.load(tiles[0], self.moving) if early and not number else \
+                self._load(tiles[number], self.moving, tiles.shared(number))
         yield [*start, *self._pad(tiles[0], self.resident, {}, pads)]
         for number in range(self.steps):
-            group: list[Statement] = []
-            loads: list[Statement] = []
-            if number + self.ahead < self.steps:
-                tiles.append(self.tile(number + self.ahead, settings))
-                shared.append(self._shared(tiles[-2], tiles[-1]))
-                loads = self._load(tiles[-1], self.moving, shared[-1])
-            current, *later = tiles
-            if self.ahead == 1:
-                group += loads
-            group += self._pad(current, self.moving, shared[0], pads)
+            current, following = tiles[number], number + 1 < self.steps
+            group = self._load_next(tiles, number) if self.ahead == 1 else []
+            group += self._pad(current, self.moving, tiles.shared(number), pads)
             # Before this tile's work: the next tile would wait for a copy that comes just before it.
-            if later:
-                group += self._carry(current, later[0], shared[1])
-            group += current.compute(self.order)
-            # Transfers that wait for a place in the table do not hold up the instructions of this tile.
-            if self.ahead > 1:
-                group += loads
-            for result in self.phase.graph.results:
-                group += store(current, result)
+            if following:
+                group += self._carry(current, tiles[number + 1], tiles.shared(number + 1))
+            work = early.compute(current, self.order) if early and not number else list(current.compute(self.order))
+            if self.delay and number:
+                place = _behind(work, self.delay)
+                work[place:place] = self._moves(tiles, number - 1)
+            group += work
+            if not self.delay or not following:
+                group += self._moves(tiles, number)
+            tiles.forget(number - 2)
             yield group
-            del tiles[0], shared[0]
 
-    def _shared(self, code: TileCode, following: TileCode) -> dict[Leaf, int]:
+    def _load_next(self, tiles: _Tiles, number: int) -> list[Statement]:
+        """The load that goes with the work of a tile."""
+        later = number + self.ahead
+        return self._load(tiles[later], self.moving, tiles.shared(later)) if later < self.steps else []
+
+    def _moves(self, tiles: _Tiles, number: int) -> list[Statement]:
+        """Transfers behind the work of a tile; those that wait for a place in the table do not hold up its
+        instructions."""
+        loads = self._load_next(tiles, number) if self.ahead > 1 else []
+        return loads + [s for result in self.phase.graph.results for s in store(tiles[number], result)]
+
+    def shared(self, code: TileCode, following: TileCode) -> dict[Leaf, int]:
         """For each array the first index (of its first dimension) that the next tile does not share with this one."""
         found = {}
         for leaf in self.moving if self.carry else ():
@@ -137,6 +148,32 @@ class PhasePlan:
     def _pad(self, code: TileCode, leaves: tuple[Leaf, ...], shared: dict[Leaf, int], pads: _Pads) -> list[Statement]:
         return [s for leaf in leaves if leaf in code.regions
                 for s in pads.statements(code, leaf, self._fresh(code, leaf, shared))]
+
+
+class _Tiles(dict[int, TileCode]):
+    """The code makers of tiles by number, each made when it is asked for."""
+
+    def __init__(self, plan: PhasePlan, settings: Settings) -> None:
+        super().__init__()
+        self._plan, self._settings = plan, settings
+
+    def __missing__(self, number: int) -> TileCode:
+        self[number] = made = self._plan.tile(number, self._settings)
+        return made
+
+    def shared(self, number: int) -> dict[Leaf, int]:
+        """What a tile does not share with the one before; see `PhasePlan`."""
+        return self._plan.shared(self[number - 1], self[number]) if number else {}
+
+    def forget(self, number: int) -> None:
+        """That tile is finished."""
+        self.pop(number, None)
+
+
+def _behind(statements: Sequence[Statement], count: int) -> int:
+    """The place behind so many instructions."""
+    places = [place for place, statement in enumerate(statements, 1) if isinstance(statement, Instruction)]
+    return places[count - 1] if count <= len(places) else len(statements)
 
 
 class _Pads:
@@ -202,6 +239,7 @@ def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...
     resident, moving = _divide(phase, leaves, tile, boxes)
     weights = {n: b.bytes for n, b in layout.buffers.items()}
     order = evaluation_order(graph, weights, sizes.fused)
+    moving.sort(key=lambda leaf: order.first_use.get(leaf, 0))
     scratch = _scratch(phase, sizes, spec, layout, order)
     copies: dict[Node, int | Sequence[int]] = {**dict.fromkeys(resident, 1),
                                                **dict.fromkeys(moving, 1 if len(boxes) == 1 else 1 + ahead)}

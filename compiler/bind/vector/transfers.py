@@ -54,9 +54,9 @@ def _wrapped(low: int, high: int, size: int) -> list[Piece]:
 
 def transfer_box(settings: Settings, to_host: bool, array: str, shape: tuple[int, ...], starts: tuple[int, ...],
                  counts: tuple[int, ...], address: int, strides: tuple[int, ...], size: int,
-                 spread: tuple[int, ...] | None = None) -> Iterator[Statement]:
+                 spread: tuple[int, ...] | None = None, gaps: bool = False) -> Iterator[Statement]:
     """A box of an array in memory to or from a buffer: as few transfers as two dimensions each allow. In memory,
-    neighbours of the box lie `spread` elements apart."""
+    neighbours of the box lie `spread` elements apart. `gaps`: what lies between rows may be moved with them."""
     memory, step = [], size
     for extent in reversed(shape):
         memory.append(step)
@@ -68,6 +68,9 @@ def transfer_box(settings: Settings, to_host: bool, array: str, shape: tuple[int
     length = size
     if dimensions and dimensions[-1][1:] == (size, size):
         length = dimensions.pop()[0] * size
+    if gaps and dimensions and dimensions[-1][1] == dimensions[-1][2]:
+        count, pitch, _ = dimensions.pop()
+        length += (count - 1) * pitch
     rows, outer = (dimensions[-1], dimensions[:-1]) if dimensions else ((1, 0, 0), [])
     if rows[0] > 1:
         yield from settings.change("transfer", rows[1], rows[2])
@@ -94,11 +97,12 @@ def load(code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
     """The part of an array inside `box`."""
     axes = [axis_pieces(low, high, n, b) for (low, high), n, b in zip(box, leaf.shape, leaf.boundaries, strict=True)]
     part = leaf.part or _whole(leaf.shape)
+    gaps = leaf.part is None and not any(leaf.boundaries)
     for pieces in itertools.product(*axes):
         yield from transfer_box(
             code.settings, False, leaf.name, part.shape, _places(part, [p.source for p in pieces]),
             tuple(p.length for p in pieces), code.address(leaf, [p.target for p in pieces]), code.strides(leaf),
-            leaf.dtype.itemsize, part.steps)
+            leaf.dtype.itemsize, part.steps, gaps)
 
 
 def _whole(shape: tuple[int, ...]) -> Part:
