@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from amaranth.back import verilog
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Instance, Module, Signal, Value
 from amaranth.lib import wiring
@@ -213,8 +215,9 @@ def tile_module(spec: FabricSpec, kind: TileKind, column: int) -> str:
     return TILE_MODULES[kind] if depth == spec.mem.depth else f"{TILE_MODULES[kind]}_{depth}"
 
 
+@lru_cache(maxsize=8)
 def emit_tiles(spec: FabricSpec) -> dict[str, str]:
-    """Verilog files, by name, of the modules that `CgraArray` instantiates."""
+    """Verilog files by name of the modules that `CgraArray` instantiates; made once per process, not to be changed."""
     edge, pe, mem = _PARTS[spec.protocol]
     modules = {EDGE_MODULE: edge(spec), TILE_MODULES[TileKind.PE]: pe(spec)}
     for column in sorted({column for _, column in spec.tiles(TileKind.MEM)}):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from amaranth.back import verilog
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -49,8 +51,9 @@ def _emitted_bank(spec: FabricSpec) -> Emitted:
     return Emitted(BANK_MODULE, BankSignature(spec))
 
 
+@lru_cache(maxsize=8)
 def emit_system(spec: FabricSpec, dma: DmaSpec | None = None) -> dict[str, str]:
-    """Verilog files, by name, of a system whose top module is `cgra_system`.
+    """Verilog files, by name, of a system whose top module is `cgra_system`; made once per process, not to be changed.
 
     Its ports have the usual flat names: ``clk``, ``rst`` (synchronous, active high), ``irq``, ``m_axi_awaddr`` and so
     on (AXI4), ``s_axil_awaddr`` and so on (AXI4-Lite). Raises `FabricError` (see `check_global_buffer`).

@@ -1,9 +1,8 @@
-"""The array's Verilog: its modules, that tiles come once, and that any size comes quickly."""
+"""The array's Verilog: its modules, and that tiles come once (how quickly: `tb/test_large_array.py`)."""
 
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
@@ -13,9 +12,9 @@ from hw.memtile import MemTileSpec
 
 
 def test_tiles_are_emitted_once_and_instantiated_by_name() -> None:
-    files = emit_array(FabricSpec.parse("4x4"))
+    files = emit_array(FabricSpec.parse("2x4"))
     assert sorted(files) == ["cgra_array.v", "edge_stage.v", "mem_tile.v", "pe_tile.v"]
-    for kind, count in (("pe", 12), ("mem", 4)):
+    for kind, count in (("pe", 6), ("mem", 2)):
         assert len(re.findall(rf"^\s+{kind}_tile ", files["cgra_array.v"], re.M)) == count
         assert len(re.findall(rf"^module {kind}_tile\(", files[f"{kind}_tile.v"], re.M)) == 1
 
@@ -46,13 +45,8 @@ def _ports(text: str, module: str) -> set[str]:
 
 
 def test_emission_is_deterministic() -> None:
-    spec = FabricSpec.parse("2x4")
-    assert emit_array(spec) == emit_array(spec)
-
-
-def test_the_big_array_is_emitted_in_less_than_a_minute() -> None:
-    began = time.process_time()
-    files = emit_array(FabricSpec.parse("16x32"))
-    assert time.process_time() - began < 60
-    assert files["cgra_array.v"].count(" pe_tile ") == 384
-    assert files["cgra_array.v"].count(" mem_tile ") == 128
+    spec = FabricSpec(1, 4)
+    first = emit_array(spec)
+    emit_tiles.cache_clear()
+    again = emit_array(spec)
+    assert first == again and first["pe_tile.v"] is not again["pe_tile.v"]

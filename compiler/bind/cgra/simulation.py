@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -42,12 +41,6 @@ class Executable:
     predicted_cycles: int
 
 
-@lru_cache(maxsize=4)
-def system_sources(spec: FabricSpec) -> dict[str, str]:
-    """The Verilog of the whole system; it does not depend on the application."""
-    return emit_system(spec)
-
-
 def simulate(design: Executable, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int | None = None,
              stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None) -> Run:
     """Run `design` once; see `CgraDesign.simulate`."""
@@ -65,7 +58,7 @@ def _job(design: Executable, inputs: Mapping[str, np.ndarray], simulator: str, r
     loads = [(0, design.image), *((addresses[n], element_bytes(data)) for n, data in inputs.items())]
     limit = cycle_limit or _PATIENCE * (design.predicted_cycles + len(design.image)) + 100_000
     return Job(
-        sources=system_sources(design.spec), top=SYSTEM_MODULE, memory_bytes=max(design.layout.end, _MEMORY_BYTES),
+        sources=emit_system(design.spec), top=SYSTEM_MODULE, memory_bytes=max(design.layout.end, _MEMORY_BYTES),
         loads=loads, writes=design.plan.writes(registers),
         reads=[registers.address(name) for name in ("STATUS", "DETAIL", *_COUNTERS)],
         dumps=[(addresses[a.name], array_bytes(a)) for a in design.program.outputs],
