@@ -33,7 +33,10 @@ def test_a_machine_that_is_not_measured():
         design_area(design)
 
 
-def test_parts_are_kept(tmp_path):
+def test_parts_are_kept(tmp_path, monkeypatch):
+    """What a program becomes is synthesised elsewhere (`test_area_benchmark`); here, which module that would be."""
+    subjects = []
+    monkeypatch.setattr(target_area, "yosys_area", lambda subject: subjects.append(subject) or {"lut": 321})
     output = tmp_path / "targets.json"
     ask = ["--target", "dataflow", "--program", PROGRAM, "-o", str(output)]
     assert main([*ask, "--only", "cycles"]) == 0
@@ -41,7 +44,11 @@ def test_parts_are_kept(tmp_path):
     assert main([*ask, "--target", "cgra", "--only", "area"]) == 0
     entries = json.loads(output.read_text())["programs"][PROGRAM]
     assert entries["dataflow"]["cycles"] == first["cycles"]
-    assert entries["dataflow"]["area"]["lut"] > 0
+    assert entries["dataflow"]["area"] == {"lut": 321}
+    design = compile_program(programs()[PROGRAM](), "dataflow")
+    assert isinstance(design, StreamDesign)
+    assert [subject.digest for subject in subjects] == [Subject(SYSTEM_MODULE, design.executable.sources).digest]
+    assert entries["cgra"]["area"]["lut"] > 0
     assert "cycles" not in entries["cgra"]
 
 

@@ -258,10 +258,18 @@ def _at(have: Schedule, statement: Statement, columns: list[np.ndarray], count: 
     return total
 
 
+SMALL: dict[str, dict[str, int]] = {
+    "brighten_blur": {"size": 9},
+    "gemm": {"size": 8, "unroll": 4},
+    "resnet_layer": {"size": 10, "inputs": 8, "outputs": 4, "unroll_in": 4, "unroll_out": 2},
+    "sr_cnn": {"size": 6, "channels": 8, "features": 4, "unroll": 4},
+}
+
+
 @pytest.mark.parametrize("level", [None, 1, 0])
 @pytest.mark.parametrize("name", applications())
 def test_every_application_has_a_legal_schedule(name: str, level: int | None) -> None:
-    program = drain_accumulators(propagate_constants(load(name, **{"brighten_blur": {"size": 9}}.get(name, {}))))
+    program = drain_accumulators(propagate_constants(load(name, **SMALL.get(name, {}))))
     require_legal(schedule(partition(program).program, fusion_level=level))
 
 
