@@ -106,10 +106,14 @@ def _tiled(phase: Phase, sizes: Sizes, spec: VectorSpec) -> list[Choice]:
     """Plans with the tiles that promise most."""
     found: list[Choice] = []
     shapes = {(1,) * len(phase.shape), *(tile for series in _shapes(phase.shape) for tile in series)}
-    estimates = {tile: estimate(phase, sizes, spec, tile) for tile in shapes}
     enough = ENOUGH if len(sizes.bytes) > LARGE else MORE
-    # All at once is always worth a look: the estimate does not know how much sums share between results.
-    for tile in sorted(shapes, key=lambda t: (t != phase.shape, estimates[t].cycles, t)):
+    # All at once is always worth a look, and one column beside sums: the estimate does not know how much these share
+    # between results, nor that transfers can pack what they run over.
+    worth = {phase.shape}
+    if phase.shape and any(isinstance(node, Reduce) for node in sizes.bytes):
+        worth.add((*phase.shape[:-1], 1))
+    estimates = {tile: estimate(phase, sizes, spec, tile) for tile in shapes | worth}
+    for tile in sorted(estimates, key=lambda t: (t not in worth, estimates[t].cycles, t)):
         if estimates[tile].bytes > spec.capacity:
             continue
         plan = make_plan(phase, sizes, spec, tile)

@@ -9,6 +9,7 @@ conditional moves of whole wavefronts.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,9 @@ from compiler.bind.vector.shapes import Dimension, Operands, Settings, cycles, i
 from hw.vector_lanes.isa import Mode, Op
 
 __all__ = ["WindowPack", "window_pack"]
+
+_FIRST_STEPS = 2
+"""Steps of the selections before the first block: they are short, and nothing has to be loaded for them."""
 
 ROOM = 256
 """Rows of the scratchpad that packed windows may take: other values need room too."""
@@ -143,33 +147,44 @@ class WindowPack:
             yield from instructions(settings, self._mode(Op.VMOV), Operands(scratch, source, 0),
                                     self._copied(self.count, self.width), self.row_bytes)
             return
-        yield from self._selections(settings, scratch)
-        blocks = scratch + self._shifts * self.row_bytes
-        for block in range(self._blocks):
-            width = min(self.width, self._columns - block * self.width)
-            yield from instructions(settings, self._mode(Op.VMOV),
-                                    Operands(blocks + block * self.plane, source + block * self.row, 0),
-                                    self._copied(1, width), self.row_bytes)
+        # Each step of the selections needs the one before: blocks are copied meanwhile.
+        blocks = [self._block(settings, scratch, source, number) for number in range(self._blocks)]
+        for step, selections in enumerate(self._selections(settings, scratch)):
+            yield from selections
+            if step >= _FIRST_STEPS and blocks:
+                yield from blocks.pop(0)
+        yield from itertools.chain(*blocks)
         for block in range(self._turns):
-            yield from self._merged(settings, scratch, blocks + block * self.plane, block)
+            yield from self._merged(settings, scratch, block)
 
-    def _selections(self, settings: Settings, scratch: int) -> Iterator[Statement]:
+    def _place(self, scratch: int, block: int) -> int:
+        """Where a block is packed."""
+        return scratch + self._shifts * self.row_bytes + block * self.plane
+
+    def _block(self, settings: Settings, scratch: int, source: int, block: int) -> Iterator[Statement]:
+        width = min(self.width, self._columns - block * self.width)
+        yield from instructions(settings, self._mode(Op.VMOV),
+                                Operands(self._place(scratch, block), source + block * self.row, 0),
+                                self._copied(1, width), self.row_bytes)
+
+    def _selections(self, settings: Settings, scratch: int) -> Iterator[Iterator[Statement]]:
         """Element x of selection s is not negative where x mod `width` + s reaches the next block. Each power of two of
-        selections is made from those before."""
+        selections is made from those before, in a step."""
         elements = self.row_bytes // self.size
         low = -self.width & 0xFFFFFFFF
-        yield from instructions(settings, self._mode(Op.VOR, scalar=True, enumerated=True), Operands(scratch, low, 0),
-                                [Dimension(elements, self.size, 0, 0)], self.row_bytes)
+        yield instructions(settings, self._mode(Op.VOR, scalar=True, enumerated=True), Operands(scratch, low, 0),
+                           [Dimension(elements, self.size, 0, 0)], self.row_bytes)
         done = 1
         while done < self._shifts:
             more = min(done, self._shifts - done)
-            yield from instructions(settings, self._mode(Op.VADD, scalar=True),
-                                    Operands(scratch + done * self.row_bytes, done, scratch),
-                                    [Dimension(more * elements, self.size, 0, self.size)], self.row_bytes)
+            yield instructions(settings, self._mode(Op.VADD, scalar=True),
+                               Operands(scratch + done * self.row_bytes, done, scratch),
+                               [Dimension(more * elements, self.size, 0, self.size)], self.row_bytes)
             done += more
 
-    def _merged(self, settings: Settings, scratch: int, here: int, block: int) -> Iterator[Statement]:
-        """The windows that begin in a block at address `here`: the block, shifted, then what is of the next one."""
+    def _merged(self, settings: Settings, scratch: int, block: int) -> Iterator[Statement]:
+        """The windows that begin in a block: the block, shifted, then what is of the next one."""
+        here = self._place(scratch, block)
         count = min(self.width, self.count - block * self.width)
         place = scratch + self.windows + block * self.width * self.plane
         elements = self.row_bytes // self.size
