@@ -171,6 +171,10 @@ KERNELS = {
         "for (int i = 0; i < 5; i++) for (int j = 0; j < 5; j++) { if (j <= i) { int t = 0; "
         "for (int k = 0; k < 3; k++) t += x[i][k] * y[j][k]; s[i][j] = t >> 2; } else s[i][j] = -128; }",
         "const int8_t x[5][3], const int8_t y[5][3], int16_t s[5][5]"),
+    "sums under a condition": (
+        "for (int i = 0; i < 5; i++) for (int j = 0; j < 5; j++) { s[i][j] = 0; if (j <= i) for (int k = 0; k < 3; "
+        "k++) s[i][j] += x[i][k] * y[j][k]; }",
+        "const int8_t x[5][3], const int8_t y[5][3], int32_t s[5][5]"),
     "a factor per channel, over both axes": (
         "for (int i = 0; i < 5; i++) { int t = 0; for (int j = 0; j < 3; j++) for (int k = 0; k < 4; k++) "
         "t += x[i][j] * y[k]; s[i] = (t * z[i] + x[i][0]) >> 3; }",

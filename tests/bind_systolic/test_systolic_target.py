@@ -95,7 +95,15 @@ KERNELS = [
      "computes from elements and constants"),
     ("for (int i = 0; i < 2; i++) { y[i] = 0; for (int k = 0; k < 3; k++) y[i] += x[k]; y[3 - i] = y[i]; }",
      "statement 'S2' (scop.c:4) stores results of statement 'S1' (scop.c:4) in a second place of 'y'; a reduction "
-     "kernel stores each of them once"),
+     "kernel stores each of them once: legal is to copy them there outside the program"),
+    ("for (int i = 0; i < 2; i++) { int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s; y[3 - i] = s; }",
+     "results of statement 'S1' (scop.c:4) go to 2 places; a reduction kernel stores each of them once: legal is to "
+     "copy them to the others outside the program"),
+    ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) { y[i] += x[k]; v[i] += x[k + i]; } }",
+     "program 'scop' accumulates in several statements (statement 'S1' (scop.c:4) and statement 'S2' (scop.c:4)); a "
+     "reduction kernel has one: legal is a program for each"),
+    ("for (int i = 0; i < 4; i++) { y[i] = x[i]; v[i] = x[i + 1]; }",
+     "program 'scop' has several outputs ('y', 'v'); a reduction kernel has one: legal is a program for each"),
     ("y[0] = 3; for (int i = 1; i < 4; i++) { int s = 0; for (int k = 0; k < 3; k++) s += x[k]; y[i] = s * y[0]; }",
      "statement 'S3' (scop.c:4) combines results with 'y', which the program computes; a reduction kernel stores "
      "functions of single results and of elements of inputs"),
@@ -184,7 +192,7 @@ def test_sums_along_both_axes_need_a_start_that_adds_nothing() -> None:
 @pytest.mark.parametrize(("body", "message"), KERNELS)
 def test_programs_that_are_no_reduction_kernels(body: str, message: str) -> None:
     with pytest.raises(KernelError) as caught:
-        recognise(scop(body, "const int8_t x[6], const int32_t z[4], int32_t y[4]"))
+        recognise(scop(body, "const int8_t x[6], const int32_t z[4], int32_t y[4], int32_t v[4]"))
     assert str(caught.value) == message
 
 

@@ -213,8 +213,12 @@ def two_products() -> Program:
     prg = prog("stages")
     prg.add_input("image", (10, 10))
     prg.add_output("result")
+    first = prg.add_loop("y", 0, 10).add_loop("x", 0, 10).add_op("first")
+    first.add_load("image", "x", "y")
+    first.add_function(lambda value: value * 3 - 1)
+    first.add_store("middle", "x", "y")
     loop = prg.add_loop("y", 0, 10).add_loop("x", 0, 10).add_op("step")
-    loop.add_load("image", "x", "y")
+    loop.add_load("middle", "x", "y")
     loop.add_load("image", "x", "y")
     loop.add_function("mul")
     loop.add_store("result", "x", "y")
@@ -224,7 +228,8 @@ def two_products() -> Program:
 @pytest.mark.parametrize("change", [
     lambda p: transform.reorder(p, ("x", "y")), lambda p: transform.reverse(p, "x"),
     lambda p: transform.split(p, "x", 4), lambda p: transform.tile(p, {"y": 4, "x": 4}),
-    lambda p: transform.unroll(p, "x", 4),
+    lambda p: transform.unroll(p, "x", 4), lambda p: transform.fuse(p, "first", "step", 2),
+    lambda p: transform.distribute(transform.fuse(p, "first", "step", 2), "step", 2),
 ])
 @pytest.mark.parametrize("reorder", ["host", "chip"])
 def test_f28_transformed_programs(change: Callable[[Program], Program], reorder: str) -> None:

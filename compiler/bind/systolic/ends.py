@@ -56,7 +56,8 @@ def find_destination(program: Program, update: Statement, flows: list[Dependence
     if not sinks and array.role == "output":
         return Destination(array, update.write.map, update.name, integer_type(array))
     if len(sinks) != 1:
-        raise KernelError(f"results of {update} go to {len(sinks)} places; a reduction kernel has one output")
+        raise KernelError(f"results of {update} go to {len(sinks)} places; a reduction kernel stores each of them "
+                          "once: legal is to copy them to the others outside the program")
     copy = merged_reads(program.statement(sinks[0]))
     own = [k for k, access in enumerate(copy.reads) if access.array == array.name]
     out = program.array(copy.write.array)
@@ -69,7 +70,7 @@ def find_destination(program: Program, update: Statement, flows: list[Dependence
     if array.name == out.name and not target.intersect_domain(update.domain).is_equal(
             update.write.map.intersect_domain(update.domain)):
         raise KernelError(f"{copy} stores results of {update} in a second place of '{out.name}'; a reduction kernel "
-                          "stores each of them once")
+                          "stores each of them once: legal is to copy them there outside the program")
     origins = isl.Set.empty(copy.domain.get_space())
     for dependence in flows:
         if (dependence.source, dependence.sink) == (update.name, copy.name):

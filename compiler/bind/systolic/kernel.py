@@ -214,7 +214,7 @@ def _rest(analysis: Analysis, update: Statement, end: Destination) -> Program | 
     others = [a.name for a in program.outputs if a.name != out.name]
     if others:
         raise KernelError(f"program '{program.name}' has several outputs ('{out.name}', '{others[0]}'); a reduction "
-                          "kernel has one")
+                          "kernel has one: legal is a program for each")
     for dependence in analysis.dependences:
         if dependence.kind == "output" and dependence.source == end.last != dependence.sink:
             raise KernelError(f"{program.statement(dependence.sink)} overwrites results of {update}; a reduction "
@@ -243,7 +243,7 @@ def _update(program: Program, analysis: Analysis) -> Statement:
     if len(reducing) > 1:
         names = " and ".join(s.label() for s in reducing[:2])
         raise KernelError(f"program '{program.name}' accumulates in several statements ({names}); a reduction kernel "
-                          "has one")
+                          "has one: legal is a program for each")
     if reducing:
         return reducing[0]
     deepest = max(program.statements, key=lambda s: (len(s.iterators), not _copies(program, s)))
