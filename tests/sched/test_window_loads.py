@@ -88,7 +88,7 @@ def test_readers_that_move_differently_share_a_load_as_before() -> None:
 
 def test_a_layer_that_strides_reaches_its_bound_on_wide_fetches() -> None:
     """7 words of every other column: neither rows nor steps of the window are whole wide words."""
-    layer = load("resnet_layer", size=7, stride=2, inputs=4, outputs=4, unroll_in=2, unroll_out=1)
+    layer = load("resnet_layer", size=7, stride=2, inputs=4, outputs=2, unroll_in=2, unroll_out=1)
     design = compiler.compile(layer, array="8x4", tile_depth=2)
     assert "input" in design.choices["loaded in the order of a window"]
     assert design.schedule.interval == 1 and design.schedule.alignment == 1
