@@ -8,8 +8,8 @@ from amaranth.hdl import Module, Signal
 
 from hw.boards.memory import OnChipMemory
 from hw.fabric.array import emit_tiles
+from hw.fabric.elastic_bank import build_bank
 from hw.fabric.spec import FabricSpec
-from hw.fabric.system import emit_system
 from hw.pnr import PnrError, cell_counts, find_tool, synthesize
 
 BLOCK_BYTES = 2048  # 16 Kbit of data
@@ -33,23 +33,23 @@ def block_rams(sources, top, directory):
     return counts.get("DP16KD", 0) + counts.get("PDPW16KD", 0)
 
 
-@pytest.mark.parametrize(("kind", "depth"), [("pub", 512), ("dual-port", 512), ("pub", 1024)])
+@pytest.mark.parametrize(("kind", "depth"), [("dual-port", 512), ("pub", 1024)])
 def test_memory_tile(tmp_path, kind, depth):
-    """A tile of 4 KiB takes two blocks, one of 8 KiB four."""
+    """A tile of 4 KiB takes two blocks, one of 8 KiB four. (`tests/memtile/test_memtile_synthesis.py`: in detail.)"""
     spec = replace(SPEC, mem=replace(SPEC.mem, kind=kind, depth=depth))
     sources = {"mem_tile.v": emit_tiles(spec)["mem_tile.v"]}
     assert block_rams(sources, "mem_tile", tmp_path) == 2 * spec.mem.capacity_words // BLOCK_BYTES
 
 
 def test_global_buffer_bank(tmp_path):
-    spec = replace(SPEC, glb=replace(SPEC.glb, half_words=4096))
-    sources = {"cgra_bank.v": emit_system(spec)["cgra_bank.v"]}
-    assert block_rams(sources, "cgra_bank", tmp_path) == 2 * 2 * 4096 // BLOCK_BYTES
+    spec = replace(SPEC, glb=replace(SPEC.glb, half_words=2048))
+    sources = {"bank.v": verilog.convert(build_bank(spec), "bank", emit_src=False)}
+    assert block_rams(sources, "bank", tmp_path) == 2 * 2 * 2048 // BLOCK_BYTES
 
 
 def test_main_memory(tmp_path):
-    text = verilog.convert(OnChipMemory(8192, bytes(range(256)) * 32), "memory", emit_src=False)
-    assert block_rams({"memory.v": text}, "memory", tmp_path) == 8192 // BLOCK_BYTES
+    text = verilog.convert(OnChipMemory(4096, bytes(range(256)) * 16), "memory", emit_src=False)
+    assert block_rams({"memory.v": text}, "memory", tmp_path) == 4096 // BLOCK_BYTES
 
 
 def test_registers_that_are_kept_stay_apart(tmp_path):

@@ -239,7 +239,7 @@ def test_the_first_reason_is_given_if_nothing_helps() -> None:
                         "are no affine loop nest", str(error.value))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(programs())
 def test_random_programs_compile_for_both_memories(program: Program) -> None:
     """Every one is validated; only one that is larger than the array may fail."""
