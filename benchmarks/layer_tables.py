@@ -60,14 +60,15 @@ def _unrolled_table() -> str:
         used = f.get("resources")
         if used is None:
             continue
-        rows.append([app, f["factor"], f["published"], f.get("cycles simulated", "-"), f["cycles predicted"],
-                     f["ratio"], used["PEs"] + used["delay PEs"], used["memory tiles"],
+        rows.append([app, f["factor"], f["published"], f.get("banks of a column", 1), f.get("cycles simulated", "-"),
+                     f["cycles predicted"], f["ratio"], used["PEs"] + used["delay PEs"], used["memory tiles"],
                      ", ".join(f["refused"]) or "-"])
-    head = ["application", "factor", "published", "cycles simulated", "predicted", "ratio to bound", "PEs",
-            "memory tiles", "did not fit"]
+    head = ["application", "factor", "published", "banks of a column", "cycles simulated", "predicted",
+            "ratio to bound", "PEs", "memory tiles", "did not fit"]
     text = (f"The widest that places and routes on the {results['array']} array (`python -m benchmarks.unrolled`): "
             "strips of an image at once, or products x results in every cycle. A column of the array has two banks "
-            "of the global buffer, one that sends words and one that takes them: 32 strips of gaussian take them all.")
+            "of the global buffer, one that sends words and one that takes them, of which 32 strips of gaussian take "
+            "all; or one that does either, where the table says so.")
     return f"{text}\n\n{table(head, rows)}"
 
 

@@ -59,7 +59,7 @@ def widest(app: str, simulated: bool) -> dict[str, Any]:
         except SluiceError as error:
             refused[factor] = f"{error} (after {time.perf_counter() - start:.0f} s)"
             continue
-        return {"factor": factor, "published": PUBLISHED[app], "refused": refused} | figures
+        return {"factor": factor, "published": PUBLISHED[app], "banks of a column": 2, "refused": refused} | figures
     return {"factor": "-", "published": PUBLISHED[app], "refused": refused}
 
 
