@@ -13,6 +13,7 @@ import compiler
 from compiler.bind.dataflow.bounds import tick_bound
 from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.dataflow.late_operands import with_late_operands
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan, make_plan
 from compiler.bind.dataflow.validate import validate_kernel
@@ -171,3 +172,17 @@ void f(int16_t A[9][9]) {
 }""")
     assert plan.choices["idle ticks"].startswith("up to")
     assert plan.kernel.total_ticks < 15 * 8 + 81
+
+
+def test_f20_terms_that_are_late_enter_sums_last() -> None:
+    """A sweep in place waits for its last addition and the division, not for four additions. The order of float terms
+    stays, and that of sums whose own term is the last one already."""
+    plan = plan_of(SWEEPS)
+    check(plan, SWEEPS)
+    assert plan.choices["terms"] == "in S0 by the time at which they are there"
+    subscripts = [str(read.map) for read in plan.network.program.statement("S0").reads]
+    urgent = next(k for k, text in enumerate(subscripts) if "[i, -1 + j]" in text)
+    assert plan.pipelines["S0"].offsets[urgent] == max(plan.pipelines["S0"].offsets)
+    for text in (SWEEPS.replace("int16_t", "float").replace("/ 5", "* 0.2f"), PRODUCTS, PATHS):
+        same = parse_scop("#include <stdint.h>" + text)
+        assert with_late_operands(same, Options()) == (same, [])

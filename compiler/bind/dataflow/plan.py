@@ -9,6 +9,7 @@ from itertools import pairwise, product
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, pipeline
+from compiler.bind.dataflow.late_operands import with_late_operands
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.reshape import in_memory_order, interleaved, parallel_dimensions, slowed, with_lanes
 from compiler.bind.dataflow.ticks import Idle, TickClock, tick_clock
@@ -71,7 +72,10 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
 
     Raises `DataflowError`, `NetworkError`, `DependenceError`, each naming the statement.
     """
+    program, moved = with_late_operands(remove_dead_statements(program), options)
     candidate, choices = _best(program, options, sizes)
+    if moved:
+        choices["terms"] = f"in {', '.join(moved)} by the time at which they are there"
     if candidate.idle:
         choices["idle ticks"] = str(candidate.idle)
     if candidate.slow > 1:
@@ -85,8 +89,8 @@ def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, d
     busiest node busy."""
     best: list[tuple[_Candidate, dict[str, str]]] = []
     for levels in (False, True):
-        for network in networks(remove_dead_statements(program), lambda _: options.reorder == "host", sizes,
-                                levels=levels, wanted=lambda times: not best or times < best[0][0].ticks):
+        for network in networks(program, lambda _: options.reorder == "host", sizes, levels=levels,
+                                wanted=lambda times: not best or times < best[0][0].ticks):
             choices: dict[str, str] = {}
             found = _fitted(network, options, choices, levels), choices
             if not best or found[0].ticks < best[0][0].ticks:
