@@ -132,7 +132,7 @@ def test_choices_say_what_was_asked_and_taken() -> None:
         "shared units": "none",
         "starts": "as early as fusion level 1 allows",
         "tile loops": "0 (1 tiles)", "period": "64 cycles", "initiation interval": "1",
-        "alignment of loop lengths": "1", "arrays in parts": "none"}
+        "alignment of loop lengths": "1", "loaded in the order of a window": "none", "arrays in parts": "none"}
 
 
 def test_dead_statements_take_no_units() -> None:
