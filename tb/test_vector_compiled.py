@@ -43,7 +43,7 @@ def run_and_compare(program: pa.ArrayProgram, lanes: int, simulator: str, **sett
 
 APPLICATIONS: list[tuple[str, dict[str, Any]]] = [
     ("fir", {"n": 200}), ("fir2d", {"rows": 9, "columns": 20, "dtype": "int16"}), ("life", {"rows": 10, "columns": 12}),
-    ("imgblend", {"rows": 4, "columns": 50, "dtype": "uint8"}), ("motest", {"block": 4, "search": 4}),
+    ("imgblend", {"rows": 4, "columns": 50, "dtype": "uint8"}), ("motest", {"block": 8, "search": 8, "dtype": "uint8"}),
 ]
 
 
