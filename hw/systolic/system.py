@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from amaranth.back import verilog
@@ -210,10 +211,12 @@ class SystolicSystem(wiring.Component):
             m.d.sync += wall.eq(0)
 
 
+@lru_cache(maxsize=8)
 def emit_system(spec: ArraySpec) -> dict[str, str]:
     """Verilog files, by name, of a system whose top module is `systolic_system`, with the usual flat port names:
     ``clk``, ``rst`` (synchronous, active high), ``irq``, ``m_axi_awaddr`` and so on (AXI4), ``s_axil_awaddr`` and so on
-    (AXI4-Lite). PEs and edges are modules of their own, each once. Raises `SystolicError`.
+    (AXI4-Lite). PEs and edges are modules of their own, each once. Made once per process, not to be changed.
+    Raises `SystolicError`.
     """
     m = Module()
     m.submodules.system = system = SystolicSystem(spec)
