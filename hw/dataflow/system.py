@@ -6,6 +6,7 @@ Seed 003 generated kernels only (section 5.1); this is what it left to hand.
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from amaranth.back import verilog
@@ -158,8 +159,9 @@ def top_module(spec: StreamPorts, core: wiring.Component | None = None) -> tuple
     return m, ports
 
 
+@lru_cache(maxsize=8)
 def emit_system(spec: StreamPorts, core: wiring.Component | None = None) -> dict[str, str]:
     """Verilog files, by name, of a system whose top module is `dataflow_system`, with the ports of `top_module`,
-    ``clk`` and ``rst`` (synchronous, active high)."""
+    ``clk`` and ``rst`` (synchronous, active high). Made once per process, not to be changed."""
     m, ports = top_module(spec, core)
     return {f"{SYSTEM_MODULE}.v": verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)}
