@@ -16,6 +16,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "gaussian": {"width": 40, "height": 4},
     "upsample": {"width": 64, "height": 2},
 }
+STALLED = {"seed": 0xADD2E55, "stall": StallProfile.uniform(0.4)}
 
 
 @pytest.mark.parametrize(("counter", "simulator"), [(True, "icarus"), (True, "verilator"), (False, "icarus")])
@@ -26,9 +27,7 @@ def test_computed_addresses_are_exact_and_on_time(counter, simulator):
         design = compiler.compile(program, memory="dual-port-pe", counter=counter, array="8x4")
         generator = np.random.default_rng(11)
         inputs = {a.name: generator.integers(a.type.minimum, a.type.maximum + 1, a.shape) for a in program.inputs}
-        stalled = {"seed": 0xADD2E55, "stall": StallProfile.uniform(0.4)}
-        for extra in ({}, stalled) if app == "gaussian" else ({},):
-            result = design.simulate(inputs, simulator, **extra)
-            for name, expected in interpret(program, inputs).items():
-                np.testing.assert_array_equal(result.outputs[name], expected)
-            assert result.cycles == design.predicted_cycles
+        result = design.simulate(inputs, simulator, **(STALLED if app == "gaussian" else {}))
+        for name, expected in interpret(program, inputs).items():
+            np.testing.assert_array_equal(result.outputs[name], expected)
+        assert result.cycles == design.predicted_cycles

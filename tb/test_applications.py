@@ -6,6 +6,7 @@ the clock cycles of a run but neither its results nor its unstalled cycles.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,20 @@ TILE_DEPTH = {"brighten_blur": 1, "gaussian_tiled": 2}
 """Small versions of the tiled applications would fit the global buffer whole; tile them all the same."""
 
 
-def run(app: str, memory: str, simulator: str, **extra: Any) -> tuple[Any, Any]:
-    program = load(app, **SIZES[app][simulator])
+@cache
+def compiled(app: str, memory: str, simulator: str) -> Any:
     options = {"tile_depth": TILE_DEPTH[app]} if app in TILE_DEPTH else {}
-    design = compiler.compile(program, memory=memory, array=ARRAY, **options)
+    return compiler.compile(load(app, **SIZES[app][simulator]), memory=memory, array=ARRAY, **options)
+
+
+@cache
+def run(app: str, memory: str, simulator: str, stall: StallProfile | None = None) -> tuple[Any, Any]:
+    """The design and an exact run of it, once for all tests."""
+    design = compiled(app, memory, simulator)
+    program = design.program
     generator = np.random.default_rng(7)
     inputs = {a.name: generator.integers(a.type.minimum, a.type.maximum + 1, a.shape) for a in program.inputs}
-    result = design.simulate(inputs, simulator, **extra)
+    result = design.simulate(inputs, simulator, seed=0xC0FFEE, stall=stall)
     for name, expected in interpret(program, inputs).items():
         np.testing.assert_array_equal(result.outputs[name], expected)
     return design, result
@@ -56,7 +64,7 @@ def test_application_is_exact_and_on_time(app, memory, simulator):
 @pytest.mark.parametrize("app", ["cascade", "upsample", "gaussian_tiled"])
 def test_random_stalls_change_nothing_but_the_clock(app, simulator):
     design, calm = run(app, "pub", simulator)
-    _, stalled = run(app, "pub", simulator, seed=0xC0FFEE, stall=StallProfile.uniform(0.4))
+    _, stalled = run(app, "pub", simulator, StallProfile.uniform(0.4))
     assert stalled.cycles == calm.cycles == design.predicted_cycles
     assert stalled.wall_cycles > calm.wall_cycles
 
@@ -70,6 +78,5 @@ def test_next_tile_loads_while_one_computes():
 
 def test_wide_fetch_loses_no_cycle():
     for app in ("gaussian", "conv_3_3", "cascade", "brighten_blur"):
-        wide = compiler.compile(load(app), memory="pub", array=ARRAY)
-        dual = compiler.compile(load(app), memory="dual-port", array=ARRAY)
+        wide, dual = (compiled(app, memory, "verilator") for memory in ("pub", "dual-port"))
         assert wide.predicted_cycles - wide.path_latency == dual.predicted_cycles - dual.path_latency

@@ -14,7 +14,7 @@ from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 
-EXAMPLES = {"verilator": 12, "icarus": 6}
+EXAMPLES = {"verilator": 9, "icarus": 4}
 SMALLER = {"largest": 8, "stages": 2, "tiles": False}
 """Where processing elements compute addresses, fewer fit into the array."""
 
@@ -24,7 +24,7 @@ def test_random_program(memory, simulator):
     computed = memory == "dual-port-pe"
 
     @seed(20261121)
-    @settings(max_examples=EXAMPLES[simulator] // (3 if computed else 1), deadline=None, database=None,
+    @settings(max_examples=max(2, EXAMPLES[simulator] // (3 if computed else 1)), deadline=None, database=None,
               phases=[Phase.explicit, Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
     @given(programs(**SMALLER) if computed else programs(largest=10))
     def check(program):
