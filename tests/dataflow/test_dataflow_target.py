@@ -276,6 +276,21 @@ def test_bounds_in_ticks() -> None:
     assert (many.busiest, many.flow, many.path) == (60**3, 0, 0)
 
 
+def test_bound_of_some_firings_of_a_node() -> None:
+    """Twenty of the words that are read have far to go; the one that is only copied may be read last."""
+    text = """
+void f(const int16_t x[21], int16_t y[21]) {
+#pragma scop
+  for (int i = 0; i < 20; i++) y[i] = x[i] * x[i] * x[i] * x[i];
+  y[20] = x[20];
+#pragma endscop
+}"""
+    plan = make_plan(program("far", text), DEFAULT)
+    bound = tick_bound(plan.network, plan.pipelines)
+    assert bound.flow == 20 + 3 * 2 > bound.busiest == 21
+    assert bound.ticks <= plan.kernel.total_ticks <= bound.ticks + 2
+
+
 def test_f32_a_recurrence_has_no_lanes() -> None:
     text = "void f(const int16_t x[9], int16_t y[9]) {\n#pragma scop\n y[0] = x[0];\n" \
            "for (int i = 1; i < 9; i++) y[i] = y[i - 1] * 3 + x[i];\n#pragma endscop\n}"
