@@ -84,7 +84,7 @@ class _Rewrite:
         if box is None:
             raise TransformError(f"{old}: its domain is no box")
         high = parts[1]
-        name, array = (fresh_name(f"{part}_{'next'}", self.taken) for part in (high.name, high.write.array))
+        name, array = (fresh_name(f"{part}_next", self.taken) for part in (high.name, high.write.array))
         self.taken |= {name, array}
         self.waiting.append(Array(array, tuple(b - a + 1 for a, b in box.values()) or (1,), WORD, "intermediate"))
         self.kept[high.name] = name
