@@ -24,7 +24,7 @@ from hw.memtile import Affine, AffineNest
 from hw.pe.config import PeConfig
 from hw.sim.simulate import Job, SimulationTimeout, StallProfile, run_job
 
-SPEC = FabricSpec(4, 4, glb=GlobalBufferSpec(half_words=256))
+SPEC = FabricSpec(2, 4, glb=GlobalBufferSpec(half_words=256))
 REGISTERS = control_registers(SPEC)
 MEMORY_BYTES = 1 << 16
 
@@ -108,7 +108,7 @@ def straight_through(first: int = 0) -> tuple[ArrayConfig, int]:
 def through_processing_element() -> tuple[ArrayConfig, int]:
     """Column 1 through an adder to column 2."""
     router = Router()
-    place = (2, 1)
+    place = (1, 1)
     hops = router.route(StreamSource(1), CoreInput(*place, "word0"))
     hops += router.route(CoreOutput(*place, "word0"), StreamSink(2))
     router.core(place, PeConfig("add", constants=(None, ADDEND, None)))
