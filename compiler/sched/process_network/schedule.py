@@ -229,6 +229,8 @@ class _Alignment:
             yield extreme
         found = sorted(pieces(extreme), key=lambda piece: -piece[0].count_val().to_python())
         whole = [isl.Map.from_multi_aff(function).intersect_domain(statement.domain) for _, function in found]
+        # A piece for every other instance has no whole numbers as times of the rest.
+        whole = [candidate for candidate in whole if statement.domain.is_subset(candidate.domain())]
         yield from whole
         for candidate in whole if self.flows.vectors.few else ():
             for place in shifts({statement.name: candidate}, self._main(), self.flows, self.sizes):
