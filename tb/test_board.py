@@ -40,9 +40,8 @@ def sources(tmp_path_factory) -> dict[str, str]:
     return _de3_sources(load_design(str(directory), None, None))
 
 
-def test_runs_by_itself(sources):
-    """Without the compiler; both simulators run what the compiler makes, on the same top level."""
-    run_bench(sources, TOP, __file__, simulator="icarus", tests="runs_and_runs_again")
+def test_runs_by_itself(simulator, sources):
+    run_bench(sources, TOP, __file__, simulator=simulator, tests="runs_and_runs_again")
 
 
 def test_compiled_application_runs_by_itself(simulator, tmp_path):
