@@ -171,16 +171,17 @@ SUBJECTS: Mapping[str, Callable[[FabricSpec], Subject]] = {
 }
 
 
-def measure(subject: Subject, route: bool = True, seeds: int = 1) -> dict[str, Any]:
+def measure(subject: Subject, route: bool = True, seeds: int = 1, placer: str | None = None) -> dict[str, Any]:
     """Area and MHz; without `route`, MHz as estimated after placement. With several `seeds` the fastest placement is
     taken, and the result says which ``seed`` of how many; ``abc9`` is false if yosys' ABC9 failed and LUTs were mapped
-    without it; ``sources`` is the `Subject.digest`. Raises `PnrError`."""
+    without it; ``sources`` is the `Subject.digest`. `placer`: of `place_and_route`. Raises `PnrError`."""
     harness = {"harness.v": verilog.convert(Harness(subject), "harness", emit_src=False)}
     sources, target = {**subject.sources, **harness}, subject.target_mhz
     tried, abc9 = _implement(sources, "harness", target, out_of_context=False, route=route,
-                             seeds=range(1, seeds + 1) if seeds > 1 else (None,))
+                             seeds=range(1, seeds + 1) if seeds > 1 else (None,), placer=placer)
     seed, inside = max(tried, key=lambda found: found[1].mhz or 0.0)
     asked = {"target_mhz": target, "routed": route} | ({} if seed is None else {"seed": seed, "seeds": seeds})
+    asked |= {} if placer is None else {"placer": placer}
     asked |= {"sources": subject.digest} | ({} if abc9 else {"abc9": False})
     if subject.alone:
         [(_, area)], _ = _implement(subject.sources, subject.module, target, out_of_context=True, route=route)
@@ -203,13 +204,14 @@ def yosys_area(subject: Subject) -> dict[str, int]:
 
 def _implement(
     sources: Mapping[str, str], top: str, target: float, *, out_of_context: bool, route: bool,
-    seeds: Iterable[int | None] = (None,),
+    seeds: Iterable[int | None] = (None,), placer: str | None = None,
 ) -> tuple[list[tuple[int | None, Figures]], bool]:
     """The figures of one netlist with each of `seeds` (None: that of the tool), and whether ABC9 has made it."""
     with tempfile.TemporaryDirectory(prefix="sluice-area-") as name:
         netlist, abc9 = _netlist(sources, top, Path(name))
         return [
-            (seed, place_and_route(netlist, out_of_context=out_of_context, target_mhz=target, route=route, seed=seed))
+            (seed, place_and_route(netlist, out_of_context=out_of_context, target_mhz=target, route=route, seed=seed,
+                                   placer=placer))
             for seed in seeds
         ], abc9
 

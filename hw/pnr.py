@@ -193,18 +193,20 @@ def cell_counts(directory: Path) -> dict[str, int]:
 
 
 def place_and_route(netlist: Path, *, out_of_context: bool = False, target_mhz: float = 100.0,
-                    route: bool = True, seed: int | None = None) -> Figures:
+                    route: bool = True, seed: int | None = None, placer: str | None = None) -> Figures:
     """Place and route a netlist on an ECP5-85, pins wherever they fit, and return its figures.
 
     `out_of_context`: the ports are not pins, so a module with more ports than the package has pins can be measured.
     Its MHz then says nothing about paths from and to ports. Without `route` the design is only placed, and the MHz are
-    nextpnr's estimate at that point. Another `seed` gives another placement, and other MHz. Raises `PnrError`.
+    nextpnr's estimate at that point. Another `seed` gives another placement, and other MHz. `placer`: nextpnr's
+    ``heap``, ``static`` (slower; far shorter wires in large arrays) or ``sa``, None: its default. Raises `PnrError`.
     """
     context = ["--out-of-context"] if out_of_context else ["--lpf-allow-unconstrained"]
     report = netlist.with_suffix(".report.json")
     arguments = [*ECP5_85, *context, "--freq", str(target_mhz), "--timing-allow-fail"]
     arguments += ["--quiet"] if route else ["--no-route"]
     arguments += [] if seed is None else ["--seed", str(seed)]
+    arguments += [] if placer is None else ["--placer", placer]
     output = run_tool("nextpnr-ecp5", [*arguments, "--json", netlist.name, "--report", report.name], netlist.parent)
     figures = read_report(report)
     return figures if route else replace(figures, mhz=_estimated_mhz(output), target_mhz=target_mhz)

@@ -38,7 +38,8 @@ class Accumulator(wiring.Component):
     """`words` accumulators; an update per cycle, of the same one or of different ones.
 
     Ports: `step` (`valid`, `first`, `last`, `entry`) comes one cycle before the `value` to combine; `initial`, what the
-    first step combines it with, comes with `step`. In the cycle of the `value`, `push` says that `data` is a result.
+    first step combines it with, and `again`, whether there was a step with the same entry in the cycle before, come
+    with `step`. In the cycle of the `value`, `push` says that `data` is a result.
     """
 
     def __init__(self, spec: ArraySpec):
@@ -47,7 +48,8 @@ class Accumulator(wiring.Component):
         self.step_layout = data.StructLayout({"valid": 1, "first": 1, "last": 1,
                                               "entry": max(1, address_bits(spec.result.words))})
         super().__init__({
-            "step": In(self.step_layout), "initial": In(bits), "value": In(bits), "push": Out(1), "data": Out(bits),
+            "step": In(self.step_layout), "again": In(1), "initial": In(bits), "value": In(bits), "push": Out(1),
+            "data": Out(bits),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -72,9 +74,8 @@ class Accumulator(wiring.Component):
         step = self.step
         if words <= LUT_RAM_WORDS:
             reader = memory.read_port(domain="comb")
-            same = now.valid & (now.entry == step.entry)
             m.d.comb += reader.addr.eq(step.entry)
-            m.d.sync += base.eq(Mux(step.first, self.initial, Mux(same, total, reader.data)))
+            m.d.sync += base.eq(Mux(step.first, self.initial, Mux(self.again, total, reader.data)))
         else:
             reader = memory.read_port(transparent_for=(writer,))
             start = Signal.like(self.initial)

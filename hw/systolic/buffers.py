@@ -29,19 +29,22 @@ class Skid(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        spare = Signal(self._shape, reset_less=True)
-        head = Signal(self._shape, reset_less=True)
-        full, valid, go = Signal(), Signal(), Signal()
+        # Words are taken into a free slot whether they are valid or not: then no handshake has to reach their
+        # registers, and who takes one only turns a pointer.
+        slots = [Signal(self._shape, name=f"slot{k}", reset_less=True) for k in range(2)]
+        into, out, full, valid = Signal(), Signal(), Signal(), Signal()
+        come, kept = self.i.valid & ~full, valid & ~self.o.ready
         m.d.comb += [
-            self.o.payload.eq(head), self.o.valid.eq(valid), self.i.ready.eq(~full), go.eq(self.o.ready | ~valid),
+            self.o.payload.eq(Mux(out, Value.cast(slots[1]), Value.cast(slots[0]))), self.o.valid.eq(valid),
+            self.i.ready.eq(~full),
         ]
-        with m.If(~full):
-            m.d.sync += Value.cast(spare).eq(Value.cast(self.i.payload))
-        with m.If(go):
-            m.d.sync += Value.cast(head).eq(Mux(full, Value.cast(spare), Value.cast(self.i.payload)))
-            m.d.sync += [valid.eq(full | self.i.valid), full.eq(0)]
-        with m.Elif(self.i.valid):
-            m.d.sync += full.eq(1)
+        m.d.sync += [
+            into.eq(into ^ come), out.eq(out ^ (valid & self.o.ready)), full.eq(kept & (full | self.i.valid)),
+            valid.eq(kept | full | self.i.valid),
+        ]
+        for k, slot in enumerate(slots):
+            with m.If(~full & (into == k)):
+                m.d.sync += Value.cast(slot).eq(Value.cast(self.i.payload))
         return m
 
 

@@ -18,7 +18,7 @@ __all__ = ["Compute"]
 
 
 class Compute:
-    """How the array `spec` computes a step. `latency`: cycles from the step's start to its value, at least 1."""
+    """How the array `spec` computes a step. `latency`: cycles from the step's start to its value, at least 2."""
 
     def __init__(self, spec: ArraySpec):
         self._spec = spec
@@ -44,7 +44,7 @@ class Compute:
     def latency(self) -> int:
         """Reading, then the body, then the tree; with initial values for accumulators a cycle more than reading."""
         early = any(o.initial for o in self._spec.operands) and self._spec.result.space == "none"
-        return self.reading + max(self.body[-1].done + self.levels, int(early))
+        return max(2, self.reading + max(self.body[-1].done + self.levels, int(early)))
 
     def build(self, m: Module, taps: Taps, reads: Sequence[Value], left: Sequence[Value]) -> Value:
         """The value of a step, `latency` cycles after it starts, as bits. `reads`: the operands' words, `reading`

@@ -27,15 +27,16 @@ class Narrow(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         held, left = Signal(self._bits * self._count, reset_less=True), Signal(range(self._count + 1))
-        place = Signal(range(self._count))
+        place, one = Signal(range(self._count)), Signal()  # one: that many are left
         m.d.comb += [
-            self.o.payload.eq(held.word_select(place, self._bits)), self.o.valid.eq(left != 0),
-            self.i.ready.eq((left == 0) | (self.o.ready & ((left == 1) | self.drop))),
+            self.o.payload.eq(held.word_select(place, self._bits)),
+            self.i.ready.eq(~self.o.valid | (self.o.ready & (one | self.drop))),
         ]
         with m.If(self.i.valid & self.i.ready):
-            m.d.sync += [held.eq(self.i.payload), left.eq(self._count), place.eq(0)]
+            m.d.sync += [held.eq(self.i.payload), left.eq(self._count), place.eq(0), self.o.valid.eq(1),
+                         one.eq(self._count == 1)]
         with m.Elif(self.o.valid & self.o.ready):
-            m.d.sync += [left.eq(Mux(self.drop, 0, left - 1)), place.eq(place + 1)]
+            m.d.sync += [left.eq(left - 1), place.eq(place + 1), self.o.valid.eq(~one & ~self.drop), one.eq(left == 2)]
         return m
 
 

@@ -7,7 +7,7 @@ first step of a tile is not held up on its way through the array.
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -46,19 +46,25 @@ class _Chain(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.skid = skid = Skid(self._beat)
-        connect(m, flipped(self.i), skid.i)
-        beat, kept, after = skid.o, self.kept, self.next
-        m.d.comb += [kept.payload.eq(beat.payload), after.payload.eq(beat.payload)]
+        # Whether a beat goes further is found out before the register slice, so that no way out of it starts with a
+        # comparison.
+        m.submodules.skid = skid = Skid(data.StructLayout({"beat": self._beat, "further": 1}))
+        numbered = self._name in self._beat.members
+        m.d.comb += [
+            skid.i.p.beat.eq(self.i.p), skid.i.valid.eq(self.i.valid), self.i.ready.eq(skid.i.ready),
+            skid.i.p.further.eq(self.i.p[self._name] != 0 if numbered else 0),
+        ]
+        beat, came, kept, after = skid.o, skid.o.p.beat, self.kept, self.next
+        m.d.comb += [kept.p.eq(came), after.p.eq(came)]
         if self._copied:
             m.d.comb += [
                 kept.valid.eq(beat.valid & after.ready), after.valid.eq(beat.valid & kept.ready),
                 beat.ready.eq(kept.ready & after.ready),
             ]
             return m
-        further = Signal()
-        if self._name in self._beat.members:
-            m.d.comb += [further.eq(beat.p[self._name] != 0), after.p[self._name].eq(beat.p[self._name] - 1)]
+        further = beat.p.further
+        if numbered:
+            m.d.comb += after.p[self._name].eq(came[self._name] - 1)
         m.d.comb += [
             kept.valid.eq(beat.valid & ~further), after.valid.eq(beat.valid & further),
             beat.ready.eq(Mux(further, after.ready, kept.ready)),
@@ -133,7 +139,7 @@ class Feeder(wiring.Component):
         if banks > 1:
             m.d.sync += [into.eq(into ^ ended), out.eq(out ^ released)]
         # A bank is never filled and read at once; saying so spares synthesis the emulation of colliding accesses.
-        m.d.comb += reader.en.eq(self.read & ~(writer.en & (into == out)))
+        m.d.comb += reader.en.eq(self.read & ~(kept.ready & (into == out)))
         self._read(m, reader, out)
         return m
 

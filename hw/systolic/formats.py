@@ -40,20 +40,19 @@ _NATURAL = ("add", "sub", "mul", "min", "max")
 _BLIND = (*_NATURAL, "select", "eq", "ne", "lt", "ge", "gt", "le", "cast", "and", "or", "xor")
 """Operations that give the same for a value in a narrower word."""
 
-_MULTIPLIER_BITS = 18
-
 
 class Integers:
     """Integers that wrap. Intermediate words are no wider than their values: products of int8 have 16 bits."""
 
     def schedule(self, body: Sequence[Operator]) -> tuple[Operator, ...]:
-        """See `Format`. A register behind each operation, and one more before and in wide multiplications."""
+        """See `Format`. A register behind each operation; multiplications have one more on either side, since an FPGA's
+        multipliers can be far from what feeds them and from who reads them."""
         blind = [all(user.op in _BLIND for user in body if k in user.operands) for k in range(len(body))]
         done: list[Operator] = []
         for number, operator in enumerate(body):
             operands = [done[k] for k in operator.operands]
             word = _narrowed(operator, [o.word for o in operands]) if blind[number] else operator.word
-            latency = _latency(operator, [o.word for o in operands])
+            latency = _latency(operator)
             start = max((o.done for o in operands if o.op != "const"), default=0)
             done.append(replace(operator, word=word, latency=latency, start=start))
         return tuple(done)
@@ -75,11 +74,10 @@ class Integers:
         return {"mul": 1, "and": -1 if word.signed else top, "min": top, "max": bottom}.get(op, 0)
 
 
-def _latency(operator: Operator, words: Sequence[Word]) -> int:
+def _latency(operator: Operator) -> int:
     if operator.op in ("read", "const", "cast", "pass"):
         return 0
-    wide = operator.op.startswith(("mul", "mad")) and max(word.width for word in words) > _MULTIPLIER_BITS
-    return 3 if wide else 1
+    return 3 if operator.op.startswith(("mul", "mad")) else 1
 
 
 def _narrowed(operator: Operator, words: Sequence[Word]) -> Word:

@@ -128,10 +128,11 @@ class _Stream(wiring.Component):
             queue.w_data.eq(self.data), queue.w_en.eq(self.valid), self.o.payload.eq(queue.r_data),
             self.o.valid.eq(queue.r_rdy), queue.r_en.eq(self.o.ready),
         ]
-        gone = Signal.like(self.burst.p.beats)  # counted a cycle later, before there can be another burst
+        # What goes and what is given back are counted a cycle later; another burst comes only after that.
+        gone, back = Signal.like(self.burst.p.beats), Signal()
         following = Signal.like(free)
-        m.d.comb += following.eq(free - gone + given)
-        m.d.sync += [gone.eq(Mux(taken, self.burst.p.beats, 0)), free.eq(following),
+        m.d.comb += following.eq(free - gone + back)
+        m.d.sync += [gone.eq(Mux(taken, self.burst.p.beats, 0)), back.eq(given), free.eq(following),
                      able.eq((following >= BURST_BEATS) & (self.others | ~bursts.ahead))]
         return m
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -44,14 +44,20 @@ class Results(wiring.Component):
     def _room(self, m: Module, pop: Value) -> None:
         """Steps that complete a result wait for a place in the queue; `begin` waits for all of them."""
         words = self._spec.result.words
-        room, some, empty = Signal(range(words + 1), init=words), Signal(init=1), Signal(init=1)
+        room = Signal(range(words + 2), init=words)  # a cycle late: few signals have a say in whether there is any
+        some, several, empty = Signal(init=1), Signal(init=int(words > 1)), Signal(init=1)  # at least 1, 2; all
         last = field(self.control, "last", default=1)
-        take, given = Signal(), Signal()
+        take, given, took, got = (Signal(name=name) for name in ("take", "given", "took", "got"))
         m.d.comb += [take.eq(self.start & last), given.eq(pop), self.ready.eq(some | ~last)]
-        with m.If(take & ~given):
-            m.d.sync += [room.eq(room - 1), some.eq(room != 1), empty.eq(0)]
-        with m.Elif(given & ~take):
-            m.d.sync += [room.eq(room + 1), some.eq(1), empty.eq(room == words - 1)]
+
+        def is_now(number: int) -> Value:
+            return Mux(took == got, room == number, Mux(took, room == number + 1, room == number - 1))
+
+        m.d.sync += [
+            took.eq(take), got.eq(given), room.eq(room + got - took), some.eq(several | given | (some & ~take)),
+            several.eq(Mux(given, take & several | ~take & some, several & ~(take & is_now(2)))),
+            empty.eq(~take & Mux(given, is_now(words - 1), empty)),
+        ]
         if not self._spec.result.double_buffered:
             m.d.comb += self.ready.eq((some | ~last) & (empty | ~self.control.begin))
 
@@ -66,6 +72,8 @@ class Results(wiring.Component):
         fields = {"valid": Value.cast(self.start)} | {
             name: field(self.control, name) for name in ("first", "last", "entry")}
         m.d.comb += [step[name].eq(taps.delayed(value, self._latency - 1, name)) for name, value in fields.items()]
+        again = step.valid & (step.entry == taps.delayed(fields["entry"], self._latency - 2, "entry"))
+        m.d.sync += accumulator.again.eq(again)
         m.d.comb += [
             accumulator.value.eq(self.value), accumulator.initial.eq(self.initial), self.push.eq(accumulator.push),
         ]

@@ -149,7 +149,7 @@ class SystolicSystem(wiring.Component):
         aborted, running = Signal(), Signal()  # running: in state RUN
         busy = Value.cast(state) != _State.IDLE.value
         m.d.comb += [
-            load.eq(state == _State.BEGIN), self._stop.eq(~running), self.irq.eq(done),
+            self._stop.eq(~running), self.irq.eq(done),
             registers.status.busy.eq(busy), registers.status.done.eq(done), registers.status.error.eq(error),
             registers.status.start_ignored.eq(ignored), registers.status.loading.eq(self._loading),
             registers.status.storing.eq(storer.left | storer.busy),
@@ -159,6 +159,7 @@ class SystolicSystem(wiring.Component):
         clear = Signal(init=1, attrs={"keep": 1})  # the array's own: it is far from the rest
         m.d.sync += [signal.eq(starting | (state == _State.FLUSH)) for signal in (flush, clear)]
         m.d.comb += self.array.clear.eq(clear)
+        m.d.sync += load.eq(state == _State.SETTLE)  # so it is high in BEGIN, and reaches far
         self._count(m, busy, load)
         with m.If(registers.control.clear):
             m.d.sync += [done.eq(0), error.eq(RunError.NONE), ignored.eq(0)]

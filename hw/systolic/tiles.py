@@ -85,7 +85,8 @@ class TileAddresses(wiring.Component):
             loops.load.eq(self.load), self.o.payload.eq(places[-1]), self.o.valid.eq(loops.valid & ~step),
             taken.eq(self.o.valid & self.o.ready), loops.step.eq(step),
         ]
-        m.d.sync += step.eq(taken)
+        turning = Signal(count)  # of loops; they do not change between the two cycles
+        m.d.sync += [step.eq(taken), turning.eq(loops.turn)]
         with m.If(taken):
             m.d.sync += self.busy.eq(~loops.last.all())
         for k in range(count):
@@ -93,7 +94,7 @@ class TileAddresses(wiring.Component):
             following = Signal(ADDRESS_BITS, name=f"following{k}")
             stride = self.strides[self._strided.index(k)] if k in self._strided else 0
             m.d.comb += following.eq(places[k] + stride)
-            with m.If(step & loops.turn[k]):
+            with m.If(step & turning[k]):
                 m.d.sync += [place.eq(following) for place in places[k:]]
         with m.If(self.load):
             m.d.sync += [self.busy.eq(1), *(place.eq(self.base) for place in places)]

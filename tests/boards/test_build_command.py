@@ -9,7 +9,7 @@ from board_copier import copier_design
 import hw.build
 from hw.boards.registry import boards
 from hw.designs.registry import load_design
-from hw.pnr import Figures, PnrError, find_tool, read_report, run_tool
+from hw.pnr import Figures, PnrError, find_tool, place_and_route, read_report, run_tool
 
 
 @pytest.fixture
@@ -126,6 +126,17 @@ def test_read_report(tmp_path):
     path.write_text("[]")
     with pytest.raises(PnrError, match=r"^nextpnr wrote no usable report: "):
         read_report(path)
+
+
+def test_seed_and_placer_are_those_of_nextpnr(monkeypatch, tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text(f"#!/bin/sh\necho $@ > arguments\ncat > top.report.json << END\n{json.dumps(REPORT)}\nEND\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("NEXTPNR_ECP5", str(tool))
+    assert place_and_route(tmp_path / "top.json", seed=3, placer="static").mhz == 40.0
+    assert "--seed 3 --placer static " in (tmp_path / "arguments").read_text()
+    place_and_route(tmp_path / "top.json")
+    assert not {"--seed", "--placer"} & set((tmp_path / "arguments").read_text().split())
 
 
 def test_missed_target_is_said_not_an_error():
