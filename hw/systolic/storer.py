@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.dma.axi import Axi4Signature, is_error
 from hw.dma.word_queue import WordQueue
+from hw.systolic.buffers import Skid
 from hw.systolic.loader import (
     BURST_BEATS,
     OUTSTANDING,
@@ -89,12 +90,15 @@ class Storer(wiring.Component):
             m.d.sync += self.aw.valid.eq(1)
 
     def _data(self, m: Module, queue: WordQueue, lengths: SyncFIFO, sent: Signal) -> None:
+        # Memory's ready ends at a register slice: the queue is far from the rest.
+        m.submodules.slice = slice_ = Skid(self._bits)
         place = Signal(range(BURST_BEATS))
         last = place == lengths.r_data
         m.d.comb += [
-            self.w.p.data.eq(queue.data), self.w.p.strb.eq(-1), self.w.p.last.eq(last),
-            self.w.valid.eq(queue.valid & lengths.r_rdy), sent.eq(self.w.valid & self.w.ready),
-            queue.take.eq(sent), lengths.r_en.eq(sent & last),
+            slice_.i.payload.eq(queue.data), slice_.i.valid.eq(queue.valid), queue.take.eq(slice_.i.ready),
+            self.w.p.data.eq(slice_.o.payload), self.w.p.strb.eq(-1), self.w.p.last.eq(last),
+            self.w.valid.eq(slice_.o.valid & lengths.r_rdy), sent.eq(self.w.valid & self.w.ready),
+            slice_.o.ready.eq(self.w.ready & lengths.r_rdy), lengths.r_en.eq(sent & last),
         ]
         with m.If(sent):
             m.d.sync += place.eq(Mux(last, 0, place + 1))

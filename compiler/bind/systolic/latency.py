@@ -21,7 +21,7 @@ __all__ = ["DRAIN", "FILL", "QUEUE", "Latency", "TileClass", "predict"]
 FILL = 16
 """Cycles from the start bit until the first step, without those in which words come from memory."""
 
-DRAIN = 13
+DRAIN = 14
 """Cycles from a result that is complete until it is in memory, and to the done bit."""
 
 WAITING = 2
