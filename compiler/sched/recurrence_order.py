@@ -8,7 +8,7 @@ A sum with no such loop is computed in partial sums that take turns, which integ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,23 +34,26 @@ def recurrence_order(program: Program, cycles: int) -> str:
     that changes no result, which the directives check; inside, they stand as whoever reads the results walks these.
     What then still comes back too soon, and is a sum, is split into partial sums.
     """
+    program, moves, moved = _followed(program, _reordered, cycles)
+    program, reading = _for_readers(program, moved) if moves else (program, [])
+    _, parts, _ = _followed(program, _in_parts, cycles)
+    return "; ".join([*moves, *reading, *parts])
+
+
+def _followed(program: Program, suggestions: Callable[[Program, int], Iterator[_Nest | _Parts]],
+              cycles: int) -> tuple[Program, list[str], set[str]]:
+    """`program` with one suggestion after the other for statements that none has been made for, as long as there are
+    any; the directives of those that could be followed, and the statements of all."""
     taken: list[str] = []
-    for suggestions in (_reordered, _in_parts):
-        known = set[str]()
-        with suppress(TransformError, DependenceError):
-            while True:
-                found = next((nest for nest in suggestions(program, cycles) if not nest.members <= known), None)
-                if found is None:
-                    break
-                known |= found.members
-                with suppress(TransformError):
-                    text = found.directives(program)
-                    program = apply_script(program, text)
-                    taken.append(text)
-        if suggestions is _reordered and taken:
-            program, text = _for_readers(program, known)
-            taken += text
-    return "; ".join(taken)
+    known: set[str] = set()
+    with suppress(TransformError, DependenceError):
+        while (found := next((s for s in suggestions(program, cycles) if not s.members <= known), None)) is not None:
+            known |= found.members
+            with suppress(TransformError):
+                text = found.directives(program)
+                program = apply_script(program, text)
+                taken.append(text)
+    return program, taken, known
 
 
 def _for_readers(program: Program, moved: Collection[str]) -> tuple[Program, list[str]]:

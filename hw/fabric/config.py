@@ -305,10 +305,10 @@ class ArrayConfig:
             (tile_id(*place), config.words(spec.local(place[1]), spec.tile_kind(*place)))
             for place, config in self.tiles.items()
         ]
-        for column in (*self.ios, *(number % spec.columns if number < spec.bank_slots else number
-                                    for number in self.banks)):
-            _check_column(spec, column)
+        for column in self.ios:
+            _check_column(spec, column, spec.columns)
         for number, config in self.banks.items():
+            _check_column(spec, number, spec.bank_slots)
             _check_direction(spec, number, config)
         units += [(tile_id(EDGE, column), config.words(spec)) for column, config in self.ios.items()]
         units += [(bank_id(spec, number), config.encode(spec)) for number, config in self.banks.items()]
@@ -320,8 +320,9 @@ class ArrayConfig:
         return [(CLEAR_ADDRESS, 0), *sorted(image)]
 
 
-def _check_column(spec: FabricSpec, column: int) -> None:
-    if not 0 <= column < spec.columns:
+def _check_column(spec: FabricSpec, column: int, count: int) -> None:
+    """A column, or a bank by its number, of which there are `count`."""
+    if not 0 <= column < count:
         raise ConfigurationError(f"the {spec} array has no column {column}")
 
 
@@ -351,10 +352,10 @@ def decode_array(words: Iterable[tuple[int, int]], spec: FabricSpec) -> ArrayCon
     for unit, registers in units.items():
         row, column = unit >> 8, unit & 0xFF
         if row == EDGE:
-            _check_column(spec, column)
+            _check_column(spec, column, spec.columns)
             _decode_edge(spec, column, registers, ios, banks)
         elif row == EDGE + 1 and spec.glb.paired:
-            _check_column(spec, column)
+            _check_column(spec, column, spec.columns)
             _decode_bank(spec, spec.columns + column, registers, banks)
         elif row < spec.rows and column < spec.columns:
             tiles[row, column] = TileConfig.decode(registers, spec.local(column), spec.tile_kind(row, column))
