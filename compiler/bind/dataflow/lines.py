@@ -47,9 +47,9 @@ def with_lines(channels: Sequence[ChannelSpec], carried: Sequence[Carried],
     for (source, _), numbers in groups.items():
         queues = [k for k in numbers if channels[k].kind == "fifo"]
         if len(queues) > 1:
-            best = [channels[k] for k in numbers]
+            best, (fired, push) = [channels[k] for k in numbers], firings(source)
             for chosen in (queues, numbers):
-                line = _line(channels, carried, chosen, *firings(source))
+                line = _line(channels, carried, chosen, fired, push)
                 changed = [line.get(k, channels[k]) for k in numbers]
                 if _words(changed) < _words(best):
                     best = changed

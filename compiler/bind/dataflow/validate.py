@@ -62,6 +62,7 @@ class _Validation:
         self.numbers = {node.name: k for k, node in enumerate(kernel.nodes)}
         self.fires = [self._ticks(node.fires) for node in kernel.nodes]
         self.arrivals: dict[tuple[int, int], _Arrivals] = {}
+        self.reached: dict[ChannelSpec, int] = {}
 
     def _ticks(self, predicate: Predicate) -> np.ndarray:
         """Ticks whose vectors satisfy `predicate`."""
@@ -181,16 +182,19 @@ class _Validation:
     def _line(self, channel: ChannelSpec, giving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The word that is to be given next at the end of the line's parts up to `channel`, for all ticks in which
         there is one."""
-        behind = 0
-        part: ChannelSpec | None = channel
-        while part is not None:
-            self._part(part, giving)
-            behind += part.ahead
-            part = None if part.after is None else self._before(part)
         ticks = np.arange(self.count)
-        words = np.searchsorted(giving, ticks) - behind
+        words = np.searchsorted(giving, ticks) - self._reach(channel, giving)
         there = (words >= 0) & (words < len(giving))
         return ticks[there], words[there]
+
+    def _reach(self, part: ChannelSpec, giving: np.ndarray) -> int:
+        """How many firings of the source ago the words at the end of a part were given; it and the parts before it are
+        checked, once each, whatever the number of reads behind them."""
+        if part not in self.reached:
+            before = 0 if part.after is None else self._reach(self._before(part), giving)
+            self._part(part, giving)
+            self.reached[part] = before + part.ahead
+        return self.reached[part]
 
     def _before(self, part: ChannelSpec) -> ChannelSpec:
         """The part of the line that `part` takes its words from."""
