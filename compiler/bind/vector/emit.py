@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from compiler.bind.vector.access import Access, Box, compose, image
 from compiler.bind.vector.graph import Extend, Node, Op, Reduce, Stretch, Value
@@ -314,7 +315,7 @@ class _ReducePlan:
             yield from self._direct(dimensions, self._places())
         elif (windows := self._windows()) is not None:
             yield from self._pack_windows(*windows)
-        elif self.packed_cycles() < self.nested_cycles():
+        elif self.packed_cycles < self.nested_cycles:
             yield from self._packed()
         else:
             yield from self._nested()
@@ -354,6 +355,7 @@ class _ReducePlan:
             step *= extent
         return shape, tuple(reversed(steps))
 
+    @cached_property
     def nested_cycles(self) -> int:
         """Cycles of row sums and their sum."""
         _, steps = self._row_sums()
@@ -416,6 +418,7 @@ class _ReducePlan:
             place = dict(zip(turns, index, strict=True))
             yield tuple((place[k], place[k] + 1) if k in place else r for k, r in enumerate(self.space))
 
+    @cached_property
     def packed_cycles(self) -> float:
         """Cycles of packing and sums, or infinity if packing does not help."""
         total = 0
@@ -437,7 +440,7 @@ class _ReducePlan:
             return 0
         if (windows := self._windows()) is not None:
             return windows[1].bytes
-        if self.packed_cycles() < self.nested_cycles():
+        if self.packed_cycles < self.nested_cycles:
             packs = self._packs(next(self._turn_spaces()))
             return sum(steps[0] * extents(box)[0] for box, steps in packs.values())
         shape, steps = self._row_sums()
@@ -467,7 +470,7 @@ class _ReducePlan:
         if not self._merges(dimensions):
             return None
         total = pack.cycles() + cycles(_joined(dimensions, self.node.rank), self._mode(), self.code.row_bytes)
-        return (access, pack, dimensions) if total <= min(self.packed_cycles(), self.nested_cycles()) else None
+        return (access, pack, dimensions) if total <= min(self.packed_cycles, self.nested_cycles) else None
 
     def _pack_windows(self, access: Access, pack: WindowPack, dimensions: list[Dimension]) -> Iterator[Statement]:
         scratch = self.code.placement.scratch[self.node]
