@@ -42,7 +42,7 @@ from hw.errors import SluiceError
 from hw.fabric.array import emit_array, emit_tiles
 from hw.fabric.spec import FabricSpec
 from hw.files import write_atomic
-from hw.pnr import Figures, PnrError, cell_counts, place_and_route, synthesize, tool_version
+from hw.pnr import Figures, cell_counts, place_and_route, synthesize, tool_version
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
 
@@ -173,18 +173,18 @@ SUBJECTS: Mapping[str, Callable[[FabricSpec], Subject]] = {
 
 def measure(subject: Subject, route: bool = True, seeds: int = 1, placer: str | None = None) -> dict[str, Any]:
     """Area and MHz; without `route`, MHz as estimated after placement. With several `seeds` the fastest placement is
-    taken, and the result says which ``seed`` of how many; ``abc9`` is false if yosys' ABC9 failed and LUTs were mapped
-    without it; ``sources`` is the `Subject.digest`. `placer`: of `place_and_route`. Raises `PnrError`."""
+    taken, and the result says which ``seed`` of how many; ``sources`` is the `Subject.digest`. `placer`: of
+    `place_and_route`. Raises `PnrError`."""
     harness = {"harness.v": verilog.convert(Harness(subject), "harness", emit_src=False)}
     sources, target = {**subject.sources, **harness}, subject.target_mhz
-    tried, abc9 = _implement(sources, "harness", target, out_of_context=False, route=route,
-                             seeds=range(1, seeds + 1) if seeds > 1 else (None,), placer=placer)
+    tried = _implement(sources, "harness", target, out_of_context=False, route=route,
+                       seeds=range(1, seeds + 1) if seeds > 1 else (None,), placer=placer)
     seed, inside = max(tried, key=lambda found: found[1].mhz or 0.0)
     asked = {"target_mhz": target, "routed": route} | ({} if seed is None else {"seed": seed, "seeds": seeds})
     asked |= {} if placer is None else {"placer": placer}
-    asked |= {"sources": subject.digest} | ({} if abc9 else {"abc9": False})
+    asked |= {"sources": subject.digest}
     if subject.alone:
-        [(_, area)], _ = _implement(subject.sources, subject.module, target, out_of_context=True, route=route)
+        [(_, area)] = _implement(subject.sources, subject.module, target, out_of_context=True, route=route)
         return _figures(area, inside) | asked
     bits = sum(port.width for port in subject.ports if port.name not in _COMMON)
     return _figures(inside, inside) | asked | {"harness_ff": bits}
@@ -192,10 +192,9 @@ def measure(subject: Subject, route: bool = True, seeds: int = 1, placer: str | 
 
 def yosys_area(subject: Subject) -> dict[str, int]:
     """Cells of a module by yosys, without harness and placing: LUT (four inputs; a pair for two bits of carry), FF,
-    block RAM of 18 Kbit, LUT RAM of 16x4 bits, multipliers of 18x18 bits. Without ABC9 where that fails. Raises
-    `PnrError`."""
+    block RAM of 18 Kbit, LUT RAM of 16x4 bits, multipliers of 18x18 bits. Raises `PnrError`."""
     with tempfile.TemporaryDirectory(prefix="sluice-area-") as folder:
-        _netlist(subject.sources, subject.module, Path(folder))
+        synthesize(subject.sources, subject.module, Path(folder))
         cells = cell_counts(Path(folder))
     lut = cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0)
     return {"lut": lut, "ff": cells.get("TRELLIS_FF", 0), "block_ram": cells.get("DP16KD", 0),
@@ -205,23 +204,15 @@ def yosys_area(subject: Subject) -> dict[str, int]:
 def _implement(
     sources: Mapping[str, str], top: str, target: float, *, out_of_context: bool, route: bool,
     seeds: Iterable[int | None] = (None,), placer: str | None = None,
-) -> tuple[list[tuple[int | None, Figures]], bool]:
-    """The figures of one netlist with each of `seeds` (None: that of the tool), and whether ABC9 has made it."""
+) -> list[tuple[int | None, Figures]]:
+    """The figures of one netlist with each of `seeds` (None: that of the tool)."""
     with tempfile.TemporaryDirectory(prefix="sluice-area-") as name:
-        netlist, abc9 = _netlist(sources, top, Path(name))
+        netlist = synthesize(sources, top, Path(name))
         return [
             (seed, place_and_route(netlist, out_of_context=out_of_context, target_mhz=target, route=route, seed=seed,
                                    placer=placer))
             for seed in seeds
-        ], abc9
-
-
-def _netlist(sources: Mapping[str, str], top: str, folder: Path) -> tuple[Path, bool]:
-    """A netlist, without ABC9 if that fails, as it does on a few designs without saying why; and whether with it."""
-    try:
-        return synthesize(sources, top, folder), True
-    except PnrError:
-        return synthesize(sources, top, folder, abc9=False), False
+        ]
 
 
 def _figures(area: Figures, speed: Figures) -> dict[str, Any]:

@@ -36,5 +36,4 @@ def _mhz_text(figures: Mapping[str, Any]) -> str:
     """MHz of one subject; an estimate says that it is one, the best of several placements of how many."""
     notes = ["placed, estimate"] if not figures.get("routed", True) else []
     notes += [f"best of {figures['seeds']} placements"] if "seeds" in figures else []
-    notes += ["without ABC9, which fails"] if not figures.get("abc9", True) else []
     return f"{figures['mhz']} ({', '.join(notes)})" if notes else f"{figures['mhz']}"

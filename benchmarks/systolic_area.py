@@ -4,7 +4,8 @@
 
 The arrays come from ``apps/systolic/mm.c``, whole systems with registers and the AXI4 port, in the harness of
 `benchmarks.area`: all their inputs and outputs are registers. Figures are nextpnr's, the harness included (`harness_ff`
-flip-flops). All are placed by nextpnr's static placer, with which a large array runs faster than with the default one.
+flip-flops). All are placed by nextpnr's static placer, with which a large array runs faster than with the default one,
+and with their multipliers at fixed sites in the order of the PEs (`hw.multiplier_sites`), as in builds for boards.
 An 8x8 array takes a quarter of an hour; results of arrays that are not measured are kept. The clock rate is measured
 for several sizes, because it must not depend on the size.
 """
@@ -32,10 +33,13 @@ from hw.errors import SluiceError
 from hw.systolic.spec import ArraySpec
 from hw.systolic.system import SYSTEM_MODULE, emit_system
 
-__all__ = ["ARRAYS", "array_spec", "main", "measure"]
+__all__ = ["ARRAYS", "PLACER", "array_spec", "main", "measure"]
 
 _RESULT = RESULTS / "systolic_area.json"
 _MM = Path(__file__).parents[1] / "apps" / "systolic" / "mm.c"
+
+PLACER = "static"
+"""nextpnr's placer for systolic arrays."""
 
 ARRAYS: Mapping[str, tuple[int, str]] = {
     "2x2 int8": (8, "2x2"), "4x4 int8": (8, "4x4"), "8x8 int8": (8, "8x8"), "4x4 int16": (16, "4x4"),
@@ -56,7 +60,7 @@ def measure(name: str, route: bool = True, seeds: int = 1) -> dict[str, Any]:
     """Figures of one array; without `route`, MHz as estimated after placement; of the fastest of so many placements.
     Raises `PnrError`."""
     subject = Subject(SYSTEM_MODULE, emit_system(array_spec(name)), alone=False, target_mhz=GENERATED_MHZ)
-    return measure_area(subject, route, seeds, placer="static")
+    return measure_area(subject, route, seeds, placer=PLACER)
 
 
 @reports_errors

@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.area import GENERATED_MHZ, Subject, measure, yosys_area
 from benchmarks.results import read_results
+from benchmarks.systolic_area import PLACER
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.dataflow.stream_design import StreamDesign
 from compiler.bind.design import Design
@@ -48,7 +49,8 @@ def design_mhz(design: Design) -> dict[str, Any]:
     if subject is None:
         return _machine_mhz(design)
     known = [row for row in read_results("dataflow").get("area", {}).values() if row.get("sources") == subject.digest]
-    return {"mhz": (known[0] if known else measure(subject))["mhz"]}
+    placer = PLACER if isinstance(design, SystolicDesign) else None
+    return {"mhz": (known[0] if known else measure(subject, placer=placer))["mhz"]}
 
 
 PARTS: Mapping[str, Callable[[Design], dict[str, Any]]] = {"area": design_area, "mhz": design_mhz}

@@ -84,7 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _report(name: str, lanes: int, element: str, line: dict[str, Any]) -> None:
     hand = _hand_written(name, lanes, element)
     beside = f", {hand / line['cycles']:.2f} times as fast as written by hand" if hand else ""
-    Console(width=160).print(f"{name:9}{element:5} V{lanes:<3} {line['cycles']} cycles, bound {line['bound']}{beside}",
+    bound = f"bound {line['bound']}, ratio {line['ratio']}, {line['operations']} operations"
+    Console(width=160).print(f"{name:9}{element:5} V{lanes:<3} {line['cycles']} cycles, {bound}{beside}",
                              highlight=False)
 
 

@@ -28,7 +28,7 @@ from hw.designs.registry import DESIGNS, load_design
 from hw.designs.system import SystemDesign
 from hw.errors import SluiceError
 from hw.files import write_atomic
-from hw.pnr import Figures, PnrError, pack_registers, read_report, run_tool, tool_version
+from hw.pnr import Figures, PnrError, finish_netlist, read_report, run_tool, tool_version
 
 __all__ = ["main"]
 
@@ -164,7 +164,8 @@ def _place_and_route(project: Project, console: Console) -> tuple[dict[str, str 
                 with _progress(console, _STAGES[tool]):
                     run_tool(tool, arguments, directory)
                 if tool == "yosys":
-                    pack_registers(directory / f"{TOP}.json", TOP)
+                    large = any(option.endswith("85k") for command in project.commands for option in command)
+                    finish_netlist(directory / f"{TOP}.json", TOP, sites=large)
         figures = read_report(directory / f"{TOP}.report.json")
         return {f"{TOP}{suffix}": _product(directory, suffix) for suffix in (".bit", ".report.json")}, figures
 

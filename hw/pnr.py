@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from hw.block_ram_registers import absorb_block_ram_registers
 from hw.errors import SluiceError
 from hw.multiplier_registers import absorb_registers
+from hw.multiplier_sites import place_multipliers
 
 __all__ = [
     "ECP5_85",
@@ -24,7 +25,7 @@ __all__ = [
     "PnrError",
     "cell_counts",
     "find_tool",
-    "pack_registers",
+    "finish_netlist",
     "place_and_route",
     "read_report",
     "run_tool",
@@ -148,36 +149,47 @@ def _complaint(output: str) -> str:
     return (wrong or lines[-1:] or ["it printed nothing"])[0]
 
 
-def synthesize(sources: Mapping[str, str], top: str, directory: Path, *, memories_only: bool = False,
-               abc9: bool = True) -> Path:
+def synthesize(sources: Mapping[str, str], top: str, directory: Path, *, memories_only: bool = False) -> Path:
     """Synthesize module `top` of `sources` (Verilog by file name) for ECP5 and return the netlist (JSON).
 
     `directory` is for working files; `cell_counts` reads yosys' statistics from it afterwards. `memories_only` stops
-    once memories are mapped, which takes a fraction of the time; else registers around multipliers and behind block RAM
-    move into these. Without `abc9` LUTs are mapped as yosys did before, blind to delays of carry chains. Raises
-    `PnrError`.
+    once memories are mapped, which takes a fraction of the time; else `finish_netlist` follows. Raises `PnrError`.
     """
     for name, text in sources.items():
         (directory / name).write_text(text)
-    read = "".join(f"read_verilog {name}; " for name in sorted(sources))
-    steps = "-run begin:map_gates" if memories_only else f"-json {top}.json"
-    steps += "" if abc9 else " -noabc9"
-    script = f"{read}hierarchy -top {top}; {KEEP_REGISTERS}; synth_ecp5 -top {top} {steps}; "
-    script += "tee -q -o cells.json stat -json"
-    run_tool("yosys", ["-q", "-p", script], directory)
+    synth, output = f"synth_ecp5 -top {top}", f"-json {top}.json"
+    if memories_only:
+        _run_yosys(sources, top, directory, f"{synth} -run begin:map_gates")
+        return directory / f"{top}.json"
+    try:
+        _run_yosys(sources, top, directory, f"{synth} {output}")
+    except PnrError:
+        # With very many names its mapper ends without a word now and then. Few of them are needed.
+        steps = f"{synth} -run begin:map_luts; opt_clean -purge; {synth} -run map_luts: {output}"
+        _run_yosys(sources, top, directory, steps)
     netlist = directory / f"{top}.json"
-    if not memories_only:
-        pack_registers(netlist, top)
+    finish_netlist(netlist, top, sites=True)
     return netlist
 
 
-def pack_registers(netlist: Path, top: str) -> None:
-    """Move registers of module `top` of a netlist of yosys into multipliers and block RAM (`absorb_registers`,
-    `absorb_block_ram_registers`). Raises `PnrError`."""
+def _run_yosys(sources: Iterable[str], top: str, directory: Path, steps: str) -> None:
+    """Read Verilog files, carry `steps` out, and write the statistics that `cell_counts` reads."""
+    read = "".join(f"read_verilog {name}; " for name in sorted(sources))
+    script = f"{read}hierarchy -top {top}; {KEEP_REGISTERS}; {steps}; tee -q -o cells.json stat -json"
+    run_tool("yosys", ["-q", "-p", script], directory)
+
+
+def finish_netlist(netlist: Path, top: str, *, sites: bool) -> None:
+    """What yosys leaves undone in module `top` of a netlist: registers move into multipliers and block RAM
+    (`absorb_registers`, `absorb_block_ram_registers`); with `sites`, for an LFE5U-85, the multipliers of systolic
+    arrays get theirs (`place_multipliers`). Raises `PnrError`."""
     try:
         document = json.loads(netlist.read_text())
-        absorb_registers(document["modules"][top])
-        absorb_block_ram_registers(document["modules"][top])
+        module = document["modules"][top]
+        absorb_registers(module)
+        absorb_block_ram_registers(module)
+        if sites:
+            place_multipliers(module)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PnrError(f"yosys wrote no usable netlist: {error!r}") from error
     netlist.write_text(json.dumps(document))

@@ -42,7 +42,7 @@ from compiler.ir.ranges import Range, hull, type_range, value_range
 from compiler.ir.types import BIT, Float, Int
 from hw.ops import OPERATIONS
 
-__all__ = ["narrow", "narrow_value"]
+__all__ = ["iterator_ranges", "narrow", "narrow_value", "table_ranges"]
 
 _WIDTHS = (16, 32, 64)
 _MODULAR = {"pass", "add", "sub", "mul", "mad", "and", "or", "xor", "shl", "select"}
@@ -192,11 +192,23 @@ class _Narrower:
         assert isinstance(node.type, Int)
         if node.op not in _EXACT:
             return self._unchanged(node)
+        chosen = self._chosen(node)
+        if chosen is not None:
+            return self._exact_value(chosen)
         values = node.args[:1] if node.op == "shr" else node.args
         type = _smallest(node.type, hull(self._range(node), *map(self._range, values)))
         if node.op == "shr" and not _is_amount(self._range(node.args[1]), type):
             type = node.type
         return _simplified(node.op, [self.low(arg, type) for arg in node.args], type)
+
+    def _chosen(self, node: Apply) -> Expr | None:
+        """The operand that a minimum or maximum always is, None if either can be or for other operations."""
+        if node.op not in ("min", "max"):
+            return None
+        first, second = node.args if node.op == "max" else reversed(node.args)
+        if self._range(first)[0] >= self._range(second)[1]:
+            return node.args[0]
+        return node.args[1] if self._range(second)[0] >= self._range(first)[1] else None
 
     def _unchanged(self, node: Apply) -> Expr:
         """The operation in its own type on rewritten operands."""
@@ -269,7 +281,7 @@ def _simplified(op: str, args: list[Expr], type: Int) -> Expr:
 
 
 def _rewritten(program: Program, ranges: Mapping[str, Range]) -> Program:
-    tables = {t.name: (min(t.values), max(t.values)) for t in program.tables}
+    tables = table_ranges(program)
 
     def value(statement: Statement) -> Expr:
         if _has_floats(statement):
@@ -277,8 +289,8 @@ def _rewritten(program: Program, ranges: Mapping[str, Range]) -> Program:
         reads = [_within(ranges[access.array], program.array(access.array)) for access in statement.reads]
         type = _own_array(program.array(statement.write.array))
         if statement.value.type != BIT:
-            return narrow_value(_cast(statement.value, type), reads, _iterator_ranges(statement), tables)
-        return narrow_value(statement.value, reads, _iterator_ranges(statement), tables)
+            return narrow_value(_cast(statement.value, type), reads, iterator_ranges(statement), tables)
+        return narrow_value(statement.value, reads, iterator_ranges(statement), tables)
 
     return replace(program, statements=tuple(replace(s, value=value(s)) for s in program.statements))
 
@@ -297,7 +309,8 @@ def _own_array(array: Array) -> Int:
     return array.type
 
 
-def _iterator_ranges(statement: Statement) -> dict[str, Range]:
+def iterator_ranges(statement: Statement) -> dict[str, Range]:
+    """The least and the greatest value of every iterator."""
     domain: isl.Set = statement.domain
     return {
         name: (domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
@@ -305,10 +318,15 @@ def _iterator_ranges(statement: Statement) -> dict[str, Range]:
     }
 
 
+def table_ranges(program: Program) -> dict[str, Range]:
+    """The least and the greatest entry of every table."""
+    return {table.name: (min(table.values), max(table.values)) for table in program.tables}
+
+
 def _array_ranges(program: Program) -> dict[str, Range]:
     """The range of the elements of every array, by propagation through the statements."""
-    tables = {t.name: (min(t.values), max(t.values)) for t in program.tables}
-    iterators = {s.name: _iterator_ranges(s) for s in program.statements}
+    tables = table_ranges(program)
+    iterators = {s.name: iterator_ranges(s) for s in program.statements}
     ranges: dict[str, Range | None] = {
         a.name: None if a.role == "intermediate" else type_range(a.type) for a in program.arrays
     }

@@ -49,7 +49,9 @@ def _satisfies(piece: isl.BasicSet, columns: Columns, count: int) -> np.ndarray:
 
 def evaluate_map(mapping: isl.Map, domain: isl.Set, columns: Columns, count: int) -> Columns:
     """The image of every point of `domain` under `mapping`, which is single-valued and total there."""
-    function = isl.PwMultiAff.from_map(mapping.intersect_domain(domain)).gist(domain)
+    function = isl.PwMultiAff.from_map(mapping.intersect_domain(domain))
+    if function.n_piece() > 1:  # one piece needs no conditions, and to simplify it takes longer than to evaluate it
+        function = function.gist(domain)
     pieces: list[tuple[isl.Set, isl.MultiAff]] = []
     function.foreach_piece(lambda where, value: pieces.append((where, value)))
     images = [_evaluate_all(value, columns, count) for _, value in pieces]

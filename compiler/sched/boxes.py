@@ -12,11 +12,12 @@ import islpy as isl
 from compiler.ir.expr import with_children
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Program, Statement
+from compiler.sched.affine import pieces
 from compiler.sched.transform.instances import Renaming
 from compiler.sched.transform.place import Place, places
 from compiler.sched.transform.rewrite import rewritten, unchanged
 
-__all__ = ["split_into_boxes"]
+__all__ = ["split_by_reads", "split_into_boxes"]
 
 _MOST = 16
 """Most boxes of one statement."""
@@ -34,6 +35,32 @@ def split_into_boxes(program: Program) -> Program:
             if boxes is not None:
                 program = _split(program, statement, boxes)
     return program
+
+
+def split_by_reads(program: Program) -> Program:
+    """`program` with statements split where a read changes its function, as one that stops at the edge of an image, so
+    that every part reads by loop nests; itself if there are none, or none whose parts are a few boxes."""
+    shared = {name for group in program.shared for name in group}
+    for statement in program.statements:
+        if statement.name not in shared:
+            boxes = _by_reads(statement)
+            if boxes is not None:
+                program = _split(program, statement, boxes)
+    return program
+
+
+def _by_reads(statement: Statement) -> list[isl.Set] | None:
+    """Boxes in which every read is one function; None if it is so in all of the domain, or if there are no few such."""
+    parts = [statement.domain]
+    for read in statement.reads:
+        found = pieces(read.map.intersect_domain(statement.domain))
+        if len(found) > 1:
+            parts = [both for part in parts for piece, _ in found if not (both := part.intersect(piece)).is_empty()]
+    if len(parts) == 1 or len(parts) > _MOST:
+        return None
+    split = [_boxes(part) for part in parts]
+    boxes = [box for part in split for box in part or ()]
+    return None if None in split or len(boxes) > _MOST else boxes
 
 
 def _boxes(domain: isl.Set) -> list[isl.Set] | None:

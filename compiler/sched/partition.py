@@ -70,8 +70,8 @@ class Part:
 class Partition:
     """`program` is `original` with the parents of `parts` replaced by their parts, and without the statements that
     keep what is `untouched`. `constants`: inputs of `program` that are none of `original`, with their elements.
-    `growth`: where `original` is a program on whole boxes, what it was made from. `words`: where that is, or `original`
-    is, one on arrays of words, what it was made from."""
+    `words`: where `original` is a program on arrays of words, what it was made from. `growth`: where that is, or
+    `original` is, one on whole boxes, what it was made from."""
 
     original: Program
     program: Program
@@ -84,15 +84,13 @@ class Partition:
     @property
     def asked(self) -> Program:
         """The program whose inputs are given and whose outputs are wanted."""
-        return self.words.before if self.words else self._before_growth
-
-    @property
-    def _before_growth(self) -> Program:
-        return self.growth.before if self.growth else self.original
+        if self.growth:
+            return self.growth.before
+        return self.words.before if self.words else self.original
 
     def split(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Inputs of `program` from those that are `asked` for."""
-        inputs = {**self._filled(self._in_words(inputs)), **self.constants}
+        inputs = {**self._in_words(self._filled(inputs)), **self.constants}
         streamed = {array.name for array in self.program.inputs}
         whole = {name: data for name, data in inputs.items() if name in streamed}
         return whole | {p.name: np.asarray(inputs[p.parent])[p.box] for p in self.parts if p.parent in inputs}
@@ -100,22 +98,25 @@ class Partition:
     def join(self, outputs: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Outputs that are `asked` for from those of `program`, and from the `inputs` what is untouched."""
         found: dict[str, np.ndarray] = {}
-        inputs = self._in_words(inputs)
+        inputs = self._in_words(self._filled(inputs))
         for array in self.original.outputs:
             parts = [part for part in self.parts if part.parent == array.name]
-            whole = self._joined(array, parts, outputs, inputs) if parts else outputs[array.name]
-            found[array.name] = whole[tuple(map(slice, self._before_growth.array(array.name).shape))]
-        return self.words.join(found) if self.words else found
+            found[array.name] = self._joined(array, parts, outputs, inputs) if parts else outputs[array.name]
+        found = self.words.join(found) if self.words else found
+        return {name: whole[tuple(map(slice, self.asked.array(name).shape))] for name, whole in found.items()}
 
     def _in_words(self, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         return self.words.split(inputs) if self.words else inputs
 
-    def _filled(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Inputs with zeros behind them where they have grown."""
+    def _filled(self, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """Inputs with zeros, or copies of the nearest elements, around them where they have grown."""
+        if self.growth is None:
+            return inputs
         found = {}
         for name, data in inputs.items():
-            more = [(0, new - old) for old, new in zip(np.shape(data), self.original.array(name).shape, strict=True)]
-            found[name] = np.pad(np.asarray(data), more) if any(after for _, after in more) else np.asarray(data)
+            shape, front = self.growth.after.array(name).shape, self.growth.front(name)
+            more = [(first, new - first - old) for old, new, first in zip(np.shape(data), shape, front, strict=True)]
+            found[name] = np.pad(np.asarray(data), more, mode="edge" if name in self.growth.edges else "constant")
         return found
 
     def _joined(self, array: Array, parts: Sequence[Part], outputs: Mapping[str, np.ndarray],

@@ -18,7 +18,7 @@ import islpy as isl
 import networkx as nx
 
 from compiler.ir.program import Program
-from compiler.sched.dependences import Dependence, DependenceError, constant_bounds, flow, recurrences
+from compiler.sched.dependences import Dependence, DependenceError, flow, recurrences
 from compiler.sched.reading_order import reading_order
 from compiler.sched.transform import TransformError, apply_script
 from compiler.sched.transform.place import Place, places
@@ -154,8 +154,10 @@ class _Recurrence:
     carrying: frozenset[int]
 
     def _trips(self, program: Program) -> list[int]:
-        bounds = constant_bounds(program.statement(next(iter(self.members))))
-        return [bounds[name][1] - bounds[name][0] + 1 for name in self.loops]
+        statement = program.statement(next(iter(self.members)))
+        numbers = [statement.iterators.index(name) for name in self.loops]
+        return [statement.domain.dim_max_val(k).to_python() - statement.domain.dim_min_val(k).to_python() + 1
+                for k in numbers]
 
     def nest(self, program: Program, cycles: int) -> _Nest | None:
         """The loops that could move inside; None if the recurrence has the time, or there are none."""

@@ -3,12 +3,14 @@
 Static schedules count in loops of constant bounds. `fill_boxes` lets such statements run over the whole box around
 their domain; arrays grow by what the additional instances touch. The host fills inputs up with zeros and drops what was
 added to outputs (`compiler.sched.partition.Partition`). No additional instance writes an element that one of the
-program's own instances touches, so these see what they saw before.
+program's own instances touches, so these see what they saw before. Where the first terms of sums are missing, too,
+`compiler.sched.edge_terms` does the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import islpy as isl
@@ -17,7 +19,7 @@ from compiler.ir.program import Access, Array, Program, Statement
 from compiler.sched.affine import pieces
 from compiler.sched.dependences import DependenceError, flow
 
-__all__ = ["Growth", "fill_boxes"]
+__all__ = ["Growth", "extent", "fill_boxes", "filled", "nearest", "on_all_iterations"]
 
 _MOST = 4
 """How many times as many instances a statement may get: two tiles in each direction, both hardly used."""
@@ -25,10 +27,36 @@ _MOST = 4
 
 @dataclass(frozen=True)
 class Growth:
-    """A program as it is asked for and as it runs."""
+    """A program as it is asked for and as it runs. `fronts`: for inputs that have grown in front, too, by how many
+    elements in every dimension. `edges`: inputs that have grown by copies of their nearest element instead of zeros."""
 
     before: Program
     after: Program
+    fronts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    edges: frozenset[str] = frozenset()
+
+    def front(self, array: str) -> tuple[int, ...]:
+        """By how many elements an array of `before` has grown in front, in every dimension."""
+        return self.fronts.get(array, (0,) * len(self.before.array(array).shape))
+
+    def moved(self, array: str) -> isl.Map:
+        """{element of `before` -> element of `after`}."""
+        front = self.front(array)
+        names = [f"e{k}" for k in range(len(front))]
+        there = [f"{name} + {more}" for name, more in zip(names, front, strict=True)]
+        return isl.Map(f"{{ {array}[{', '.join(names)}] -> {array}[{', '.join(there)}] }}")
+
+    def origin(self, array: str) -> isl.Map:
+        """{element of `after` -> the element of `before` that it is, or of `edges` is a copy of}."""
+        back = self.moved(array).reverse()
+        return back.apply_range(nearest(self.before.array(array))) if array in self.edges else back
+
+
+def nearest(array: Array) -> isl.Map:
+    """{any index -> the nearest element of `array`}."""
+    names = [f"e{k}" for k in range(len(array.shape))]
+    inside = [f"max(0, min({size - 1}, {name}))" for name, size in zip(names, array.shape, strict=True)]
+    return isl.Map(f"{{ {array.name}[{', '.join(names)}] -> {array.name}[{', '.join(inside)}] }}")
 
 
 def fill_boxes(program: Program) -> Growth | None:
@@ -37,10 +65,10 @@ def fill_boxes(program: Program) -> Growth | None:
         return None
     statements = []
     for statement in program.statements:
-        filled = statement if statement.box() is not None else _filled(statement)
-        if filled is None:
+        whole = statement if statement.box() is not None else filled(statement)
+        if whole is None:
             return None
-        statements.append(filled)
+        statements.append(whole)
     arrays = [_grown(array, statements) for array in program.arrays]
     if None in arrays or any(_disturbs(old, new, program) for old, new in zip(program.statements, statements,
                                                                                 strict=True)):
@@ -53,7 +81,8 @@ def fill_boxes(program: Program) -> Growth | None:
     return Growth(program, after)
 
 
-def _filled(statement: Statement) -> Statement | None:
+def filled(statement: Statement) -> Statement | None:
+    """The statement on the box around its domain, None if that has too many instances or other accesses."""
     dims = range(len(statement.iterators))
     bounds = [(statement.domain.dim_min_val(k).to_python(), statement.domain.dim_max_val(k).to_python()) for k in dims]
     if prod(high - low + 1 for low, high in bounds) > _MOST * statement.domain.count_val().to_python():
@@ -72,24 +101,34 @@ def _continued(access: Access, statement: Statement) -> Access | None:
     found = pieces(access.map.intersect_domain(statement.domain))
     if len(found) != 1:
         return None
-    relation = isl.Map.from_multi_aff(found[0][1])
+    return on_all_iterations(access, found[0][1], statement)
+
+
+def on_all_iterations(access: Access, function: isl.MultiAff, statement: Statement) -> Access:
+    """The access by this function."""
+    relation = isl.Map.from_multi_aff(function)
     for position, name in enumerate(statement.iterators):
         relation = relation.set_dim_name(isl.dim_type.in_, position, name)
     return replace(access, map=relation)
 
 
-def _grown(array: Array, statements: list[Statement]) -> Array | None:
+def _grown(array: Array, statements: Sequence[Statement]) -> Array | None:
     """The array with room for what is touched, None if that would have to be in front of it."""
-    shape = list(array.shape)
+    first, shape = extent(array, statements)
+    return None if any(first) else replace(array, shape=shape)
+
+
+def extent(array: Array, statements: Sequence[Statement]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The first element and the shape of the smallest box that holds the array and all that statements touch of it."""
+    first, end = [0] * len(array.shape), list(array.shape)
     for statement in statements:
         for access in (*statement.reads, statement.write):
             if access.array == array.name:
                 touched = access.map.intersect_domain(statement.domain).range()
-                for k in range(len(shape)):
-                    if touched.dim_min_val(k).to_python() < 0:
-                        return None
-                    shape[k] = max(shape[k], touched.dim_max_val(k).to_python() + 1)
-    return replace(array, shape=tuple(shape))
+                for k in range(len(end)):
+                    first[k] = min(first[k], touched.dim_min_val(k).to_python())
+                    end[k] = max(end[k], touched.dim_max_val(k).to_python() + 1)
+    return tuple(first), tuple(high - low for low, high in zip(first, end, strict=True))
 
 
 def _disturbs(old: Statement, new: Statement, program: Program) -> bool:

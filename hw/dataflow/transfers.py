@@ -14,6 +14,7 @@ from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import StreamSpec
 from hw.dma.axi import Axi4Signature
 from hw.dma.reader import BurstReader
+from hw.dma.register_slice import Skid
 from hw.dma.spec import DmaSpec
 from hw.dma.word_queue import WordQueue
 from hw.dma.writer import BurstWriter
@@ -166,8 +167,9 @@ class _StreamEngine(wiring.Component):
             engine.job.valid.eq(turns.go), turns.step.eq(turns.go & engine.job.ready),
             engine.job.p.address.eq(turns.from_), engine.job.p.row_bytes.eq(turns.chunk),
             engine.job.p.rows.eq(1), engine.job.p.planes.eq(1),
-            engine.stop.eq(self.stop), self.busy.eq(engine.busy), self.error.eq(engine.error),
+            self.busy.eq(engine.busy), self.error.eq(engine.error),
         ]
+        m.d.sync += engine.stop.eq(self.stop)  # turns see it at once, so no job begins meanwhile
         for k, spec in enumerate(self.streams):
             m.submodules[f"queue{k}"] = queue = WordQueue(BUS_BITS, QUEUE_WORDS)
             size = element_bytes(spec.word.width)
@@ -215,6 +217,31 @@ class StreamReader(_StreamEngine):
         connect(m, split.o, flipped(getattr(self, f"o_{k}")))
 
 
+class _ChunkWords(wiring.Component):
+    """The words of a chunk, behind a register slice between the queues' block RAM and the engine; latency one cycle.
+
+    `begin` with `bytes` starts a chunk, when all words of the one before are out (or were given up, which ends the
+    run). `i`, `o`: streams of words; nothing is taken from `i` that is not the chunk's.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({"begin": In(1), "bytes": In(range(CHUNK_BYTES + 1)),
+                          "i": In(stream.Signature(BUS_BITS)), "o": Out(stream.Signature(BUS_BITS))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.slice = slice_ = Skid(BUS_BITS)
+        left, some = Signal(range(CHUNK_WORDS + 1)), Signal()  # some: left is not 0
+        connect(m, slice_.o, flipped(self.o))
+        m.d.comb += [slice_.i.payload.eq(self.i.payload), slice_.i.valid.eq(self.i.valid & some),
+                     self.i.ready.eq(slice_.i.ready & some)]
+        with m.If(self.begin):
+            m.d.sync += [left.eq((self.bytes + BUS_BYTES - 1) // BUS_BYTES), some.eq(1)]
+        with m.Elif(self.i.valid & self.i.ready):
+            m.d.sync += [left.eq(left - 1), some.eq(left != 1)]
+        return m
+
+
 class StreamWriter(_StreamEngine):
     """Output streams. `load` (with `address` and ``words_k`` for each) starts a run; ``i_k`` are the elements. `left`:
     bit per stream with bytes still to store; `stop` gives up; `busy`: the engine has a job; `error`: memory reported
@@ -231,7 +258,11 @@ class StreamWriter(_StreamEngine):
 
     def elaborate(self, platform: object) -> Module:
         self._engine = BurstWriter(DmaSpec(data_width=BUS_BITS))
+        self._chunk = _ChunkWords()
         m = super().elaborate(platform)
+        m.submodules.chunk = self._chunk
+        connect(m, self._chunk.o, self._engine.word)
+        m.d.comb += [self._chunk.begin.eq(self._turns.step), self._chunk.bytes.eq(self._turns.chunk)]
         connect(m, self._engine.aw, flipped(self.aw))
         connect(m, self._engine.w, flipped(self.w))
         connect(m, flipped(self.b), self._engine.b)
@@ -246,6 +277,6 @@ class StreamWriter(_StreamEngine):
             self._turns.able[k].eq((queue.level >= CHUNK_WORDS) | (self._turns.bytes_left[k] <= there)),
             queue.word.eq(join.o.payload), queue.put.eq(join.o.valid), join.o.ready.eq(queue.room),
         ]
-        word = self._engine.word
+        word = self._chunk.i
         with m.If(self._turns.turn == k):
             m.d.comb += [word.payload.eq(queue.data), word.valid.eq(queue.valid), queue.take.eq(word.ready)]

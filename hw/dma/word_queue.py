@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -13,8 +15,8 @@ __all__ = ["BlockQueue", "WordQueue"]
 class BlockQueue(wiring.Component):
     """`depth` words, a power of two and at least 2, of `width` bits in block RAM; cycles and ports (`w_data`, `w_en`,
     `w_rdy`, `r_data`, `r_rdy`, `r_en`) are those of Amaranth's buffered FIFO: a word comes out two cycles after it went
-    in. The memory is read only where it is not written, and that can be seen from the enable alone: synthesis need not
-    emulate what happens when both meet, which takes a register and a multiplexer for each bit of memory output.
+    in. The memory is read only where it is not written, and its attribute says so: synthesis need not emulate what
+    happens when both meet, which takes a register and a multiplexer for each bit of memory output.
     """
 
     def __init__(self, width: int, depth: int):
@@ -24,19 +26,21 @@ class BlockQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.storage = storage = Memory(shape=self.width, depth=self.depth, init=[])
+        apart: Any = {"no_rw_check": 1}
+        m.submodules.storage = storage = Memory(shape=self.width, depth=self.depth, init=[], attrs=apart)
         writer, reader = storage.write_port(), storage.read_port()
         room, some = Signal(range(self.depth), init=self.depth - 1), Signal(init=1)  # of it: any
+        there, move = Signal(), Signal()  # any words are in the memory; the first of them goes to its output
         m.d.comb += [
             self.w_rdy.eq(some), writer.en.eq(self.w_en & self.w_rdy), writer.data.eq(self.w_data),
-            reader.en.eq((reader.addr != writer.addr) & (~self.r_rdy | self.r_en)), self.r_data.eq(reader.data),
+            move.eq(there & (~self.r_rdy | self.r_en)), reader.en.eq(move), self.r_data.eq(reader.data),
         ]
-        m.d.sync += [writer.addr.eq(writer.addr + writer.en), reader.addr.eq(reader.addr + reader.en)]
-        with m.If(writer.en & ~reader.en):
-            m.d.sync += [room.eq(room - 1), some.eq(room != 1)]
-        with m.Elif(reader.en & ~writer.en):
-            m.d.sync += [room.eq(room + 1), some.eq(1)]
-        with m.If(reader.en):
+        m.d.sync += [writer.addr.eq(writer.addr + writer.en), reader.addr.eq(reader.addr + move)]
+        with m.If(writer.en & ~move):
+            m.d.sync += [room.eq(room - 1), some.eq(room != 1), there.eq(1)]
+        with m.Elif(move & ~writer.en):
+            m.d.sync += [room.eq(room + 1), some.eq(1), there.eq(room != self.depth - 2)]
+        with m.If(move):
             m.d.sync += self.r_rdy.eq(1)
         with m.Elif(self.r_en):
             m.d.sync += self.r_rdy.eq(0)

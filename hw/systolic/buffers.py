@@ -1,24 +1,32 @@
-"""What stands between neighbours: register slices and small queues."""
+"""What stands between neighbours: small queues."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.word_queue import BlockQueue
 
-__all__ = ["LUT_RAM_WORDS", "Queue", "Skid", "SumQueue"]
+__all__ = ["LUT_RAM_WORDS", "Queue", "StepQueue", "SumQueue"]
 
 LUT_RAM_WORDS = 64
 """Memories up to this depth are read in the same cycle, as LUT RAM is; deeper ones a cycle later, as block RAM is."""
 
+_STEPS = 4
+"""Steps that wait between neighbours at most."""
 
-class Skid(wiring.Component):
-    """A register slice with room for two; both directions end in registers. Latency one cycle, a word per cycle.
+
+class StepQueue(wiring.Component):
+    """Up to four steps between neighbours; latency one cycle, a word per cycle.
+
+    `i.ready` is a register with nothing but another register in front of it, so that it can stand beside the PE that
+    looks at it, and the way back from the neighbour takes a cycle of its own: it tells that there was room for two
+    more. With four places nobody waits for it who would not have waited in a register slice
+    (`hw.dma.register_slice.Skid`).
 
     Ports: `i`, `o` (streams of `shape`).
     """
@@ -29,30 +37,33 @@ class Skid(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Words are taken into a free slot whether they are valid or not: then no handshake has to reach their
-        # registers, and who takes one only turns a pointer.
-        slots = [Signal(self._shape, name=f"slot{k}", reset_less=True) for k in range(2)]
-        into, out, full, valid = Signal(), Signal(), Signal(), Signal()
-        come, kept = self.i.valid & ~full, valid & ~self.o.ready
+        m.submodules.memory = memory = Memory(shape=Value.cast(self.i.payload).shape(), depth=_STEPS, init=[])
+        writer, reader = memory.write_port(), memory.read_port(domain="comb")
+        head, valid = Signal(self._shape, name="head", reset_less=True), Signal()
+        ready, push, several, many = Signal(init=1), Signal(), Signal(), Signal()  # at least two steps; at least three
+        second = Signal(range(_STEPS), init=1)  # where the step after `head` is
+        places = Signal(range(_STEPS))  # of steps, that of `head` included; 0 if all are taken
         m.d.comb += [
-            self.o.payload.eq(Mux(out, Value.cast(slots[1]), Value.cast(slots[0]))), self.o.valid.eq(valid),
-            self.i.ready.eq(~full),
+            push.eq(self.i.valid & ready), self.i.ready.eq(ready), self.o.valid.eq(valid), self.o.payload.eq(head),
+            writer.en.eq(1), writer.data.eq(self.i.payload), places.eq(writer.addr - second + 1),
+            reader.addr.eq(second), several.eq(valid & (places != 1)), many.eq(several & (places != 2)),
         ]
         m.d.sync += [
-            into.eq(into ^ come), out.eq(out ^ (valid & self.o.ready)), full.eq(kept & (full | self.i.valid)),
-            valid.eq(kept | full | self.i.valid),
+            writer.addr.eq(writer.addr + push), ready.eq(~many), valid.eq(push | several | (valid & ~self.o.ready)),
         ]
-        for k, slot in enumerate(slots):
-            with m.If(~full & (into == k)):
-                m.d.sync += Value.cast(slot).eq(Value.cast(self.i.payload))
+        with m.If(~valid | self.o.ready):
+            m.d.sync += Value.cast(head).eq(Mux(several, reader.data, Value.cast(self.i.payload)))
+        with m.If(valid & self.o.ready):
+            m.d.sync += second.eq(second + 1)
         return m
 
 
 class SumQueue(wiring.Component):
-    """Two partial results between a PE and its neighbour; words come and go without asking.
+    """Partial results between a PE and its neighbour; words come and go without asking.
 
-    The neighbour takes a word for each step in which it follows, and it is never more than the two steps behind that
-    wait in the `Skid` between them, so there is always room and always a word (`push` and `data`, `pop` and `head`).
+    The neighbour takes a word for each step in which it follows, and it is never more than the four steps behind that
+    wait in the `StepQueue` between them, so there is always room and always a word (`push` and `data`, `pop` and
+    `head`).
     """
 
     def __init__(self, bits: int):
@@ -61,13 +72,12 @@ class SumQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        slots = [Signal(self._bits, name=f"slot{k}", reset_less=True) for k in range(2)]
-        into, out = Signal(), Signal()
-        m.d.comb += self.head.eq(Array(slots)[out])
-        m.d.sync += [into.eq(into ^ self.push), out.eq(out ^ self.pop)]
-        for k, slot in enumerate(slots):
-            with m.If(self.push & (into == k)):
-                m.d.sync += slot.eq(self.data)
+        # There are more places than are ever taken, so the next one is free and is written in every cycle: no handshake
+        # has to reach the memory.
+        m.submodules.memory = memory = Memory(shape=self._bits, depth=2 * _STEPS, init=[])
+        writer, reader = memory.write_port(), memory.read_port(domain="comb")
+        m.d.comb += [writer.en.eq(1), writer.data.eq(self.data), self.head.eq(reader.data)]
+        m.d.sync += [writer.addr.eq(writer.addr + self.push), reader.addr.eq(reader.addr + self.pop)]
         return m
 
 
@@ -89,11 +99,35 @@ class Queue(wiring.Component):
             with m.If(self.push):
                 m.d.sync += [self.o.valid.eq(1), self.o.payload.eq(self.data)]
             return m
-        small = self._depth <= LUT_RAM_WORDS
-        kind, depth = (SyncFIFO, self._depth) if small else (BlockQueue, 1 << (self._depth - 1).bit_length())
-        m.submodules.fifo = fifo = kind(width=self._bits, depth=depth)
+        kind = LutQueue if self._depth <= LUT_RAM_WORDS else BlockQueue
+        m.submodules.fifo = fifo = kind(width=self._bits, depth=1 << (self._depth - 1).bit_length())
         m.d.comb += [
             fifo.w_data.eq(self.data), fifo.w_en.eq(self.push), self.o.payload.eq(fifo.r_data),
             self.o.valid.eq(fifo.r_rdy), fifo.r_en.eq(self.o.ready),
+        ]
+        return m
+
+
+class LutQueue(wiring.Component):
+    """`depth` words, a power of two, of `width` bits in LUT RAM. Ports as of `hw.dma.word_queue.BlockQueue`, but the
+    owner knows that there is room. A word comes out one cycle after it went in; whether there is one is a register."""
+
+    def __init__(self, width: int, depth: int):
+        self.width, self.depth = width, depth
+        super().__init__({"w_data": In(width), "w_en": In(1), "r_data": Out(width), "r_rdy": Out(1), "r_en": In(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=self.width, depth=self.depth, init=[])
+        writer, reader = memory.write_port(), memory.read_port(domain="comb")
+        level, several, pop = Signal(range(self.depth + 1)), Signal(), Signal()
+        m.d.comb += [
+            writer.en.eq(self.w_en), writer.data.eq(self.w_data), self.r_data.eq(reader.data),
+            several.eq(level > 1), pop.eq(self.r_rdy & self.r_en),
+        ]
+        m.d.sync += [
+            writer.addr.eq(writer.addr + self.w_en), reader.addr.eq(reader.addr + pop),
+            level.eq(level + self.w_en - pop),
+            self.r_rdy.eq(self.w_en | several | (self.r_rdy & ~self.r_en)),
         ]
         return m

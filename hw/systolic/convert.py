@@ -58,8 +58,8 @@ class Widen(wiring.Component):
             m.d.sync += self.o.valid.eq(0)
         with m.If(go):
             m.d.sync += [self.o.valid.eq(full), place.eq(Mux(full, 0, place + 1))]
-        for k in range(self._count):
-            with m.If(go & (place == k)):
+        for k in range(self._count):  # taken whether valid or not: no handshake has to reach so many registers
+            with m.If(self.i.ready & (place == k)):
                 m.d.sync += self.o.payload[k * self._bits : (k + 1) * self._bits].eq(self.i.payload)
         return m
 

@@ -11,7 +11,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.systolic.buffers import Skid
+from hw.dma.register_slice import Skid
 from hw.systolic.bundles import result_beat
 from hw.systolic.convert import Widen
 from hw.systolic.spec import ArraySpec

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dataflow.pipeline import Taps
 from hw.systolic.accumulator import combine_words, neutral_word
-from hw.systolic.buffers import Skid, SumQueue
+from hw.systolic.buffers import StepQueue, SumQueue
 from hw.systolic.bundles import Bundles, result_beat
 from hw.systolic.compute import Compute
 from hw.systolic.pe import partial_result
@@ -36,8 +36,8 @@ class EdgeSum(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.west_skid = west = Skid(self._bundles.east)
-        m.submodules.north_skid = north = Skid(self._bundles.edge)
+        m.submodules.west_steps = west = StepQueue(self._bundles.east)
+        m.submodules.north_steps = north = StepQueue(self._bundles.edge)
         connect(m, flipped(self.west), west.i)
         connect(m, flipped(self.north), north.i)
         start, now = Signal(), Signal()
@@ -78,16 +78,16 @@ class EdgeAccumulator(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         latency = Compute(self._spec).latency
-        m.submodules.skid = skid = Skid(self._step)
+        m.submodules.steps = steps = StepQueue(self._step)
         m.submodules.sums = sums = SumQueue(len(self.sum_i.data))
         m.submodules.results = results = Results(self._spec, latency)
-        connect(m, flipped(self.i), skid.i)
+        connect(m, flipped(self.i), steps.i)
         start = Signal()
         m.d.comb += [
             self.o.p.data.eq(results.o.payload), self.o.p.end.eq(1), self.o.valid.eq(results.o.valid),
             results.o.ready.eq(self.o.ready),
-            start.eq(skid.o.valid & results.ready), skid.o.ready.eq(start), results.start.eq(start),
-            *(results.control[name].eq(skid.o.p[name]) for name in self._bundles.control),
+            start.eq(steps.o.valid & results.ready), steps.o.ready.eq(start), results.start.eq(start),
+            *(results.control[name].eq(steps.o.p[name]) for name in self._bundles.control),
             sums.push.eq(self.sum_i.valid), sums.data.eq(self.sum_i.data),
             sums.pop.eq(Taps(m, Value.cast(1)).delayed(start, latency, "valid")),
             results.value.eq(sums.head), results.initial.eq(neutral_word(self._spec)),

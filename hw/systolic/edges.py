@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.systolic.buffers import Skid
+from hw.systolic.buffers import StepQueue
 from hw.systolic.bundles import Bundles, chain_beat, field
 from hw.systolic.feeder import Feeder, feeder_latency
 from hw.systolic.spec import EAST, INTERIOR, ArraySpec, Direction
@@ -37,9 +37,9 @@ class EdgeFeeder(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.skid = skid = Skid(self._token)
-        connect(m, flipped(self.token), skid.i)
-        token, go, ready = skid.o, Signal(), Signal()
+        m.submodules.steps = steps = StepQueue(self._token)
+        connect(m, flipped(self.token), steps.i)
+        token, go, ready = steps.o, Signal(), Signal()
         # Both edges take as long as the slower one: what is ahead on its way from the sequencer to a PE would have to
         # wait there, and steps that wait hold up those behind them.
         slow = max((feeder_latency(self._spec, operand) for operand in self._spec.operands

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Word
-from hw.systolic.buffers import Skid
+from hw.dma.register_slice import Skid
 from hw.systolic.formats import find_format
 from hw.systolic.spec import ArraySpec, Conversion, OperandSpec, ResultSpec
 

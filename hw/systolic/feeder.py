@@ -11,7 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.systolic.buffers import Skid
+from hw.dma.register_slice import Skid
 from hw.systolic.bundles import address_bits, chain_beat
 from hw.systolic.spec import INTERIOR, ArraySpec, OperandSpec
 

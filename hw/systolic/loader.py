@@ -15,6 +15,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import CACHE_NORMAL, INCR, Axi4Signature, is_error
+from hw.dma.register_slice import Skid
 from hw.dma.word_queue import BlockQueue
 from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, TileAddresses, each
 
@@ -92,10 +93,11 @@ class Bursts(wiring.Component):
         room = self._longest - place[: self._longest.bit_length() - 1]
         if not self._tapered:
             return room, Const(1)
-        short = Mux(left > BURST_BEATS // 2, BURST_BEATS // 2, BURST_BEATS // 4)
         most, known = Signal(range(BURST_BEATS + 1)), Signal()
-        m.d.sync += [most.eq(Mux(~more & (left <= BURST_BEATS) & (short < room), short, room)),
-                     known.eq(some & ~self.o.valid)]
+        ends, half, quarter = ~more & (left <= BURST_BEATS), BURST_BEATS // 2, BURST_BEATS // 4
+        wanted, short = left > half, Signal()  # half a burst, else a quarter of one; whether there is room for more
+        m.d.comb += short.eq(ends & Mux(wanted, room > half, room > quarter))
+        m.d.sync += [most.eq(Mux(short, Mux(wanted, half, quarter), room)), known.eq(some & ~self.o.valid)]
         return most, known
 
 
@@ -119,14 +121,16 @@ class _Stream(wiring.Component):
         m = Module()
         m.submodules.bursts = bursts = Bursts(self._plan, self._bits)
         m.submodules.queue = queue = BlockQueue(self._bits, QUEUE_BEATS)
+        m.submodules.slice = slice_ = Skid(self._bits)  # what takes the beats can be far from the memory
+        connect(m, slice_.o, flipped(self.o))
         free, able = Signal(range(QUEUE_BEATS + 1), init=QUEUE_BEATS), Signal()
-        taken, given = self.burst.valid & self.burst.ready, self.o.valid & self.o.ready
+        taken, given = self.burst.valid & self.burst.ready, slice_.i.valid & slice_.i.ready
         m.d.comb += [
             bursts.load.eq(self.load), bursts.base.eq(self.base), *each(bursts.extents, self.extents),
             *each(bursts.strides, self.strides), self.burst.p.eq(bursts.o.p), self.ahead.eq(bursts.ahead),
             self.burst.valid.eq(bursts.o.valid & able), bursts.o.ready.eq(self.burst.ready & able),
-            queue.w_data.eq(self.data), queue.w_en.eq(self.valid), self.o.payload.eq(queue.r_data),
-            self.o.valid.eq(queue.r_rdy), queue.r_en.eq(self.o.ready),
+            queue.w_data.eq(self.data), queue.w_en.eq(self.valid), slice_.i.payload.eq(queue.r_data),
+            slice_.i.valid.eq(queue.r_rdy), queue.r_en.eq(slice_.i.ready),
         ]
         # What goes and what is given back are counted a cycle later; another burst comes only after that.
         gone, back = Signal.like(self.burst.p.beats), Signal()

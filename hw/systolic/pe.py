@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dataflow.pipeline import Taps
 from hw.systolic.accumulator import combine_words, neutral_word
-from hw.systolic.buffers import Skid, SumQueue
+from hw.systolic.buffers import StepQueue, SumQueue
 from hw.systolic.bundles import Bundles, chain_beat, field, result_beat
 from hw.systolic.compute import Compute
 from hw.systolic.convert import Widen
@@ -56,7 +56,7 @@ class ProcessingElement(wiring.Component):
         m = Module()
         start = Signal()
         taps, compute = Taps(m, Value.cast(1)), Compute(self._spec)
-        m.submodules.west_skid = west = Skid(self._bundles.east)
+        m.submodules.west_steps = west = StepQueue(self._bundles.east)
         connect(m, flipped(self.west), west.i)
         reads = self._operands(m, taps, compute.reading, west.o.p, start)
         left = [west.o.p[f"left_{k}"] for k in range(len(self._spec.guards))]
@@ -75,7 +75,7 @@ class ProcessingElement(wiring.Component):
         self._full: list[Value] = []
         words: list[Value] = []
         if self._bundles.goes_south:
-            m.submodules.north_skid = north = Skid(self._bundles.south)
+            m.submodules.north_steps = north = StepQueue(self._bundles.south)
             connect(m, flipped(self.north), north.i)
             self._north = north.o
         for k, operand in enumerate(self._spec.operands):

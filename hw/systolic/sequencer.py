@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
-from hw.systolic.buffers import Skid
+from hw.dma.register_slice import Skid
 from hw.systolic.bundles import Bundles, address_bits
 from hw.systolic.spec import ArraySpec
 from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, TilePlans, each, tile_plan

@@ -8,8 +8,8 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.axi import Axi4Signature, is_error
+from hw.dma.register_slice import Skid
 from hw.dma.word_queue import WordQueue
-from hw.systolic.buffers import Skid
 from hw.systolic.loader import (
     BURST_BEATS,
     OUTSTANDING,

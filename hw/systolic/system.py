@@ -13,8 +13,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
+from hw.dma.register_slice import Skid
 from hw.systolic.array import SystolicArray
-from hw.systolic.buffers import Skid
 from hw.systolic.convert import FromMemory, ToMemory
 from hw.systolic.elementwise import elementwise
 from hw.systolic.loader import Loader, StreamPlan

@@ -47,12 +47,9 @@ class TileLoops(wiring.Component):
         for k, rest in enumerate(left):
             inner = self.last[k + 1 :].all() if k + 1 < self._count else Value.cast(1)
             m.d.comb += self.turn[k].eq(inner & ~self.last[k])
-            with m.If(self.step & self.turn[k]):
-                m.d.sync += [rest.eq(rest - 1), self.first[k].eq(0)]
-            with m.If(self.step & inner & self.last[k]):
-                m.d.sync += [rest.eq(self.extents[k]), self.first[k].eq(1)]
-            with m.If(self.load):
-                m.d.sync += [rest.eq(self.extents[k]), self.first[k].eq(1)]
+            over = ~self.valid | self.last[k]  # loads come while nothing is valid: `load` need not choose what is next
+            with m.If(self.load | (self.step & inner)):
+                m.d.sync += [rest.eq(Mux(over, self.extents[k], rest - 1)), self.first[k].eq(over)]
         with m.If(self.step):
             m.d.sync += [self.valid.eq(0), settling.eq(~self.last.all())]
         with m.If(self.load):

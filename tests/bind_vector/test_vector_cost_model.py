@@ -10,8 +10,9 @@ import pytest
 
 from compiler.bind.vector import calibrate, cost
 from compiler.bind.vector.apps import load
+from compiler.bind.vector.arrange import arranged
 from compiler.bind.vector.cost import CodeWords, Constants, Timeline, constants, recorded
-from compiler.bind.vector.ir import Instruction, Loop, Setting, Transfer
+from compiler.bind.vector.ir import Instruction, Loop, Setting, Statement, Transfer, unrolled
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.bind.vector.transfer_times import Job, SharedMemory, TransferTimes
 from hw.vector_lanes.isa import Mode, Op, Size
@@ -63,6 +64,28 @@ def test_code_is_fetched_once_if_the_cache_holds_it() -> None:
     assert many - once == pytest.approx(10 * (10 * 2.0 + cost.LOOP))
     long = tuple(Instruction(ADD, 0, 2048 + 16 * i, 4096) for i in range(cost.CACHED // 2))
     assert cycles([*start, Loop(3, long)], model) == pytest.approx(3 * cycles([*start, Loop(1, long)], model), rel=0.05)
+
+
+def turns(length: int, count: int) -> list[list[Statement]]:
+    """Groups of instructions with ten numbers of their own, all alike but for where the result goes."""
+    scale = Mode(Op.VMUL, False, Size.WORD, Size.WORD, scalar=True)
+    return [[Setting("length", (length,))],
+            *([Instruction(scale, 1024 * turn, 100 + i, 8192) for i in range(10)] for turn in range(count))]
+
+
+@pytest.mark.parametrize(("length", "count", "loops"), [
+    (16, 2, False), (16, 20, True), (2000, 2, True), (16, 90, True),
+])
+def test_few_turns_of_short_vectors_are_no_loop(length: int, count: int, loops: bool) -> None:
+    """The core would first bring the numbers of the loop into registers, while the lanes wait."""
+    groups = turns(length, count)
+    cycles, body = arranged(groups, VectorSpec(4))
+    assert any(isinstance(s, Loop) for s in body) == loops
+    assert list(unrolled(body)) == [s for group in groups for s in group]
+    timeline = Timeline(VectorSpec(4))
+    timeline.cold = True
+    timeline.feed_program(body)
+    assert timeline.now == cycles
 
 
 def test_words_of_code_for_operands() -> None:

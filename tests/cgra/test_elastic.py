@@ -15,12 +15,16 @@ from compiler.bind.cgra.elastic.design import ElasticDesign
 from compiler.bind.cgra.elastic.errors import ElasticError
 from compiler.bind.cgra.elastic.game import play
 from compiler.bind.cgra.elastic.validate import require_same
+from compiler.frontend import kernel
 from compiler.frontend.apps import load
+from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import prog
 from compiler.ir.program import Program
+from compiler.ir.types import Int
 from hw.fabric.config import ArrayConfig, TileConfig
 from hw.memtile import Affine, AffineNest, BuffetConfig
 from hw.memtile.spec import ConfigurationError
+from hw.pe.config import PeConfig
 
 
 def mapped(program: Program, **options: Any) -> ElasticDesign:
@@ -84,6 +88,38 @@ def test_reads_before_the_first_word_find_some_that_are_there() -> None:
     (early,) = [buffet for buffet in buffets(design) if buffet.present]
     assert early.read is not None and early.read.addresses[0].offset == 0
     assert early.read.count == 3 * 2 * 2 * 5
+
+
+def test_a_constant_may_go_straight_to_memory() -> None:
+    """Half of a word that 16 bits hold is zero: a unit without inputs, whose tokens are all alike."""
+    prg = prog("widen", Int(32, True))
+    prg.add_input("a", shape=(3, 6), type=Int(8, False))
+    prg.add_output("b")
+    op = prg.add_loop("y", 0, 3).add_loop("x", 0, 6).add_op("Widen")
+    op.add_function(lambda word: kernel.cast(Int(32, True), word))
+    op.add_load("a", "x", "y")
+    op.add_store("b", "x", "y")
+    design = mapped(prg.build())
+    tiles = design.config.tiles.values()
+    assert any(isinstance(tile.core, PeConfig) and not tile.connections for tile in tiles)
+    design.validate()
+
+
+def test_addresses_may_go_down() -> None:
+    """Coefficients from the last to the first: steps of -1, which configurations hold modulo 2^16."""
+    program = parse_scop("""#include <stdint.h>
+void horner(const int16_t c[5], const int16_t x[12], int16_t y[12]) {
+#pragma scop
+  for (int i = 0; i < 12; i++) {
+    y[i] = 1;
+    for (int k = 4; k >= 0; k--)
+      y[i] = y[i] * x[i] + c[k];
+  }
+#pragma endscop
+}
+""", "horner.c")
+    design = mapped(program)
+    assert design.predicted_cycles <= 12 * 5 + 40
 
 
 def test_a_start_with_other_words_is_refused() -> None:

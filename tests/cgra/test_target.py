@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from random_accumulations import accumulations
 from random_programs import programs
 
 import compiler
@@ -239,16 +241,16 @@ def test_the_first_reason_is_given_if_nothing_helps() -> None:
                         "are no affine loop nest", str(error.value))
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-@given(programs())
-def test_random_programs_compile_for_both_memories(program: Program) -> None:
+@settings(max_examples=3, deadline=None, derandomize=True,
+          suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(st.one_of(accumulations(), programs(largest=8, stages=2)))
+def test_random_programs_compile_for_all_memories(program: Program) -> None:
     """Every one is validated; only one that is larger than the array may fail."""
-    for memory in ("pub", "dual-port"):
+    for memory in ("pub", "dual-port", "dual-port-pe", "buffet"):
         try:
             design = compiled(program, memory=memory)
         except (ArrayTooSmall, Unroutable) as error:
-            event(type(error).__name__)
-            assume(False)
+            event(f"{type(error).__name__} on {memory}")
         else:
             assert design.path_latency >= 0
             assert design.predicted_cycles >= design.lower_bound

@@ -29,24 +29,27 @@ APPS = Path(__file__).resolve().parents[2] / "apps" / "dataflow"
 ])
 def test_programs_that_are_not_static(line: str, message: str) -> None:
     text = f"void f(const int16_t x[8], int16_t y[8]) {{\n#pragma scop\n{line}\n#pragma endscop\n}}"
-    with pytest.raises(ScopError, match=message):
+    with pytest.raises(ScopError, match=message) as error:
         program("bad", text)
+    assert "\n" not in str(error.value)
 
 
 def test_illegal_transform_names_two_instances_of_a_dependence() -> None:
     tested = load_c(APPS / "matmul.c", N=4)
     message = (r"reorder to k, j would change the result: statement 'S0' \(.*matmul\.c:16\) at i=0, j=1 must come "
                r"before statement 'S1' \(.*matmul\.c:18\) at i=0, j=1, k=0")
-    with pytest.raises(TransformError, match=message):
+    with pytest.raises(TransformError, match=message) as error:
         compiler.compile(tested, target="dataflow", transform="reorder(k, j)")
+    assert "\n" not in str(error.value)
 
 
 def test_a_reordering_buffer_that_is_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(addresses, "_MOST_WORDS", 16)
     message = (r"statement 'Comp' \(matmul\.c:\d+\): values of 'A' need a reordering buffer of 32 words, more than 16; "
                r"that of ReadA\[0, 5\] waits 177 ticks")
-    with pytest.raises(DataflowError, match=message):
+    with pytest.raises(DataflowError, match=message) as error:
         make_plan(matmul(6, transposed=False), Options(reorder="chip"))
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(("options", "message"), [

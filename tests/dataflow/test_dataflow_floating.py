@@ -180,6 +180,23 @@ def test_f24_a_kernel_computes_in_single_precision() -> None:
     assert [o.latency for n in plan.kernel.nodes for o in n.operators if o.op == "add"] == [3]
 
 
+AVERAGE = """
+void average(const float x[8], float y[6]) {
+#pragma scop
+  for (int i = 1; i < 7; i++) y[i - 1] = (x[i - 1] + x[i] + x[i + 1]) / 3;
+#pragma endscop
+}"""
+
+
+def test_f25_moving_average_of_the_seed_divides() -> None:
+    """Listings 3.1 to 3.3: 1, 2/3, 2, 5/3, 13/3, 4, each the nearest number of single precision."""
+    tested = program("average", AVERAGE)
+    plan = make_plan(tested, Options(latency={"add": 2, "div": 4}))
+    run = run_kernel(tested, plan, {"x": encode(FLOAT32, np.array([1, 0, 2, 0, 4, 1, 8, 3], np.float32))})
+    expected = np.array([1, 2 / 3, 2, 5 / 3, 13 / 3, 4], np.float32)
+    assert run.outputs["y"].tolist() == expected.view(np.uint32).tolist()
+
+
 @pytest.mark.parametrize(("name", "ticks", "turns"), [
     ("matmul", 12**3, "12 of time dimension 1"), ("fir", 41 * 8, "41 of time dimension 0"), ("stencil", 64, None),
 ])

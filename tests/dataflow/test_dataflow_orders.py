@@ -86,6 +86,42 @@ void f(int16_t d[5][5]) {
 #pragma endscop
 }"""
 
+NORMS = """
+void f(int16_t A[6][4], int16_t R[4][4], int16_t Q[6][4]) {
+  int16_t norm;
+#pragma scop
+  for (int k = 0; k < 4; k++) {
+    norm = 0;
+    for (int i = 0; i < 6; i++) norm += A[i][k] * A[i][k];
+    R[k][k] = norm >> 4;
+    for (int i = 0; i < 6; i++) Q[i][k] = A[i][k] / (R[k][k] | 1);
+    for (int j = k + 1; j < 4; j++) {
+      R[k][j] = 0;
+      for (int i = 0; i < 6; i++) R[k][j] += Q[i][k] * A[i][j];
+      for (int i = 0; i < 6; i++) A[i][j] -= Q[i][k] * R[k][j];
+    }
+  }
+#pragma endscop
+}"""
+CROUT = """
+void f(int16_t A[5][5]) {
+  int16_t w;
+#pragma scop
+  for (int i = 0; i < 5; i++) {
+    for (int j = 0; j < i; j++) {
+      w = A[i][j];
+      for (int k = 0; k < j; k++) w -= A[i][k] * A[k][j];
+      A[i][j] = w / (A[j][j] | 1);
+    }
+    for (int j = i; j < 5; j++) {
+      w = A[i][j];
+      for (int k = 0; k < i; k++) w -= A[i][k] * A[k][j];
+      A[i][j] = w;
+    }
+  }
+#pragma endscop
+}"""
+
 
 MIRRORED = """
 void f(const uint64_t a[3][3], uint64_t y[3][3], int64_t z[3]) {
@@ -119,6 +155,15 @@ def test_f05_nests_that_follow_each_other_run_together(text: str, most: float) -
     plan = plan_of(text)
     check(plan, text)
     assert plan.kernel.total_ticks <= most * tick_bound(plan.network, plan.pipelines).ticks
+
+
+@pytest.mark.parametrize(("text", "most"), [(NORMS, 120), (CROUT, 60)])
+def test_f05_statements_of_one_nest_overlap(text: str, most: int) -> None:
+    """An update runs beside the sums of the next column (130 ticks else); statements in three loops go level by level,
+    and those between them, in fewer loops, find their places (84 ticks else)."""
+    plan = plan_of(text)
+    check(plan, text)
+    assert plan.kernel.total_ticks <= most
 
 
 @pytest.mark.parametrize(("text", "less"), [(FILTER, 3), (SWEEPS, 2), (PATHS, 2)])

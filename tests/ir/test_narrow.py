@@ -154,6 +154,8 @@ def test_decided_conditions_and_neutral_operands_disappear() -> None:
     wide = kernel.cast(Int(32), read)
     value = kernel.select(wide >= 0, (wide + 0) * 1, wide - 7)
     assert narrow_value(value.expr, [(0, 255)], {}, {}) == Cast(Read(0, Int(8, False)), Int(32))
+    clamped = kernel.minimum(kernel.maximum(wide, 0), 255)
+    assert not any(isinstance(node, Apply) for node in postorder(narrow_value(clamped.expr, [(0, 255)], {}, {})))
 
 
 def test_expressions_that_are_too_deep_stay() -> None:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import compiler
 from compiler.frontend.apps import load
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
-from compiler.sched.boxes import split_into_boxes
+from compiler.sched.boxes import split_by_reads, split_into_boxes
 
 
 def c_program(folder, body, parameters="short a[7][6], short b[7][6]"):
@@ -66,6 +67,31 @@ def test_others_stay_as_they_are(tmp_path, condition):
             if ({condition})
                 b[i][j] = a[i][j];""")
     assert split_into_boxes(program).statements[-1] == program.statements[-1]
+
+
+MIRROR = """
+    short t[7][6];
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 6; j++)
+            t[i][j] = a[i][j] + 1;
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 6; j++)
+            b[i][j] = t[i][j == 0 ? 1 : j - 1] + t[i][j == 5 ? 4 : j + 1];"""
+
+
+def test_reads_that_turn_at_an_edge(tmp_path):
+    """No loop nest of addresses turns round at an edge: the first and the last column are statements of their own."""
+    program = c_program(tmp_path, MIRROR)
+    split = split_by_reads(program)
+    assert [s.name for s in split.statements] == ["S0", "S1_box0", "S1_box1", "S1_box2"]
+    same(program, split)
+    design = compiler.compile(program, array="4x4")
+    assert design.predicted_cycles <= design.lower_bound + 30
+
+
+def test_reads_by_one_function_are_not_split():
+    program = load("upsample", width=6, height=4)
+    assert split_by_reads(program) is program
 
 
 def test_one_drain_where_the_border_keeps_its_values(tmp_path):

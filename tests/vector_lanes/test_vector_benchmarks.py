@@ -7,7 +7,8 @@ import shutil
 import numpy as np
 import pytest
 
-from benchmarks import vector, vector_median
+from benchmarks import vector, vector_compiled, vector_median, vector_tables
+from benchmarks.results import read_results
 from benchmarks.vector_cases import CASES, ELEMENTS, Case
 from hw.vector_lanes.spec import VectorSpec
 
@@ -154,3 +155,28 @@ def test_cases_cover_the_benchmarks():
     assert list(CASES) == ["fir", "2Dfir", "life", "imgblend", "median", "motest"]
     assert all(isinstance(case, Case) and set(case.elements) <= set(ELEMENTS) for case in CASES.values())
     assert re.fullmatch(r"[a-z0-9 ]+", " ".join(case.source for case in CASES.values()))
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_tables_have_every_figure(capsys):
+    """Cycles, bound, ratio and operations of every program, element type and machine that has been measured."""
+    assert vector_tables.main([]) == 0
+    text = capsys.readouterr().out
+    for elements in read_results("vector_compiled")["applications"].values():
+        for line in [line for machines in elements.values() for line in machines.values()]:
+            assert f"| {line['cycles']} (" in text
+            assert f"| {line['bound']} ({line['ratio']}) {line['operations']} |" in text
+    for elements in read_results("vector")["benchmarks"].values():
+        for line in [line for element in elements if element in ELEMENTS for line in elements[element].values()]:
+            assert f"| {line['cycles']} / {line['bound']} ({line['ratio']}) |" in text
+    assert all(f"seed 004, table{number}" in text for number in (" 5.3", "s 5.2 and 5.8", "s 5.4 to 5.6"))
+
+
+def test_one_command_measures_what_the_tables_need(monkeypatch, capsys):
+    run = []
+    for module, status in ((vector, 0), (vector_compiled, 1)):
+        monkeypatch.setattr(module, "main", lambda arguments, m=module, s=status: run.append((m, arguments)) or s)
+    assert vector_tables.main(["--measure"]) == 1
+    assert run == [(vector, []), (vector_compiled, [])] and capsys.readouterr().out == ""

@@ -55,6 +55,11 @@ class AddressPattern:
         return [level.time for level in self.levels] == times
 
     @property
+    def ascending(self) -> bool:
+        """Whether the address grows by 1 in every cycle: only then is another start of the addresses one in time."""
+        return [(level.time, level.address) for level in self.levels] == [(1, 1)]
+
+    @property
     def modulus(self) -> int:
         """Cycles after which the pattern repeats."""
         outermost = self.levels[-1]

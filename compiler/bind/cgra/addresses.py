@@ -93,10 +93,11 @@ class AddressUnits:
     def write(self, tile: str, pattern: AddressPattern, follow: bool) -> int:
         """Addresses and enable of the input of a memory tile; a number by which reads may `follow` them.
 
-        With `follow` on, a ramp may be taken as it is. Raises `VectorizationError` if words are too narrow.
+        With `follow` on, a ramp may be taken as it is: all reads have to be `ascending`. Raises `VectorizationError` if
+        words are too narrow.
         """
         port = _Port(pattern, Pin(tile, "in0"), Pin(tile, "write_address"), 0)
-        plain = follow and len(pattern.levels) == 1 and pattern.dense
+        plain = follow and pattern.ascending
         if plain:
             self._connect(_Value(self._the_ramp(tile), WORDS), port.access)
             self._ready(port)

@@ -347,10 +347,11 @@ class MemoryAllocator:
 
     def _address(self, tile: MemoryTile, traffic: BufferTraffic, region: int) -> None:
         """Have processing elements compute the addresses of the only buffer of `tile`."""
-        origin = self.addresses.write(tile.name, write_pattern(traffic, region), tile.chain is None)
         (read,) = traffic.reads
         dims = self.spec.dims - (traffic.tiles > 1)
-        self.addresses.read(tile.name, read_pattern(traffic, read, region, dims), origin)
+        reads = read_pattern(traffic, read, region, dims)
+        origin = self.addresses.write(tile.name, write_pattern(traffic, region), tile.chain is None and reads.ascending)
+        self.addresses.read(tile.name, reads, origin)
 
     def _chain(self, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes], count: int,
                back: bool) -> list[Signal]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,8 +24,10 @@ from compiler.bind.cgra.wide_arrays import in_word_arrays
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
+from compiler.sched.boxes import split_by_reads
 from compiler.sched.constant_inputs import constant_inputs
 from compiler.sched.cycle_accurate import Schedule, schedule_program, sequential_schedule
+from compiler.sched.edge_terms import fill_domains
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.loop_order import in_loop_order
 from compiler.sched.partition import Partition, partition
@@ -34,7 +36,6 @@ from compiler.sched.resampled import share_resampled_windows
 from compiler.sched.sharing import default_slack
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from compiler.sched.transform import apply_script
-from compiler.sched.whole_boxes import fill_boxes
 from compiler.sched.window_loads import repeated_inputs
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
@@ -68,7 +69,7 @@ class _Looseness(NamedTuple):
 _LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(shared=True, in_step=True), _Looseness(in_step=True),
            _Looseness(shared=True, windows=True), _Looseness(windows=True),
            _Looseness(4, shared=True), _Looseness(4),
-           *(_Looseness(alignment, interval, sparse) for interval in (2, 4, 8, 16, 32)
+           *(_Looseness(alignment, interval, sparse) for interval in (2, 3, 4, 6, 8, 12, 16, 24, 32)
              for alignment, sparse in ((1, False), (4, False), (4, True))))
 """What is tried, fastest first."""
 
@@ -173,23 +174,34 @@ def _compile(program: Program, options: Options, merged: bool = True) -> CgraDes
 
     Where memory tiles cannot follow the tightest schedule, it is loosened step by step: loop lengths are rounded up
     to the fetch width, then the initiation interval grows, as it does where a recurrence takes longer than its
-    distance. `CgraDesign.choices` says what was needed. `merged`: two buffers may share a memory tile, and
-    delay lines wrap in loops instead of masks.
+    distance. `CgraDesign.choices` says what was needed. Where no schedule helps, statements are split whose reads
+    change their functions. `merged`: two buffers may share a memory tile, and delay lines wrap in loops instead of
+    masks.
     """
     spec = options.fabric()
     stage = _Stopwatch()
     with stage("verify"):
         parts = _prepared(program, options, spec)
-        live = remove_dead_statements(parts.program)
+    if split_by_reads(parts.program) is not parts.program:
+        with suppress(VectorizationError, TimingLoop):
+            return _with_sharing(parts, options, spec, stage, merged, patient=False)
+        with suppress(SluiceError):
+            return _with_sharing(_prepared(program, options, spec, by_reads=True), options, spec, stage, merged)
+    return _with_sharing(parts, options, spec, stage, merged)
+
+
+def _with_sharing(parts: Partition, options: Options, spec: FabricSpec, stage: _Stopwatch, merged: bool,
+                  patient: bool = True) -> CgraDesign:
+    live = remove_dead_statements(parts.program)
     if options.share == "auto":
         with stage("share"):
             shared = choose_shared(live, lambda p: _scheduled(p, options, spec, _Looseness(), None), spec.mem)
         try:
-            return _loosened(parts, shared, options, spec, stage, merged)
+            return _loosened(parts, shared, options, spec, stage, merged, patient)
         except SluiceError:
             if shared == live:
                 raise
-    return _loosened(parts, live, options, spec, stage, merged)
+    return _loosened(parts, live, options, spec, stage, merged, patient)
 
 
 def schedule_of(program: Program, options: Options) -> Schedule:
@@ -200,14 +212,16 @@ def schedule_of(program: Program, options: Options) -> Schedule:
     return _scheduled(live, options, spec, _Looseness(), None)
 
 
-def _prepared(program: Program, options: Options, spec: FabricSpec) -> Partition:
-    """The program as it is mapped: directives applied, sums drained, arrays in parts."""
+def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bool = False) -> Partition:
+    """The program as it is mapped: directives applied, on whole boxes, sums drained, arrays in parts. `by_reads`: with
+    statements split that read by several functions."""
     verify(program)
     program = in_loop_order(apply_script(program, options.transform))
+    growth = fill_domains(program)
+    program = growth.after if growth else program
+    program = split_by_reads(program) if by_reads else program
     words = in_word_arrays(program)
     program = words.after if words else program
-    growth = fill_boxes(program)
-    program = growth.after if growth else program
     program = share_resampled_windows(static_form(program))
     streamed, constants = constant_inputs(program)
     return replace(_partitioned(streamed, options, spec), original=program, constants=constants,
@@ -228,13 +242,14 @@ def _tile_depth(live: Program, options: Options, spec: FabricSpec) -> int:
 
 
 def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
-              merged: bool) -> CgraDesign:
-    """The mapping at the least looseness at which there is one."""
+              merged: bool, patient: bool) -> CgraDesign:
+    """The mapping at the least looseness at which there is one; without patience only at the full rate."""
     failure: SluiceError | None = None
     too_fast: dict[bool, int] = {}
     for looseness in _LOOSER if merged else [step._replace(rings=False) for step in _LOOSER if not step.shared]:
         hopeless = looseness.interval <= too_fast.get(looseness.sparse, 0)
-        if hopeless or (looseness.wide and options.memory != "pub"):
+        slow = looseness.interval > 1 and not patient
+        if hopeless or slow or (looseness.wide and options.memory != "pub"):
             continue
         try:
             return _with_slack(parts, live, options, spec, stage, looseness)

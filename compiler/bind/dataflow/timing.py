@@ -9,6 +9,7 @@ program must be interleaved or slowed down (seed 003, sections 5.2 and 5.5).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -33,18 +34,18 @@ class Carried:
     read: np.ndarray
     memory: bool = False
 
-    @property
+    @cached_property
     def least(self) -> int:
         """The shortest way of a word, in ticks."""
         return int((self.read - self.written).min())
 
-    @property
+    @cached_property
     def constant(self) -> bool:
         """Whether all words take the same time."""
         distances = self.read - self.written
         return bool((distances == distances[0]).all())
 
-    @property
+    @cached_property
     def in_order(self) -> bool:
         """Whether words are read in the order in which they are written."""
         return bool((np.diff(self.read[np.argsort(self.written)]) > 0).all())
@@ -55,7 +56,7 @@ class Carried:
         order = np.argsort(self.written)
         return bool((self.read[order][:-1] + extra <= self.written[order][1:]).all())
 
-    @property
+    @cached_property
     def latency(self) -> int:
         """Ticks that a channel for this edge takes at least."""
         if self.constant:

@@ -17,6 +17,7 @@ from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
 from compiler.sched.cycle_accurate import Schedule, schedule_program
+from compiler.sched.edge_terms import fill_domains
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.loop_order import in_loop_order
 from compiler.sched.partition import partition
@@ -45,7 +46,8 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     start = time.perf_counter()
     verify(program)
     alone = in_loop_order(replace(program, shared=()))  # here every statement has operators of its own
-    parts = partition(static_form(alone))
+    growth = fill_domains(alone)
+    parts = replace(partition(static_form(growth.after if growth else alone)), growth=growth)
     live = remove_dead_statements(parts.program)
     built = _built(live, options)
     staged, spec = built.schedule.staged, built.spec
@@ -54,7 +56,7 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
                         options.bus_bits)
     check_parts(parts)
     validate(parts.program, built, system)
-    return FpgaDesign(parts.original, parts, options, built, system, time.perf_counter() - start)
+    return FpgaDesign(parts.asked, parts, options, built, system, time.perf_counter() - start)
 
 
 def _built(program: Program, options: Options) -> BuiltPipeline:

@@ -18,14 +18,14 @@ from hw.systolic.spec import ArraySpec, OperandSpec
 
 __all__ = ["DRAIN", "FILL", "QUEUE", "Latency", "TileClass", "predict"]
 
-FILL = 16
+FILL = 17
 """Cycles from the start bit until the first step, without those in which words come from memory."""
 
 DRAIN = 14
 """Cycles from a result that is complete until it is in memory, and to the done bit."""
 
 WAITING = 2
-"""Beats of a daisy chain that wait in front of a feeder (`hw.systolic.buffers.Skid`)."""
+"""Beats of a daisy chain that wait in front of a feeder (`hw.dma.register_slice.Skid`)."""
 
 QUEUE = 64
 """Beats of memory that the array holds for an operand (`hw.systolic.loader`)."""

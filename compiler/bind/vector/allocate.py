@@ -22,6 +22,9 @@ __all__ = ["Allocation", "allocate"]
 
 ALIGNMENT = 32
 """Of buffers in bytes, so that transfers move whole beats; those that are smaller are aligned to words."""
+ROWS = 8
+"""Rows of the scratchpad from which on a buffer begins in a row: wavefronts that write whole rows leave more of the
+scratchpad's ports to transfers."""
 
 
 @dataclass
@@ -41,13 +44,16 @@ def _rounded(value: int, unit: int) -> int:
 
 @dataclass
 class _Memory:
-    """First-fit with a list of used ranges."""
+    """First-fit with a list of used ranges, in a scratchpad with rows of `row` bytes."""
 
+    row: int
     used: list[tuple[int, int]] = field(default_factory=list)
     top: int = 0
 
     def take(self, size: int) -> int:
         alignment = ALIGNMENT if size >= ALIGNMENT else 4
+        if size >= ROWS * self.row:
+            alignment = max(alignment, self.row)
         size = _rounded(size, 4)
         place = 0
         for start, end in self.used:
@@ -73,12 +79,12 @@ class _Memory:
 
 class _Allocator:
     def __init__(self, graph: Graph, sizes: Sizes, layout: Layout, order: Order, scratch: dict[Node, int],
-                 places: Mapping[Node, int | Sequence[int]], tiles: int) -> None:
+                 places: Mapping[Node, int | Sequence[int]], tiles: int, row: int) -> None:
         self.sizes = sizes
         self.layout = layout
         self.order = order
         self.scratch = scratch
-        self.memory = _Memory()
+        self.memory = _Memory(row)
         self.addresses: dict[Node, tuple[int, ...]] = {}
         self.scratch_addresses: dict[Node, int] = {}
         self.live: dict[Node, int] = {}
@@ -180,7 +186,8 @@ class _Allocator:
 
 
 def allocate(graph: Graph, sizes: Sizes, layout: Layout, order: Order, scratch: dict[Node, int],
-             places: Mapping[Node, int | Sequence[int]], tiles: int) -> Allocation:
-    """Addresses for a program of `tiles` tiles; `places` says how many buffers arrays, and values that later tiles
-    need, have, or how far from the first tile's bytes those of every tile lie in one buffer for all."""
-    return _Allocator(graph, sizes, layout, order, scratch, places, tiles).run()
+             places: Mapping[Node, int | Sequence[int]], tiles: int, row: int) -> Allocation:
+    """Addresses for a program of `tiles` tiles in a scratchpad with rows of `row` bytes; `places` says how many buffers
+    arrays, and values that later tiles need, have, or how far from the first tile's bytes those of every tile lie in
+    one buffer for all."""
+    return _Allocator(graph, sizes, layout, order, scratch, places, tiles, row).run()

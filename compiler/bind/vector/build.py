@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.bind.vector.access import Access, compose, identity, translated
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Stretch, Value
+from compiler.bind.vector.access import Access, identity, translated
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Stretch, Value, seen_from
+from compiler.bind.vector.regroup import regrouped
 from compiler.bind.vector.value_ranges import Range, exact_range, wrapped
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import Boundary
@@ -84,6 +85,8 @@ class GraphBuilder:
         simple = self._simplified(operation, operands, dtype, location, rank)
         if simple is not None:
             return simple
+        if (again := regrouped(operation, operands, dtype)) is not None:
+            return self.operation(*again, dtype, location, rank)
         low, high = exact_range(operation, [range_of(o) for o in operands])
         least, greatest = bounds(dtype)
         if low == high and least <= low <= greatest and operation != "copy":
@@ -330,14 +333,6 @@ def _absolute(builder: GraphBuilder, operands: Sequence[Value], dtype: np.dtype,
         if least <= low and high <= greatest:
             return builder.operation("abs_difference", seen_from(a), dtype, location, rank)
     return None
-
-
-def seen_from(access: Access) -> list[Value]:
-    """The operands of an accessed operation, as its consumer sees them."""
-    node = access.node
-    assert isinstance(node, Op)
-    rank = len(access.matrix[0]) if access.matrix else 0
-    return [compose(o, access.matrix, access.offset, rank) if isinstance(o, Access) else o for o in node.operands]
 
 
 def _where(builder: GraphBuilder, operands: Sequence[Value], dtype: np.dtype, location: Location,

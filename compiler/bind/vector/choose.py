@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
+from compiler.bind.vector.access import Box
+from compiler.bind.vector.arrange import arranged
 from compiler.bind.vector.cost import CACHED, Timeline, constants
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Leaf, Reduce
 from compiler.bind.vector.ir import Statement, Transfer
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.phases import Phase
-from compiler.bind.vector.plan import PhasePlan, make_plan
+from compiler.bind.vector.plan import NO_ENDS, Ends, PhasePlan, make_plan
 from compiler.bind.vector.repeats import Repeats
-from compiler.bind.vector.roll import roll
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.sizes import Sizes
 from compiler.bind.vector.sliding import SlidingPlan, make_sliding_plan
@@ -39,10 +40,18 @@ REFINED = 4
 """Plans that are tried with loads further ahead."""
 VARIED, VARIED_LARGE = 8, 3
 """Plans of them and those again that are tried with other buffers and ends; the second for large phases."""
+POLISHED, POLISHABLE = 3, 1.05
+"""Shapes of tiles of which the transfers and the ends are worked out, from the best on, and how many times its cycles
+they may take; of phases that are large or are one tile only the best one."""
 ENDS = 3
 """Smaller tiles at each end, at most."""
-DELAYS = (1, 4)
-"""Instructions of a tile that are tried in front of the transfers that follow the tile before."""
+DELAYS = ((1, 0), (4, 0), (3, 3), (3, 6))
+"""Instructions of a tile that are tried in front of the transfers that follow the tile before, and between them."""
+LATE = 2
+"""Wavefronts or rows of the last tile that are tried to be stored first."""
+NEAR, SLOW, COMPARED = 1.02, 1.1, 4
+"""Plans whose predictions lie so near each other are compared with a memory that is so much slower while loads and
+stores share it: what the lanes take of the scratchpad's ports is not in the model, and room for it has its worth."""
 EARLY = (3, 8)
 """Operations of the first tile, at most, that are tried in halves."""
 
@@ -131,9 +140,15 @@ def _refined(choices: list[Choice]) -> Choice:
     best.sort(key=lambda c: c.cycles)
     varied = VARIED_LARGE if len(best[0].plan.sizes.bytes) > LARGE else VARIED
     best += [other for choice in best[:varied] for other in _variants(choice.plan)]
-    choice = min(best, key=lambda c: c.cycles)
-    choice = min([choice, *_delayed(choice.plan)], key=lambda c: c.cycles)
-    choice = min([choice, *_early(choice.plan)], key=lambda c: c.cycles)
+    tiles: dict[tuple[int, ...], Choice] = {}
+    for choice in sorted(best, key=lambda c: c.cycles):
+        tiles.setdefault(choice.plan.layout.tile, choice)
+    first, *others = list(tiles.values())[:POLISHED]
+    if len(first.plan.sizes.bytes) <= LARGE and first.plan.steps > 1:
+        others = [other for other in others if other.cycles <= POLISHABLE * first.cycles]
+    else:
+        others = []
+    choice = _steady([_polished(choice) for choice in (first, *others)])
     plan = choice.plan
     if not isinstance(plan, PhasePlan) or plan.steps <= ALL or plan.steps * len(plan.order.nodes) > VALUES:
         return choice
@@ -141,10 +156,32 @@ def _refined(choices: list[Choice]) -> Choice:
     return min((Choice(plan, _timed(plan)) for plan in plans), key=lambda c: c.cycles)
 
 
+def _polished(choice: Choice) -> Choice:
+    """The same tiles with what can be done about their ends and transfers: less for large phases, whose code takes
+    long to be timed."""
+    large = len(choice.plan.sizes.bytes) > LARGE
+    for others in (_delayed, _early) if large else (_delayed, _early, _uneven, _late):
+        tried = [choice, *others(choice.plan)]
+        choice = min(tried, key=lambda c: c.cycles) if large else _steady(tried)
+    return choice
+
+
+def _steady(choices: list[Choice]) -> Choice:
+    """The fastest one; of those that are nearly as fast, the one that suffers least from a slower memory."""
+    ranked = sorted(choices, key=lambda c: c.cycles)
+    best = ranked[0]
+    near = [(c.plan, c) for c in ranked[:COMPARED] if isinstance(c.plan, PhasePlan) and 1 < c.plan.steps <= ALL
+            and c.cycles <= NEAR * best.cycles]
+    if len(near) < 2 or near[0][1] is not best:
+        return best
+    slow = [(_timed(plan, SLOW), choice.cycles) for plan, choice in near]
+    return near[slow.index(min(slow))][1]
+
+
 def _variants(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
     """The same tiles with arrays that stay as a whole, if they fit, and then or else with smaller tiles at the ends."""
     if isinstance(plan, PhasePlan) and plan.layout.tile and plan.steps + 2 * ENDS <= ALL:
-        whole = list(_variant(plan, 2, (), whole=True)) if plan.steps > 1 else []
+        whole = list(_variant(plan, 2, NO_ENDS, whole=True)) if plan.steps > 1 else []
         yield from whole
         yield from _with_ends(plan, plan.steps == 1 or bool(whole))
 
@@ -157,7 +194,7 @@ def _delayed(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
     for ahead in (plan.ahead, plan.ahead + 1):
         other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, ahead, plan.ends, plan.whole)
         if other.allocation.bytes <= plan.spec.capacity:
-            plans = [replace(other, delay=delay) for delay in DELAYS]
+            plans = [replace(other, delay=delay, gap=gap) for delay, gap in DELAYS]
             yield from (Choice(delayed, predict(delayed)) for delayed in plans)
 
 
@@ -168,24 +205,61 @@ def _early(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
         yield from (Choice(started, predict(started)) for started in plans)
 
 
+def _late(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
+    """The same with a part of the last tile that is stored before the rest is done."""
+    if not isinstance(plan, PhasePlan) or plan.steps > ALL or not plan.layout.tile:
+        return
+    if _rows(plan.boxes[-1]) > LATE * plan.unit:
+        finished = replace(plan, late=LATE)
+        yield Choice(finished, predict(finished))
+
+
+def _rows(box: Box) -> int:
+    return box[0][1] - box[0][0]
+
+
 def _further_ahead(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
     if isinstance(plan, PhasePlan) and plan.steps >= 3:
-        yield from _variant(plan, 2, ())
+        yield from _variant(plan, 2, NO_ENDS)
 
 
 def _with_ends(plan: PhasePlan, whole: bool) -> Iterator[Choice]:
-    """Plans whose first and last tiles are smaller: powers of two of the tile, up to half of it."""
-    ends: tuple[int, ...] = ()
+    """Plans whose first and last tiles are smaller: halves of the tile, then of these, to both sides."""
+    for parts in _halvings(plan)[1:]:
+        yield from _variant(plan, 2, Ends(parts[::-1], parts), whole)
+
+
+def _halvings(plan: PhasePlan) -> list[tuple[int, ...]]:
+    """Extents of the last tiles: none, then halves of the tile, one more each time."""
+    found: list[tuple[int, ...]] = [()]
     part = plan.layout.tile[0]
     for _ in range(ENDS):
-        part = -(-part // (2 * plan.unit)) * plan.unit
-        if part >= plan.layout.tile[0] or ends[:1] == (part,):
-            return
-        ends = (part, *ends)
-        yield from _variant(plan, 2, ends, whole)
+        half = -(-part // (2 * plan.unit)) * plan.unit
+        if half >= part:
+            break
+        part = half
+        found.append((*found[-1], part))
+    return found
 
 
-def _variant(plan: PhasePlan, ahead: int, ends: tuple[int, ...], whole: bool = False) -> Iterator[Choice]:
+def _uneven(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
+    """The same with another number of small tiles at the beginning or at the end, or a first one that is a little
+    larger: what the lanes wait for is not the same there, for at the beginning the core has yet to fetch the code."""
+    if not isinstance(plan, PhasePlan) or not plan.layout.tile or not 2 <= plan.steps <= ALL:
+        return
+    first, last = plan.ends
+    tried = [Ends(parts[::-1], last) for parts in _halvings(plan)] + [Ends(first, parts) for parts in _halvings(plan)]
+    tried += [Ends((first[0] + more * plan.unit, *first[1:]), last) for more in (1, 2) if first]
+    for ends in tried:
+        if max(*ends.first, *ends.last, 0, 0) < plan.layout.tile[0]:
+            other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, plan.ahead, ends,
+                              plan.whole)
+            if other.allocation.bytes <= plan.spec.capacity and other.steps <= ALL:
+                other = replace(other, delay=plan.delay, gap=plan.gap, early=plan.early)
+                yield Choice(other, predict(other))
+
+
+def _variant(plan: PhasePlan, ahead: int, ends: Ends, whole: bool = False) -> Iterator[Choice]:
     other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, ahead, ends, whole)
     if other.allocation.bytes <= plan.spec.capacity:
         yield Choice(other, predict(other))
@@ -277,11 +351,8 @@ def predict(plan: PhasePlan | SlidingPlan) -> float:
     return _timed(plan) if isinstance(plan, PhasePlan) and plan.steps <= ALL else _sampled(plan)
 
 
-def _timed(plan: PhasePlan) -> float:
-    timeline = Timeline(plan.spec)
-    timeline.cold = True
-    timeline.feed_program(roll(list(map(Repeats().without, plan.segments(Settings())))))
-    return timeline.now
+def _timed(plan: PhasePlan, sharing: float = 1.0) -> float:
+    return arranged(list(map(Repeats().without, plan.segments(Settings()))), plan.spec, sharing)[0]
 
 
 def _sampled(plan: PhasePlan | SlidingPlan) -> float:

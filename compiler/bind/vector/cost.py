@@ -38,6 +38,9 @@ CACHED = 1000
 LOOP = 4
 """Words of code that a turn of a loop takes beside its statements and a word for each number that steps with it."""
 
+REGISTERS = 24
+"""Registers of the core that can hold numbers through a loop."""
+
 DISPATCH, SEQUENCE, QUEUED = 4, 4, 2
 """Cycles of the way of an instruction: from the core until it leaves dispatch, from there to its first wavefront, and
 from the queue until it leaves dispatch."""
@@ -120,6 +123,14 @@ def _stepping(body: Sequence[Statement]) -> int:
     return len(found)
 
 
+def _fixed(body: Sequence[Statement]) -> list[_Place]:
+    """Numbers of a loop's own statements that stay the same: the compiler brings them into registers before it, if
+    there are registers for all of them."""
+    found = dict.fromkeys(("", n) for statement in body if isinstance(statement, Setting | Instruction | Transfer)
+                          for n in fields_of(statement) if isinstance(n, int))
+    return list(found) if len(found) <= REGISTERS else []
+
+
 _Place = tuple[str, int]
 """A number that the core needs in a register: of an array in memory ("" for plain numbers), and how far from it."""
 
@@ -154,18 +165,19 @@ class CodeWords:
 
 class Timeline:
     """Feeds on statements; `now` is when everything so far is finished. A `log`, if there is a list, takes note of
-    all work. While it is `cold`, code has to be fetched. `words`: of code, carried out so far."""
+    all work. While it is `cold`, code has to be fetched. `words`: of code, carried out so far. `sharing`: cycles of a
+    beat while loads and stores share memory."""
 
     WINDOW = 12
 
-    def __init__(self, spec: VectorSpec, model: Constants | None = None) -> None:
+    def __init__(self, spec: VectorSpec, model: Constants | None = None, sharing: float = 1.0) -> None:
         self.spec = spec
         self.model = model or constants(spec.lanes)
         self.core = self.model.start
         self.lanes = 0.0
         self.wavefronts = 0
         self.bytes = 0
-        self.transfers = TransferTimes(spec, self.model.latency, self.model.store, self.model.answer)
+        self.transfers = TransferTimes(spec, self.model.latency, self.model.store, self.model.answer, sharing)
         self._front = 0.0
         self._finished = 0.0
         self._begun: deque[float] = deque([0.0, 0.0], maxlen=2)
@@ -200,6 +212,7 @@ class Timeline:
             if isinstance(statement, Loop):
                 before, held = self.words, False
                 own = LOOP + _stepping(statement.body)
+                self._spend(0, 0.0, *_fixed(statement.body))
                 for turn in range(statement.count):
                     self._turn(statement.body, (*counters, turn), self.cold and not held, own)
                     held = held or self.words - before <= CACHED

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.bind.vector.access import Access, identity
+from compiler.bind.vector.access import Access, compose, identity
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Stretch", "Value", "nodes_of"]
+__all__ = ["Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Stretch", "Value", "nodes_of",
+           "seen_from"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +118,14 @@ class Stretch(Node):
     @property
     def accesses(self) -> tuple[Access, ...]:
         return (self.source,)
+
+
+def seen_from(access: Access) -> list[Value]:
+    """The operands of an accessed operation, as its consumer sees them."""
+    node = access.node
+    assert isinstance(node, Op)
+    rank = len(access.matrix[0]) if access.matrix else 0
+    return [compose(o, access.matrix, access.offset, rank) if isinstance(o, Access) else o for o in node.operands]
 
 
 def nodes_of(roots: Iterable[Node]) -> Iterator[Node]:

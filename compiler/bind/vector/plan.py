@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
+from typing import NamedTuple
 
 from compiler.bind.vector.access import Box
 from compiler.bind.vector.allocate import Allocation, allocate
 from compiler.bind.vector.early import early_start
 from compiler.bind.vector.emit import Placement, TileCode, scratch_bytes
 from compiler.bind.vector.graph import Leaf, Node, nodes_of
-from compiler.bind.vector.ir import Instruction, Statement
+from compiler.bind.vector.ir import Instruction, Setting, Statement
+from compiler.bind.vector.late import late_finish
 from compiler.bind.vector.layout import Layout, extents, make_layout, regions
 from compiler.bind.vector.order import Order, evaluation_order
 from compiler.bind.vector.phases import Phase
@@ -23,7 +26,17 @@ from compiler.bind.vector.transfers import load, pad, pad_slabs, store
 from hw.vector_lanes.isa import Mode, Op
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["PhasePlan", "make_plan"]
+__all__ = ["NO_ENDS", "Ends", "PhasePlan", "make_plan", "tile_boxes"]
+
+
+class Ends(NamedTuple):
+    """Extents of the first and of the last tiles along the first dimension, in the order of work."""
+
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+
+
+NO_ENDS = Ends((), ())
 
 
 @dataclass
@@ -36,8 +49,10 @@ class PhasePlan:
     of the first tiles, and in reverse of the last ones: the lanes begin while little has been loaded, and little is
     left to be stored when they are done. `whole`: arrays stay in the scratchpad as a whole, tile beside tile, so that
     transfers wait for nobody and all tiles have the same code. `delay`: so many instructions of the next tile come
-    before the transfers that follow a tile: the lanes work on them while the core is busy with transfers. `early`: so
-    many operations of the first tile, at most, are done in halves, as its arrays come.
+    before the transfers that follow a tile, and `gap` more before each further one: the lanes work on them while the
+    core is busy with transfers. So do the first tile's with the loads of the tiles behind the second one. `early`: so
+    many operations of the first tile, at most, are done in halves, as its arrays come. `late`: so many `unit`s of the
+    last tile are finished and stored before the rest of it.
     """
 
     phase: Phase
@@ -51,10 +66,12 @@ class PhasePlan:
     carry: bool = False
     ahead: int = 1
     unit: int = 1
-    ends: tuple[int, ...] = ()
+    ends: Ends = NO_ENDS
     whole: bool = False
     delay: int = 0
+    gap: int = 0
     early: int = 0
+    late: int = 0
 
     @cached_property
     def boxes(self) -> list[Box]:
@@ -85,8 +102,10 @@ class PhasePlan:
         tiles = _Tiles(self, settings)
         start = self._load(tiles[0], self.resident, {})
         early = early_start(tiles[0], self.order, self.early, self.unit) if self.early else None
+        later: list[Statement] = []
         for number in ahead:
-            start += early.load(tiles[0], self.moving) if early and not number else \
+            group = later if self.delay and number > 1 else start
+            group += early.load(tiles[0], self.moving) if early and not number else \
                 self._load(tiles[number], self.moving, tiles.shared(number))
         yield [*start, *self._pad(tiles[0], self.resident, {}, pads)]
         for number in range(self.steps):
@@ -96,12 +115,15 @@ class PhasePlan:
             # Before this tile's work: the next tile would wait for a copy that comes just before it.
             if following:
                 group += self._carry(current, tiles[number + 1], tiles.shared(number + 1))
-            work = early.compute(current, self.order) if early and not number else list(current.compute(self.order))
-            if self.delay and number:
-                place = _behind(work, self.delay)
-                work[place:place] = self._moves(tiles, number - 1)
+            late = late_finish(current, self.order, self.late * self.unit) if self.late and not following else None
+            work = early.compute(current, self.order) if early and not number else \
+                list(current.compute(late.order if late else self.order))
+            if self.delay:
+                work = _among(work, self._moves(tiles, number - 1) if number else later, self.delay, self.gap)
             group += work
-            if not self.delay or not following:
+            if late:
+                group += late.finish(current)
+            elif not self.delay or not following:
                 group += self._moves(tiles, number)
             tiles.forget(number - 2)
             yield group
@@ -170,10 +192,20 @@ class _Tiles(dict[int, TileCode]):
         self.pop(number, None)
 
 
-def _behind(statements: Sequence[Statement], count: int) -> int:
-    """The place behind so many instructions."""
-    places = [place for place, statement in enumerate(statements, 1) if isinstance(statement, Instruction)]
-    return places[count - 1] if count <= len(places) else len(statements)
+def _among(work: Sequence[Statement], moves: Sequence[Statement], delay: int, gap: int) -> list[Statement]:
+    """The transfers `moves` among `work`: the first one, with its settings, behind `delay` instructions, each of the
+    others behind `gap` more."""
+    found: list[Statement] = []
+    rest, wait = deque(moves), delay
+    for statement in work:
+        found.append(statement)
+        wait -= isinstance(statement, Instruction)
+        while rest and not wait:
+            while isinstance(rest[0], Setting):
+                found.append(rest.popleft())
+            found.append(rest.popleft())
+            wait = gap
+    return [*found, *rest]
 
 
 class _Pads:
@@ -198,11 +230,11 @@ class _Pads:
         self._known[leaf, buffer] = kept
 
 
-def tile_boxes(shape: tuple[int, ...], tile: tuple[int, ...], ends: tuple[int, ...] = (), unit: int = 1) -> list[Box]:
+def tile_boxes(shape: tuple[int, ...], tile: tuple[int, ...], ends: Ends = NO_ENDS, unit: int = 1) -> list[Box]:
     """Tiles of `tile` elements that cover `shape`, the first dimension first: tiles that share rows follow each other.
 
-    The first tiles have the extents `ends` along the first dimension, and the last ones the same in reverse; those
-    between are then of equal size, as far as multiples of `unit` allow.
+    The first and the last tiles have the extents `ends`; those between are then of equal size, as far as multiples of
+    `unit` allow.
     """
     if not shape:
         return [()]
@@ -210,9 +242,9 @@ def tile_boxes(shape: tuple[int, ...], tile: tuple[int, ...], ends: tuple[int, .
     columns = list(itertools.product(*starts))
     found: list[Box] = []
     for number, column in enumerate(columns):
-        up, down = (ends if number == last else () for last in (0, len(columns) - 1))
+        up, down = (part if number == last else () for part, last in zip(ends, (0, len(columns) - 1), strict=True))
         others = tuple((o, min(o + t, n)) for o, t, n in zip(column, tile[1:], shape[1:], strict=True))
-        found += [(rows, *others) for rows in _cut(shape[0], tile[0], up, down[::-1], unit)]
+        found += [(rows, *others) for rows in _cut(shape[0], tile[0], up, down, unit)]
     return found
 
 
@@ -229,7 +261,7 @@ def _cut(length: int, most: int, up: tuple[int, ...], down: tuple[int, ...], uni
 
 
 def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...], carry: bool = False,
-              ahead: int = 1, ends: tuple[int, ...] = (), whole: bool = False) -> PhasePlan:
+              ahead: int = 1, ends: Ends = NO_ENDS, whole: bool = False) -> PhasePlan:
     """A plan with tiles of that shape, whether it fits the scratchpad or not."""
     graph = phase.graph
     layout = make_layout(graph, sizes, tile, spec.row_bytes)
@@ -248,7 +280,7 @@ def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...
         copies |= {layout.root(result.node): 1 + ahead for result in phase.graph.results}
     if whole and len(boxes) > 1:
         copies |= _side_by_side(phase, layout, tile, boxes, moving)
-    allocation = allocate(graph, sizes, layout, order, scratch, copies, len(boxes))
+    allocation = allocate(graph, sizes, layout, order, scratch, copies, len(boxes), spec.row_bytes)
     return PhasePlan(phase, sizes, spec, layout, order, allocation, tuple(moving), tuple(resident), carry or whole,
                      ahead, unit, ends, whole)
 

@@ -2,7 +2,8 @@
 
 The accumulator adds up one row per result and takes a cycle for every wavefront of the row. Where rows are short
 against the lanes, or along the outer dimension, it is cheaper to add whole arrays: sliding sums and extrema by
-doubling (S2n(i) = Sn(i) + Sn(i + n)), products of windows with constants term by term as multiply-adds.
+doubling (S2n(i) = Sn(i) + Sn(i + n)), products of windows with constants term by term as multiply-adds. Extrema of
+rows that are too long for the scratchpad begin with those of a few parts, element by element, until they are not.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from math import prod
 from compiler.bind.vector.access import Access, compose, drop_dimensions, identity
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.combine import is_contiguous
-from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Value
+from compiler.bind.vector.graph import Leaf, Node, Op, Part, Reduce, Value
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph
 
@@ -21,6 +22,9 @@ __all__ = ["ReductionPass"]
 
 _MOST_TERMS = 128
 """More instructions than this are not spent on one reduction term by term."""
+_PARTS = 16
+"""Parts of a row that are combined at once, at most."""
+_BEAT = 32
 
 
 class ReductionPass(Rewriter):
@@ -46,6 +50,8 @@ class ReductionPass(Rewriter):
         best = min(costs, key=lambda k: costs[k])
         if best == "terms":
             return self._terms(node, source)
+        if node.operation != "add" and self._too_long(node, source):
+            return self._shortened(node, source)
         if best == "slide":
             return self._slide(node, source)
         if costs[best] == float("inf"):
@@ -105,20 +111,76 @@ class ReductionPass(Rewriter):
         return self.builder.reduction("add", source, node.extents[-1:], node.dtype, node.location)
 
     def _blocks(self, node: Reduce, source: Access, block: int) -> Value:
-        """Sums of blocks, then their sum, and the rest."""
+        """Results of blocks, then of these, and the rest."""
         inner, rank = node.extents[-1], node.rank
         count = inner // block
         matrix = (*(tuple(int(i == j) for j in range(rank + 2)) for i in range(rank)), (*(0,) * rank, block, 1))
         blocks = compose(source, matrix, (0,) * (rank + 1), rank + 2)
-        parts = self.builder.reduction("add", self._pushed(blocks, rank + 2), (block,), node.dtype, node.location)
-        total: Value = self._lower(
-            Reduce(0, rank, node.dtype, node.low, node.high, node.location, "add", parts, (count,)), parts)
+        parts = self._row_results(node, self._pushed(blocks, rank + 2), rank + 1, block)
+        total = self._reduced(node, parts, rank, (count,))
         if inner % block:
             offset = (*(0,) * rank, count * block)
             rest = compose(source, identity(rank + 1), offset, rank + 1)
-            tail = self.builder.reduction("add", rest, (inner % block,), node.dtype, node.location)
-            total = self.builder.operation("add", (total, tail), node.dtype, node.location, rank)
+            tail = self._row_results(node, rest, rank, inner % block)
+            total = self.builder.operation(node.operation, (total, tail), node.dtype, node.location, rank)
         return total
+
+    def _row_results(self, node: Reduce, source: Access, rank: int, length: int) -> Access:
+        if node.operation == "add":
+            return self.builder.reduction("add", source, (length,), node.dtype, node.location)
+        return self.solid(self._reduced(node, source, rank, (length,)), node, rank)
+
+    # Extrema of long rows. That some elements count twice does not matter.
+
+    def _too_long(self, node: Reduce, source: Access) -> bool:
+        """Whether what one result needs along the innermost dimension does not fit beside its halves."""
+        axis = _axis(source, node.rank + len(node.extents) - 1)
+        own = axis is None or not any(source.matrix[axis][:-1])
+        return own and node.extents[-1] * source.node.dtype.itemsize > 2 * self.room
+
+    def _shortened(self, node: Reduce, source: Access) -> Value:
+        *outer, length = node.extents
+        rank = node.rank + len(outer)
+        axis = _axis(source, rank)
+        if axis is not None and isinstance(source.node, Leaf) and self._plain(source.node):
+            block = self._block(length, source.node.dtype.itemsize)
+            parts = self._parts(node, source, axis, length, block)
+            place = tuple(0 if i == axis else o for i, o in enumerate(source.offset))
+            return self._reduced(node, Access(parts.node, source.matrix, place), node.rank, (*outer, block))
+        if outer:
+            inner = self.solid(self._reduced(node, source, rank, (length,)), node, rank)
+            return self._reduced(node, inner, node.rank, tuple(outer))
+        return self._blocks(node, source, max(2, self.room // 4))
+
+    def _plain(self, leaf: Leaf) -> bool:
+        return not any(leaf.boundaries) and leaf.name not in self.builder.constants
+
+    def _block(self, length: int, size: int) -> int:
+        """Elements of each of up to `_PARTS` parts of a row: whole beats, and no shorter than what fits."""
+        count = min(_PARTS, -(-length * size // (2 * self.room)))
+        unit = _BEAT // size
+        return min(length - 1, -(-length // (count * unit)) * unit)
+
+    def _parts(self, node: Reduce, source: Access, axis: int, length: int, block: int) -> Access:
+        """The parts of all rows, combined element by element; the last one overlaps the one before."""
+        leaf, start = source.node, source.offset[axis]
+        assert isinstance(leaf, Leaf)
+        whole = leaf.part or Part(leaf.shape, (0,) * leaf.rank, (1,) * leaf.rank)
+        shape = (*leaf.shape[:axis], block, *leaf.shape[axis + 1:])
+        total: Access | None = None
+        for first in [*range(0, length - block, block), length - block]:
+            moved = tuple(f + (start + first) * k * (i == axis)
+                          for i, (f, k) in enumerate(zip(whole.first, whole.steps, strict=True)))
+            part = self.builder.leaf(leaf.name, shape, leaf.dtype, leaf.low, leaf.high, leaf.location,
+                                     variant=leaf.variant, part=Part(whole.shape, moved, whole.steps))
+            total = part if total is None else self._combined(total, part, node)
+        assert total is not None
+        return total
+
+    def _reduced(self, node: Reduce, source: Access, rank: int, extents: tuple[int, ...]) -> Value:
+        """The same reduction of something else."""
+        return self._lower(Reduce(0, rank, node.dtype, node.low, node.high, node.location, node.operation, source,
+                                  extents), source)
 
     def _pushed(self, access: Access, rank: int) -> Access:
         """`access` with its map pushed through an operation to the operands."""
@@ -133,7 +195,8 @@ class ReductionPass(Rewriter):
             axis = _axis(source, node.rank + k)
             assert axis is not None
             base = Access(source.node, identity(source.node.rank), (0,) * source.node.rank)
-            total = self._along(base, axis, extent, node)
+            sliding = any(source.matrix[axis][:node.rank + k])
+            total = (self._along if sliding else self._halved)(base, axis, extent, node)
             source = compose(total, source.matrix, source.offset, node.rank + k + 1)
             source = drop_dimensions(source, node.rank + k, (0,))
         return source
@@ -148,6 +211,19 @@ class ReductionPass(Rewriter):
         if node.operation == "add" and extent % 2:
             total = self._combined(total, _moved(base, axis, extent - 1), node)
         return total
+
+    def _halved(self, base: Access, axis: int, extent: int, node: Reduce) -> Access:
+        """The first `extent` elements along `axis`, combined: the halves, then the halves of that."""
+        rests: list[Access] = []
+        while extent > 1:
+            half = -(-extent // 2) if node.operation != "add" else extent // 2
+            if 2 * half < extent:
+                rests.append(_moved(base, axis, extent - 1))
+            base = self._combined(base, _moved(base, axis, extent - half if node.operation != "add" else half), node)
+            extent = half
+        for rest in rests:
+            base = self._combined(base, rest, node)
+        return base
 
     def _combined(self, a: Access, b: Access, node: Reduce) -> Access:
         value = self.builder.operation(node.operation, (a, b), node.dtype, node.location, a.node.rank)

@@ -183,5 +183,5 @@ def make_sliding_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, columns: int
         ahead = isinstance(node, Leaf) or owner in results
         if rows.kept[node] > 1 or ahead:
             copies[owner] = max(copies.get(owner, 0), rows.kept[node] + ahead)
-    allocation = allocate(graph, sizes, layout, order, {}, copies, phase.shape[0])
+    allocation = allocate(graph, sizes, layout, order, {}, copies, phase.shape[0], spec.row_bytes)
     return SlidingPlan(phase, sizes, spec, layout, order, allocation, rows)

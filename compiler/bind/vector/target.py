@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from compiler.bind.vector.arrange import arranged
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.choose import Choice
 from compiler.bind.vector.combine import CombinePass, CopyPass, NarrowPass
@@ -19,7 +20,6 @@ from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase, split
 from compiler.bind.vector.reductions import ReductionPass
 from compiler.bind.vector.repeats import Repeats
-from compiler.bind.vector.roll import roll
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.spill import plan_phase
 from compiler.bind.vector.translate import Graph, translate
@@ -65,7 +65,8 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
     planned = [pair for number, phase in enumerate(phases)
                for pair in plan_phase(phase, spec, builder, f"spilled_{number}", segment)]
     phases, choices = [phase for phase, _ in planned], [choice for _, choice in planned]
-    code = VectorProgram(program.name, spec.capacity, _arrays(program, whole, phases), roll(_groups(choices)))
+    _, body = arranged(_groups(choices), spec)
+    code = VectorProgram(program.name, spec.capacity, _arrays(program, whole, phases), body)
     verify_program(code)
     return VectorDesign(program, program, options, spec, code, tuple(choices), dict(whole.constants),
                         time.perf_counter() - start)

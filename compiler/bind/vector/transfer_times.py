@@ -38,9 +38,11 @@ class _Flow:
 
 
 class SharedMemory:
-    """The beats of main memory: flows of reads (0) and of writes (1), each in order."""
+    """The beats of main memory: flows of reads (0) and of writes (1), each in order. `sharing`: cycles of a beat while
+    both ways have some."""
 
-    def __init__(self) -> None:
+    def __init__(self, sharing: float = 1.0) -> None:
+        self._sharing = sharing
         self._time = 0.0
         self._queues: tuple[deque[_Flow], deque[_Flow]] = (deque(), deque())
         self._turn = 0
@@ -76,7 +78,7 @@ class SharedMemory:
         beats = min(flow.left, most)
         if not flow.start:
             flow.start = self._time
-        self._time += beats
+        self._time += beats * self._sharing if waits else beats
         flow.left -= beats
         if flow.left <= 0:
             flow.end = self._time
@@ -114,10 +116,11 @@ class Job:
 
 class TransferTimes:
     """Transfers in the order of the program. `latency`: from the moment that the engine takes a load up to its first
-    beat; `store`: the same of a store; `answer`: from the last beat of a store to memory's answer."""
+    beat; `store`: the same of a store; `answer`: from the last beat of a store to memory's answer; `sharing`: see
+    `SharedMemory`."""
 
-    def __init__(self, spec: VectorSpec, latency: float, store: float, answer: float) -> None:
-        self.memory = SharedMemory()
+    def __init__(self, spec: VectorSpec, latency: float, store: float, answer: float, sharing: float = 1.0) -> None:
+        self.memory = SharedMemory(sharing)
         self._slots = spec.dma_queue + RUNNING
         self._before_beat = (latency, store)
         self._answer = answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -18,6 +19,9 @@ _ODD = 0x9E3779B97F4A7C15
 """A random number; its powers tell time dimensions apart in keys."""
 
 _MOST_INSTANCES = 200_000
+
+_MOST_KNOWN = 3
+"""Times of one statement whose vectors are kept."""
 
 Times = Mapping[str, isl.Map]
 """Statement name -> {statement[iterators] -> [time]}: one space of times for all."""
@@ -49,7 +53,7 @@ class Vectors:
     def __init__(self, program: Program) -> None:
         self._domains = {s.name: s.domain for s in program.statements}
         self._points: dict[str, PointNumbers] = {}
-        self._known: dict[str, tuple[isl.Map, np.ndarray]] = {}
+        self._known: dict[str, deque[tuple[isl.Map, np.ndarray]]] = {}
 
     def __call__(self, times: Times) -> np.ndarray:
         """Those of all statements in `times`, one after the other."""
@@ -60,6 +64,17 @@ class Vectors:
         """Whether there are so few instances that looking at all of them is quick."""
         return sum(domain.count_val().to_python() for domain in self._domains.values()) <= _MOST_INSTANCES
 
+    def different(self, times: Times) -> int:
+        """How many different times there are."""
+        if self.few:
+            return len(np.unique(time_keys(self(times))))
+        total = isl.UnionSet("{ }")
+        for time in times.values():
+            total = total.union(isl.UnionSet.from_set(time.range()))
+        parts: list[isl.Set] = []
+        total.coalesce().foreach_set(parts.append)
+        return sum(part.count_val().to_python() for part in parts)
+
     def points(self, name: str) -> PointNumbers:
         """The instances of a statement."""
         if name not in self._points:
@@ -68,13 +83,18 @@ class Vectors:
 
     def of(self, name: str, times: Times) -> np.ndarray:
         """Those of one statement."""
-        if name in self._known and self._known[name][0] is times[name]:
-            return self._known[name][1]
+        for time, vectors in self._known.get(name, ()):
+            if time is times[name]:
+                return vectors
         points = self.points(name)
         values = evaluate_map(times[name], self._domains[name], points.columns, points.count)
         found = np.stack([np.broadcast_to(np.asarray(v, np.int64), points.count) for v in values])
-        self._known[name] = times[name], found
+        self.learn(name, times[name], found)
         return found
+
+    def learn(self, name: str, time: isl.Map, vectors: np.ndarray) -> None:
+        """The vectors of one statement at `time`, if they are known without looking at the map."""
+        self._known.setdefault(name, deque(maxlen=_MOST_KNOWN)).appendleft((time, vectors))
 
 
 class Flows:
@@ -117,6 +137,11 @@ class Flows:
         for row in distances:
             later = np.where(later == 0, np.sign(row), later)
         return bool((later > 0).all() if dependence.sink == dependence.source else (later >= 0).all())
+
+
+    def meet(self, dependence: Dependence, times: Times) -> bool:
+        """Whether some value is read at the time at which it is written."""
+        return bool((self.time_distances(dependence, times) == 0).all(axis=0).any())
 
 
 def time_keys(vectors: np.ndarray) -> np.ndarray:

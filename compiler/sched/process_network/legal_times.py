@@ -8,9 +8,9 @@ import networkx as nx
 from compiler.ir.program import Program
 from compiler.sched.dependences import Dependence
 from compiler.sched.process_network.errors import NetworkError
-from compiler.sched.process_network.instances import Times
+from compiler.sched.process_network.instances import Flows, Times
 
-__all__ = ["check_legal", "firing_order", "is_ordered", "too_early"]
+__all__ = ["check_legal", "firing_order", "fits"]
 
 
 def check_legal(program: Program, dependences: tuple[Dependence, ...], times: Times) -> None:
@@ -32,12 +32,11 @@ def check_legal(program: Program, dependences: tuple[Dependence, ...], times: Ti
     firing_order(program, dependences, times)
 
 
-def firing_order(program: Program, dependences: tuple[Dependence, ...], times: Times,
-                 statements: list[str] | None = None) -> tuple[str, ...]:
-    """Names of the `statements` (all, if None) in the order in which they fire within one time, producers first, else
-    in program order. Raises `NetworkError` if they wait for each other."""
+def firing_order(program: Program, dependences: tuple[Dependence, ...], times: Times) -> tuple[str, ...]:
+    """Names of all statements in the order in which they fire within one time, producers first, else in program order.
+    Raises `NetworkError` if they wait for each other."""
     graph: nx.DiGraph = nx.DiGraph()
-    names = statements or [s.name for s in program.statements]
+    names = [s.name for s in program.statements]
     graph.add_nodes_from(names)
     for d in dependences:
         if d.source != d.sink and not _at_one_time(d, times).is_empty():
@@ -67,10 +66,13 @@ def _at_one_time(dependence: Dependence, times: Times) -> isl.Map:
                                                                 .map_from_set()))
 
 
-def is_ordered(program: Program, dependences: tuple[Dependence, ...], times: Times) -> bool:
-    """Whether no statements of `times` wait for each other within one time."""
-    try:
-        firing_order(program, dependences, times, list(times))
-    except NetworkError:
+def fits(dependences: tuple[Dependence, ...], times: Times, flows: Flows) -> bool:
+    """Whether all `dependences` hold, and the statements of `times` do not wait for each other within one time."""
+    few = flows.vectors.few
+    if not all(flows.hold(d, times) if few else too_early(d, times).is_empty() for d in dependences):
         return False
-    return True
+    graph: nx.DiGraph = nx.DiGraph()
+    for d in dependences:
+        if d.source != d.sink and (flows.meet(d, times) if few else not _at_one_time(d, times).is_empty()):
+            graph.add_edge(d.source, d.sink)
+    return nx.is_directed_acyclic_graph(graph)

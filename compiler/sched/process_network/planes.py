@@ -6,6 +6,7 @@ of a value. Either of all loops, or of the inner ones, while the outer ones run 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -17,7 +18,7 @@ from compiler.sched.dependences import Dependence
 from compiler.sched.process_network.instances import Flows, Times, time_keys, varying
 from compiler.sched.process_network.transfers import is_copy
 
-__all__ = ["planes", "without_copies"]
+__all__ = ["deepest", "planes", "without_copies"]
 
 _STEEPEST = 4
 """Greatest coefficient of a loop."""
@@ -32,17 +33,34 @@ _MOST = 2
 def without_copies(program: Program, dependences: tuple[Dependence, ...]) -> tuple[list[str], tuple[Dependence, ...]]:
     """Statements that are no copies, and the flow between them, that through copies included. A copy that reads its own
     results stays."""
-    flows = list(dependences)
-    names = [s.name for s in program.statements]
-    for statement in program.statements:
-        before = [d for d in flows if d.sink == statement.name]
-        if is_copy(statement) and before and all(d.source != statement.name for d in before):
-            names.remove(statement.name)
-            after = [d for d in flows if d.source == statement.name]
-            flows = [d for d in flows if statement.name not in (d.source, d.sink)]
+    copies = [s.name for s in program.statements if is_copy(s)]
+    return _without(copies, [s.name for s in program.statements], dependences)
+
+
+def _without(removed: Collection[str], names: Collection[str],
+             dependences: tuple[Dependence, ...]) -> tuple[list[str], tuple[Dependence, ...]]:
+    """`names` but for `removed`, and the flow between them, that through removed ones included. Those that read their
+    own results, or nothing, stay."""
+    flows, left = list(dependences), list(names)
+    for name in [n for n in names if n in removed]:
+        before = [d for d in flows if d.sink == name]
+        if before and all(d.source != name for d in before):
+            left.remove(name)
+            after = [d for d in flows if d.source == name]
+            flows = [d for d in flows if name not in (d.source, d.sink)]
             flows += [replace(d, source=b.source, relation=passed) for d in after for b in before
                       if not (passed := d.relation.apply_range(b.relation)).is_empty()]
-    return names, tuple(flows)
+    return left, tuple(flows)
+
+
+def deepest(whole: Times, dependences: tuple[Dependence, ...], sizes: int,
+            flows: Flows) -> tuple[list[str], tuple[Dependence, ...]]:
+    """Statements of `whole` in the most loops, and the flow between them, that through the others included; none if all
+    are in as many loops, or some others read their own results."""
+    loops = {name: len(varying(flows.vectors.of(name, whole), sizes)) for name in whole}
+    deep = [name for name in whole if loops[name] == max(loops.values())]
+    names, direct = _without([name for name in whole if name not in deep], list(whole), dependences)
+    return (deep, direct) if len(deep) < len(whole) and names == deep else ([], ())
 
 
 def planes(whole: Times, dependences: tuple[Dependence, ...], sizes: int, flows: Flows) -> list[dict[str, isl.Map]]:

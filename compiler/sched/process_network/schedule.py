@@ -2,7 +2,8 @@
 
 Seed 003 takes the fused schedule as given (equations 5.1 and 5.2); here it is computed. It starts from an anchor: the
 component of the dependence graph with the most firings (transfers do not count) in the program's order (also without
-the levels that only put loops after each other) or in the order of isl's scheduler, or the busiest statement alone.
+the levels that only put loops after each other, and with loops pipelined) or in the order of isl's scheduler, or the
+busiest statement alone.
 Going outward from it, a statement that feeds nodes already placed fires as late as their first use of its value allows,
 one that is fed fires as early as its last operand allows, and one in between either way. The time of these extreme
 instances is a piecewise affine function; its pieces, extended to the whole domain, are the candidates, also moved by
@@ -61,7 +62,7 @@ def alignments(program: Program, dependences: tuple[Dependence, ...], movable: C
     apart = without_copies(program, dependences) if levels else ([], ())
     tried: list[tuple[Times, bool]] = []
     starts = (waves(program, apart, original, sizes, flows) if levels else
-              anchors(program, dependences, original, sizes))
+              anchors(program, dependences, original, sizes, flows))
     for anchor, early in starts:
         if any(early == other and anchor.keys() == times.keys() and _same(anchor, times) for times, other in tried):
             continue
@@ -78,19 +79,7 @@ def alignments(program: Program, dependences: tuple[Dependence, ...], movable: C
     if not found and not levels:
         found = [_shortened(original, sizes)]
         check_legal(program, dependences, found[0])
-    return sorted(((_count(vectors, times), times) for times in found), key=lambda entry: entry[0])
-
-
-def _count(vectors: Vectors, times: Times) -> int:
-    """Different times at which something fires."""
-    if vectors.few:
-        return len(np.unique(time_keys(vectors(times))))
-    total = isl.UnionSet("{ }")
-    for time in times.values():
-        total = total.union(isl.UnionSet.from_set(time.range()))
-    parts: list[isl.Set] = []
-    total.coalesce().foreach_set(parts.append)
-    return sum(part.count_val().to_python() for part in parts)
+    return sorted(((vectors.different(times), times) for times in found), key=lambda entry: entry[0])
 
 
 def _same(times: Times, others: Times) -> bool:
@@ -213,8 +202,8 @@ class _Alignment:
         inner = among(flows, some)
         found = planes(some, inner, self.sizes, self.flows)[:1] if inner else []
         whole = among(self.dependences, own)
-        return [*(without_sequence(self.program, inner, times) for times in found),
-                without_sequence(self.program, whole, own)]
+        return [*(without_sequence(inner, times, self.sizes, self.flows) for times in found),
+                without_sequence(whole, own, self.sizes, self.flows)]
 
     def _main(self) -> dict[str, isl.Map]:
         """What is placed and not in a phase of its own."""
@@ -233,8 +222,10 @@ class _Alignment:
         whole = [candidate for candidate in whole if statement.domain.is_subset(candidate.domain())]
         yield from whole
         for candidate in whole if self.flows.vectors.few else ():
-            for place in shifts({statement.name: candidate}, self._main(), self.flows, self.sizes):
-                yield place.times({statement.name: candidate})[statement.name]
+            own = {statement.name: candidate}
+            have = {statement.name: self.flows.vectors.of(statement.name, own)}
+            for place in shifts(own, self._main(), self.flows, self.sizes):
+                yield place.learnt(own, have, self.flows)[statement.name]
 
     def _extreme(self, name: str) -> isl.Map | None:
         """{instance -> time of its first use}, or of its last operand, among the nodes that are placed."""
@@ -262,8 +253,10 @@ class _Alignment:
         return all(self.flows.hold(d, times) if few else too_early(d, times).is_empty() for d in near)
 
     def _allowed(self, name: str, time: isl.Map) -> bool:
-        statement = self.program.statement(name)
-        return time.is_injective() and (self.movable(statement) or _monotone(statement, time))
+        statement, vectors = self.program.statement(name), self.flows.vectors
+        injective = (vectors.different({name: time}) == vectors.points(name).count if vectors.few else
+                     time.is_injective())
+        return injective and (self.movable(statement) or _monotone(statement, time))
 
 
 def _added(main: np.ndarray, keys: np.ndarray) -> int:

@@ -41,6 +41,13 @@ class Placement:
         place = isl.Map(f"{{ [{', '.join(f't{k}' for k in range(count))}] -> [{', '.join(results)}] }}")
         return {name: time.apply_range(place) for name, time in own.items()}
 
+    def learnt(self, own: Times, have: Mapping[str, np.ndarray], flows: Flows) -> dict[str, isl.Map]:
+        """`times`, whose vectors `flows` knows then. `have`: the vectors of `own`, by statement."""
+        found = self.times(own)
+        for name, time in found.items():
+            flows.vectors.learn(name, time, self.vectors(have[name]))
+        return found
+
     def vectors(self, own: np.ndarray) -> np.ndarray:
         """The same for time vectors."""
         rows = [np.full(own.shape[1], self.fixed[d]) if d in self.fixed else own[self.put.get(d, d)]
@@ -53,15 +60,15 @@ def beside(own: Times, placed: Times, flows: Flows, sizes: int) -> Iterator[Plac
     their own order first (a single statement also in others), and are moved so far that all `flows` from and to
     placed statements hold. Those among the statements of `own` are not looked at. The first `sizes` dimensions stay.
     """
-    have, there = flows.vectors(own), flows.vectors(placed)
-    loops, places = varying(have, sizes), varying(there, sizes)
+    have, there = {name: flows.vectors.of(name, own) for name in own}, flows.vectors(placed)
+    loops, places = varying(np.concatenate(list(have.values()), axis=1), sizes), varying(there, sizes)
     least = there.min(axis=1).tolist()
     count, wanted = len(there), max(len(loops), len(places))
     places += range(max(places, default=sizes - 1) + 1, count)
     still = (0,) * count
     for put in islice(_arrangements(loops, places[:wanted], len(own) == 1), _MOST):
         based = Placement(put, {dim: least[dim] for dim in range(sizes, count) if dim not in put}, still)
-        for moved in shifts(based.times(own), placed, flows, sizes):
+        for moved in shifts(based.learnt(own, have, flows), placed, flows, sizes):
             yield replace(based, vector=moved.vector)
 
 
@@ -74,14 +81,17 @@ def _arrangements(loops: list[int], places: list[int], free: bool) -> Iterator[d
 
 def shifts(own: Times, placed: Times, flows: Flows, sizes: int) -> Iterator[Placement]:
     """Vectors by which the times of `own` may be moved, the most uneven first; none if they would have to be both
-    earlier and later."""
+    earlier and later. Where no values pass, both start at once."""
     times = {**placed, **own}
     count = next(iter(own.values())).dim(isl.dim_type.out)
     least = _extreme([d for d in flows.dependences if d.sink in own and d.source in placed], times, flows)
     most = _extreme([d for d in flows.dependences if d.source in own and d.sink in placed], times, flows)
     upper = None if most is None else tuple(-step for step in most)
     found: Iterator[tuple[int, ...]] = iter(())
-    if least is None and upper is not None:
+    if least is None and upper is None:
+        starts = flows.vectors(placed).min(axis=1) - flows.vectors(own).min(axis=1)
+        found = iter([(*(0 for _ in range(sizes)), *starts[sizes:].tolist())])
+    elif least is None and upper is not None:
         found = _rounded(upper, sizes, -1)
     elif least is not None and (upper is None or least <= upper):
         found = _rounded(least, sizes, 1)

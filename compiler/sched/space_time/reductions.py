@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, fold, mentions, renumbered
+from compiler.ir.narrow import table_ranges
 from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
@@ -129,7 +130,7 @@ def _fits(program: Program, statement: Statement, body: Expr, type_: Int) -> boo
     """Whether every value of `body` is one of `type_`: then comparing before or after the conversion is the same."""
     reads = [type_range(program.array(access.array).type) for access in statement.reads]
     box = hull(statement)
-    tables = {table.name: (min(table.values), max(table.values)) for table in program.tables}
+    tables = table_ranges(program)
     low, high = fold(body, lambda node, parts: value_range(node, parts, reads, box, tables))
     return type_.contains(low) and type_.contains(high)
 

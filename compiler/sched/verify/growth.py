@@ -2,36 +2,91 @@
 
 from __future__ import annotations
 
-import islpy as isl
+from collections.abc import Collection
+from dataclasses import replace
 
-from compiler.ir.program import Access, Program, Statement
+import islpy as isl
+import numpy as np
+
+from compiler.ir.evaluate import evaluate, integer
+from compiler.ir.program import Access, Array, Program, Statement
+from compiler.sched.edge_terms import beside_inputs, copies_itself, same_elements
 from compiler.sched.verify.errors import ValidationError
+from compiler.sched.verify.expressions import operand_vectors
+from compiler.sched.verify.points import some_points
 from compiler.sched.whole_boxes import Growth
 
 __all__ = ["check_growth"]
 
 
 def check_growth(growth: Growth) -> None:
-    """Raise `ValidationError` unless every instance that was asked for is there with its accesses, in its place, and no
-    other one writes an element that these touch, or one of an output."""
+    """Raise `ValidationError` unless every instance that was asked for is there with its accesses, in its place, and
+    every other one leaves the elements that these touch, and those of outputs, as they are. Statements may be missing
+    that copy elements onto themselves."""
     before, after = growth.before, growth.after
-    same = [s.name for s in before.statements] == [s.name for s in after.statements]
-    if not same or not before.order.is_equal(after.order) or before.tables != after.tables:
+    names = {statement.name for statement in after.statements}
+    kept = [s for s in before.statements if s.name in names or not copies_itself(s)]
+    domains = isl.UnionSet("{}")
+    for statement in after.statements:
+        domains = domains.union(isl.UnionSet.from_set(statement.domain))
+    orders = [program.order.intersect_domain(domains) for program in (before, after)]
+    same = [s.name for s in kept] == [s.name for s in after.statements] and orders[0].is_equal(orders[1])
+    if not same or not domains.is_subset(orders[1].domain()) or before.tables != after.tables:
         raise ValidationError(f"the boxes of program '{before.name}' have other statements or another order")
-    for old, new in zip(before.statements, after.statements, strict=True):
-        if old.value != new.value or not old.domain.is_subset(new.domain):
-            raise ValidationError(f"{new} computes something else on its whole box")
-        for was, now in zip((*old.reads, old.write), (*new.reads, new.write), strict=True):
-            if was.array != now.array or not _on(was, old).is_equal(_on(now, old)):
-                raise ValidationError(f"{old.label(was)}: its access to '{was.array}' is another one on the whole box")
-        extra = new.write.map.intersect_domain(new.domain.subtract(old.domain)).range()
-        if not extra.is_disjoint(_kept(before, new.write.array)):
-            raise ValidationError(f"{new} writes elements of '{new.write.array}' on its whole box that the program "
-                                  "uses")
+    for old, new in zip(kept, after.statements, strict=True):
+        _check_statement(growth, old, new)
     for old_array, new_array in zip(before.arrays, after.arrays, strict=True):
-        smaller = any(n < o for o, n in zip(old_array.shape, new_array.shape, strict=True))
-        if smaller or (old_array.name, old_array.type) != (new_array.name, new_array.type):
-            raise ValidationError(f"array '{new_array.name}' of the whole boxes is not '{old_array.name}'")
+        _check_array(growth, old_array, new_array)
+
+
+def _check_array(growth: Growth, old: Array, new: Array) -> None:
+    front = growth.front(old.name)
+    room = all(n >= o + f >= o for o, n, f in zip(old.shape, new.shape, front, strict=True))
+    same = (old.name, old.type, old.role) == (new.name, new.type, new.role)
+    around = any(front) or old.name in growth.edges
+    if not room or not same or (around and old.role != "input"):
+        raise ValidationError(f"array '{new.name}' of the whole boxes is not '{old.name}'")
+
+
+def _check_statement(growth: Growth, old: Statement, new: Statement) -> None:
+    if old.value != new.value or not old.domain.is_subset(new.domain):
+        raise ValidationError(f"{new} computes something else on its whole box")
+    for was, now in zip((*old.reads, old.write), (*new.reads, new.write), strict=True):
+        if was.array != now.array or not _on(now, old).apply_range(growth.origin(was.array)).is_equal(_on(was, old)):
+            raise ValidationError(f"{old.label(was)}: its access to '{was.array}' is another one on the whole box")
+    extra = new.domain.subtract(old.domain)
+    used = extra.intersect(new.write.map.intersect_range(_kept(growth.before, new.write.array)).domain())
+    if not _changing(growth, new, used).is_empty():
+        raise ValidationError(f"{new} writes elements of '{new.write.array}' on its whole box that the program uses")
+
+
+def _changing(growth: Growth, new: Statement, instances: isl.Set) -> isl.Set:
+    """The `instances` of a statement that may change the element that they write. Those do not that find zeros beside
+    inputs and then compute what they have read of that element."""
+    back = {read.array: growth.moved(read.array).reverse() for read in new.reads}
+    own = {k for k, read in enumerate(new.reads) if same_elements(read, new.write, new.domain)}
+    asked = replace(new, reads=tuple(Access(r.array, r.map.apply_range(back[r.array])) for r in new.reads))
+    rest = instances
+    for zeros, some in beside_inputs(growth.before, asked, instances, growth.edges) if own else ():
+        if not some.is_empty() and _stays(growth.after, new, zeros, own, some):
+            rest = rest.subtract(some)
+    return rest
+
+
+def _stays(program: Program, statement: Statement, zeros: Collection[int], own: Collection[int],
+           instances: isl.Set) -> bool:
+    """Whether the value is that of the reads in `own` where those in `zeros` are zero: on vectors of operands, for the
+    iterators of some of the instances."""
+    columns = operand_vectors([integer(program.array(read.array).type) for read in statement.reads])
+    first, *others = sorted(own)
+    for k in others:
+        columns[k] = columns[first]
+    for k in zeros:
+        columns[k] = np.zeros_like(columns[k])
+    points = some_points(instances, len(columns[first]))
+    steps = {name: points[:, k] for k, name in enumerate(statement.iterators)}
+    found = evaluate(statement.value, columns.__getitem__, steps, {table.name: table for table in program.tables})
+    return bool((found == columns[first]).all())
 
 
 def _on(access: Access, statement: Statement) -> isl.Map:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import islpy as isl
 import numpy as np
 
-__all__ = ["all_points", "count_points", "values_at"]
+__all__ = ["all_points", "count_points", "some_points", "values_at"]
+
+_SEED = 0x9017
 
 
 def count_points(points: isl.Set) -> int:
@@ -28,6 +30,23 @@ def all_points(points: isl.Set) -> np.ndarray:
     axes = np.meshgrid(*[np.arange(low, high + 1) for low, high in bounds], indexing="ij")
     grid = np.stack([axis.ravel() for axis in axes], axis=1)
     return grid[_inside(points, grid)]
+
+
+def some_points(points: isl.Set, count: int) -> np.ndarray:
+    """`count` points of a bounded set that is not empty, not all different; the same for the same set. Shape as of
+    `all_points`."""
+    bounds = _bounds(points)
+    random = np.random.default_rng(_SEED)
+    columns = [random.integers(low, high + 1, count) for low, high in bounds]
+    drawn = np.stack(columns, axis=1) if bounds else np.zeros((count, 0), dtype=np.int64)
+    ends = [_coordinates(end, len(bounds)) for end in (points.lexmin(), points.lexmax())]
+    found = np.concatenate([np.array(ends, dtype=np.int64).reshape(2, len(bounds)), drawn[_inside(points, drawn)]])
+    return found[np.arange(count) % len(found)]
+
+
+def _coordinates(point: isl.Set, count: int) -> list[int]:
+    at = point.sample_point()
+    return [at.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(count)]
 
 
 def values_at(function: isl.Map, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

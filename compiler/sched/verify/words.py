@@ -9,12 +9,13 @@ import islpy as isl
 import numpy as np
 
 from compiler.ir.evaluate import evaluate
-from compiler.ir.expr import Iterator, Read, postorder
+from compiler.ir.expr import Read
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int, Type
 from compiler.sched.dependences import flow
 from compiler.sched.verify.errors import ValidationError
-from compiler.sched.verify.expressions import operand_vectors
+from compiler.sched.verify.expressions import VECTORS, operand_vectors
+from compiler.sched.verify.points import some_points
 from compiler.sched.word_arrays import WordArrays
 
 __all__ = ["check_word_arrays"]
@@ -85,9 +86,9 @@ def _check_accesses(words: WordArrays, old: Statement, new: Statement) -> None:
 def _check_values(words: WordArrays, old: Statement, parts: list[Statement]) -> None:
     """Every part has its half of the value, on vectors of operands."""
     types = [_integer(words.before, read) for read in old.reads]
-    iterators = sorted({node.name for s in (old, *parts) for node in postorder(s.value) if isinstance(node, Iterator)})
-    columns = operand_vectors([*types, *(Int(16, True) for _ in iterators)])
-    steps = dict(zip(iterators, columns[len(types):], strict=True))
+    columns = operand_vectors(types)
+    points = some_points(old.domain, max((len(column) for column in columns), default=VECTORS))
+    steps = {name: points[:, k] for k, name in enumerate(old.iterators)}
     tables = {table.name: table for table in words.before.tables}
     mask = (1 << words.width) - 1
     whole = evaluate(old.value, lambda k: _held(columns[k], types[k]), steps, tables)

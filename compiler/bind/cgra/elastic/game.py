@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compiler.bind.cgra.elastic.errors import ElasticError
+from compiler.bind.cgra.elastic.unwrapped import unwrapped
 from hw.fabric.config import ArrayConfig, TileConfig
 from hw.fabric.driver import RunPlan
 from hw.fabric.routing import CoreSource, Network, Side, Source, neighbour
@@ -155,7 +156,7 @@ def _times(nest: AffineNest | None) -> list[int]:
 
 
 def _addresses(nest: AffineNest | None) -> list[int]:
-    return [] if nest is None else nest.evaluate(nest.addresses[0]).tolist()
+    return [] if nest is None else unwrapped(nest).tolist()
 
 
 class _Bank:

@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from compiler.bind.cgra.elastic.errors import ElasticError
+from compiler.bind.cgra.elastic.unwrapped import unwrapped
 from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin
 from hw.fabric.config import ArrayConfig, TileConfig
 from hw.fabric.routing import CoreOutput, StreamSource
@@ -146,29 +147,24 @@ class _Starts:
         """Nothing is read after it has been given up."""
         if config.shrink is None or config.read is None:
             return
-        reads, words = config.read.times(), _unwrapped(config.read)
+        reads, words = config.read.times(), unwrapped(config.read)
         lowest = np.append(np.minimum.accumulate(words[::-1])[::-1], np.iinfo(np.int64).max)
-        times, heads = config.shrink.times(), _unwrapped(config.shrink)
+        times, heads = config.shrink.times(), unwrapped(config.shrink)
         if (np.diff(heads) < 0).any() or (heads > lowest[np.searchsorted(reads, times, side="right")]).any():
             raise ElasticError(f"{what} gives words up that are still to be read")
 
     def _check_outputs(self) -> None:
+        """A unit without inputs, for which nothing tells a start, gives the same word in every cycle: any will do."""
         for column, bank in self.static.banks.items():
             if bank.direction == "output":
                 arrival = self.fabric.capture(column)
-                if self.known[arrival.origin] + arrival.lag != bank.first - self.elastic.banks[column].lead:
+                start = bank.first - self.elastic.banks[column].lead - arrival.lag
+                if self.known.setdefault(arrival.origin, start) != start:
                     raise ElasticError(f"the bank of column {column} does not take the words of the static one")
 
 
 def _moved(nest: AffineNest, cycles: int) -> AffineNest:
     return replace(nest, time_offset=nest.time_offset + cycles)
-
-
-def _unwrapped(nest: AffineNest) -> np.ndarray:
-    """Addresses of a decoded nest, which are modulo 2^16, as numbers that go on: steps are less than half of that."""
-    address = nest.evaluate(nest.addresses[0]) % (1 << 16)
-    steps = (np.diff(address, prepend=address[:1]) + (1 << 15)) % (1 << 16) - (1 << 15)
-    return address[0] + np.cumsum(steps)
 
 
 def _skipped(static: AffineNest, elastic: AffineNest) -> int | None:

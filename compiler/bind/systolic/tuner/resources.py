@@ -37,11 +37,11 @@ _BLOCK_SHAPES = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384,
 _MULTIPLIER_BITS = 18
 _PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
 
-FEATURES = ("array", "stream loops", "bus bits", "elements", "forwarded bits", "beat bits", "exit bits", "partial bits",
-            "lut ram bits", "operator bits")
-"""What LUTs and flip-flops are linear in: 1; counters and strides of all streams from and to memory; bits of memory's
-beats where they become others; PEs; bits that PEs pass on; bits of all places of daisy chains of operands, and of
-results; bits of partial results that PEs send each other; bits of memories in LUTs; bits of adders, comparisons and
+FEATURES = ("array", "streams", "stream loops", "bus bits", "elements", "forwarded bits", "beat bits", "exit bits",
+            "partial bits", "lut ram bits", "operator bits")
+"""What LUTs and flip-flops are linear in: 1; streams from and to memory; counters and strides of all of them; bits of
+memory's beats where they become others; PEs; bits that PEs pass on; bits of all places of daisy chains of operands, and
+of results; bits of partial results that PEs send each other; bits of memories in LUTs; bits of adders, comparisons and
 choices, of all bodies, accumulators and functions of single elements."""
 
 _FREE = ("read", "const", "cast")
@@ -176,7 +176,7 @@ def features(tilings: Tilings) -> dict[str, Column]:
         exits = exits + elements * results.row_pack * results.bits
     small = [memory.lut_ram_bits for memory in _memories(geometry)]
     return {
-        "array": one, "stream loops": _stream_loops(tilings) * one,
+        "array": one, "streams": _streams(geometry) * one, "stream loops": _stream_loops(tilings) * one,
         "bus bits": _streams(geometry) * tilings.bus_bits * one, "elements": elements * one,
         "forwarded bits": elements * forwarded * one, "beat bits": sum(beats, 0 * one), "exit bits": exits * one,
         "partial bits": (geometry.space != "none") * elements * results.bits * one,
