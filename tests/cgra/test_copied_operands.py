@@ -11,7 +11,7 @@ from compiler.frontend.c_scop import load_c
 
 SOURCE = """#include <stdint.h>
 void f(const uint16_t in[4][4], uint16_t out[4][4]) {{
-  uint16_t a[4][4], b[4][4];
+  uint16_t a[4][4]; {type} b[4][4];
 #pragma scop
   for (int y = 0; y < 4; y++) for (int x = 0; x < 4; x++) a[y][x] = in[y][x] + in[y][x];
   for (int y = 0; y < 4; y++) for (int x = 0; x < 4; x++) b[y][x] = {copy};
@@ -21,10 +21,31 @@ void f(const uint16_t in[4][4], uint16_t out[4][4]) {{
 """
 
 
-@pytest.mark.parametrize("copy", ["a[y][x]", "(uint16_t)(a[y][x] * 0 + a[y][x])"])
-def test_a_value_and_its_copy_are_the_same(copy: str, tmp_path: Path) -> None:
-    """The copy is validated, plain or simplified to one."""
+COPIES = ["a[y][x]", "(uint16_t)(a[y][x] * 0 + a[y][x])", "(uint16_t)(a[y][x] - a[y][x]) + a[y][x]",
+          "a[y][x] - in[y][x] + in[y][x]", "in[y][x] + in[y][x]"]
+
+
+@pytest.mark.parametrize("type", ["uint16_t", "int16_t"])
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_value_and_its_copy_are_the_same(copy: str, type: str, tmp_path: Path) -> None:
+    """The copy is validated: plain, simplified to one, or the same sum again, also with another sign."""
     file = tmp_path / "copy.c"
-    file.write_text(SOURCE.format(copy=copy))
+    file.write_text(SOURCE.format(copy=copy, type=type))
     design = compile_program(load_c(file), "cgra", array="4x4")
     assert design.predicted_cycles >= 16
+
+
+def test_a_value_that_is_copied_along_a_row(tmp_path: Path) -> None:
+    """A statement that copies what it wrote before is followed once, not for ever."""
+    file = tmp_path / "shift.c"
+    file.write_text("""#include <stdint.h>
+void f(const uint16_t in[8], uint16_t out[8]) {
+  uint16_t a[8];
+#pragma scop
+  a[0] = in[0];
+  for (int x = 1; x < 8; x++) a[x] = a[x - 1];
+  for (int x = 1; x < 8; x++) out[x] = a[x] + a[x - 1];
+#pragma endscop
+}
+""")
+    assert compile_program(load_c(file), "cgra", array="4x4").predicted_cycles >= 8

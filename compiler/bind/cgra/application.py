@@ -178,7 +178,9 @@ class _Builder:
                 for group in self.shared.groups]
 
     def _cover(self, statement: Statement, operands: list[Signal]) -> None:
-        coverer = Coverer(statement, operands, self.mem)
+        carried = {operand.pin for k, operand in enumerate(operands)
+                   if any(d.key in self.carried for d in self.sources.get((statement.name, k), ()))}
+        coverer = Coverer(statement, operands, self.mem, carried)
         self.results[statement.name] = coverer.result()
         self.units[statement.name] = len(coverer.pes)
         self.nodes.update((pe.name, pe) for pe in coverer.pes)

@@ -10,7 +10,7 @@ table is `hw.ops`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import prod
 
 from compiler.bind.cgra.netlist import Edge, MemNode, PeNode, Pin, Separation
@@ -40,12 +40,15 @@ class CoverError(SluiceError):
 class Coverer:
     """Collects the units and connections of one statement's value.
 
-    `reads` are the operands that the statement's reads deliver. After `result` has been called, `pes`, `roms` and
-    `edges` hold what it took.
+    `reads` are the operands that the statement's reads deliver; a value in one of the pins `carried`, which carry what
+    the statement wrote before, goes through a unit: else it would be read in the cycle in which it is written. After
+    `result` has been called, `pes`, `roms` and `edges` hold what it took.
     """
 
-    def __init__(self, statement: Statement, reads: Sequence[Signal], mem: MemTileSpec) -> None:
+    def __init__(self, statement: Statement, reads: Sequence[Signal], mem: MemTileSpec,
+                 carried: Collection[Pin] = ()) -> None:
         self.statement = statement
+        self.carried = carried
         self.reads = reads
         self.mem = mem
         self.pes: list[PeNode] = []
@@ -69,7 +72,7 @@ class Coverer:
             raise self._fail("its expression is nested too deeply") from None
         if operand.kind is Kind.BIT:
             operand = self._unit("select", [operand, Constant(1), Constant(0)], signed=False)
-        if isinstance(operand, Constant):
+        if isinstance(operand, Constant) or operand.pin in self.carried:
             operand = self._emit("pass", [operand], signed=False)
         return operand
 

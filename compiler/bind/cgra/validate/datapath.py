@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from compiler.bind.cgra.validate.copies import operand_types
 from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin
-from compiler.ir.evaluate import TableIndexError, evaluate
+from compiler.bind.cgra.validate.operands import expected_values
 from compiler.ir.expr import Lookup, postorder
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
@@ -166,12 +167,9 @@ def require_same_value(program: Program, datapath: Datapath, sees: Mapping[Leaf,
     `sees` tells which read each leaf is; `classes` maps every read to the first one that sees the same values.
     """
     statement = datapath.statement
-    used = sorted(set(classes.values()))
-    types = {k: program.array(statement.reads[k].array).type for k in used}
-    columns = operand_vectors([t for t in types.values() if isinstance(t, Int)])
-    values = dict(zip(used, columns, strict=True)) if used else {}
-    values = {k: v.astype(object) if _wide(types[k]) else v for k, v in values.items()}
-    values, expected = _expected(program, statement, values, classes)
+    types = operand_types(program, statement, classes)
+    columns = dict(zip(types, operand_vectors(list(types.values())), strict=True)) if types else {}
+    values, expected = expected_values(program, statement, columns, classes)
     mask = (1 << datapath.fabric.spec.width) - 1
     operands = {leaf: values[classes[k]].astype(np.int64) & mask for leaf, k in sees.items()}
     size = max([1, *(len(v) for v in values.values())])
@@ -184,22 +182,3 @@ def require_same_value(program: Program, datapath: Datapath, sees: Mapping[Leaf,
                               f"its processing elements compute {actual[first]}")
     return size
 
-
-def _wide(type_: object) -> bool:
-    return isinstance(type_, Int) and type_.width > 31
-
-
-def _expected(program: Program, statement: Statement, values: dict[int, np.ndarray],
-              classes: Mapping[int, int]) -> tuple[dict[int, np.ndarray], np.ndarray]:
-    """The expression's values, on those vectors that look nothing up outside a table."""
-    tables = {table.name: table for table in program.tables}
-    keep = values
-    while True:
-        try:
-            chosen = keep
-            result = evaluate(statement.value, lambda k, chosen=chosen: chosen[classes[k]], {}, tables)
-            return keep, np.asarray(result).astype(object if result.dtype == object else np.int64)
-        except TableIndexError as error:
-            keep = {k: np.delete(v, error.position) for k, v in keep.items()}
-            if any(not v.size for v in keep.values()):
-                raise ValidationError(f"{statement}: no operands stay within its tables") from None

@@ -12,15 +12,12 @@ from compiler.bind.cgra.physical import Physical
 from compiler.bind.cgra.validate.addressed import AddressedProof, AddressStreams
 from compiler.bind.cgra.validate.banks import BankProof, require_disjoint_arrays
 from compiler.bind.cgra.validate.claims import Claims
+from compiler.bind.cgra.validate.copies import same_values
 from compiler.bind.cgra.validate.datapath import Datapath, Leaf, require_same_value, require_tables
 from compiler.bind.cgra.validate.enumeration import Enumeration
 from compiler.bind.cgra.validate.fabric import Fabric, Origin
 from compiler.bind.cgra.validate.memory import MemoryProof
-from compiler.ir.expr import Read
-from compiler.ir.narrow import iterator_ranges, narrow_value, table_ranges
 from compiler.ir.program import Array, Program, Statement
-from compiler.ir.ranges import type_range
-from compiler.ir.types import Int
 from compiler.sched.verify import Difference, Origins, Source, ValidationError, difference, final_origins, read_origins
 from compiler.sched.verify.relations import coordinates, corner_points
 from hw.fabric.config import ArrayConfig
@@ -215,7 +212,7 @@ class Proof:
         for leaf, k in sees.items():
             self._prove_leaf(statement, leaf, k, origins[k])
         require_tables(self.program, datapath)
-        classes = _same_values({k: _beyond_copies(self.program, mine) for k, mine in origins.items()})
+        classes = same_values(self.program, origins)
         self.report.vectors += require_same_value(self.program, datapath, sees, classes)
         self.report.units += len(datapath.units)
 
@@ -366,42 +363,3 @@ def _reader(statement: Statement, index: int) -> Describe:
         return f"{statement} reads {access.array}{list(element)} at {where}"
 
     return describe
-
-
-def _beyond_copies(program: Program, origins: Origins) -> Origins:
-    """The origins of what statements copy in place of the copies."""
-    found: Origins = {}
-    for source, relation in origins.items():
-        parts = {source: relation}
-        statement = program.statement(source.name) if source.computed else None
-        if statement is not None and (read := _copied(program, statement)) is not None:
-            before = _beyond_copies(program, read_origins(program, statement, read))
-            parts = {origin: relation.apply_range(part) for origin, part in before.items()}
-        for origin, part in parts.items():
-            if not part.is_empty():
-                found[origin] = found[origin].union(part) if origin in found else part
-    return found
-
-
-def _copied(program: Program, statement: Statement) -> int | None:
-    """The number of the read that is all that a statement writes, in the same type."""
-    types = [program.array(read.array).type for read in statement.reads]
-    written = program.array(statement.write.array).type
-    if not all(isinstance(type_, Int) for type_ in (*types, written)):
-        return None
-    value = narrow_value(statement.value, [type_range(type_) for type_ in types], iterator_ranges(statement),
-                         table_ranges(program))
-    return value.index if isinstance(value, Read) and types[value.index] == written else None
-
-
-def _same_values(origins: Mapping[int, Origins]) -> dict[int, int]:
-    """For every read the first one that always sees the same value."""
-    classes: dict[int, int] = {}
-    for k, mine in origins.items():
-        same = (j for j in classes.values() if _equal(origins[j], mine))
-        classes[k] = next(same, k)
-    return classes
-
-
-def _equal(first: Origins, second: Origins) -> bool:
-    return first.keys() == second.keys() and all(first[name].is_equal(second[name]) for name in first)
