@@ -97,6 +97,15 @@ def test_other_kernels(name: str, simulator: str) -> None:
     right(compiled(program, **{"array": "2x2", **options}), simulator)
 
 
+@pytest.mark.parametrize(("array", "buffered"), [("1x8", False), ("2x4", False), ("2x4", True)])
+def test_the_latency_model_is_close(array: str, buffered: bool, simulator: str) -> None:
+    """Within 5 %, also where results have no room but in the PEs and leave one after the other (seed 002, 7.2)."""
+    rows, columns = map(int, array.split("x"))
+    design = compiled(kernel_app("mm", I=4 * rows, J=4 * columns, K=64), space="i,j", array=array, time="i:1,j:1,k:64",
+                      simd="off", bus_bits=256, double_buffering=buffered)
+    assert abs(design.predicted_cycles / right(design, simulator, stall=0) - 1) < 0.05
+
+
 def test_memory_errors_end_the_run() -> None:
     design = compiled(kernel_app("mm", **MM[0]), space="i,j", array="2x2", simd="off", time={"i": 2, "k": 2})
     inputs = random_inputs(design.program, 1)

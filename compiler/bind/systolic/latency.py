@@ -54,7 +54,7 @@ class TileClass:
     def alone(self, wait: int) -> int:
         """Cycles of a tile if it is filled in between the steps of two tiles, and the results of the one before take
         `wait` cycles to leave the PEs."""
-        return max(self.load, self.steps + max(self.late, self.refill, wait if self.ends else 0))
+        return max(self.load, self.fill, self.steps + max(self.late, self.refill, wait if self.ends else 0))
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,7 @@ def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     fill = FILL + max([first, *(_chain(spec, o) + conversion_latency(spec, o) for o in spec.operands)])
     leave, left, latency = _leave(spec), _left(spec), Compute(spec).latency
     drain = DRAIN + latency + spec.rows + spec.columns + left + conversion_latency(spec, spec.result)
-    # The last round of results is on the chains when the PEs have none any more: it has gone through a row.
-    wait = latency + 1 + max(spec.exit_words // spec.result.words, left - leave // spec.result.words)
+    wait = latency + 1 + max(_behind(spec), left - leave // spec.result.words)
     even = all(spec.operand_bytes(operand) <= QUEUE * spec.bus_bytes for operand in spec.operands)
     return Latency(classes, leave, left, wait, fill, drain, _overlaps(spec), even)
 
@@ -143,6 +142,18 @@ def _leave(spec: ArraySpec) -> int:
     the edge, one beat per cycle, or the memory port."""
     return max(spec.exit_words // spec.result.row_pack, spec.exits * spec.exit_beats,
                spec.result_bytes // spec.bus_bytes)
+
+
+def _behind(spec: ArraySpec) -> int:
+    """Cycles that PEs fall behind in a tile whose results have no room but in the PEs.
+
+    A row's results leave one after the other, so PEs begin the next tile each two cycles after the one before instead
+    of one. Queues between them hold the steps in between, and the lead stays from tile to tile. Where a beat of an exit
+    holds less than a row's round, exits stop each other for a cycle. Rows catch up then and wait again: measured, a
+    cycle in eight steps, up to the length of a row.
+    """
+    words = spec.exit_words // spec.result.words
+    return min(words, spec.steps // 8) if spec.exits > 1 and spec.result.pack < words else 0
 
 
 def _left(spec: ArraySpec) -> int:
