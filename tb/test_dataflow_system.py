@@ -30,14 +30,16 @@ from compiler.ir.types import Int
 from hw.sim.simulate import StallProfile, run_job
 
 APPS = Path(__file__).resolve().parents[1] / "apps" / "dataflow"
+STENCILS = Path(__file__).resolve().parents[1] / "tests" / "support" / "stencils"
 STALLS = StallProfile.uniform(0.2)
 PROGRAMS = [path.stem for path in sorted(APPS.glob("*.c"))]
 SIZES = {"matmul": {"N": 6}, "fir": {"N": 20, "TAPS": 5}, "jacobi_1d": {"N": 12}, "jacobi_2d": {"N": 6}, "lu": {"N": 5}}
 
 IMAGES = {"brighten_blur": {"size": 6, "tiles": 1}, "cascade": {"width": 8, "height": 7},
           "conv_3_3": {"width": 6, "height": 6}, "gaussian": {"width": 6, "height": 6},
-          "harris": {"width": 9, "height": 8}}
-"""Stencils of the array target; their interpretation is compared with other formulas by the tests of `apps`."""
+          "harris": {"width": 9, "height": 8}, "unsharp": {"width": 8, "height": 7},
+          "upsample": {"width": 3, "height": 2}}
+"""Stencils of the array target; C functions that compute the same in other words are in ``tests/support/stencils``."""
 
 WIDE = """
 void wide(const uint64_t a[3][3], const int64_t b[3], uint64_t y[3][3], int64_t z[3]) {
@@ -149,10 +151,24 @@ def test_f24_f28_tiles_with_remainders_odd_and_wide_words_no_inputs(group: Group
     check(group, name, simulator, STALLS)
 
 
-def test_f34_stencils_of_the_array(group: Group, simulator: str) -> None:
-    """Five programs of loop nests in one network, whose parts have nothing to do with each other."""
-    assert group.designs["images"].resources["input streams"] == len(IMAGES)
-    check(group, "images", simulator, STALLS)
+def test_f34_stencils_of_the_array_equal_gcc(group: Group, simulator: str, tmp_path: Path) -> None:
+    """Programs of loop nests in one network, whose parts have nothing to do with each other."""
+    design = group.designs["images"]
+    assert design.resources["input streams"] == len(IMAGES)
+    inputs = random_inputs(design.program, 1)
+    run = check(group, "images", simulator, STALLS, seed=1)
+    library = compile_c(tmp_path, {name: _stencil(name) for name in IMAGES})
+    for name in IMAGES:
+        (given,) = (array for array in design.program.inputs if array.name.startswith(f"{name}_"))
+        (made,) = (array for array in design.program.outputs if array.name.startswith(f"{name}_"))
+        wanted = np.zeros(made.shape, made.type.dtype)
+        call(library, name, [np.ascontiguousarray(inputs[given.name].astype(given.type.dtype)), wanted])
+        assert np.array_equal(run.outputs[made.name], wanted), name
+
+
+def _stencil(name: str) -> str:
+    macros = "".join(f"#define {key.upper()} {value}\n" for key, value in IMAGES[name].items())
+    return macros + (STENCILS / f"{name}.c").read_text()
 
 
 def test_f12_one_build_for_many_sizes(group: Group, sized: SizedDesign, simulator: str) -> None:
