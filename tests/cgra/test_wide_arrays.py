@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from compiler.ir.expr import Apply, Read
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import Int
+from compiler.sched.dependences import DependenceError
 from compiler.sched.transform.place import order_of_places, places
 from compiler.sched.verify import ValidationError, check_word_arrays
 
@@ -101,3 +103,10 @@ def test_the_check_finds_another_order() -> None:
     order = order_of_places(after.statements, where | swapped)
     with pytest.raises(ValidationError, match=r"sees values of .* of other instances"):
         check_word_arrays(replace(words, after=replace(after, order=order)))
+
+
+def test_refusals_name_the_statements_of_the_program() -> None:
+    """A triangular loop over 32-bit words is refused as it was written, not as a half of it."""
+    path = Path(__file__).parents[2] / "apps" / "dataflow" / "triangular_solve.c"
+    with pytest.raises(DependenceError, match=r"^statement 'S1' \(.*:14\): its iteration domain is not a box of "):
+        compiler.compile(load_c(path), target="cgra")

@@ -18,6 +18,7 @@ from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Int
 from compiler.ir.verify import verify
+from compiler.sched.boxes import split_into_boxes
 from compiler.sched.dependences import DependenceError
 from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.place import Place, order_of_places, places
@@ -29,9 +30,10 @@ __all__ = ["in_word_arrays"]
 
 
 def in_word_arrays(program: Program) -> WordArrays | None:
-    """`program` on arrays of words; None if it has no wide ones, or computes what pairs of words do not have."""
+    """`program` on arrays of words; None if it has no wide ones, computes what pairs of words do not have, or has no
+    static schedule, so that refusals name its own statements and not halves of them."""
     wide = [array for array in program.arrays if array.type in (Int(WIDE, True), Int(WIDE, False))]
-    if not wide or program.shared:
+    if not wide or program.shared or any(s.box() is None for s in split_into_boxes(program).statements):
         return None
     try:
         found = _Rewrite(program, wide).result()
