@@ -23,11 +23,11 @@ _NARROW = 31
 
 
 class TableIndexError(ProgramError):
-    """A lookup outside its table. `position` is the first such iteration in the order that was given."""
+    """A lookup outside its table. `positions` are the iterations that do one, in the order that was given."""
 
-    def __init__(self, message: str, position: int) -> None:
+    def __init__(self, message: str, positions: np.ndarray) -> None:
         super().__init__(message)
-        self.position = position
+        self.positions = positions
 
 
 def integer(type: Type) -> Int:
@@ -119,7 +119,6 @@ def _word_width(op: str, types: list[Int]) -> int:
 def _looked_up(table: Table, index: np.ndarray, type: Type) -> np.ndarray:
     outside = np.flatnonzero((index < 0) | (index >= len(table.values)))
     if outside.size:
-        first = int(outside[0])
-        size = len(table.values)
-        raise TableIndexError(f"index {index[first]} is outside table '{table.name}' of {size} entries", first)
+        first, size = index[outside[0]], len(table.values)
+        raise TableIndexError(f"index {first} is outside table '{table.name}' of {size} entries", outside)
     return _constants(type, table.values)[index.astype(np.int64, copy=False)]

@@ -130,7 +130,7 @@ class _Instances:
         try:
             value = evaluate(self.statement.value, read, iterators, self._tables)
         except TableIndexError as error:
-            where = ", ".join(f"{name}={column[error.position]}" for name, column in iterators.items())
+            where = ", ".join(f"{name}={column[error.positions[0]]}" for name, column in iterators.items())
             raise ProgramError(f"{self.statement}: {error}, at {where or 'its only iteration'}") from None
         memory[self.statement.write.array][self._selected(len(self.statement.reads), rows)] = value
 

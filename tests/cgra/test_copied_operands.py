@@ -49,3 +49,20 @@ void f(const uint16_t in[8], uint16_t out[8]) {
 }
 """)
     assert compile_program(load_c(file), "cgra", array="4x4").predicted_cycles >= 8
+
+
+def test_a_table_that_copies_small_values(tmp_path: Path) -> None:
+    """Operands outside the table are passed over; those inside show that the table changes nothing."""
+    file = tmp_path / "table.c"
+    file.write_text("""#include <stdint.h>
+static const uint16_t T[4] = {0, 1, 2, 3};
+void f(const uint16_t in[4][4], uint16_t out[4][4]) {
+  uint16_t a[4][4], b[4][4];
+#pragma scop
+  for (int y = 0; y < 4; y++) for (int x = 0; x < 4; x++) a[y][x] = in[y][x] & 3;
+  for (int y = 0; y < 4; y++) for (int x = 0; x < 4; x++) b[y][x] = T[a[y][x]];
+  for (int y = 0; y < 4; y++) for (int x = 0; x < 4; x++) out[y][x] = b[y][x] + b[y][x] + a[y][x];
+#pragma endscop
+}
+""")
+    assert compile_program(load_c(file), "cgra", array="4x4").predicted_cycles >= 16

@@ -35,7 +35,7 @@ def expected_values(program: Program, statement: Statement, vectors: Mapping[int
             result = evaluate(statement.value, lambda k, chosen=chosen: read(chosen, k), {}, tables)
             return keep, np.asarray(result).astype(object if result.dtype == object else np.int64)
         except TableIndexError as error:
-            keep = {k: np.delete(v, error.position) for k, v in keep.items()}
+            keep = {k: np.delete(v, error.positions) for k, v in keep.items()}
             if any(not v.size for v in keep.values()):
                 raise ValidationError(f"{statement}: no operands stay within its tables") from None
 
