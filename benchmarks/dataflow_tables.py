@@ -56,7 +56,8 @@ def target_tables() -> str:
         rows.append([program, *(_entry(entries.get(name)) for name in names)])
     text = ("The same programs on every target: cycles, and in brackets their ratio to the target's lower bound "
             "(`python -m benchmarks.targets`; predicted before simulation). A dash is a program that the target does "
-            "not take (the reasons are in `benchmarks/results/targets.json`), an empty field one that was not tried.")
+            "not take (the reasons are in `benchmarks/results/targets.json`), an empty field one that was not tried. "
+            "The array has 8x8 tiles, or 16x16 for programs that need more.")
     return f"{text}\n\n{table(['program', *names], rows)}{_target_hardware(results)}"
 
 
@@ -67,7 +68,7 @@ def _target_hardware(results: dict[str, Any]) -> str:
         return ""
     rows = [[program, *(_hardware(entries.get(name) or {}) for name in names)] for program, entries in programs.items()]
     text = ("Their hardware on an ECP5, DMA and registers included: LUT / FF / block RAM / multipliers by yosys, and "
-            "MHz routed (one placement each; not all are measured, as that takes from one to fifteen minutes). "
+            "MHz routed (one placement each). "
             "The array and the vector processor are the same for every program: area of all tiles, or of the "
             "processor with its scalar core, and MHz of the slowest tile or of the processor by "
             "`python -m benchmarks.area`.")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from rich.console import Console
 
 from benchmarks.results import RESULTS, kept_results, write_results
 from benchmarks.target_area import PARTS
+from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.design import Design
 from compiler.bind.registry import TARGETS, compile_program
 from compiler.frontend.apps import load
@@ -34,6 +36,9 @@ _IMAGE = 32
 """Rows and columns of images."""
 
 _BOTH = {"width": _IMAGE, "height": _IMAGE}
+_ARRAYS = ("8x8", "16x16", "16x32")
+"""Sizes of the array, the default one first."""
+
 _PARTS = ("cycles", *PARTS)
 """What can be measured."""
 
@@ -79,13 +84,23 @@ def _measure_all(names: Sequence[str], targets: Sequence[str], parts: Sequence[s
 def _measured(program: Program, target: str, parts: Sequence[str], before: dict[str, Any]) -> dict[str, Any]:
     """The wanted parts of the figures, those `before` for the others, or why the target refuses the program."""
     try:
-        design = compile_program(program, target)
+        design = _compiled(program, target)
         cycles = _cycles(design)
     except SluiceError as error:
         return {"refused": _one_line(error)}
     kept = {key: value for key, value in before.items() if key != "refused"}
     kept |= cycles if "cycles" in parts else {}
     return kept | {part: _hardware(design, part) for part in parts if part in PARTS}
+
+
+def _compiled(program: Program, target: str) -> Design:
+    """On the array of default size, or on the first of the larger ones that the program fits."""
+    if target != "cgra":
+        return compile_program(program, target)
+    for array in _ARRAYS[:-1]:
+        with suppress(ArrayTooSmall):
+            return compile_program(program, target, array=array)
+    return compile_program(program, target, array=_ARRAYS[-1])
 
 
 def _cycles(design: Design) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks import dataflow_tables, target_area
+from benchmarks import dataflow_tables, target_area, targets
 from benchmarks.area import Subject
 from benchmarks.target_area import AreaError, design_area, design_mhz
 from benchmarks.targets import main, programs
@@ -50,6 +50,15 @@ def test_parts_are_kept(tmp_path, monkeypatch):
     assert [subject.digest for subject in subjects] == [Subject(SYSTEM_MODULE, design.executable.sources).digest]
     assert entries["cgra"]["area"]["lut"] > 0
     assert "cycles" not in entries["cgra"]
+
+
+@pytest.mark.parametrize(("arrays", "refused"), [(("4x4", "8x8"), False), (("4x4",), True)])
+def test_the_array_is_the_first_that_fits(arrays, refused, tmp_path, monkeypatch):
+    monkeypatch.setattr(targets, "_ARRAYS", arrays)
+    output = tmp_path / "targets.json"
+    assert main(["--target", "cgra", "--program", "cascade", "--only", "cycles", "-o", str(output)]) == 0
+    entry = json.loads(output.read_text())["programs"]["cascade"]["cgra"]
+    assert ("the 4x4 array has" in entry.get("refused", "")) == refused
 
 
 def test_unknown_parts(capsys):
