@@ -25,7 +25,12 @@ _WORD = 0xFFFF
 
 def same_values(program: Program, origins: Mapping[int, Origins]) -> dict[int, int]:
     """For every read the first one that always sees the same word; `origins` tells where each read's are from."""
-    return _classes({k: _beyond_copies(program, mine) for k, mine in origins.items()})
+    beyond = {k: _beyond_copies(program, mine) for k, mine in origins.items()}
+    classes: dict[int, int] = {}
+    for k, mine in beyond.items():
+        same = (j for j in classes.values() if _equal(beyond[j], mine))
+        classes[k] = next(same, k)
+    return classes
 
 
 def operand_types(program: Program, statement: Statement, classes: Mapping[int, int]) -> dict[int, Int]:
@@ -56,13 +61,21 @@ def _copied(program: Program, statement: Statement, passed: frozenset[str]) -> O
     """Where the values are from that are all that a statement writes; None if it computes."""
     if not statement.reads or not _in_words(program, statement):
         return None
-    origins = {k: read_origins(program, statement, k) for k in range(len(statement.reads))}
-    classes = _classes(origins)
+    classes = _same_elements(statement)
     types = operand_types(program, statement, classes)
     columns = dict(zip(types, _vectors(list(types.values())), strict=True))
     operands, written = expected_values(program, statement, columns, classes)
     copied = next((k for k, values in operands.items() if np.array_equal(values & _WORD, written & _WORD)), None)
-    return None if copied is None else _beyond_copies(program, origins[copied], passed)
+    return None if copied is None else _beyond_copies(program, read_origins(program, statement, copied), passed)
+
+
+def _same_elements(statement: Statement) -> dict[int, int]:
+    """For every read the first one of the same element."""
+    classes: dict[int, int] = {}
+    for k, mine in enumerate(statement.reads):
+        same = (j for j in classes.values() if statement.reads[j].map.is_equal(mine.map))
+        classes[k] = next(same, k)
+    return classes
 
 
 def _in_words(program: Program, statement: Statement) -> bool:
@@ -76,14 +89,6 @@ def _vectors(types: Sequence[Int]) -> list[np.ndarray]:
     if len(types) == 1 and types[0].width <= _WORD.bit_length():
         return [np.arange(types[0].minimum, types[0].maximum + 1, dtype=np.int64)]
     return operand_vectors(types)
-
-
-def _classes(origins: Mapping[int, Origins]) -> dict[int, int]:
-    classes: dict[int, int] = {}
-    for k, mine in origins.items():
-        same = (j for j in classes.values() if _equal(origins[j], mine))
-        classes[k] = next(same, k)
-    return classes
 
 
 def _equal(first: Origins, second: Origins) -> bool:
