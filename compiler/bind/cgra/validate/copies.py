@@ -7,8 +7,10 @@ values are tried.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
+import islpy as isl
 import numpy as np
 
 from compiler.bind.cgra.validate.operands import expected_values
@@ -19,18 +21,15 @@ from compiler.sched.verify import Origins, operand_vectors, read_origins
 
 __all__ = ["operand_types", "same_values"]
 
+T = TypeVar("T")
+
 _WORD = 0xFFFF
 """The bits of a word, which is what a wire carries and a memory holds, whatever the type."""
 
 
 def same_values(program: Program, origins: Mapping[int, Origins]) -> dict[int, int]:
     """For every read the first one that always sees the same word; `origins` tells where each read's are from."""
-    beyond = {k: _beyond_copies(program, mine) for k, mine in origins.items()}
-    classes: dict[int, int] = {}
-    for k, mine in beyond.items():
-        same = (j for j in classes.values() if _equal(beyond[j], mine))
-        classes[k] = next(same, k)
-    return classes
+    return _classes({k: _beyond_copies(program, mine) for k, mine in origins.items()}, _equal)
 
 
 def operand_types(program: Program, statement: Statement, classes: Mapping[int, int]) -> dict[int, Int]:
@@ -61,21 +60,12 @@ def _copied(program: Program, statement: Statement, passed: frozenset[str]) -> O
     """Where the values are from that are all that a statement writes; None if it computes."""
     if not statement.reads or not _in_words(program, statement):
         return None
-    classes = _same_elements(statement)
+    classes = _classes({k: read.map for k, read in enumerate(statement.reads)}, isl.Map.is_equal)
     types = operand_types(program, statement, classes)
     columns = dict(zip(types, _vectors(list(types.values())), strict=True))
     operands, written = expected_values(program, statement, columns, classes)
     copied = next((k for k, values in operands.items() if np.array_equal(values & _WORD, written & _WORD)), None)
     return None if copied is None else _beyond_copies(program, read_origins(program, statement, copied), passed)
-
-
-def _same_elements(statement: Statement) -> dict[int, int]:
-    """For every read the first one of the same element."""
-    classes: dict[int, int] = {}
-    for k, mine in enumerate(statement.reads):
-        same = (j for j in classes.values() if statement.reads[j].map.is_equal(mine.map))
-        classes[k] = next(same, k)
-    return classes
 
 
 def _in_words(program: Program, statement: Statement) -> bool:
@@ -89,6 +79,15 @@ def _vectors(types: Sequence[Int]) -> list[np.ndarray]:
     if len(types) == 1 and types[0].width <= _WORD.bit_length():
         return [np.arange(types[0].minimum, types[0].maximum + 1, dtype=np.int64)]
     return operand_vectors(types)
+
+
+def _classes(values: Mapping[int, T], equal: Callable[[T, T], bool]) -> dict[int, int]:
+    """For every number the first one of an equal value."""
+    classes: dict[int, int] = {}
+    for k, mine in values.items():
+        same = (j for j in classes.values() if equal(values[j], mine))
+        classes[k] = next(same, k)
+    return classes
 
 
 def _equal(first: Origins, second: Origins) -> bool:
