@@ -15,7 +15,7 @@ from compiler.bind.cgra.choose_shared import choose_shared
 from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
-from compiler.bind.cgra.memories import BufferKey, CrowdedTile
+from compiler.bind.cgra.memories import BufferKey, CapacityError, CrowdedTile
 from compiler.bind.cgra.options import Options, OptionsError
 from compiler.bind.cgra.physical import implement
 from compiler.bind.cgra.sites import ArrayTooSmall
@@ -37,6 +37,7 @@ from compiler.sched.sharing import default_slack
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from compiler.sched.transform import apply_script
 from compiler.sched.window_loads import repeated_inputs
+from compiler.sched.writers_first import writers_first
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
 from hw.memtile.spec import ConfigurationError
@@ -50,7 +51,8 @@ class _Looseness(NamedTuple):
     """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation interval of the
     busiest loop, whether reads that are no delay lines get a wide word for every word (wide fetch only), and whether
     two of them may share a memory tile. `rings`: delay lines have circular regions of any size. `in_step`: loads keep
-    step with their readers, `windows`: rows are loaded once for each step of a window (wide fetch only)."""
+    step with their readers, `windows`: rows are loaded once for each step of a window, `in_turns`: buffers are written
+    before they are read (wide fetch only)."""
 
     alignment: int = 1
     interval: int = 1
@@ -59,16 +61,17 @@ class _Looseness(NamedTuple):
     rings: bool = True
     in_step: bool = False
     windows: bool = False
+    in_turns: bool = False
 
     @property
     def wide(self) -> bool:
         """Whether it makes a difference to memories with wide fetches only."""
-        return self.sparse or self.in_step or self.windows
+        return self.sparse or self.in_step or self.windows or self.in_turns
 
 
 _LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(shared=True, in_step=True), _Looseness(in_step=True),
            _Looseness(shared=True, windows=True), _Looseness(windows=True),
-           _Looseness(4, shared=True), _Looseness(4),
+           _Looseness(4, shared=True), _Looseness(4), _Looseness(in_turns=True), _Looseness(4, in_turns=True),
            *(_Looseness(alignment, interval, sparse) for interval in (2, 3, 4, 6, 8, 12, 16, 24, 32)
              for alignment, sparse in ((1, False), (4, False), (4, True))))
 """What is tried, fastest first."""
@@ -258,6 +261,10 @@ def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpe
             too_fast[looseness.sparse] = looseness.interval
         except (VectorizationError, ConfigurationError) as error:
             failure = failure or error
+        except (CapacityError, ArrayTooSmall) as error:
+            if not looseness.in_turns:
+                raise
+            failure = failure or error
     assert failure is not None
     raise failure
 
@@ -285,12 +292,22 @@ def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: _Lo
     return schedule_program(staged, options.fusion_level, looseness.alignment, looseness.interval, slack, rhythm)
 
 
+def _in_turns(schedule: Schedule, live: Program, options: Options, spec: FabricSpec) -> Schedule:
+    """The schedule with buffers written before they are read, if that ends before one at half the rate does."""
+    found = None if live.shared else writers_first(schedule)
+    if found is None or found.end >= _scheduled(live, options, spec, _Looseness(interval=2), None).end:
+        raise VectorizationError("no buffer is sooner written and then read than both at half the rate")
+    return found
+
+
 def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
                 looseness: _Looseness, slack: int | None) -> CgraDesign:
     """All stages after the first, at one looseness; `live` is the program of `parts` without its dead statements.
     Buffers that turn out to have too little time in one memory tile together get one each."""
     with stage("schedule"):
         schedule = _scheduled(live, options, spec, looseness, slack)
+        if looseness.in_turns:
+            schedule = _in_turns(schedule, live, options, spec)
     if looseness.windows and not repeated_inputs(schedule):
         raise VectorizationError("no input is loaded in the order of a window")
     apart: frozenset[BufferKey] = frozenset()
