@@ -15,7 +15,7 @@ from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.bind.design import Design
 from compiler.frontend.apps import load
-from compiler.frontend.c_scop import load_c
+from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.frontend.loop_nest import prog
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
@@ -92,6 +92,36 @@ def test_a_layer_of_short_rows(simulator):
     layer = load("resnet_layer", size=7, stride=2, inputs=2, outputs=2, unroll_in=1, unroll_out=1)
     design = check(layer, "pub", simulator, tile_depth=2)
     assert design.choices["loaded in the order of a window"] == "input"
+
+
+MEAN = """
+void mean(const uint8_t a[12][14], uint8_t b[10][12]) {
+#pragma scop
+  for (int i = 0; i < 10; i++)
+    for (int j = 0; j < 12; j++) {
+      int sum = 0;
+      for (int v = 0; v < 3; v++)
+        for (int u = 0; u < 3; u++) sum += a[i + v][j + u];
+      b[i][j] = sum / 9;
+    }
+#pragma endscop
+}"""
+QUOTIENT = """
+void quotient(const int16_t a[40], const int16_t b[40], int16_t c[40]) {
+#pragma scop
+  for (int i = 0; i < 40; i++) c[i] = QUOTIENT;
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize(("text", "most"), [
+    (MEAN, 6), (QUOTIENT.replace("QUOTIENT;", "a[i] / 100 - b[i] % 10;"), 10),
+    (QUOTIENT.replace("QUOTIENT;", "(a[i] - b[i]) / 3;"), 24),
+])
+def test_quotients_by_constants(text, most, simulator):
+    """A sum that is counted to fit a word takes one product, one of 32 bits takes a product of pairs of words."""
+    design = check(parse_scop(text), "pub", simulator)
+    assert design.resources["PEs"] <= most
 
 
 @pytest.mark.parametrize("tiles", [0, 1])

@@ -21,6 +21,7 @@ from operator import index
 from typing import Any
 
 from compiler.ir import expr
+from compiler.ir.constant_division import quotient
 from compiler.ir.expr import LUT3_TABLE, Const, Expr
 from compiler.ir.floating import encode_number
 from compiler.ir.program import Table
@@ -49,7 +50,7 @@ __all__ = [
 class Typed:
     """An expression under construction, with Python's operators. `expr` is the finished node, `type` its type.
 
-    ``//`` and ``%`` take positive powers of two (a shift that rounds down, and a mask): there is no division.
+    ``//`` and ``%`` take positive constants and round down, as Python does; products and shifts compute them.
     ``&``, ``|``, ``^``, ``~``, ``==`` and ``!=`` work on words and on bits.
     """
 
@@ -107,10 +108,12 @@ class Typed:
         return apply("shr", other, self)
 
     def __floordiv__(self, other: Any) -> Typed:
-        return self >> (_power_of_two("//", other).bit_length() - 1)
+        return _floor_quotient(self, _positive("//", other))
 
     def __mod__(self, other: Any) -> Typed:
-        return self & (_power_of_two("%", other) - 1)
+        divisor = _positive("%", other)
+        power = divisor & (divisor - 1) == 0
+        return self & (divisor - 1) if power else self - _floor_quotient(self, divisor) * divisor
 
     def __neg__(self) -> Typed:
         return apply("neg", self) if isinstance(self.type, Float) else 0 - self
@@ -276,7 +279,7 @@ def _chosen(comparison: str, a: Any, b: Any) -> Typed:
 
 def _divided(a: Any, b: Any) -> Typed:
     if not _is_float(a, b):
-        raise ProgramError("'/' divides floating-point values; integers have // and % by powers of two")
+        raise ProgramError("'/' divides floating-point values; integers have // and % by constants")
     return apply("div", a, b)
 
 
@@ -318,10 +321,26 @@ def _integer(type: Type) -> Int:
     return type
 
 
-def _power_of_two(symbol: str, divisor: Any) -> int:
-    if not isinstance(divisor, int) or divisor < 1 or divisor & (divisor - 1):
-        raise ProgramError(f"'{symbol}' takes a constant positive power of two, not {divisor!r}")
+def _positive(symbol: str, divisor: Any) -> int:
+    if not isinstance(divisor, int) or divisor < 1:
+        raise ProgramError(f"'{symbol}' takes a constant positive integer, not {divisor!r}")
     return divisor
+
+
+def _floor_quotient(value: Typed, divisor: int) -> Typed:
+    """``value // divisor``: of a negative number, all whose bits are inverted, the inverted quotient."""
+    if divisor & (divisor - 1) == 0:
+        return value >> (divisor.bit_length() - 1)
+    if not isinstance(value.type, Int):
+        raise ProgramError(f"'//' and '%' take integers, not {value.type}")
+    if divisor > value.type.maximum:
+        raise ProgramError(f"the divisor {divisor} is no {value.type}")
+    if not value.type.signed:
+        return Typed(quotient(value.expr, divisor))
+    word = Int(value.type.width, signed=False)
+    sign = value >> (value.type.width - 1)
+    found = quotient(cast(word, value ^ sign).expr, divisor, value.type.maximum)
+    return cast(value.type, Typed(found)) ^ sign
 
 
 def _logic(op: str, function: Callable[[int, int], int], a: Typed, b: Any) -> Typed:

@@ -5,7 +5,7 @@ C computes in at least 32 bits. Often fewer give the same result, for one of two
 * **Demand.** If only the low bits of a sum, difference, product, left shift or bitwise operation are used, the low bits
   of its operands determine them.
 * **Range.** If all operands of an operation provably fit a narrower type, and so does its result, it can be done there.
-  Right shifts, comparisons, minima, maxima and absolute values need this.
+  Right shifts, comparisons, minima, maxima, absolute values and divisions by constants need this.
 
 `narrow` rewrites the values of all statements, and the types of intermediate arrays, so that every operation has the
 smallest width out of 16, 32 and 64 that its operands allow. Operations are not made narrower than 16 bits: words of
@@ -20,9 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import islpy as isl
 
+from compiler.ir.constant_division import constant_divisor, quotient, remainder, without_divisions
 from compiler.ir.expr import (
     Apply,
     Cast,
@@ -39,6 +41,7 @@ from compiler.ir.expr import (
 from compiler.ir.expr import apply as checked_apply
 from compiler.ir.program import Array, Program, Statement
 from compiler.ir.ranges import Range, hull, type_range, value_range
+from compiler.ir.sum_ranges import sum_range
 from compiler.ir.types import BIT, Float, Int
 from hw.ops import OPERATIONS
 
@@ -190,6 +193,9 @@ class _Narrower:
     def _exact_apply(self, node: Apply) -> Expr:
         """An operation that needs the values of its operands: in a type that holds them and the result."""
         assert isinstance(node.type, Int)
+        divisor = constant_divisor(node)
+        if divisor is not None:
+            return self._divided(node, divisor)
         if node.op not in _EXACT:
             return self._unchanged(node)
         chosen = self._chosen(node)
@@ -200,6 +206,15 @@ class _Narrower:
         if node.op == "shr" and not _is_amount(self._range(node.args[1]), type):
             type = node.type
         return _simplified(node.op, [self.low(arg, type) for arg in node.args], type)
+
+    def _divided(self, node: Apply, divisor: int) -> Expr:
+        """Division or remainder by a constant, in a type without sign if that will do."""
+        low, high = self._range(node.args[0])
+        signed, size = low < 0 or divisor < 0, abs(divisor)
+        type = _smallest(replace(_own(node), signed=signed),
+                         hull((low, high), self._range(node), (-size if signed else 0, size)))
+        value, most = self.low(node.args[0], type), None if signed else high
+        return quotient(value, divisor, most) if node.op == "div" else remainder(value, divisor, most)
 
     def _chosen(self, node: Apply) -> Expr | None:
         """The operand that a minimum or maximum always is, None if either can be or for other operations."""
@@ -285,7 +300,7 @@ def _rewritten(program: Program, ranges: Mapping[str, Range]) -> Program:
 
     def value(statement: Statement) -> Expr:
         if _has_floats(statement):
-            return statement.value
+            return without_divisions(statement.value)
         reads = [_within(ranges[access.array], program.array(access.array)) for access in statement.reads]
         type = _own_array(program.array(statement.write.array))
         if statement.value.type != BIT:
@@ -324,19 +339,43 @@ def table_ranges(program: Program) -> dict[str, Range]:
 
 
 def _array_ranges(program: Program) -> dict[str, Range]:
-    """The range of the elements of every array, by propagation through the statements."""
-    tables = table_ranges(program)
-    iterators = {s.name: iterator_ranges(s) for s in program.statements}
+    """The range of the elements of every array, by propagation through the statements; of sums by counting."""
+    known = _Known(iterators={s.name: iterator_ranges(s) for s in program.statements}, tables=table_ranges(program))
+    sums: dict[str, Range] = {}
+    while True:
+        ranges, changed = _propagated(program, known, sums)
+        growing = _growing(program, changed)
+        found = {name: _sum_range(program, name, growing, ranges, known) for name in growing - set(sums)}
+        bounds = {name: bound for name, bound in found.items() if bound is not None}
+        if not bounds:
+            break
+        sums |= bounds
+    for name in growing:
+        ranges[name] = type_range(program.array(name).type)
+    return {a.name: ranges[a.name] or type_range(a.type) for a in program.arrays}
+
+
+class _Known(NamedTuple):
+    """Ranges that are there from the start: of each statement's iterators, and of tables."""
+
+    iterators: Mapping[str, Mapping[str, Range]]
+    tables: Mapping[str, Range]
+
+
+def _propagated(program: Program, known: _Known, sums: Mapping[str, Range]) -> tuple[dict[str, Range | None], set[str]]:
+    """Ranges of arrays after a few rounds, and which of them would change in another one; those of `sums` stay."""
     ranges: dict[str, Range | None] = {
-        a.name: None if a.role == "intermediate" else type_range(a.type) for a in program.arrays
+        a.name: sums.get(a.name) if a.role == "intermediate" else type_range(a.type) for a in program.arrays
     }
     changed: set[str] = set()
     for _ in range(_PASSES):
         changed = set()
         for statement in program.statements:
-            new = _written_range(statement, ranges, iterators[statement.name], tables)
             name = statement.write.array
-            if new is not None and program.array(name).role == "intermediate":
+            if name in sums or program.array(name).role != "intermediate":
+                continue
+            new = _written_range(statement, statement.value, ranges, known)
+            if new is not None:
                 old = ranges[name]
                 merged = new if old is None else hull(old, new)
                 if merged != old:
@@ -344,9 +383,12 @@ def _array_ranges(program: Program) -> dict[str, Range]:
                     changed.add(name)
         if not changed:
             break
-    for name in _growing(program, changed):
-        ranges[name] = type_range(program.array(name).type)
-    return {a.name: ranges[a.name] or type_range(a.type) for a in program.arrays}
+    return ranges, changed
+
+
+def _sum_range(program: Program, array: str, growing: set[str], ranges: Mapping[str, Range | None],
+               known: _Known) -> Range | None:
+    return sum_range(program, array, growing, lambda s, value: _written_range(s, value, ranges, known))
 
 
 def _growing(program: Program, changed: set[str]) -> set[str]:
@@ -359,14 +401,16 @@ def _growing(program: Program, changed: set[str]) -> set[str]:
         found = more
 
 
-def _written_range(statement: Statement, ranges: Mapping[str, Range | None], iterators: Mapping[str, Range],
-                   tables: Mapping[str, Range]) -> Range | None:
-    """The range of what `statement` writes, None if it reads something that nothing has written so far."""
-    reads = [ranges[access.array] for access in statement.reads]
-    known = [range for range in reads if range is not None]
-    if len(known) < len(reads):
+def _written_range(statement: Statement, value: Expr, ranges: Mapping[str, Range | None],
+                   known: _Known) -> Range | None:
+    """The range of (a part of) what `statement` computes, None if that reads something that nothing has written so
+    far."""
+    indices = {node.index for node in postorder(value) if isinstance(node, Read)}
+    if any(ranges[statement.reads[index].array] is None for index in indices):
         return None
-    return fold(statement.value, lambda node, args: value_range(node, args, known, iterators, tables))
+    reads = [ranges[access.array] or (0, 0) for access in statement.reads]
+    iterators = known.iterators[statement.name]
+    return fold(value, lambda node, args: value_range(node, args, reads, iterators, known.tables))
 
 
 def _array_type(array: Array, range: Range) -> Int:

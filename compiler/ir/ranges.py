@@ -121,6 +121,21 @@ def _or(width: int, a: Range, b: Range) -> Range:
     return (max(a[0], b[0]) if low == 0 else low), high
 
 
+def _quotient(width: int, a: Range, b: Range) -> Range:
+    """Rounded towards zero; nothing is known of a division by zero."""
+    if b[0] <= 0 <= b[1]:
+        return -(1 << width), 1 << width
+    return _corners(lambda x, y: abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1), a, b)
+
+
+def _remainder(a: Range, b: Range) -> Range:
+    """Of the sign of the dividend and less than the divisor; the dividend itself where that is zero."""
+    if b[0] <= 0 <= b[1]:
+        return min(a[0], 0), max(a[1], 0)
+    most = max(map(abs, b)) - 1
+    return max(min(a[0], 0), -most), min(max(a[1], 0), most)
+
+
 _RULES: dict[str, Callable[[int, list[Range]], Range]] = {
     "pass": lambda w, r: r[0],
     "add": lambda w, r: _sum(r[0], r[1]),
@@ -129,6 +144,8 @@ _RULES: dict[str, Callable[[int, list[Range]], Range]] = {
     "mad": lambda w, r: _sum(_product(r[0], r[1]), r[2]),
     "mul_mid": lambda w, r: (_product(r[0], r[1])[0] >> w // 2, _product(r[0], r[1])[1] >> w // 2),
     "mul_high": lambda w, r: (_product(r[0], r[1])[0] >> w, _product(r[0], r[1])[1] >> w),
+    "div": lambda w, r: _quotient(w, r[0], r[1]),
+    "rem": lambda w, r: _remainder(r[0], r[1]),
     "shl": lambda w, r: _left(w, r[0], r[1]),
     "shr": lambda w, r: _right(w, r[0], r[1]),
     "and": lambda w, r: _and(w, r[0], r[1]),

@@ -15,7 +15,7 @@ from compiler.ir.expr import Apply, Cast, Const, Expr, Read, postorder
 from compiler.ir.types import BIT, Int
 
 U16, S16, U32, S32 = (Int(width, signed) for width in (16, 32) for signed in (False, True))
-_TWO = ("add", "sub", "mul", "min", "max", "and", "or", "xor")
+_TWO = ("add", "sub", "mul", "mul_high", "min", "max", "and", "or", "xor")
 
 
 class Expressions:

@@ -155,8 +155,11 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: mad(A, B), "operation 'mad' takes 3 operands, not 2"),
     (lambda: mul_mid(A, B, C), "operation 'mul_mid' takes 2 operands, not 3"),
     (lambda: minimum(1, 2), "operation 'min' needs a typed operand; constant(type, value) makes one"),
-    (lambda: A // 3, "'//' takes a constant positive power of two, not 3"),
-    (lambda: A % B, "'%' takes a constant positive power of two, not <expression of type uint16>"),
+    (lambda: A // 0, "'//' takes a constant positive integer, not 0"),
+    (lambda: A // -3, "'//' takes a constant positive integer, not -3"),
+    (lambda: A % B, "'%' takes a constant positive integer, not <expression of type uint16>"),
+    (lambda: S // 40001, "the divisor 40001 is no int16"),
+    (lambda: Typed(Read(0, Fixed(16, 8))) // 3, "'//' and '%' take integers, not fixed16.8"),
     (lambda: A if A < B else B, "a value of the program is not known in Python; use select(condition, a, b)"),
     (lambda: cast(INT16, 5), "'cast' takes a typed value, not 5; constant(type, value) makes one"),  # type: ignore[arg-type]
     (lambda: cast(Fixed(16, 8), A), "fixed16.8: only integer operations are supported"),
@@ -170,6 +173,16 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: weighted_sum([0, 0], [A, B]), "a weighted sum needs at least one weight that is not zero"),
     (lambda: kernel.apply("power", A, 2), f"there is no operation 'power'; there are: {', '.join(sorted(OPERATIONS))}"),
 ]
+
+
+@pytest.mark.parametrize("type_", [Int(8), Int(8, False), INT16, UINT16], ids=str)
+@pytest.mark.parametrize("divisor", [1, 2, 3, 7, 9, 10, 64, 100, 127])
+def test_division_rounds_down_as_in_python(type_: Int, divisor: int) -> None:
+    data = np.arange(type_.minimum, type_.maximum + 1)
+    value = Typed(Read(0, type_))
+    for made, wanted in ((value // divisor, data // divisor), (value % divisor, data % divisor)):
+        assert made.type == type_
+        np.testing.assert_array_equal(evaluate(made.expr, lambda _: data, {}, {}), wanted)
 
 
 @pytest.mark.parametrize(("made", "message"), CASES, ids=[message for _, message in CASES])

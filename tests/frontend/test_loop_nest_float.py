@@ -74,7 +74,7 @@ def test_the_other_of_two_is_taken_where_nothing_compares() -> None:
 
 def test_what_is_refused() -> None:
     x, n = Typed(Read(0, FLOAT32)), Typed(Read(1, Int(16)))
-    with pytest.raises(ProgramError, match=r"^'/' divides floating-point values; integers have // and % by powers of "):
+    with pytest.raises(ProgramError, match=r"^'/' divides floating-point values; integers have // and % by constants"):
         n / 2
     with pytest.raises(ProgramError, match=r"^operation 'add' mixes float8\.23 and int16; cast one of them$"):
         x + n

@@ -20,7 +20,7 @@ from compiler.ir.program import Program, Table
 from compiler.ir.ranges import Range, value_range
 from compiler.ir.types import BIT, Int
 from compiler.ir.verify import verify
-from hw.ops import OPERATIONS, Kind
+from hw.ops import DIVISIONS, EVERY_OPERATION, OPERATIONS, Kind
 
 TYPES = tuple(Int(width, signed) for width in (8, 16, 32, 64) for signed in (True, False))
 TABLE = Table("curve", tuple((k * 37 + 11) % 1000 - 300 for k in range(256)), Int(16))
@@ -61,13 +61,13 @@ def _step(draw: st.DrawFn, nodes: list[Expr], bits: list[Expr]) -> Expr:
             return Const(type.wrap(draw(st.one_of(st.integers(-20, 20), st.integers(-(2**33), 2**33)))), type)
         return _cast(nodes[-1 - draw(st.integers(0, len(nodes) - 1))], type)
 
-    op = draw(st.sampled_from([*OPERATIONS, "cast", "cast", "lookup"]))
+    op = draw(st.sampled_from([*OPERATIONS, *DIVISIONS, "cast", "cast", "lookup"]))
     if op == "cast":
         return _cast(draw(st.sampled_from([*nodes, *bits])), type)
     if op == "lookup":
         return Lookup("curve", expr.apply("and", word(), Const(type.wrap(127), type)), TABLE.type)
     table = [Const(draw(st.integers(0, 255)), expr.LUT3_TABLE)] if op == "lut3" else []
-    operands = [word() if kind is Kind.WORD else draw(st.sampled_from(bits)) for kind in OPERATIONS[op].operands]
+    operands = [word() if kind is Kind.WORD else draw(st.sampled_from(bits)) for kind in EVERY_OPERATION[op].operands]
     return expr.apply(op, *table, *operands)
 
 
@@ -138,6 +138,17 @@ void f(const uint8_t b[9], const uint16_t u[9], const int16_t s[9], uint16_t out
         ("out[i] = u[i] > 1000 ? u[i] : 3;", {16}),
         ("out[i] = u[i] > s[i];", {32}),  # no 16-bit type holds both
         ("out[i] = u[i] / 16 + u[i] % 16;", {16}),
+        ("out[i] = (b[i] + b[8 - i] + b[3] + 4) / 9 + b[i] % 7;", {16}),
+        ("out[i] = u[i] / 3 + s[i] % 10;", {16}),
+        ("out[i] = (u[i] + u[8 - i]) / 3;", {32}),
+        ("int t = 0; for (int k = 0; k < 9; k++) t += b[k]; out[i] = t / 9;", {16}),  # at most 9 * 255
+        ("int t = 5; for (int k = 0; k < 9; k++) t -= 14 * b[k]; out[i] = t >> 1;", {16}),
+        ("int t = 5; for (int k = 0; k < 9; k++) t -= 15 * b[k]; out[i] = t >> 1;", {32}),
+        ("int t = 0; for (int k = 0; k < 9; k++) if (s[k] > 3) t += b[k] - b[8 - k]; out[i] = t % 10;", {16}),
+        ("int t = 0; for (int k = 0; k < i; k++) t = b[k] * 4 + t; out[i] = t / 5;", {16}),
+        ("int t = 1; for (int k = 0; k < 9; k++) t = t * 2 + b[k]; out[i] = t >> 1;", {32}),  # no sum
+        ("int t = 0, r = 0; for (int k = 0; k < 9; k++) { t += b[k]; r += t; } out[i] = r >> 2;", {16}),
+        ("int t = 0, r = 1; for (int k = 0; k < 9; k++) { t += r; r += t; } out[i] = r >> 2;", {32}),
         ("int t = b[i] - b[8 - i]; out[i] = t < 0 ? -t : t;", {16}),  # the temporary is narrowed too
         ("int t = u[i] * u[8 - i]; out[i] = t + 1;", {16}),  # nobody uses its high bits
         ("int t = u[i] * u[8 - i]; out[i] = t >> 1;", {32}),
@@ -163,3 +174,35 @@ def test_expressions_that_are_too_deep_stay() -> None:
     for _ in range(20000):
         value = Apply("add", (value, Read(1, Int(32))), Int(32))
     assert narrow_value(value, [(0, 1), (0, 1)], {}, {}) is value
+
+
+TERMS = ("b[k]", "3 * b[k]", "s[k]", "u[k]", "(b[k] - b[8 - k])", "b[k] * b[i]", "(s[k] >> 4)", "100", "k", "r / 7")
+SUMS = """
+#include <stdint.h>
+void f(const uint8_t b[9], const uint16_t u[9], const int16_t s[9], int32_t out[9]) {
+#pragma scop
+  for (int i = 0; i < 9; i++) {
+    int t = START, r = 2;
+    for (int k = FIRST; k < 9; k++) { r += OTHER; t = t SIGN TERM SIGN2 TERM2; if (s[k] > 0) t += MORE; }
+    out[i] = t / 9 + (t >> 2) + r % 5;
+  }
+#pragma endscop
+}
+"""
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_random_sums_keep_their_values(data: st.DataObject) -> None:
+    """Among words at the ends of their ranges, which make sums as large as they can be."""
+    choices = {"SIGN2": ("+", "-"), "SIGN": ("+", "-"), "TERM2": TERMS, "TERM": TERMS, "MORE": TERMS,
+               "OTHER": TERMS[:-1], "START": ("0", "-7"), "FIRST": ("0", "i")}
+    text = SUMS
+    for place, among in choices.items():
+        text = text.replace(place, data.draw(st.sampled_from(among)))
+    wide, slim = parse_scop(text, narrowed=False), parse_scop(text)
+    for low in (True, False):
+        inputs = {a.name: np.full(a.shape, a.type.minimum if low else a.type.maximum, a.type.dtype)
+                  for a in wide.inputs if isinstance(a.type, Int)}
+        for values in (inputs, random_inputs(wide, data.draw(st.integers(0, 99)))):
+            np.testing.assert_array_equal(interpret(slim, values)["out"], interpret(wide, values)["out"])

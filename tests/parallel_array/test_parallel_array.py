@@ -36,6 +36,10 @@ EXPRESSIONS: list[tuple[pa.Array, Callable[[np.ndarray], object]]] = [
     (pa.interleave([x, x + 1], axis=1), lambda d: np.stack([d, d + 1], 2).reshape(6, 14)),
     (x.astype("uint8"), lambda d: d.astype(np.uint8)), (x.astype("bool"), lambda d: d.astype(bool)),
     (pa.abs_difference(x, -x), lambda d: np.abs(2 * d)),
+    (pa.multiply_high(x.astype("int32") << 20, -7 << 24),
+     lambda d: ((d.astype(np.int64) << 20) * (-7 << 24) >> 32).astype(np.int32)),
+    (pa.multiply_high(x.astype("uint32"), np.uint32(3 << 30)),
+     lambda d: (d.astype(np.uint32).astype(np.uint64) * (3 << 30) >> 32).astype(np.uint32)),
     (x * np.arange(7, dtype=np.int16), lambda d: d * np.arange(7, dtype=np.int16)),
     (np.arange(7, dtype=np.int32) - x, lambda d: np.arange(7, dtype=np.int32) - d),
     (x + np.int8(3), lambda d: d + np.int8(3)),
@@ -162,6 +166,8 @@ def broken(name: str) -> object:
             return pa.roll(x, 2)
         case "matrices":
             return x[None] @ x
+        case "high":
+            return pa.multiply_high(x, 7)
     raise AssertionError(name)
 
 
@@ -196,6 +202,7 @@ ERRORS = {
             "possible",
     "sizes": "shape (6, 7) of 42 elements cannot become (5, -1)",
     "roll": "unsupported operation: without an axis, 2 dimensions would become one",
+    "high": "multiply_high takes int32 or uint32, not int16: use astype and multiply",
     "matrices": "a matrix product of shapes (1, 6, 7) and (6, 7) is unsupported: 1-D and 2-D only",
 }
 

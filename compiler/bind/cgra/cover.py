@@ -23,7 +23,7 @@ from compiler.ir.program import Statement
 from compiler.ir.types import BIT, Int, Type
 from hw.errors import SluiceError
 from hw.memtile import MemTileSpec
-from hw.ops import OPERATIONS, Kind
+from hw.ops import DIVISIONS, OPERATIONS, Kind
 from hw.pe.config import PeConfig
 
 __all__ = ["CoverError", "Coverer"]
@@ -67,6 +67,8 @@ class Coverer:
             value = interned(in_words(self.statement.value))
             for node in postorder(value):
                 self._uses.update({id(child) for child in children(node)})
+                if isinstance(node, Apply) and node.op in DIVISIONS and isinstance(node.type, Int):
+                    raise self._fail("divides by what is no constant; the array has no dividers")
             operand = self._cover(value)
         except RecursionError:
             raise self._fail("its expression is nested too deeply") from None

@@ -38,7 +38,8 @@ class _NoPairs(TransformError):
 
 def in_words(value: Expr) -> Expr:
     """`value` without arithmetic of 32 bits; itself where there is none, or where there is some that pairs of words do
-    not have: divisions, shifts by amounts that are no constants, and values that are 32 bits wide from the start."""
+    not have: divisions by what is no constant, shifts by such amounts, and values that are 32 bits wide from the
+    start."""
     if not any(is_wide(node) for node in postorder(value)) or is_wide(value):
         return value
     try:
@@ -109,6 +110,8 @@ class _Words:
                 return self.pair(arg) if is_wide(arg) else self._extended(arg)
             case Apply("mul", (a, b)):
                 return self._product(a, b)
+            case Apply("mul_high", (a, b)):
+                return self._product_high(a, b)
             case Apply("mad", (a, b, c)):
                 return _add(self._product(a, b), self.pair(c))
             case Apply("shr" | "shl", (a, Const(amount))) if 0 <= amount < WIDE:
@@ -154,6 +157,17 @@ class _Words:
         for x, y in ((first.low, second.high), (first.high, second.low)):
             high = _unsigned("add", high, _unsigned("mul", x, y))
         return Pair(low, high)
+
+    def _product_high(self, a: Expr, b: Expr) -> Pair:
+        """The upper 32 of the 64 bits of a product: as of numbers without sign, less either factor where the other one
+        is negative."""
+        first, second = self.pair(a), self.pair(b)
+        high = _unsigned_high(first, second)
+        for factor, node, other in ((first, a, second), (second, b, first)):
+            if _signed(node) and not (isinstance(node, Const) and node.value >= 0):
+                negative = _sign(Cast(factor.high, _S))
+                high = _subtract(high, Pair(*(_unsigned("and", word, negative) for word in other)))
+        return high
 
     def _shifted(self, op: str, arg: Expr, amount: int) -> Pair:
         value, signed = self.pair(arg), _signed(arg)
@@ -215,6 +229,21 @@ def _add(a: Pair, b: Pair) -> Pair:
     low = _unsigned("add", a.low, b.low)
     carry = Cast(Apply("lt", (low, a.low), BIT), _U)
     return Pair(low, _unsigned("add", _unsigned("add", a.high, b.high), carry))
+
+
+def _add_word(pair: Pair, word: Expr) -> Pair:
+    low = _unsigned("add", pair.low, word)
+    return Pair(low, _unsigned("add", pair.high, Cast(Apply("lt", (low, word), BIT), _U)))
+
+
+def _unsigned_high(a: Pair, b: Pair) -> Pair:
+    """The upper half of a product by columns of its four partial products, none of whose sums leaves 32 bits."""
+    def partial(x: Expr, y: Expr) -> Pair:
+        return Pair(_unsigned("mul", x, y), _unsigned("mul_high", x, y))
+
+    column = _add_word(partial(a.low, b.high), _unsigned("mul_high", a.low, b.low))
+    other = _add_word(partial(a.high, b.low), column.low)
+    return _add_word(_add_word(partial(a.high, b.high), column.high), other.high)
 
 
 def _subtract(a: Pair, b: Pair) -> Pair:

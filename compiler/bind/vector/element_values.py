@@ -10,10 +10,11 @@ from collections.abc import Callable
 import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, array_constant
-from compiler.frontend.parallel_array.functions import abs_difference, maximum, minimum, where
+from compiler.frontend.parallel_array.functions import abs_difference, maximum, minimum, multiply_high, where
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold
 from compiler.ir.types import BIT, Int, Type
 from hw.errors import SluiceError
+from hw.ops import DIVISIONS
 
 __all__ = ["UnsupportedValue", "container", "cut", "value_of"]
 
@@ -90,6 +91,8 @@ def _applied(op: str, kind: Int, types: list[Int], args: tuple[Expr, ...], value
     match op:
         case "pass":
             return values[0]
+        case "mul_high" if kind.width == 32:
+            return multiply_high(*values)
         case "mul_mid" | "mul_high":
             return cut(_wide_product(op, kind, values) >> (width // 2 if op == "mul_mid" else width), kind)
         case "mad":
@@ -100,6 +103,8 @@ def _applied(op: str, kind: Int, types: list[Int], args: tuple[Expr, ...], value
             return cut(abs(values[0]), kind)
         case "select":
             return where(values[0], values[1], values[2])
+    if op in DIVISIONS:
+        raise UnsupportedValue("divides by what is no constant; vector lanes have no dividers")
     raise UnsupportedValue(f"operation '{op}' is unsupported by the vector target")
 
 

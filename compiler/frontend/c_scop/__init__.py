@@ -31,6 +31,7 @@ import operator
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.parse import Scop, find_scop, parse_c
 from compiler.frontend.c_scop.source import Source, preprocess
 from compiler.frontend.c_scop.walk import Walker
+from compiler.ir.constant_division import without_divisions
 from compiler.ir.narrow import narrow
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
@@ -74,11 +76,16 @@ def parse_scop(text: str, file: str = "scop.c", folder: Path = Path(), name: str
     try:
         with _deep_recursion():
             program = _program(text, file, folder, name, parameters)
-            return narrow(program) if narrowed else program
+            return narrow(program) if narrowed else _without_divisions(program)
     except RecursionError:
         raise ScopError(file, "an expression or a nest is too deep") from None
     except isl.Error as error:
         raise ScopError(file, f"the polyhedral library gives up on this scop: {error}") from None
+
+
+def _without_divisions(program: Program) -> Program:
+    """`program` with divisions by constants in operations of their own width."""
+    return replace(program, statements=tuple(replace(s, value=without_divisions(s.value)) for s in program.statements))
 
 
 @contextmanager

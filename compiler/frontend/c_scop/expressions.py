@@ -2,7 +2,8 @@
 
 Arithmetic is done in the type that C prescribes, at least 32 bits; `compiler.ir.narrow` reduces it afterwards where
 that changes nothing. Shift amounts outside 0..width-1 are undefined in C: constant ones are an error, others shift
-everything out. Division and remainder round towards zero; by constants they become multiplications and shifts.
+everything out. Division and remainder round towards zero; those by constants become multiplications and shifts when
+arithmetic is narrowed.
 
 Floating-point numbers are floats. Constants of type double are taken where they are converted to another type, or
 compared with a float, unless their value is no float; computing in double is refused.
@@ -20,13 +21,13 @@ from pycparser import c_ast
 from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.affine import AffineReader, NotAffine, value_range
 from compiler.frontend.c_scop.constants import NotConstant, literal_constant
-from compiler.frontend.c_scop.division import DivisionError, quotient, remainder
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.numbers import arithmetic_type
 from compiler.frontend.c_scop.types import INT, Number, number_type, promote, usual
 from compiler.frontend.c_scop.typing_rules import type_of
 from compiler.frontend.c_scop.variables import Variable
 from compiler.ir import expr
+from compiler.ir.constant_division import check_divisor
 from compiler.ir.expr import Const, Expr, Lookup
 from compiler.ir.floating import encode_exact
 from compiler.ir.types import FLOAT32, FLOAT64, Float, Int
@@ -295,12 +296,10 @@ class Lowering:
             inverse = building.apply("div", Const(encode_exact(right.type, Fraction(1)), right.type), right)
             power = isinstance(inverse, Const) and building.is_power_of_two(inverse)
             return building.apply("mul", left, inverse) if power else building.apply("div", left, right)
-        if not isinstance(right, Const):
-            return building.apply("div" if node.op == "/" else "rem", left, right)
-        try:
-            return quotient(left, right.value) if node.op == "/" else remainder(left, right.value)
-        except DivisionError as error:
-            raise self._error(node, f"'{node.op}' by {right.value}: {error}") from None
+        refused = check_divisor(building.integer(left), right.value) if isinstance(right, Const) else None
+        if refused:
+            raise self._error(node, f"'{node.op}' by {right.value}: {refused}")
+        return building.apply("div" if node.op == "/" else "rem", left, right)
 
     def _ternary(self, node: c_ast.TernaryOp) -> Expr:
         where = self.truth(node.cond)

@@ -12,7 +12,7 @@ from compiler.frontend.parallel_array.location import here
 from compiler.frontend.parallel_array.views import broadcast, shifted, windows
 
 __all__ = ["abs_difference", "absolute", "broadcast_to", "clip", "dot", "interleave", "matmul", "maximum", "minimum",
-           "rotate", "select", "shift", "sliding_window_view", "stretch", "transpose", "where"]
+           "multiply_high", "rotate", "select", "shift", "sliding_window_view", "stretch", "transpose", "where"]
 
 
 def minimum(a: ArrayLike, b: ArrayLike) -> Array:
@@ -36,6 +36,17 @@ def abs_difference(a: ArrayLike, b: ArrayLike) -> Array:
     Numpy's ``abs(a - b)`` wraps in the subtraction already.
     """
     return apply("abs_difference", a, b)
+
+
+def multiply_high(a: ArrayLike, b: ArrayLike) -> Array:
+    """The upper 32 of the 64 bits of the product of each pair of int32 or of uint32.
+
+    Raises `ArrayError` for other types: the whole product of narrower numbers fits 32 bits.
+    """
+    product = apply("multiply_high", a, b)
+    if product.dtype.itemsize != 4:
+        raise here().error(f"multiply_high takes int32 or uint32, not {product.dtype}: use astype and multiply")
+    return product
 
 
 def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:

@@ -22,9 +22,13 @@ from compiler.frontend.parallel_array.expression import (
 __all__ = ["OPERATIONS", "evaluate_reference"]
 
 
-
 def _absolute_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.abs(a.astype(np.int64) - b.astype(np.int64))
+
+
+def _multiply_high(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    wide = np.int64 if a.dtype.kind == "i" else np.uint64
+    return a.astype(wide) * b.astype(wide) >> wide(32)
 
 
 OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
@@ -33,6 +37,7 @@ OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
         "bitwise_or", "bitwise_xor", "minimum", "maximum", "absolute", "equal", "not_equal", "less", "less_equal",
         "greater", "greater_equal")},
     "abs_difference": _absolute_difference,
+    "multiply_high": _multiply_high,
     "convert": lambda a: a,
 }
 """The meaning of each elementwise operation on arrays that have the compute type already."""
