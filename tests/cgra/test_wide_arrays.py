@@ -27,6 +27,7 @@ BODIES = {
     "products": "x[i] = a[i] * s[i]; y[i] = u[i] * u[i]; z[i] = s[i] * a[i];",
     "shifts": "x[i] = a[i] >> 5; y[i] = (u[i] >> 20) | (u[i] << 7); z[i] = a[i] >> 16;",
     "choices": "x[i] = a[i] < s[i] ? a[i] : -a[i]; y[i] = u[i] > 70000u ? u[i] : 5u; z[i] = a[i] == s[i];",
+    "quotients": "x[i] = a[i] / 3 - a[i] % -1000; y[i] = u[i] / 641 + u[i] % 7; z[i] = (a[i] - s[i]) / 10;",
     "a copy": "x[i] = a[i]; y[i] = a[i]; z[i] = u[i];",
 }
 
@@ -68,7 +69,7 @@ def test_a_running_maximum_keeps_its_words_together() -> None:
     assert design.resources["PEs"] > 0
 
 
-@pytest.mark.parametrize("body", ["x[i] = a[i] / 3; y[i] = u[i]; z[i] = s[i];",
+@pytest.mark.parametrize("body", ["x[i] = a[i] / s[i]; y[i] = u[i]; z[i] = s[i];",
                                   "x[i] = a[i] << s[i]; y[i] = u[i]; z[i] = s[i];"])
 def test_what_has_no_words_is_refused(body: str) -> None:
     with pytest.raises(ApplicationError) as error:
