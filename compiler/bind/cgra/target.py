@@ -72,7 +72,7 @@ class _Looseness(NamedTuple):
 _LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(shared=True, in_step=True), _Looseness(in_step=True),
            _Looseness(shared=True, windows=True), _Looseness(windows=True),
            _Looseness(4, shared=True), _Looseness(4), _Looseness(in_turns=True), _Looseness(4, in_turns=True),
-           *(_Looseness(alignment, interval, sparse) for interval in (2, 3, 4, 6, 8, 12, 16, 24, 32)
+           *(_Looseness(alignment, interval, sparse) for interval in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
              for alignment, sparse in ((1, False), (4, False), (4, True))))
 """What is tried, fastest first."""
 
