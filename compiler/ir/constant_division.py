@@ -11,7 +11,7 @@ from compiler.ir.expr import Apply, Const, Expr, apply, fold, with_children
 from compiler.ir.types import Int
 from hw.ops import DIVISIONS
 
-__all__ = ["check_divisor", "constant_divisor", "quotient", "remainder", "without_divisions"]
+__all__ = ["check_divisor", "constant_divisor", "quotient", "reciprocal", "remainder", "without_divisions"]
 
 
 def check_divisor(type: Int, divisor: int) -> str | None:
@@ -114,15 +114,27 @@ def _reciprocal_signed(value: Expr, divisor: int) -> Expr:
 
 def _reciprocal_small(value: Expr, divisor: int, most: int | None) -> Expr | None:
     """By one product, if a reciprocal as wide as the values is exact up to `most`."""
-    width = _integer(value).width
-    most = _integer(value).maximum if most is None else most
-    critical = most - (most + 1) % divisor
-    for power in range(width, 2 * width):
-        factor = -(-(1 << power) // divisor)
+    type_ = _integer(value)
+    found = reciprocal(divisor, type_.width, type_.maximum if most is None else most)
+    if found is None:
+        return None
+    factor, shift = found
+    return _shift(apply("mul_high", value, Const(factor, value.type)), shift)
+
+
+def reciprocal(divisor: int, width: int, most: int) -> tuple[int, int] | None:
+    """(f, s) with ``(x * f >> width) >> s == x // divisor`` for all x from 0 to `most`; s is as small as it can be.
+
+    None if no such f has `width` bits.
+    """
+    critical = most - (most + 1) % divisor  # the largest that is one less than a multiple: it is rounded up first
+    for shift in range(width):
+        power = 1 << width + shift
+        factor = -(-power // divisor)
         if factor >= 1 << width:
             break
-        if critical * (factor * divisor - (1 << power)) < 1 << power:
-            return _shift(apply("mul_high", value, Const(factor, value.type)), power - width)
+        if (critical * (factor * divisor - power) if critical > 0 else most * factor) < power:
+            return factor, shift
     return None
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.ir.constant_division import check_divisor, constant_divisor, quotient, remainder, without_divisions
+from compiler.ir.constant_division import (
+    check_divisor,
+    constant_divisor,
+    quotient,
+    reciprocal,
+    remainder,
+    without_divisions,
+)
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, postorder
 from compiler.ir.types import FLOAT32, Int
@@ -51,6 +58,18 @@ def test_values_that_are_never_large_take_one_product(most: int) -> None:
         assert (found(expression, data) == data // divisor).all(), divisor
         operations = [node.op for node in postorder(expression) if isinstance(node, Apply)]
         assert operations in (["mul_high"], ["mul_high", "shr"]) or most > 32767
+
+
+@pytest.mark.parametrize("most", [0, 1, 254, 255, 2295, 32768, 59998, 59999, 60000, 65534, 65535])
+def test_reciprocals_are_exact_and_no_longer_than_needed(most: int) -> None:
+    """Also by divisors that no value reaches."""
+    data = np.arange(most + 1)
+    for divisor in (3, 9, 255, 641, 10007, 40000, 59999, 60000, 65535):
+        wanted = data // divisor
+        exact = ((-(-(1 << 16 + s) // divisor), s) for s in range(16)
+                 if np.array_equal(data * -(-(1 << 16 + s) // divisor) >> 16 + s, wanted))
+        first = next((found for found in exact if found[0] < 1 << 16), None)
+        assert reciprocal(divisor, 16, most) == first, divisor
 
 
 def test_divisions_within_an_expression() -> None:

@@ -191,6 +191,12 @@ void f(const uint8_t b[9], const uint16_t u[9], const int16_t s[9], int32_t out[
 """
 
 
+def test_divisors_that_no_dividend_reaches() -> None:
+    program = parse_scop(KERNEL.replace("BODY", "out[i] = (u[i] & 59998) % 60000 + (u[i] & 40000) / 40001;"))
+    inputs = random_inputs(program, 1) | {"u": np.full(9, 65535, np.uint16)}
+    assert (interpret(program, inputs)["out"] == 59998).all()
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_random_sums_keep_their_values(data: st.DataObject) -> None:

@@ -17,13 +17,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-import numpy as np
-
 from compiler.bind.buffers.circular import UNLIMITED
 from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.address_patterns import AddressPattern
 from compiler.bind.cgra.netlist import Edge, PeNode, Pin, Separation
 from compiler.bind.cgra.timing import MEMORY_START
+from compiler.ir.constant_division import reciprocal
 from hw.memtile import MemTileSpec
 from hw.ops import Kind
 from hw.pe.config import COUNT, PeConfig
@@ -330,19 +329,9 @@ class _Builder:
         limit = -(-whole.limit // divisor)
         if divisor & (divisor - 1) == 0:
             return self._unit("shr", whole, divisor.bit_length() - 1, limit=limit)
-        factor, shift = _reciprocal(divisor, whole.limit)
+        found = reciprocal(divisor, 16, whole.limit - 1)
+        if found is None:
+            raise VectorizationError(f"no reciprocal of {divisor} in 16 bits is exact up to {whole.limit}")
+        factor, shift = found
         high = self._unit("mul_high", whole, factor)
         return _Value(high.pin, limit) if shift == 0 else self._unit("shr", high, shift, limit=limit)
-
-
-def _reciprocal(divisor: int, limit: int) -> tuple[int, int]:
-    """(f, s) with ``(x * f >> 16) >> s == x // divisor`` for all x below `limit`; s is as small as it can be.
-
-    Raises `VectorizationError` if a word has no such f.
-    """
-    numbers = np.arange(limit)
-    for shift in range(16):
-        factor = -(-(WORDS << shift) // divisor)
-        if factor < WORDS and np.array_equal(numbers * factor >> 16 >> shift, numbers // divisor):
-            return factor, shift
-    raise VectorizationError(f"no reciprocal of {divisor} in 16 bits is exact up to {limit}")
