@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import islpy as isl
@@ -41,7 +42,7 @@ from compiler.ir.expr import (
 from compiler.ir.expr import apply as checked_apply
 from compiler.ir.program import Array, Program, Statement
 from compiler.ir.ranges import Range, hull, type_range, value_range
-from compiler.ir.sum_ranges import sum_range
+from compiler.ir.sum_ranges import Rule, accumulated_range
 from compiler.ir.types import BIT, Float, Int
 from hw.ops import OPERATIONS
 
@@ -345,7 +346,8 @@ def _array_ranges(program: Program) -> dict[str, Range]:
     while True:
         ranges, changed = _propagated(program, known, sums)
         growing = _growing(program, changed)
-        found = {name: _sum_range(program, name, growing, ranges, known) for name in growing - set(sums)}
+        rule_of = partial(_rule, ranges=ranges, known=known)
+        found = {name: accumulated_range(program, name, growing, rule_of) for name in growing - set(sums)}
         bounds = {name: bound for name, bound in found.items() if bound is not None}
         if not bounds:
             break
@@ -374,9 +376,9 @@ def _propagated(program: Program, known: _Known, sums: Mapping[str, Range]) -> t
             name = statement.write.array
             if name in sums or program.array(name).role != "intermediate":
                 continue
-            new = _written_range(statement, statement.value, ranges, known)
-            if new is not None:
-                old = ranges[name]
+            rule = _rule(statement, ranges, known)
+            if rule is not None:
+                new, old = fold(statement.value, rule), ranges[name]
                 merged = new if old is None else hull(old, new)
                 if merged != old:
                     ranges[name] = merged
@@ -384,11 +386,6 @@ def _propagated(program: Program, known: _Known, sums: Mapping[str, Range]) -> t
         if not changed:
             break
     return ranges, changed
-
-
-def _sum_range(program: Program, array: str, growing: set[str], ranges: Mapping[str, Range | None],
-               known: _Known) -> Range | None:
-    return sum_range(program, array, growing, lambda s, value: _written_range(s, value, ranges, known))
 
 
 def _growing(program: Program, changed: set[str]) -> set[str]:
@@ -401,16 +398,14 @@ def _growing(program: Program, changed: set[str]) -> set[str]:
         found = more
 
 
-def _written_range(statement: Statement, value: Expr, ranges: Mapping[str, Range | None],
-                   known: _Known) -> Range | None:
-    """The range of (a part of) what `statement` computes, None if that reads something that nothing has written so
+def _rule(statement: Statement, ranges: Mapping[str, Range | None], known: _Known) -> Rule | None:
+    """The ranges of what `statement` computes, node by node; None if it reads something that nothing has written so
     far."""
-    indices = {node.index for node in postorder(value) if isinstance(node, Read)}
-    if any(ranges[statement.reads[index].array] is None for index in indices):
+    found = [ranges[access.array] for access in statement.reads]
+    reads = [range for range in found if range is not None]
+    if len(reads) < len(found):
         return None
-    reads = [ranges[access.array] or (0, 0) for access in statement.reads]
-    iterators = known.iterators[statement.name]
-    return fold(value, lambda node, args: value_range(node, args, reads, iterators, known.tables))
+    return partial(value_range, reads=reads, iterators=known.iterators[statement.name], tables=known.tables)
 
 
 def _array_type(array: Array, range: Range) -> Int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, is_floating
 from compiler.ir.types import Float, Int, Type
 
-__all__ = ["Range", "hull", "type_range", "value_range"]
+__all__ = ["Range", "difference_range", "hull", "sum_range", "type_range", "value_range"]
 
 Range = tuple[int, int]
 """Smallest and largest value."""
@@ -78,11 +78,13 @@ def _product(a: Range, b: Range) -> Range:
     return _corners(lambda x, y: x * y, a, b)
 
 
-def _sum(a: Range, b: Range) -> Range:
+def sum_range(a: Range, b: Range) -> Range:
+    """The range of a sum that does not wrap."""
     return a[0] + b[0], a[1] + b[1]
 
 
-def _difference(a: Range, b: Range) -> Range:
+def difference_range(a: Range, b: Range) -> Range:
+    """The range of a difference that does not wrap."""
     return a[0] - b[1], a[1] - b[0]
 
 
@@ -138,10 +140,10 @@ def _remainder(a: Range, b: Range) -> Range:
 
 _RULES: dict[str, Callable[[int, list[Range]], Range]] = {
     "pass": lambda w, r: r[0],
-    "add": lambda w, r: _sum(r[0], r[1]),
-    "sub": lambda w, r: _difference(r[0], r[1]),
+    "add": lambda w, r: sum_range(r[0], r[1]),
+    "sub": lambda w, r: difference_range(r[0], r[1]),
     "mul": lambda w, r: _product(r[0], r[1]),
-    "mad": lambda w, r: _sum(_product(r[0], r[1]), r[2]),
+    "mad": lambda w, r: sum_range(_product(r[0], r[1]), r[2]),
     "mul_mid": lambda w, r: (_product(r[0], r[1])[0] >> w // 2, _product(r[0], r[1])[1] >> w // 2),
     "mul_high": lambda w, r: (_product(r[0], r[1])[0] >> w, _product(r[0], r[1])[1] >> w),
     "div": lambda w, r: _quotient(w, r[0], r[1]),
@@ -154,7 +156,7 @@ _RULES: dict[str, Callable[[int, list[Range]], Range]] = {
     "min": lambda w, r: (min(r[0][0], r[1][0]), min(r[0][1], r[1][1])),
     "max": lambda w, r: (max(r[0][0], r[1][0]), max(r[0][1], r[1][1])),
     "abs": lambda w, r: _absolute(r[0]),
-    "absd": lambda w, r: _absolute(_difference(r[0], r[1])),
+    "absd": lambda w, r: _absolute(difference_range(r[0], r[1])),
     "select": lambda w, r: hull(r[0], r[1]),
     "eq": lambda w, r: _truth(r[0][0] == r[0][1] == r[1][0] == r[1][1], r[0][1] < r[1][0] or r[1][1] < r[0][0]),
     "ne": lambda w, r: _truth(r[0][1] < r[1][0] or r[1][1] < r[0][0], r[0][0] == r[0][1] == r[1][0] == r[1][1]),

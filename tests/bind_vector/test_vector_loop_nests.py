@@ -174,6 +174,7 @@ def broken(what: str, folder: Path) -> Program:
         return load("laplacian_pyramid")
     bodies = {
         "again": "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) y[i][0] = x[i][j];",
+        "divisor": "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) y[i][j] = x[i][j] % x[j][i];",
         "turns": "for (int i = 1; i < 200; i++) z[i] = z[i - 1] * 3;",
     }
     path = folder / "broken.c"
@@ -184,6 +185,7 @@ def broken(what: str, folder: Path) -> Program:
 
 @pytest.mark.parametrize(("what", "message"), [
     ("table", "statement 'ratio' ("), ("table", "the vector target has no look-up in tables ('reciprocal')"),
+    ("divisor", "divides by what is no constant; vector lanes have no dividers"),
     ("index", "is neither affine nor an affine expression divided by a number"),
     ("turns", "a loop of 199 turns carries values from turn to turn; the vector target computes whole arrays, and "
               "unrolls at most 128 turns"),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 import compiler
-from compiler.frontend.loop_nest import prog
+from compiler.frontend.loop_nest import Prog, prog
 from compiler.ir.program import Program
 from compiler.ir.types import INT16
 
 SIZE = 16
 
 
-def turned(lanes: int, apart: int) -> Program:
-    """A transposed image, of whose columns `lanes` words `apart` rows apart are read at once."""
+def squares() -> Prog:
+    """The beginning of a program: an image whose squares are to be read in another order."""
     prg = prog("turned", INT16)
     prg.add_input("image", shape=(SIZE, SIZE))
     prg.add_output("sums")
@@ -21,6 +21,12 @@ def turned(lanes: int, apart: int) -> Program:
     op.add_function(lambda value: value * value)
     op.add_load("image", "x", "y")
     op.add_store("squares", "x", "y")
+    return prg
+
+
+def turned(lanes: int, apart: int) -> Program:
+    """A transposed image, of whose columns `lanes` words `apart` rows apart are read at once."""
+    prg = squares()
     trips = SIZE // lanes
     op = prg.add_loop("v", 0, SIZE).add_loop("u", 0, trips).add_op("Sum")
     op.add_function({1: lambda a: a, 2: lambda a, b: a + b, 4: lambda a, b, c, d: a + b + c + d}[lanes])
@@ -46,13 +52,7 @@ def test_banks_hold_every_word_once(blocks: bool, lanes: int, memory: str) -> No
 @pytest.mark.parametrize("memory", ["pub", "dual-port"])
 def test_reads_that_meet_have_copies(memory: str) -> None:
     """Words one row apart, of which each is wanted twice; a tile has two outputs."""
-    prg = prog("meet", INT16)
-    prg.add_input("image", shape=(SIZE, SIZE))
-    prg.add_output("sums")
-    op = prg.add_loop("y", 0, SIZE).add_loop("x", 0, SIZE).add_op("Square")
-    op.add_function(lambda value: value * value)
-    op.add_load("image", "x", "y")
-    op.add_store("squares", "x", "y")
+    prg = squares()
     op = prg.add_loop("v", 0, SIZE).add_loop("u", 0, SIZE).add_op("Both")
     op.add_function(lambda a, b: a - b)
     op.add_load("squares", "v", "u")
