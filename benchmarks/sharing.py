@@ -50,7 +50,7 @@ CASES = {
     "gaussian_pyramid, pub": Case("gaussian_pyramid", "pub", "8x4", "verilator", {}, {}, PYRAMID),
     "gaussian_pyramid, dual-port": Case("gaussian_pyramid", "dual-port", "8x8", None, {}, {}, PYRAMID),
     "sr_cnn, pub": Case("sr_cnn", "pub", "16x32", "verilator", {}, {"shared": True}, apart=False),
-    "gaussian in 3 rounds, pub": Case("gaussian", "pub", "8x4", "icarus", {}, {}, "fold(Gaussian, 3)"),
+    "gaussian in 3 rounds, pub": Case("gaussian", "pub", "8x8", "icarus", {}, {}, "fold(Gaussian, 3)"),
     "sr_cnn 2x2, pub": Case("sr_cnn", "pub", "8x16", None, SMALL, {"shared": True}),
     "sr_cnn 2x2, dual-port": Case("sr_cnn", "dual-port", "8x16", None, SMALL, {"shared": True}),
 }
