@@ -115,6 +115,14 @@ def test_the_first_tile_begins_with_half_of_its_arrays(name: str, sizes: dict[st
           random_inputs(program, np.random.default_rng(2)))
 
 
+@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("shape", [(512,), (16, 64)])
+def test_numbers_computed_before_have_no_halves(shape: tuple[int, ...], lanes: int) -> None:
+    a = pa.input("a", shape, "int32")
+    program = pa.program("scaled", y=a * 3 - a.sum(), z=(a - a.min()) * a.max())
+    compile_and_check(program, random_inputs(program, np.random.default_rng(3)), lanes=lanes)
+
+
 @pytest.mark.parametrize(("name", "sizes", "delay"), [
     ("fir", {"n": 300}, 3), ("fir2d", {"rows": 30, "columns": 36}, 0),
     ("median", {"rows": 12, "columns": 9, "size": 3}, 2), ("life", {"rows": 20, "columns": 30}, 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,11 +30,13 @@ class Access:
         return len(self.matrix) == rank and is_identity(self.matrix)
 
 
+@lru_cache(maxsize=64)
 def identity(rank: int) -> Matrix:
     """The identity matrix."""
     return tuple(tuple(int(i == j) for j in range(rank)) for i in range(rank))
 
 
+@lru_cache(maxsize=4096)
 def is_identity(matrix: Matrix) -> bool:
     """Whether `matrix` is a square identity (a node of rank 0 counts only for a consumer of rank 0)."""
     return all(len(row) == len(matrix) and all(c == (i == j) for j, c in enumerate(row))
@@ -70,6 +73,8 @@ def drop_dimensions(access: Access, kept: int, values: Sequence[int]) -> Access:
 
 def image(access: Access, box: Box) -> Box:
     """The least box of the node that holds everything which indices in `box` read."""
+    if len(access.matrix) == len(box) and is_identity(access.matrix):
+        return tuple((low + o, high + o) for (low, high), o in zip(box, access.offset, strict=True))
     ranges = []
     for row, offset in zip(access.matrix, access.offset, strict=True):
         low = offset + sum(c * (a if c > 0 else b - 1) for c, (a, b) in zip(row, box, strict=True))

@@ -154,8 +154,8 @@ class CodeWords:
             return 0
         words = 0
         if place not in self._held:
-            near = any(name == place[0] and abs(value - place[1]) <= REACH for name, value in self._held)
-            words = 1 if near else 2
+            name, number = place
+            words = 1 if any(-REACH <= n - number <= REACH and name == a for a, n in self._held) else 2
         self._held.pop(place, None)
         self._held[place] = None
         if len(self._held) > self.HELD:

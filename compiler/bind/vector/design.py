@@ -13,7 +13,6 @@ import numpy as np
 
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.vector.c_code import c_program
-from compiler.bind.vector.cost import Timeline
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import Instruction, Setting, Transfer, VectorProgram, entries, unrolled
 from compiler.bind.vector.options import Options
@@ -53,7 +52,7 @@ class VectorDesign(Design):
     """See `Design`. `program` is one of loop nests or of parallel arrays; `arrays` is the same as parallel arrays.
 
     `code` is the vector program; `phases` the plans chosen; `constants` are arrays that belong to the program;
-    `seconds` is the compile time.
+    `cycles`: clock cycles by the cost model; `seconds` is the compile time.
     """
 
     predicts_exactly: ClassVar[bool] = False
@@ -65,17 +64,15 @@ class VectorDesign(Design):
     code: VectorProgram
     phases: tuple[Choice, ...]
     constants: dict[str, np.ndarray]
+    cycles: int
     seconds: float
 
     # Answers before any run.
 
-    @cached_property
+    @property
     def predicted_cycles(self) -> int:
         """Clock cycles by the cost model."""
-        timeline = Timeline(self.spec)
-        timeline.cold = True
-        timeline.feed_program(self.code.body)
-        return round(timeline.now)
+        return self.cycles
 
     @property
     def ideal_cycles(self) -> int:

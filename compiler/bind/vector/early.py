@@ -71,8 +71,8 @@ def early_start(code: TileCode, order: Order, most: int, unit: int) -> EarlyStar
 
 
 def _is_cut(code: TileCode, part: dict[Node, Box], node: Node) -> bool:
-    """Whether a value has rows in both halves."""
-    if node not in part or (isinstance(node, Leaf) and node.boundaries[0] is not None):
+    """Whether a value has rows in both halves. A number that was computed before, of no dimensions, has none."""
+    if not part.get(node) or (isinstance(node, Leaf) and node.boundaries[0] is not None):
         return False
     (low, high), (first, cut) = code.regions[node][0], part[node][0]
     return first == low < cut < high

@@ -7,7 +7,7 @@ Values are integers, not bit patterns: `dtype` says to which type a node's resul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,8 +128,8 @@ def seen_from(access: Access) -> list[Value]:
     return [compose(o, access.matrix, access.offset, rank) if isinstance(o, Access) else o for o in node.operands]
 
 
-def nodes_of(roots: Iterable[Node]) -> Iterator[Node]:
-    """Every node that the roots need, once, sources first."""
+def nodes_of(roots: Iterable[Node], ends: Container[Node] = frozenset()) -> Iterator[Node]:
+    """Every node that the roots need, once, sources first; not those that only `ends` need."""
     seen: set[Node] = set()
     stack: list[tuple[Node, bool]] = [(root, False) for root in roots][::-1]
     while stack:
@@ -139,4 +139,5 @@ def nodes_of(roots: Iterable[Node]) -> Iterator[Node]:
         elif node not in seen:
             seen.add(node)
             stack.append((node, True))
-            stack.extend((a.node, False) for a in reversed(node.accesses) if a.node not in seen)
+            if node not in ends:
+                stack.extend((a.node, False) for a in reversed(node.accesses) if a.node not in seen)

@@ -162,7 +162,9 @@ def unrolled(body: Sequence[Statement], counters: tuple[int, ...] = ()) -> Itera
             case Note():
                 continue
             case _:
-                yield with_fields(statement, [at(v, counters) for v in fields_of(statement)])
+                values = fields_of(statement)
+                plain = all(isinstance(v, int) for v in values)
+                yield statement if plain else with_fields(statement, [at(v, counters) for v in values])
 
 
 def entries(program: VectorProgram, addresses: dict[str, int]) -> Iterator[Entry]:

@@ -89,8 +89,9 @@ def _tile_maps(roots: list[Node], stop: set[Node]) -> tuple[dict[Node, list[Tile
     stored: list[Node] = []
     for root in roots:
         maps.setdefault(root, [identity(rank)])
-    for node in reversed(list(nodes_of(roots))):
-        if node not in maps or (node in stop and node not in roots):
+    ends = stop.difference(roots)
+    for node in reversed(list(nodes_of(roots, ends))):
+        if node not in maps or node in ends:
             continue
         if node in stored or (len(maps[node]) > 1 and not isinstance(node, Leaf)):
             if node not in stored:
@@ -130,7 +131,7 @@ class _Substitution(Rewriter):
     """Replaces stored nodes by leaves."""
 
     def __init__(self, graph: Graph, builder: GraphBuilder, stored: dict[Node, Access]) -> None:
-        super().__init__(graph, builder)
+        super().__init__(graph, builder, stored)
         self.stored = stored
 
     def visit(self, node: Node) -> Value:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from compiler.bind.vector.access import Access, compose
 from compiler.bind.vector.build import GraphBuilder
@@ -27,18 +28,24 @@ class Rewriter:
     """Rebuilds a graph. A pass is a subclass that overrides `visit` for the nodes that it changes.
 
     `visit` gives the value of a node of the old graph in terms of the new one, as seen from the old node's own space.
+    Nodes of `ends` are rebuilt from nothing that they read.
     """
 
-    def __init__(self, graph: Graph, builder: GraphBuilder) -> None:
+    def __init__(self, graph: Graph, builder: GraphBuilder, ends: Container[Node] = frozenset()) -> None:
         self.graph = graph
         self.builder = builder
-        self.uses = count_uses(r.node for r in graph.results)
+        self.ends = ends
         self._values: dict[Node, Value] = {}
+
+    @cached_property
+    def uses(self) -> Counter[Node]:
+        """How often each node of the old graph is read, results included."""
+        return count_uses(r.node for r in self.graph.results)
 
     def run(self) -> Graph:
         """The rebuilt graph."""
         self.builder.constants.update(self.graph.constants)
-        for node in nodes_of([r.node for r in self.graph.results]):
+        for node in nodes_of([r.node for r in self.graph.results], self.ends):
             self._values[node] = self.visit(node)
         results = [self.result(r) for r in self.graph.results]
         names = {n.name for n in nodes_of([r.node for r in results]) if isinstance(n, Leaf)}

@@ -1,4 +1,5 @@
-"""Spilling: a phase whose registers do not fit the scratchpad, even with tiles of one element, is divided.
+"""Planning phases, and spilling: a phase whose registers do not fit the scratchpad, even with tiles of one element, is
+divided.
 
 A value is stored in main memory as a temporary array and loaded again where it is needed. Of all values the one is
 taken that leaves the least to hold at once.
@@ -6,10 +7,10 @@ taken that leaves the least to hold at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.choose import Choice, choose
+from compiler.bind.vector.choose import Choice, choose, first_choice
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Node, Op, Reduce, Stretch, nodes_of
 from compiler.bind.vector.parts import split_parts
@@ -18,7 +19,15 @@ from compiler.bind.vector.plan import make_plan
 from compiler.bind.vector.sizes import Sizes, assign_sizes
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["plan_phase"]
+__all__ = ["plan_phases"]
+
+FEW, SHARE = 8, 16
+"""Plans of more phases than the first are searched for only where a phase takes at least the second's part of the
+cycles: recurrences become hundreds of small phases, and none of them is worth the search."""
+
+Planned = tuple[Phase, Choice]
+Picks = Callable[[Phase, Sizes, VectorSpec], Choice]
+"""How the plan of a phase is found. Raises `VectorTargetError` if none fits the scratchpad."""
 
 
 def _sized(phase: Phase) -> tuple[Phase, Sizes]:
@@ -39,20 +48,37 @@ def _candidates(phase: Phase) -> Iterator[Node]:
             yield node
 
 
-def plan_phase(phase: Phase, spec: VectorSpec, builder: GraphBuilder, prefix: str,
-               segment: tuple[int, ...] | None = None) -> list[tuple[Phase, Choice]]:
-    """Plans of a phase, or of the phases it is divided into. Raises `VectorTargetError` if dividing does not help."""
+def plan_phases(phases: list[Phase], spec: VectorSpec, builder: GraphBuilder,
+                segment: tuple[int, ...] | None = None) -> list[Planned]:
+    """Plans of all phases, in order, each of them or of the phases it is divided into. `segment`: the tile of the only
+    phase, which is not divided then. Raises `VectorTargetError` if dividing does not help."""
+    if segment is not None:
+        (phase,) = phases
+        ready, sizes = _sized(phase)
+        return [(ready, choose(ready, sizes, spec, segment))]
+    plans: list[list[Planned] | None] = [None] * len(phases)
+    if len(phases) > FEW:
+        first = [_planned(phase, spec, builder, _prefix(n), first_choice) for n, phase in enumerate(phases)]
+        cycles = [sum(choice.cycles for _, choice in parts) for parts in first]
+        plans = [parts if SHARE * own < sum(cycles) else None for parts, own in zip(first, cycles, strict=True)]
+    return [planned for n, (phase, parts) in enumerate(zip(phases, plans, strict=True))
+            for planned in parts or _planned(phase, spec, builder, _prefix(n), choose)]
+
+
+def _prefix(number: int) -> str:
+    return f"spilled_{number}"
+
+
+def _planned(phase: Phase, spec: VectorSpec, builder: GraphBuilder, prefix: str, pick: Picks) -> list[Planned]:
     ready, sizes = _sized(phase)
     try:
-        return [(ready, choose(ready, sizes, spec, segment))]
+        return [(ready, pick(ready, sizes, spec))]
     except VectorTargetError:
-        if segment is not None:
-            raise
         parts = _divided(phase, spec, builder, prefix)
         if parts is None:
             raise
-    return [pair for number, part in enumerate(parts)
-            for pair in plan_phase(part, spec, builder, f"{prefix}_{number}")]
+    return [planned for number, part in enumerate(parts)
+            for planned in _planned(part, spec, builder, f"{prefix}_{number}", pick)]
 
 
 def _divided(phase: Phase, spec: VectorSpec, builder: GraphBuilder, prefix: str) -> list[Phase] | None:

@@ -21,7 +21,7 @@ from compiler.bind.vector.phases import Phase, split
 from compiler.bind.vector.reductions import ReductionPass
 from compiler.bind.vector.repeats import Repeats
 from compiler.bind.vector.shapes import Settings
-from compiler.bind.vector.spill import plan_phase
+from compiler.bind.vector.spill import plan_phases
 from compiler.bind.vector.translate import Graph, translate
 from compiler.bind.vector.verify import verify_program
 from compiler.frontend.parallel_array.program import ArrayProgram
@@ -62,14 +62,13 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
                                 f"{phases[0].shape}")
     if segment is None:
         phases = [flattened(phase, builder) for phase in phases]
-    planned = [pair for number, phase in enumerate(phases)
-               for pair in plan_phase(phase, spec, builder, f"spilled_{number}", segment)]
+    planned = plan_phases(phases, spec, builder, segment)
     phases, choices = [phase for phase, _ in planned], [choice for _, choice in planned]
-    _, body = arranged(_groups(choices), spec)
+    cycles, body = arranged(_groups(choices), spec)
     code = VectorProgram(program.name, spec.capacity, _arrays(program, whole, phases), body)
     verify_program(code)
     return VectorDesign(program, program, options, spec, code, tuple(choices), dict(whole.constants),
-                        time.perf_counter() - start)
+                        round(cycles), time.perf_counter() - start)
 
 
 def lowered(program: ArrayProgram, spec: VectorSpec) -> Graph:

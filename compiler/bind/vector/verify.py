@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compiler.bind.vector.errors import VectorProgramError
@@ -11,6 +11,7 @@ from compiler.bind.vector.ir import (
     Affine,
     Instruction,
     Loop,
+    MemoryArray,
     Note,
     Setting,
     Statement,
@@ -27,15 +28,16 @@ __all__ = ["verify_program"]
 
 @dataclass
 class _State:
-    """What the vector unit's registers hold."""
+    """What the vector unit's registers hold, and the program's arrays by name."""
 
+    arrays: Mapping[str, MemoryArray]
     values: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def verify_program(program: VectorProgram) -> None:
     """Raises `VectorProgramError` naming the first statement that breaks a rule."""
     _check_loops(program.body, 0)
-    state = _State()
+    state = _State({array.name: array for array in program.arrays})
     for statement in unrolled(program.body):
         match statement:
             case Setting(kind, values):
@@ -79,7 +81,7 @@ def _check_instruction(program: VectorProgram, statement: Instruction, state: _S
 
 
 def _check_transfer(program: VectorProgram, statement: Transfer, state: _State) -> None:
-    memory = next((a for a in program.arrays if a.name == statement.array), None)
+    memory = state.arrays.get(statement.array)
     if memory is None:
         raise VectorProgramError(f"{statement}: there is no array '{statement.array}'")
     numbers = [v for v in fields_of(statement) if isinstance(v, int)]
