@@ -133,3 +133,20 @@ def test_reductions_of_more_than_the_scratchpad_holds(expression: pa.Array, work
     program = pa.program("reduced", out=expression)
     design = compile_and_check(program, random_inputs(program, np.random.default_rng(4)), lanes=1, scratchpad=2048)
     assert design.figures.operations <= 2 * work
+
+
+BLOCK = pa.input("block", (3, 4, 9), "int32")
+LINE = pa.input("line", (40,), "int32")
+
+
+@pytest.mark.parametrize("expression", [
+    pa.shift(BLOCK.min(axis=2, keepdims=True), (-2, 2, 0), pa.WRAP),
+    pa.shift(BLOCK.max(axis=2, keepdims=True), (0, 7, 0), pa.CLAMP),
+    pa.shift(LINE.max(keepdims=True), (1,), pa.default(3)),
+    pa.shift(LINE.sum(keepdims=True), (-1,), pa.WRAP) + pa.shift(LINE.min(keepdims=True), (5,), pa.default(-2)),
+], ids=["wrap", "clamp", "all outside", "in and outside"])
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_results_of_reductions_are_extended(expression: pa.Array, lanes: int) -> None:
+    """What is stored for an extension is the whole of what is extended, of which nothing at all may be needed."""
+    program = pa.program("extended", y=expression)
+    compile_and_check(program, random_inputs(program, np.random.default_rng(6)), lanes=lanes)

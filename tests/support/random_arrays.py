@@ -22,9 +22,16 @@ class RandomProgram:
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
-        rank = int(rng.integers(1, 3))
-        self.shape = tuple(int(n) for n in rng.integers(3, 14, rank))
+        self.shape = self._shape()
         self.pool = [self._input(i) for i in range(int(rng.integers(1, 4)))]
+
+    def _shape(self) -> tuple[int, ...]:
+        """Of one to three dimensions; now and then a long one, of which programs make several tiles."""
+        rank = int(self.rng.choice([1, 1, 2, 2, 3]))
+        shape = [int(n) for n in self.rng.integers(3, (14, 14, 7)[rank - 1], rank)]
+        if self.rng.random() < 0.2:
+            shape[int(self.rng.integers(rank))] *= (50, 7, 5)[rank - 1]
+        return tuple(shape)
 
     def _input(self, number: int) -> pa.Array:
         kind = self.pick(TYPES)
@@ -107,6 +114,8 @@ class RandomProgram:
         choices = [lambda: pa.shift(a, amounts, boundary), lambda: pa.rotate(a, amounts), lambda: a.T,
                    lambda: a[::-1], lambda: a[1:] if a.shape[0] > 1 else a, lambda: a[::2],
                    lambda: a[..., :-1] if a.shape[-1] > 1 else a]
+        if a.dtype != np.bool_:
+            choices.append(lambda: pa.interleave([a, a + 1]))
         if a.size < 200:
             choices.append(lambda: pa.stretch(a, tuple(int(n) for n in self.rng.integers(1, 3, a.ndim))))
         return self.pick(choices)()
@@ -115,8 +124,10 @@ class RandomProgram:
         a = self._any()
         if a.ndim == 0:
             return a
+        if self.rng.random() < 0.15:
+            return a[tuple(int(self.rng.integers(n)) for n in a.shape)]
         axis = self.pick((None, 0, a.ndim - 1))
-        return self.pick((a.sum, a.min, a.max, a.any, a.all))(axis=axis)
+        return self.pick((a.sum, a.min, a.max, a.any, a.all))(axis=axis, keepdims=bool(self.rng.random() < 0.3))
 
     def _stencil(self) -> pa.Array:
         a = self._any()

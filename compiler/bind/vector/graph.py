@@ -107,6 +107,12 @@ class Extend(Node):
     def accesses(self) -> tuple[Access, ...]:
         return (Access(self.source, identity(self.rank), (0,) * self.rank),)
 
+    @property
+    def is_fused(self) -> bool:
+        """Whether all that lies outside is one number, so that the inside is computed in the same phase."""
+        kinds = set(self.boundaries)
+        return len(kinds) == 1 and all(b is not None and b.kind == "default" for b in kinds)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stretch(Node):

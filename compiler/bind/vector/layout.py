@@ -50,6 +50,9 @@ def needed(node: Node, box: Box, clip: bool) -> Iterable[tuple[Access, Box]]:
         case Stretch():
             scaled = tuple(_groups(low, high, f, clip) for (low, high), f in zip(box, node.factors, strict=True))
             yield node.source, image(node.source, scaled)
+        case Extend() if clip and not node.is_fused:
+            # What lies outside may be taken from anywhere inside.
+            yield node.accesses[0], tuple((s, s + n) for s, n in zip(node.starts, node.shape, strict=True))
         case Extend():
             inner = _inside(box, node.starts, node.shape) if clip else box
             if all(low < high for low, high in inner):

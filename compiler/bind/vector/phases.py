@@ -76,12 +76,6 @@ def _trivial(node: Node) -> bool:
     return isinstance(source, int) or (isinstance(source.node, Leaf) and not any(any(r) for r in source.matrix))
 
 
-def _is_fused_extension(node: Extend) -> bool:
-    """Whether all that lies outside is one number, and the inside is computed in the same phase."""
-    kinds = {b for b in node.boundaries if b is not None}
-    return len(kinds) == 1 and next(iter(kinds)).kind == "default" and all(b is not None for b in node.boundaries)
-
-
 def _tile_maps(roots: list[Node], stop: set[Node]) -> tuple[dict[Node, list[TileMap]], list[Node]]:
     """The different tile maps that nodes are read with, and the nodes that have to be stored for that reason."""
     rank = roots[0].rank
@@ -97,7 +91,7 @@ def _tile_maps(roots: list[Node], stop: set[Node]) -> tuple[dict[Node, list[Tile
             if node not in stored:
                 stored.append(node)
             continue
-        if isinstance(node, Extend) and not _is_fused_extension(node):
+        if isinstance(node, Extend) and not node.is_fused:
             stored.append(node)
             continue
         for access, wanted in _reads(node, maps[node][0], rank):
@@ -130,7 +124,7 @@ def _barriers(graph: Graph, spilled: tuple[Node, ...]) -> list[Node]:
 class _Substitution(Rewriter):
     """Replaces stored nodes by leaves."""
 
-    def __init__(self, graph: Graph, builder: GraphBuilder, stored: dict[Node, Access]) -> None:
+    def __init__(self, graph: Graph, builder: GraphBuilder, stored: dict[Node, Value]) -> None:
         super().__init__(graph, builder, stored)
         self.stored = stored
 
@@ -146,9 +140,13 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
     """
     barriers = _barriers(graph, spilled)
     boxes = _boxes(graph)
-    stored: dict[Node, Access] = {}
+    stored: dict[Node, Value] = {}
     pending: list[tuple[Result, MemoryArray | None]] = []
     for number, node in enumerate(barriers):
+        if node not in boxes:
+            # Nothing but what lies outside an extension is read: any number will do.
+            stored[node] = 0
+            continue
         result = _stored_result(node, boxes, f"{prefix}_{number}")
         memory = MemoryArray(result.name, "temporary", str(result.dtype), result.shape,
                              int(np.prod(result.shape, dtype=np.int64)) * result.dtype.itemsize)
@@ -183,7 +181,7 @@ def _stored_result(node: Node, boxes: dict[Node, Box], name: str) -> Result:
     return Result(name, node, tuple(low for low, _ in box), extents(box), node.dtype)
 
 
-def _rebuilt(result: Result, stored: dict[Node, Access], builder: GraphBuilder) -> Result:
+def _rebuilt(result: Result, stored: dict[Node, Value], builder: GraphBuilder) -> Result:
     """`result` computed from what is stored; a leaf becomes a copy."""
     new = _Substitution(Graph([result]), builder, stored).run().results[0] if stored else result
     if not isinstance(new.node, Leaf):
