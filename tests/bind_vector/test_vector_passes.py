@@ -150,3 +150,11 @@ def test_results_of_reductions_are_extended(expression: pa.Array, lanes: int) ->
     """What is stored for an extension is the whole of what is extended, of which nothing at all may be needed."""
     program = pa.program("extended", y=expression)
     compile_and_check(program, random_inputs(program, np.random.default_rng(6)), lanes=lanes)
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_interleaved_arrays_are_written_before_they_are_read(lanes: int) -> None:
+    """What is stored of an interleaved array, its greatest element here, waits for its parts."""
+    both = pa.interleave([BLOCK, BLOCK + 1])
+    program = pa.program("interleaved", y=both & both.max(), z=both[:3].sum(axis=0) ^ BLOCK)
+    compile_and_check(program, random_inputs(program, np.random.default_rng(8)), lanes=lanes)

@@ -76,11 +76,11 @@ class RandomProgram:
             a, b = (a, b) if a.ndim > b.ndim else (b, a)
             if b.ndim == 0:
                 return a, b
-            if self.rng.random() < 0.5:
+            if (a.ndim, b.ndim) == (2, 1) and self.rng.random() < 0.5:
                 rows = min(a.shape[0], b.shape[0])
                 return a[:rows], b[:rows, None]
-            width = min(a.shape[-1], b.shape[-1])
-            return a[..., :width], b[:width]
+            common = tuple(slice(0, min(m, n)) for m, n in zip(a.shape[-b.ndim:], b.shape, strict=True))
+            return a[(..., *common)], b[common]
         cut = tuple(slice(0, min(m, n)) for m, n in zip(a.shape, b.shape, strict=True))
         return a[cut], b[cut]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import networkx as nx
 import numpy as np
 
 from compiler.bind.vector.access import Access, Box, compose, identity
@@ -33,6 +34,9 @@ class Phase:
         """Shape of every result."""
         return self.graph.results[0].shape
 
+
+Pending = tuple[Result, MemoryArray | None]
+"""A result, and the temporary array that it is stored to if later phases read it."""
 
 Vector = tuple[int, ...]
 """How an index moves with the tile: a coefficient per dimension of the results."""
@@ -141,7 +145,7 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
     barriers = _barriers(graph, spilled)
     boxes = _boxes(graph)
     stored: dict[Node, Value] = {}
-    pending: list[tuple[Result, MemoryArray | None]] = []
+    pending: list[Pending] = []
     for number, node in enumerate(barriers):
         if node not in boxes:
             # Nothing but what lies outside an extension is read: any number will do.
@@ -160,7 +164,7 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
         stored[node] = value
     interleaved = {memory.name: memory for memory in graph.temporaries}
     pending += [(_rebuilt(r, stored, builder), interleaved.get(r.name)) for r in graph.results]
-    return _grouped(pending, graph.constants)
+    return _grouped(_sources_first(pending), graph.constants)
 
 
 def _boxes(graph: Graph) -> dict[Node, Box]:
@@ -192,13 +196,31 @@ def _rebuilt(result: Result, stored: dict[Node, Value], builder: GraphBuilder) -
     return replace(new, node=copy.node, starts=starts)
 
 
-def _grouped(pending: list[tuple[Result, MemoryArray | None]], constants: dict[str, np.ndarray]) -> list[Phase]:
+def _sources_first(pending: list[Pending]) -> list[Pending]:
+    """The same results, each behind those that make the temporary arrays it reads: parts of interleaved arrays are
+    results of the program, and what is stored may be computed from them."""
+    makers: dict[str, list[int]] = {}
+    for number, (result, memory) in enumerate(pending):
+        if memory is not None:
+            makers.setdefault(result.name, []).append(number)
+    order = nx.DiGraph()
+    order.add_nodes_from(range(len(pending)))
+    for number, (result, _) in enumerate(pending):
+        order.add_edges_from((maker, number) for name in _read(result) for maker in makers.get(name, ()))
+    return [pending[number] for number in nx.lexicographical_topological_sort(order)]
+
+
+def _read(result: Result) -> set[str]:
+    """Names of the arrays that a result is computed from."""
+    return {n.name for n in nodes_of([result.node]) if isinstance(n, Leaf)}
+
+
+def _grouped(pending: list[Pending], constants: dict[str, np.ndarray]) -> list[Phase]:
     """Results of one shape that do not wait for each other become one phase."""
     phases: list[Phase] = []
     made: dict[str, int] = {}
     for result, memory in pending:
-        leaves = {n.name for n in nodes_of([result.node]) if isinstance(n, Leaf)}
-        first = 1 + max((made[name] for name in leaves if name in made), default=-1)
+        first = 1 + max((made[name] for name in _read(result) if name in made), default=-1)
         place = next((i for i in range(first, len(phases)) if _joins(phases[i], result)), None)
         if place is None:
             place = len(phases)
