@@ -18,7 +18,7 @@ from compiler.bind.vector.element_values import UnsupportedValue, container, val
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.frontend import parallel_array as pa
 from compiler.frontend.apps import load
-from compiler.frontend.c_scop import load_c
+from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.input_files import random_inputs
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, apply
@@ -216,3 +216,23 @@ def test_unknown_values() -> None:
 @pytest.mark.parametrize(("name", "parameters", "kind"), [("fir", {"n": 9}, "ArrayProgram"), ("harris", {}, "Program")])
 def test_applications_are_found(name: str, parameters: dict[str, Any], kind: str) -> None:
     assert type(load_any(name, **parameters)).__name__ == kind
+
+
+EDGES = """
+void edges(const unsigned char image[9][11], short blurred[9][11], short mirrored[9][11]) {
+#pragma scop
+  for (int y = 0; y < 9; y++)
+    for (int x = 0; x < 11; x++) {
+      blurred[y][x] = image[y > 0 ? y - 1 : 0][x] + image[y < 8 ? y + 1 : 8][x < 10 ? x + 1 : 10] - image[y][x];
+      mirrored[y][x] = image[y < 5 ? y : 8 - y][x > 2 ? x - 2 : 2 - x] * 3;
+    }
+#pragma endscop
+}
+"""
+
+
+def test_accesses_that_are_affine_in_parts() -> None:
+    """Windows that repeat the edge are clamped arrays, and others come part by part."""
+    program = parse_scop(EDGES, "edges.c")
+    compare(program)
+    compare(program, 1)

@@ -18,6 +18,7 @@ import numpy as np
 
 from compiler.bind.vector.element_values import UnsupportedValue, container, cut, value_of
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.piecewise import clamped, divided, parts_of
 from compiler.frontend.parallel_array.array import Array, array_constant, input
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import CLAMP, default
@@ -58,7 +59,8 @@ class _Translation:
             kind = _integer(array.type, f"input {array.name}")
             self.contents[array.name] = input(array.name, array.shape, container(kind), kind.minimum, kind.maximum)
         for statement in _ordered(self.program, self.program.statements):
-            self._translated(statement)
+            for part in divided(statement, lambda name: self.program.array(name).shape):
+                self._translated(part)
         outputs = {}
         for array in self.program.outputs:
             found = self.contents.get(array.name)
@@ -120,14 +122,15 @@ class _Translation:
         source = self.contents.get(access.array)
         if source is None:
             source = _zeros(_integer(declared.type, f"array {declared.name}"), declared.shape)
-        rows = space.rows(statement, access)
+        inside = clamped(access, statement.domain, declared.shape)
+        rows = space.rows(statement, access) if inside is None else space.rows_of(statement, access, inside)
         factors = tuple(divisor for *_, divisor in rows)
         if any(f > 1 for f in factors):
             source = stretch(source, factors)
         kept = list(range(len(space.sizes))) if written is None else written.kept
         matrix = tuple(tuple(row[k] for k in kept) for row, *_ in rows)
         expression = source.expression
-        boundary = None if space.mask is None else CLAMP
+        boundary = None if space.mask is None and inside is None else CLAMP
         return Array(viewed(expression, tuple(space.sizes[k] for k in kept), matrix, [o for _, o, _ in rows], boundary,
                             expression.location))
 
@@ -275,14 +278,15 @@ class _Space:
 
     def rows(self, statement: Statement, access: Access) -> Rows:
         """The affine functions of an access, counted from the first iteration."""
-        pieces: list[isl.MultiAff] = []
-        whole = isl.PwMultiAff.from_map(access.map.intersect_domain(statement.domain)).gist(statement.domain)
-        whole.foreach_piece(lambda _, value: pieces.append(value))
-        if len(pieces) != 1:
+        parts = parts_of(access, statement.domain)
+        if len(parts) != 1:
             raise VectorTargetError(f"{statement.label(access)}: the access to {access.array} changes from iteration "
                                     "to iteration")
-        count = pieces[0].dim(isl.dim_type.out)
-        return [self._row(statement, access, pieces[0].get_aff(i)) for i in range(count)]
+        return self.rows_of(statement, access, parts[0][1])
+
+    def rows_of(self, statement: Statement, access: Access, index: isl.MultiAff) -> Rows:
+        """The same for an access of which `index` is known."""
+        return [self._row(statement, access, index.get_aff(i)) for i in range(index.dim(isl.dim_type.out))]
 
     def folds(self, access: Access) -> bool:
         """Whether several loops move along one dimension of the array, as in loops over tiles."""
