@@ -60,6 +60,9 @@ def test_numbers_are_regrouped_only_where_nothing_changes() -> None:
     assert instructions(out=X << 20 << 15) == [("VSHL", 20), ("VSHL", 15)]
     assert instructions(out=narrow + 200 + 100) == [("VADD", 44)]
     assert [line[0] for line in instructions(out=(narrow + 200).astype("int32") - 100)] == ["VADD", "VADD"]
+    assert [line[0] for line in instructions(out=(X >> 4).astype("int16") >> 2)] == ["VSHR", "VSHR"]
+    instructions(out=pa.minimum(pa.minimum(X, 5).astype("int16"), 3))
+    instructions(out=pa.maximum(pa.maximum(X, 5).astype("uint8"), 9))
 
 
 # The order of evaluation.

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.bind.vector.access import Access, identity, translated
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Stretch, Value, seen_from
 from compiler.bind.vector.regroup import regrouped
-from compiler.bind.vector.value_ranges import Range, exact_range, wrapped
+from compiler.bind.vector.value_ranges import Range, exact_range, range_of, wrapped
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.location import Location
@@ -21,11 +21,6 @@ __all__ = ["COMMUTATIVE", "GraphBuilder"]
 COMMUTATIVE = frozenset({"add", "multiply", "multiply_high", "bitwise_and", "bitwise_or", "bitwise_xor", "minimum",
                          "maximum", "abs_difference", "equal", "not_equal"})
 _MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
-
-
-def range_of(value: Value) -> Range:
-    """Bounds of an operand."""
-    return (value, value) if isinstance(value, int) else (value.node.low, value.node.high)
 
 
 def power_of_two(value: Value) -> int | None:

@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from compiler.bind.vector.access import Access, compose, identity
-from compiler.bind.vector.build import GraphBuilder, range_of
+from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Value, nodes_of
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph, Result
-from compiler.bind.vector.value_ranges import exact_range
-from compiler.frontend.parallel_array.element_types import bounds
+from compiler.bind.vector.value_ranges import wraps
 
 __all__ = ["CombinePass", "CopyPass", "NarrowPass", "is_contiguous"]
 
@@ -50,7 +49,7 @@ class CombinePass(Rewriter):
         if not alone or not source.is_translation(node.rank):
             return self.same(node)
         assert isinstance(before, Op)
-        exact = not _wraps(before)
+        exact = not wraps(before)
         if not exact and before.dtype.itemsize < node.dtype.itemsize:
             return self.same(node)
         operands = [compose(o, source.matrix, source.offset, node.rank) if isinstance(o, Access) else o
@@ -81,7 +80,7 @@ class CombinePass(Rewriter):
         if isinstance(value, int) or not isinstance(value.node, Op) or value.node.operation != "multiply":
             return None
         node = value.node
-        if _wraps(node) and node.dtype.itemsize < dtype.itemsize:
+        if wraps(node) and node.dtype.itemsize < dtype.itemsize:
             return None
         operands = [compose(o, value.matrix, value.offset, rank) if isinstance(o, Access) else o
                     for o in node.operands]
@@ -103,12 +102,6 @@ class CombinePass(Rewriter):
             return False
         self._claimed.add(product)
         return True
-
-
-def _wraps(node: Op) -> bool:
-    low, high = exact_range(node.operation, [range_of(o) for o in node.operands])
-    least, greatest = bounds(node.dtype)
-    return not least <= low <= high <= greatest
 
 
 class NarrowPass(Rewriter):
@@ -157,7 +150,7 @@ class CopyPass(Rewriter):
         if new.node.dtype.itemsize >= new.dtype.itemsize or not isinstance(new.node, Op | Reduce):
             return new
         whole = Access(new.node, identity(new.node.rank), (0,) * new.node.rank)
-        if isinstance(new.node, Op) and not _wraps(new.node):
+        if isinstance(new.node, Op) and not wraps(new.node):
             return new
         copy = self.builder.copy(whole, new.dtype, new.node.location, new.node.rank)
         return replace(new, node=copy.node)

@@ -1,6 +1,7 @@
 """Numbers in nested operations become one: ``(x + 5) - 3`` is ``x + 2``, ``x * 3 * 5`` is ``x * 15``.
 
-Only inside one type: sums, products and left shifts wrap alike whichever number comes first.
+Only inside one type: sums, products and left shifts wrap alike whichever number comes first. Right shifts and extrema
+do not: what is inside them must not wrap.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from compiler.bind.vector.access import Access
 from compiler.bind.vector.graph import Op, Value, seen_from
-from compiler.bind.vector.value_ranges import wrapped
+from compiler.bind.vector.value_ranges import wrapped, wraps
 from compiler.frontend.parallel_array.element_types import bounds
 
 __all__ = ["regrouped"]
@@ -20,6 +21,8 @@ _ALIKE = {"multiply": lambda a, b: a * b, "bitwise_and": lambda a, b: a & b, "bi
           "bitwise_xor": lambda a, b: a ^ b, "minimum": min, "maximum": max}
 """Operations whose operands may be grouped and swapped at will."""
 _SHIFTS = ("left_shift", "right_shift")
+_EXACT = ("right_shift", "minimum", "maximum")
+"""Operations that may only be grouped if the inner one does not wrap."""
 
 
 def regrouped(operation: str, operands: Sequence[Value], dtype: np.dtype) -> tuple[str, tuple[Value, Value]] | None:
@@ -41,7 +44,9 @@ def _nested(value: Value, operations: Sequence[str], dtype: np.dtype) -> list[Va
     """The operands of one of these operations of the same type."""
     if not isinstance(value, Access) or not isinstance(value.node, Op):
         return None
-    return seen_from(value) if value.node.operation in operations and value.node.dtype == dtype else None
+    if value.node.operation not in operations or value.node.dtype != dtype:
+        return None
+    return None if value.node.operation in _EXACT and wraps(value.node) else seen_from(value)
 
 
 def _linear(value: Value, dtype: np.dtype) -> tuple[int, Value, int] | None:

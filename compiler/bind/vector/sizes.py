@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compiler.bind.vector.access import Access, compose
-from compiler.bind.vector.build import GraphBuilder, range_of
+from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.combine import is_contiguous
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Value, nodes_of
 from compiler.bind.vector.rewrite import Rewriter, count_uses
 from compiler.bind.vector.translate import Graph
-from compiler.bind.vector.value_ranges import Range, exact_range
-from compiler.frontend.parallel_array.element_types import bounds
+from compiler.bind.vector.value_ranges import Range, range_of, wraps
 
 __all__ = ["Form", "Sizes", "assign_sizes"]
 
@@ -63,13 +62,6 @@ def fits(limits: Range, size: int, signed: bool) -> bool:
     bits = 8 * size
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     return low <= limits[0] and limits[1] <= high
-
-
-def wraps(node: Op) -> bool:
-    """Whether the exact result may exceed the type of `node`."""
-    low, high = exact_range(node.operation, [range_of(o) for o in node.operands])
-    least, greatest = bounds(node.dtype)
-    return not least <= low <= high <= greatest
 
 
 def shared_operands(node: Op) -> tuple[int, ...]:

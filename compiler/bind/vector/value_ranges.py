@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["Range", "exact_range", "wrapped"]
+from compiler.bind.vector.graph import Op, Value
+from compiler.frontend.parallel_array.element_types import bounds
+
+__all__ = ["Range", "exact_range", "range_of", "wrapped", "wraps"]
 
 Range = tuple[int, int]
+
+
+def range_of(value: Value) -> Range:
+    """Bounds of an operand."""
+    return (value, value) if isinstance(value, int) else (value.node.low, value.node.high)
+
+
+def wraps(node: Op) -> bool:
+    """Whether the exact result may exceed the type of `node`."""
+    low, high = exact_range(node.operation, [range_of(o) for o in node.operands])
+    least, greatest = bounds(node.dtype)
+    return not least <= low <= high <= greatest
 
 
 def wrapped(value: int, low: int, high: int) -> int:
