@@ -29,6 +29,25 @@ void integral(const unsigned char image[HEIGHT][WIDTH], int sums[HEIGHT][WIDTH])
 """
 
 
+PREFIX = """
+void prefix(const unsigned char image[6][4], int sums[6][4], short means[4]) {
+#pragma scop
+  for (int y = 0; y < 6; y++) {
+    sums[y][0] = image[y][0];
+    for (int x = 1; x < 4; x++)
+      sums[y][x] = sums[y][x - 1] + image[y][x];
+  }
+  for (int x = 0; x < 4; x++) {
+    int s = 0;
+    for (int y = 0; y < 6; y++)
+      s += sums[y][x];
+    means[x] = s / 6;
+  }
+#pragma endscop
+}
+"""
+
+
 @pytest.mark.parametrize(("height", "width", "limit"), [(2, 3, 5), (5, 8, 20)])
 def test_an_integral_image(height: int, width: int, limit: float) -> None:
     program = parse_scop(INTEGRAL, "integral.c", HEIGHT=height, WIDTH=width)
@@ -38,3 +57,14 @@ def test_an_integral_image(height: int, width: int, limit: float) -> None:
     assert time.process_time() - start < limit
     inputs = random_inputs(program, 7)
     np.testing.assert_array_equal(design.execute(inputs)["sums"], interpret(program, inputs)["sums"])
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_what_only_later_tiles_need_is_loaded(lanes: int) -> None:
+    """The means come in two tiles, and each element of a row of sums is an array of its own that one of them reads."""
+    program = parse_scop(PREFIX, "prefix.c")
+    design = compiler.compile(program, target="vector", lanes=lanes)
+    assert isinstance(design, VectorDesign)
+    inputs = random_inputs(program, 9)
+    for name, wanted in interpret(program, inputs).items():
+        np.testing.assert_array_equal(design.execute(inputs)[name], wanted)

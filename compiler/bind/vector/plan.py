@@ -100,14 +100,14 @@ class PhasePlan:
         """
         pads, ahead = _Pads(), range(min(self.ahead, self.steps))
         tiles = _Tiles(self, settings)
-        start = self._load(tiles[0], self.resident, {})
+        start = self._load_resident(tiles[0])
         early = early_start(tiles[0], self.order, self.early, self.unit) if self.early else None
         later: list[Statement] = []
         for number in ahead:
             group = later if self.delay and number > 1 else start
             group += early.load(tiles[0], self.moving) if early and not number else \
                 self._load(tiles[number], self.moving, tiles.shared(number))
-        yield [*start, *self._pad(tiles[0], self.resident, {}, pads)]
+        yield [*start, *self._pad_resident(tiles[0], pads)]
         for number in range(self.steps):
             current, following = tiles[number], number + 1 < self.steps
             group = self._load_next(tiles, number) if self.ahead == 1 else []
@@ -127,6 +127,13 @@ class PhasePlan:
                 group += self._moves(tiles, number)
             tiles.forget(number - 2)
             yield group
+
+    def _load_resident(self, first: TileCode) -> list[Statement]:
+        """What any tile needs of these arrays: the first one may need less, or nothing, inside an extension."""
+        return [s for leaf in self.resident for s in load(first, leaf, first.places[leaf])]
+
+    def _pad_resident(self, first: TileCode, pads: _Pads) -> list[Statement]:
+        return [s for leaf in self.resident for s in pads.statements(first, leaf, first.places[leaf])]
 
     def _load_next(self, tiles: _Tiles, number: int) -> list[Statement]:
         """The load that goes with the work of a tile."""
