@@ -14,6 +14,8 @@ from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 
 INTEGRAL = """
+#define HEIGHT 2
+#define WIDTH 3
 void integral(const unsigned char image[HEIGHT][WIDTH], int sums[HEIGHT][WIDTH]) {
 #pragma scop
   for (int y = 0; y < HEIGHT; y++)
