@@ -124,6 +124,21 @@ def test_quotients_by_constants(text, most, simulator):
     assert design.resources["PEs"] <= most
 
 
+INDICES = """void indices(const short a[6][8], TYPE b[6][8]) {
+#pragma scop
+  for (int y = 0; y < 6; y++)
+    for (int x = 0; x < 8; x++)
+      b[y][x] = VALUE;
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize(("type_", "value"), [("short", "a[y][x] * (x + 1) >> 3"), ("int", "x * 40000 - y")])
+def test_values_of_iterators_in_int(type_, value, simulator):
+    """C computes them in 32 bits; they come as words if they fit, else as pairs of words."""
+    check(parse_scop(INDICES.replace("TYPE", type_).replace("VALUE", value)), "pub", simulator)
+
+
 @pytest.mark.parametrize("tiles", [0, 1])
 def test_transposed_images_are_written_and_then_read(tiles, simulator):
     """The one port of a wide-fetch memory has no time for both; in turns they take less than both at half the rate."""

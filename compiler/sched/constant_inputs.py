@@ -7,7 +7,7 @@ it (`compiler.sched.partition.Partition.constants`); memories keep it like the w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -15,13 +15,16 @@ import numpy as np
 
 from compiler.ir import expr
 from compiler.ir.evaluate import evaluate
-from compiler.ir.expr import Expr, Iterator, Read, children, postorder, with_children
+from compiler.ir.expr import Cast, Expr, Iterator, Read, children, postorder, with_children
 from compiler.ir.names import fresh_name
-from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.program import Access, Array, Program, Statement, Table
 from compiler.ir.types import BIT, Int, Type
 
-__all__ = ["constant_inputs"]
+__all__ = ["constant_inputs", "with_short_indices"]
 
+WORD = 16
+"""Bits of the words on streams."""
+_WORDS = (Int(WORD, True), Int(WORD, False))
 _MOST_ELEMENTS = 1 << 12
 """Values beyond which a part stays as it is: an array of this size would take as long to move as an image."""
 
@@ -29,13 +32,14 @@ _MOST_ELEMENTS = 1 << 12
 def constant_inputs(program: Program) -> tuple[Program, dict[str, np.ndarray]]:
     """`program` with the values of iterators in input arrays of their own, and these arrays."""
     constants: dict[str, np.ndarray] = {}
+    tables = {table.name: table for table in program.tables}
     for statement in program.statements:
-        for (names, type_), parts in _parts(statement).items():
+        for (names, type_), parts in _parts(statement, lambda width: width <= WORD).items():
             name = fresh_name(f"{statement.name}_values", (i.name for i in (*program.arrays, *program.tables)))
             grid = _Grid.of(statement, names)
             if len(parts) * grid.size > _MOST_ELEMENTS:
                 continue
-            constants[name] = np.stack([grid.values(part, program) for part in parts])
+            constants[name] = np.stack([grid.values(part, tables) for part in parts])
             array = Array(name, constants[name].shape, type_, "input")
             new = _reading(program.statement(statement.name), parts, array, grid)
             statements = tuple(new if s.name == statement.name else s for s in program.statements)
@@ -43,19 +47,43 @@ def constant_inputs(program: Program) -> tuple[Program, dict[str, np.ndarray]]:
     return program, constants
 
 
-def _parts(statement: Statement) -> dict[tuple[tuple[str, ...], Type], list[Expr]]:
-    """The largest parts of the value that need iterators only, by these and by type."""
+def with_short_indices(program: Program) -> Program:
+    """`program` with wide values of iterators that fit words computed as words and extended, as C's ``x + 1`` is an
+    `int`: targets with words of 16 bits carry them on streams of words."""
+    tables = {table.name: table for table in program.tables}
+    return replace(program, statements=tuple(_shortened(statement, tables) for statement in program.statements))
+
+
+def _shortened(statement: Statement, tables: Mapping[str, Table]) -> Statement:
+    short: dict[Expr, Expr] = {}
+    for (names, type_), parts in _parts(statement, lambda width: width > WORD).items():
+        grid = _Grid.of(statement, names)
+        for part in parts if grid.size <= _MOST_ELEMENTS else ():
+            values = grid.values(part, tables)
+            word = next((w for w in _WORDS if w.minimum <= values.min() and values.max() <= w.maximum), None)
+            if word is not None:
+                short[part] = Cast(Cast(part, word), type_)
+
+    def step(node: Expr, arguments: list[Expr]) -> Expr:
+        return short[node] if node in short else with_children(node, arguments)
+
+    return replace(statement, value=expr.fold(statement.value, step)) if short else statement
+
+
+def _parts(statement: Statement, of_width: Callable[[int], bool]) -> dict[tuple[tuple[str, ...], Type], list[Expr]]:
+    """The largest parts of the value that need iterators only and are `of_width`, by these and by type."""
     needs: dict[int, frozenset[str] | None] = {}
     nodes = list(postorder(statement.value))
     for node in nodes:
         below = [needs[id(child)] for child in children(node)]
         own = frozenset({node.name} if isinstance(node, Iterator) else ())
         needs[id(node)] = None if isinstance(node, Read) or None in below else own.union(*filter(None, below))
-    used = {id(child) for node in nodes if needs[id(node)] is None for child in children(node)} | {id(statement.value)}
+    wanted = {id(n) for n in nodes if needs[id(n)] and isinstance(n.type, Int) and of_width(n.type.width)}
+    used = {id(child) for node in nodes if id(node) not in wanted for child in children(node)} | {id(statement.value)}
     found: dict[tuple[tuple[str, ...], Type], list[Expr]] = {}
     for node in nodes:
         names = needs[id(node)]
-        if names and id(node) in used and isinstance(node.type, Int) and node.type.width <= 16 and node.type != BIT:
+        if names and id(node) in wanted & used and node.type != BIT:
             ordered = tuple(name for name in statement.iterators if name in names)
             same = found.setdefault((ordered, node.type), [])
             if node not in same:
@@ -84,12 +112,12 @@ class _Grid:
         """How many there are."""
         return int(np.prod(self.trips))
 
-    def values(self, part: Expr, program: Program) -> np.ndarray:
+    def values(self, part: Expr, tables: Mapping[str, Table]) -> np.ndarray:
         """The values of a part, an axis for each iterator."""
         axes: Mapping[str, np.ndarray] = {
             name: axis.ravel() + low for name, axis, low in zip(self.names, np.indices(self.trips), self.lows,
                                                                 strict=True)}
-        found = evaluate(part, _no_read, axes, {table.name: table for table in program.tables})
+        found = evaluate(part, _no_read, axes, tables)
         return np.broadcast_to(found, (self.size,)).reshape(self.trips).astype(np.int64)
 
 

@@ -29,6 +29,7 @@ BODIES = {
     "choices": "x[i] = a[i] < s[i] ? a[i] : -a[i]; y[i] = u[i] > 70000u ? u[i] : 5u; z[i] = a[i] == s[i];",
     "quotients": "x[i] = a[i] / 3 - a[i] % -1000; y[i] = u[i] / 641 + u[i] % 7; z[i] = (a[i] - s[i]) / 10;",
     "a copy": "x[i] = a[i]; y[i] = a[i]; z[i] = u[i];",
+    "iterators": "x[i] = a[i] + i; y[i] = (u[i] ^ (i - 4)) * (70000 + 9 * i); z[i] = s[i] * (i * 40000 - 7) >> 20;",
 }
 
 

@@ -25,7 +25,7 @@ from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
 from compiler.sched.boxes import split_by_reads
-from compiler.sched.constant_inputs import constant_inputs
+from compiler.sched.constant_inputs import constant_inputs, with_short_indices
 from compiler.sched.cycle_accurate import Schedule, schedule_program, sequential_schedule
 from compiler.sched.edge_terms import fill_domains
 from compiler.sched.liveness import remove_dead_statements
@@ -223,6 +223,7 @@ def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bo
     growth = fill_domains(program)
     program = growth.after if growth else program
     program = split_by_reads(program) if by_reads else program
+    program = with_short_indices(program)
     words = in_word_arrays(program)
     program = words.after if words else program
     program = share_resampled_windows(static_form(program))

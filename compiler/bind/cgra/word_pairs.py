@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr, Lookup, Read, children, postorder, with_children
+from compiler.ir.expr import (
+    LUT3_TABLE,
+    Apply,
+    Cast,
+    Const,
+    Expr,
+    Iterator,
+    Lookup,
+    Read,
+    children,
+    postorder,
+    with_children,
+)
 from compiler.ir.types import BIT, Int
 from compiler.sched.transform.errors import TransformError
 
@@ -87,6 +99,8 @@ class _Words:
     def _word(self, node: Expr) -> Expr:
         wide = [child for child in children(node) if is_wide(child)]
         match node:
+            case Cast(arg) if wide and _of_iterators(arg):
+                return node
             case Cast(arg, type_) if wide:
                 return Cast(self.pair(arg).low, type_)
             case Lookup(table, index, type_) if wide:
@@ -108,6 +122,8 @@ class _Words:
                 return Pair(_const(value), _const(value >> _WIDTH))
             case Cast(arg):
                 return self.pair(arg) if is_wide(arg) else self._extended(arg)
+            case _ if _of_iterators(node):
+                return Pair(Cast(node, _U), Cast(Apply("shr", (node, Const(_WIDTH, node.type)), node.type), _U))
             case Apply("mul", (a, b)):
                 return self._product(a, b)
             case Apply("mul_high", (a, b)):
@@ -184,6 +200,12 @@ class _Words:
             factors = self._factors(*arg.args)
             low = low if factors is None else Cast(Apply("mul_mid", factors, factors[0].type), _U)
         return Pair(low, _shift_high(value.high, amount, signed))
+
+
+def _of_iterators(node: Expr) -> bool:
+    """Whether a value needs iterators and nothing else: words of it become constant inputs later."""
+    kinds = {type(below) for below in postorder(node)}
+    return Iterator in kinds and Read not in kinds
 
 
 def _signed(node: Expr) -> bool:
