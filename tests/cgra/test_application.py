@@ -142,7 +142,8 @@ def test_elements_must_fit_words(type_: Int) -> None:
     with pytest.raises(ApplicationError) as error:
         build(prg.build())
     assert str(error.value) == (f"array a holds {type_}; the array target has 16-bit words, and pairs of them "
-                                "for 32-bit sums, differences, products, comparisons and shifts by constants")
+                                "for 32-bit sums, differences, products, comparisons, and divisions and shifts by "
+                                "constants")
 
 
 def test_tables_must_fit_memory_tiles() -> None:

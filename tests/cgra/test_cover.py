@@ -340,8 +340,8 @@ def test_an_expression_that_nests_too_deeply_is_named() -> None:
     assert fails(value.expr) == "statement 'Op' (apps/some.py:12): its expression is nested too deeply"
 
 
-WIDE = ("the array has 16-bit words, and pairs of them for sums, differences, products, comparisons and shifts by "
-        "constants")
+WIDE = ("the array has 16-bit words, and pairs of them for sums, differences, products, comparisons, and divisions and "
+        "shifts by constants")
 
 
 @pytest.mark.parametrize(("value", "reason"), [

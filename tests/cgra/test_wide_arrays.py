@@ -75,7 +75,8 @@ def test_a_running_maximum_keeps_its_words_together() -> None:
 def test_what_has_no_words_is_refused(body: str) -> None:
     with pytest.raises(ApplicationError) as error:
         compiler.compile(scop(body), array="4x4")
-    assert str(error.value).startswith("array a holds int32; the array target has 16-bit words, and pairs of them for ")
+    assert str(error.value).startswith("statement 'S0' (wide.c:3): array a holds int32; the array target has 16-bit "
+                                       "words, and pairs of them for ")
 
 
 def test_programs_on_words_are_narrow_already() -> None:

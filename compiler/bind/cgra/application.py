@@ -17,6 +17,7 @@ from compiler.bind.cgra.memories import BufferKey, MemoryAllocator, MemoryTile
 from compiler.bind.cgra.netlist import Edge, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.shared import Group, SharedUnits
 from compiler.bind.cgra.signals import Operand, Signal
+from compiler.bind.cgra.wide_arrays import without_words
 from compiler.ir.expr import Apply, Const, postorder
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
@@ -381,9 +382,11 @@ def _check_arrays(program: Program) -> None:
     """Elements must fit the words of the array of tiles."""
     for array in program.arrays:
         if not isinstance(array.type, Int) or array.type.width > 16:
-            raise ApplicationError(f"array {array.name} holds {array.type}; the array target has 16-bit words, and "
-                                   "pairs of them for 32-bit sums, differences, products, comparisons and shifts by "
-                                   "constants")
+            statement = without_words(program)
+            place = "" if statement is None else f"{statement}: "
+            raise ApplicationError(f"{place}array {array.name} holds {array.type}; the array target has 16-bit words, "
+                                   "and pairs of them for 32-bit sums, differences, products, comparisons, and "
+                                   "divisions and shifts by constants")
 
 
 def _check_tables(program: Program, mem: MemTileSpec) -> None:

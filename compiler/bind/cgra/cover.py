@@ -108,7 +108,7 @@ class Coverer:
             raise self._fail(f"computes with {type_}; the array has integer operations")
         if type_.width > WIDTH:
             raise self._fail(f"computes with {type_}; the array has {WIDTH}-bit words, and pairs of them for sums, "
-                             "differences, products, comparisons and shifts by constants")
+                             "differences, products, comparisons, and divisions and shifts by constants")
         return type_
 
     def _as_stored(self, signal: Signal, type_: Type) -> Operand:

@@ -26,13 +26,13 @@ from compiler.sched.transform.terms import pruned
 from compiler.sched.verify import ValidationError, check_word_arrays
 from compiler.sched.word_arrays import WordArrays
 
-__all__ = ["in_word_arrays"]
+__all__ = ["in_word_arrays", "without_words"]
 
 
 def in_word_arrays(program: Program) -> WordArrays | None:
     """`program` on arrays of words; None if it has no wide ones, computes what pairs of words do not have, or has no
     static schedule, so that refusals name its own statements and not halves of them."""
-    wide = [array for array in program.arrays if array.type in (Int(WIDE, True), Int(WIDE, False))]
+    wide = _wide(program)
     if not wide or program.shared or any(s.box() is None for s in split_into_boxes(program).statements):
         return None
     try:
@@ -41,6 +41,21 @@ def in_word_arrays(program: Program) -> WordArrays | None:
     except (TransformError, ValidationError, DependenceError):
         return None
     return found
+
+
+def without_words(program: Program) -> Statement | None:
+    """The first statement that computes what pairs of words do not have."""
+    rewrite = _Rewrite(program, _wide(program))
+    for statement in program.statements:
+        try:
+            rewrite.statements_of(statement)
+        except TransformError:
+            return statement
+    return None
+
+
+def _wide(program: Program) -> list[Array]:
+    return [array for array in program.arrays if array.type in (Int(WIDE, True), Int(WIDE, False))]
 
 
 @dataclass
@@ -67,7 +82,7 @@ class _Rewrite:
         statements: list[Statement] = []
         parts: dict[str, tuple[str, ...]] = {}
         for old in self.program.statements:
-            mine = self._statements(old)
+            mine = self.statements_of(old)
             parts[old.name] = tuple(s.name for s in mine)
             if len(mine) > 1 and any(read.array == mine[1].write.array for read in mine[0].reads):
                 mine.append(self._kept(old, mine))
@@ -105,8 +120,8 @@ class _Rewrite:
             return (array,)
         return tuple(replace(array, name=name, type=WORD) for name in self.halves[array.name])
 
-    def _statements(self, old: Statement) -> list[Statement]:
-        """What computes a statement: itself, or the low and the high words."""
+    def statements_of(self, old: Statement) -> list[Statement]:
+        """What computes a statement: itself, or the low and the high words. Raises `TransformError`."""
         reads: list[Access] = []
         numbers: dict[int, tuple[int, ...]] = {}
         for k, read in enumerate(old.reads):
