@@ -79,11 +79,14 @@ def _parts(statement: Statement, of_width: Callable[[int], bool]) -> dict[tuple[
         own = frozenset({node.name} if isinstance(node, Iterator) else ())
         needs[id(node)] = None if isinstance(node, Read) or None in below else own.union(*filter(None, below))
     wanted = {id(n) for n in nodes if needs[id(n)] and isinstance(n.type, Int) and of_width(n.type.width)}
-    used = {id(child) for node in nodes if id(node) not in wanted for child in children(node)} | {id(statement.value)}
+    seen = {id(statement.value)}
+    for node in reversed(nodes):  # what is inside a part is not seen
+        if id(node) in seen - wanted:
+            seen.update(id(child) for child in children(node))
     found: dict[tuple[tuple[str, ...], Type], list[Expr]] = {}
     for node in nodes:
         names = needs[id(node)]
-        if names and id(node) in wanted & used and node.type != BIT:
+        if names and id(node) in wanted & seen and node.type != BIT:
             ordered = tuple(name for name in statement.iterators if name in names)
             same = found.setdefault((ordered, node.type), [])
             if node not in same:

@@ -83,6 +83,7 @@ class _Words:
         self._reads = reads
         self._words: dict[int, Expr] = {}
         self._pairs: dict[int, Pair] = {}
+        self._leaves: dict[int, frozenset[type]] = {}
 
     def word(self, node: Expr) -> Expr:
         """A node that is no wider than a word."""
@@ -96,10 +97,19 @@ class _Words:
             self._pairs[id(node)] = self._pair(node)
         return self._pairs[id(node)]
 
+    def _needs(self, node: Expr) -> frozenset[type]:
+        """What values a node needs, `Read` or `Iterator` or both. Words of what needs iterators only become constant
+        inputs later, and conditions become control tables."""
+        if id(node) not in self._leaves:
+            below = [self._needs(child) for child in children(node)]
+            own = {type(node)} & {Read, Iterator}
+            self._leaves[id(node)] = frozenset(own).union(*below)
+        return self._leaves[id(node)]
+
     def _word(self, node: Expr) -> Expr:
         wide = [child for child in children(node) if is_wide(child)]
         match node:
-            case Cast(arg) if wide and _of_iterators(arg):
+            case _ if wide and self._needs(node) == {Iterator}:
                 return node
             case Cast(arg, type_) if wide:
                 return Cast(self.pair(arg).low, type_)
@@ -122,7 +132,7 @@ class _Words:
                 return Pair(_const(value), _const(value >> _WIDTH))
             case Cast(arg):
                 return self.pair(arg) if is_wide(arg) else self._extended(arg)
-            case _ if _of_iterators(node):
+            case _ if self._needs(node) == {Iterator}:
                 return Pair(Cast(node, _U), Cast(Apply("shr", (node, Const(_WIDTH, node.type)), node.type), _U))
             case Apply("mul", (a, b)):
                 return self._product(a, b)
@@ -200,12 +210,6 @@ class _Words:
             factors = self._factors(*arg.args)
             low = low if factors is None else Cast(Apply("mul_mid", factors, factors[0].type), _U)
         return Pair(low, _shift_high(value.high, amount, signed))
-
-
-def _of_iterators(node: Expr) -> bool:
-    """Whether a value needs iterators and nothing else: words of it become constant inputs later."""
-    kinds = {type(below) for below in postorder(node)}
-    return Iterator in kinds and Read not in kinds
 
 
 def _signed(node: Expr) -> bool:
