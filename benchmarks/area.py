@@ -38,17 +38,19 @@ from benchmarks.area_tables import printed_area_table
 from benchmarks.command import reports_errors
 from benchmarks.intel_area import FAMILY, INTEL_SUBJECTS, measure_intel
 from benchmarks.results import RESULTS, kept_results
+from hw.boards.capacity import device_capacity, shortages
 from hw.errors import SluiceError
 from hw.fabric.array import emit_array, emit_tiles
 from hw.fabric.spec import FabricSpec
 from hw.files import write_atomic
-from hw.pnr import Figures, cell_counts, place_and_route, synthesize, tool_version
+from hw.pnr import Figures, PnrError, cell_counts, place_and_route, synthesize, tool_version
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["GENERATED_MHZ", "SUBJECTS", "Harness", "Port", "Subject", "main", "measure", "yosys_area"]
 
 _RESULT = RESULTS / "area.json"
+_DEVICE = "LFE5U-85F"
 _TARGET_MHZ = 100.0
 _SYSTEM_MHZ = 75.0
 """Asked of the vector processor."""
@@ -208,6 +210,8 @@ def _implement(
     """The figures of one netlist with each of `seeds` (None: that of the tool)."""
     with tempfile.TemporaryDirectory(prefix="sluice-area-") as name:
         netlist = synthesize(sources, top, Path(name))
+        if short := shortages(cell_counts(Path(name)), device_capacity(_DEVICE)):
+            raise PnrError(f"does not fit the {_DEVICE}: needs {', '.join(short)}")
         return [
             (seed, place_and_route(netlist, out_of_context=out_of_context, target_mhz=target, route=route, seed=seed,
                                    placer=placer))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hw.errors import SluiceError
 
-__all__ = ["Capacity", "CapacityUnknown", "device_capacity"]
+__all__ = ["Capacity", "CapacityUnknown", "device_capacity", "shortages"]
 
 
 class CapacityUnknown(SluiceError):
@@ -45,3 +46,13 @@ def device_capacity(device: str) -> Capacity:
         if device.startswith(prefix) and not rest[:1].isdigit():
             return capacity
     raise CapacityUnknown(f"the size of device {device} is not on record; known are {', '.join(_DEVICES)}")
+
+
+def shortages(cells: Mapping[str, int], capacity: Capacity) -> list[str]:
+    """What an ECP5 has too little of for a netlist of these cells (yosys' names), which nextpnr may take hours to find.
+    A slice has as many flip-flops as LUTs. What is not listed may still not fit."""
+    needed = {"LUTs": (cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0), capacity.luts),
+              "flip-flops": (cells.get("TRELLIS_FF", 0), capacity.luts),
+              "block RAMs": (cells.get("DP16KD", 0), capacity.block_ram),
+              "multipliers": (cells.get("MULT18X18D", 0), capacity.multipliers)}
+    return [f"{count} {what} of {held}" for what, (count, held) in needed.items() if count > held]

@@ -3,9 +3,12 @@
 import pytest
 from amaranth.back import verilog
 
+import benchmarks.area
 from benchmarks.area import SUBJECTS, Harness, Port, Subject, main
 from benchmarks.intel_area import intel_counts
+from hw.boards.capacity import Capacity, shortages
 from hw.fabric.spec import FabricSpec
+from hw.pnr import PnrError
 
 TEXT = """\
 module adder(clk, a, b, sum, carry);
@@ -68,3 +71,25 @@ def test_intel_cells():
              "MISTRAL_M10K": 2, "MISTRAL_MLAB": 9, "MISTRAL_MUL18X18": 4}
     assert intel_counts(cells) == {"aluts": 321, "ff": 7, "m10k": 2, "mlab_bits": 9, "multipliers_27x27": 0,
                                    "multipliers_18x18": 4, "multipliers_9x9": 0}
+
+
+def test_shortages():
+    cells = {"LUT4": 90, "CCU2C": 6, "TRELLIS_FF": 101, "DP16KD": 3, "MULT18X18D": 2, "PFUMX": 1000}
+    assert shortages(cells, Capacity(101, 3, 1)) == ["102 LUTs of 101", "2 multipliers of 1"]
+    assert shortages(cells, Capacity(102, 3, 2)) == []
+
+
+def test_what_cannot_fit_is_not_placed(monkeypatch):
+    """Rather than after an hour of placing."""
+    counter = """\
+module counter(clk, step, q);
+  input clk;
+  input [3:0] step;
+  output [7:0] q;
+  reg [7:0] q;
+  always @(posedge clk) q <= q + step;
+endmodule
+"""
+    monkeypatch.setattr(benchmarks.area, "device_capacity", lambda device: Capacity(7, 1, 1))
+    with pytest.raises(PnrError, match=r"^does not fit the LFE5U-85F: needs \d+ LUTs of 7, \d+ flip-flops of 7$"):
+        benchmarks.area.measure(Subject("counter", {"counter.v": counter}))
