@@ -33,6 +33,7 @@ __all__ = [
     "converted",
     "fold",
     "is_floating",
+    "iterators_needed",
     "mentions",
     "postorder",
     "renumbered",
@@ -117,6 +118,17 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 def is_floating(node: Expr) -> bool:
     """Whether `node` gives or takes floating-point numbers."""
     return any(isinstance(part.type, Float) for part in (node, *children(node)))
+
+
+def iterators_needed(value: Expr) -> dict[int, frozenset[str] | None]:
+    """For every node of an expression, by its `id`, the names of the iterators that it needs; None if it needs reads,
+    too."""
+    needs: dict[int, frozenset[str] | None] = {}
+    for node in postorder(value):
+        below = [needs[id(child)] for child in children(node)]
+        own = frozenset({node.name} if isinstance(node, Iterator) else ())
+        needs[id(node)] = None if isinstance(node, Read) or None in below else own.union(*filter(None, below))
+    return needs
 
 
 def with_children(node: Expr, args: list[Expr]) -> Expr:

@@ -15,7 +15,7 @@ import numpy as np
 
 from compiler.ir import expr
 from compiler.ir.evaluate import evaluate
-from compiler.ir.expr import Cast, Expr, Iterator, Read, children, postorder, with_children
+from compiler.ir.expr import Cast, Expr, Read, children, iterators_needed, postorder, with_children
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement, Table
 from compiler.ir.types import BIT, Int, Type
@@ -72,12 +72,7 @@ def _shortened(statement: Statement, tables: Mapping[str, Table]) -> Statement:
 
 def _parts(statement: Statement, of_width: Callable[[int], bool]) -> dict[tuple[tuple[str, ...], Type], list[Expr]]:
     """The largest parts of the value that need iterators only and are `of_width`, by these and by type."""
-    needs: dict[int, frozenset[str] | None] = {}
-    nodes = list(postorder(statement.value))
-    for node in nodes:
-        below = [needs[id(child)] for child in children(node)]
-        own = frozenset({node.name} if isinstance(node, Iterator) else ())
-        needs[id(node)] = None if isinstance(node, Read) or None in below else own.union(*filter(None, below))
+    nodes, needs = list(postorder(statement.value)), iterators_needed(statement.value)
     wanted = {id(n) for n in nodes if needs[id(n)] and isinstance(n.type, Int) and of_width(n.type.width)}
     seen = {id(statement.value)}
     for node in reversed(nodes):  # what is inside a part is not seen

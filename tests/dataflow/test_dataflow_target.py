@@ -401,10 +401,9 @@ def built() -> dict[str, Built]:
 
 
 @pytest.mark.parametrize("name", ["product", "lanes", "lu"])
-def test_from_c_to_verilog_in_seconds(built: dict[str, Built], name: str) -> None:
-    """Processor time, of which a crowded machine takes more too: five seconds are the aim, and `benchmarks.dataflow`
-    measures all programs against it."""
-    assert built[name].seconds < 10
+def test_from_c_to_verilog_in_five_seconds(built: dict[str, Built], name: str) -> None:
+    """Processor time, so that a busy machine does not count; `benchmarks.dataflow` measures all programs."""
+    assert built[name].seconds < 5
 
 
 def test_f32_lanes_are_multipliers_in_the_netlist(built: dict[str, Built]) -> None:

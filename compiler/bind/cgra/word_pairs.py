@@ -16,10 +16,10 @@ from compiler.ir.expr import (
     Cast,
     Const,
     Expr,
-    Iterator,
     Lookup,
     Read,
     children,
+    iterators_needed,
     postorder,
     with_children,
 )
@@ -55,7 +55,7 @@ def in_words(value: Expr) -> Expr:
     if not any(is_wide(node) for node in postorder(value)) or is_wide(value):
         return value
     try:
-        return _Words().word(value)
+        return _Words(value).word(value)
     except _NoPairs:
         return value
 
@@ -63,12 +63,12 @@ def in_words(value: Expr) -> Expr:
 def value_in_words(value: Expr, reads: Mapping[int, tuple[int, ...]]) -> Expr:
     """`value`, no wider than a word, with reads numbered anew; `reads`: of every read its new number, of a wide one
     those of its low and its high word. Raises `TransformError` for an operation that pairs of words do not have."""
-    return _Words(reads).word(value)
+    return _Words(value, reads).word(value)
 
 
 def pair_in_words(value: Expr, reads: Mapping[int, tuple[int, ...]]) -> Pair:
     """The words of a value of 32 bits; `reads` and errors as in `value_in_words`."""
-    return _Words(reads).pair(value)
+    return _Words(value, reads).pair(value)
 
 
 def is_wide(node: Expr) -> bool:
@@ -77,13 +77,15 @@ def is_wide(node: Expr) -> bool:
 
 
 class _Words:
-    """Rewrites of nodes, each node once. `reads` as in `value_in_words`, None for those that there are."""
+    """Rewrites of the nodes of `value`, each node once. `reads` as in `value_in_words`, None for those that there are.
 
-    def __init__(self, reads: Mapping[int, tuple[int, ...]] | None = None) -> None:
+    Words of what needs iterators only become constant inputs later, and conditions become control tables."""
+
+    def __init__(self, value: Expr, reads: Mapping[int, tuple[int, ...]] | None = None) -> None:
+        self._iterators = iterators_needed(value)
         self._reads = reads
         self._words: dict[int, Expr] = {}
         self._pairs: dict[int, Pair] = {}
-        self._leaves: dict[int, frozenset[type]] = {}
 
     def word(self, node: Expr) -> Expr:
         """A node that is no wider than a word."""
@@ -97,19 +99,10 @@ class _Words:
             self._pairs[id(node)] = self._pair(node)
         return self._pairs[id(node)]
 
-    def _needs(self, node: Expr) -> frozenset[type]:
-        """What values a node needs, `Read` or `Iterator` or both. Words of what needs iterators only become constant
-        inputs later, and conditions become control tables."""
-        if id(node) not in self._leaves:
-            below = [self._needs(child) for child in children(node)]
-            own = {type(node)} & {Read, Iterator}
-            self._leaves[id(node)] = frozenset(own).union(*below)
-        return self._leaves[id(node)]
-
     def _word(self, node: Expr) -> Expr:
         wide = [child for child in children(node) if is_wide(child)]
         match node:
-            case _ if wide and self._needs(node) == {Iterator}:
+            case _ if wide and self._iterators[id(node)]:
                 return node
             case Cast(arg, type_) if wide:
                 return Cast(self.pair(arg).low, type_)
@@ -132,7 +125,7 @@ class _Words:
                 return Pair(_const(value), _const(value >> _WIDTH))
             case Cast(arg):
                 return self.pair(arg) if is_wide(arg) else self._extended(arg)
-            case _ if self._needs(node) == {Iterator}:
+            case _ if self._iterators[id(node)]:
                 return Pair(Cast(node, _U), Cast(Apply("shr", (node, Const(_WIDTH, node.type)), node.type), _U))
             case Apply("mul", (a, b)):
                 return self._product(a, b)

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.bind.vector.access import Access, identity, translated
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Stretch, Value, seen_from
 from compiler.bind.vector.regroup import regrouped
-from compiler.bind.vector.value_ranges import Range, exact_range, range_of, wrapped
+from compiler.bind.vector.value_ranges import Range, exact_range, range_of, wrapped, wraps
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.location import Location
@@ -322,11 +322,8 @@ def _absolute(builder: GraphBuilder, operands: Sequence[Value], dtype: np.dtype,
     (a,) = operands
     if range_of(a)[0] >= 0:
         return a
-    if isinstance(a, Access) and isinstance(a.node, Op) and a.node.operation == "subtract":
-        low, high = exact_range("subtract", [range_of(o) for o in a.node.operands])
-        least, greatest = bounds(a.node.dtype)
-        if least <= low and high <= greatest:
-            return builder.operation("abs_difference", seen_from(a), dtype, location, rank)
+    if isinstance(a, Access) and isinstance(a.node, Op) and a.node.operation == "subtract" and not wraps(a.node):
+        return builder.operation("abs_difference", seen_from(a), dtype, location, rank)
     return None
 
 

@@ -107,7 +107,7 @@ def choose(phase: Phase, sizes: Sizes, spec: VectorSpec, fixed: tuple[int, ...] 
     found = _tiled(phase, sizes, spec, ENOUGH if len(sizes.bytes) > LARGE else MORE)
     best = _slid(phase, sizes, spec, _refined(found) if found else None)
     if best is None:
-        raise _too_small(phase, make_plan(phase, sizes, spec, (1,) * len(phase.shape)), spec)
+        raise _nothing_fits(phase, sizes, spec)
     return best
 
 
@@ -119,7 +119,7 @@ def first_choice(phase: Phase, sizes: Sizes, spec: VectorSpec) -> Choice:
         return Choice(whole, predict(whole))
     found = _tiled(phase, sizes, spec, 1)
     if not found:
-        raise _too_small(phase, make_plan(phase, sizes, spec, (1,) * len(phase.shape)), spec)
+        raise _nothing_fits(phase, sizes, spec)
     return found[0]
 
 
@@ -346,6 +346,10 @@ def _with_carry(choice: Choice) -> Choice:
     plan = replace(choice.plan, carry=True)
     other = Choice(plan, predict(plan))
     return other if other.cycles < choice.cycles else choice
+
+
+def _nothing_fits(phase: Phase, sizes: Sizes, spec: VectorSpec) -> VectorTargetError:
+    return _too_small(phase, make_plan(phase, sizes, spec, (1,) * len(phase.shape)), spec)
 
 
 def _too_small(phase: Phase, plan: PhasePlan, spec: VectorSpec) -> VectorTargetError:
