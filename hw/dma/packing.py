@@ -64,7 +64,7 @@ class Packer(wiring.Component):
         size = self.spec.bytes
         total = Signal(range(2 * size))
         low, high = (Signal(data.ArrayLayout(8, size), name=name) for name in ("low", "high"))
-        turned = rotate_bytes(self.chunk.p.data, fill - self.chunk.p.lane, size)
+        turned = rotate_bytes(m, self.chunk.p.data, fill - self.chunk.p.lane, size)
         m.d.comb += total.eq(fill + self.chunk.p.count)
         for index in range(size):
             fresh = turned.word_select(index, 8)
@@ -111,7 +111,7 @@ class Unpacker(wiring.Component):
         with m.If(go):
             m.d.sync += [
                 self.data.valid.eq(1),
-                self.data.p.data.eq(self._place(held, fill)),
+                self.data.p.data.eq(self._place(m, held, fill)),
                 self.data.p.strb.eq(self._strobes()),
                 self.data.p.last.eq(beat.last),
                 fill.eq(Mux(beat.tile_last | self.blank, 0, fill - beat.count)),
@@ -120,14 +120,14 @@ class Unpacker(wiring.Component):
             m.d.sync += held.eq(self.word.payload)
         return m
 
-    def _place(self, held: Value, fill: Value) -> Value:
+    def _place(self, m: Module, held: Value, fill: Value) -> Value:
         """The next bytes of the stream, first one in the beat's lane. The last `fill` bytes of `held` come first."""
         size = self.spec.bytes
         joined = Cat(
             Mux(index + fill >= size, held.word_select(index, 8), self.word.payload.word_select(index, 8))
             for index in range(size)
         )
-        return rotate_bytes(joined, fill + self.beat.p.lane, size)
+        return rotate_bytes(m, joined, fill + self.beat.p.lane, size)
 
     def _strobes(self) -> Value:
         beat = self.beat.p
@@ -135,10 +135,16 @@ class Unpacker(wiring.Component):
         return Cat((index >= beat.lane) & (index < end) & ~self.blank for index in range(self.spec.bytes))
 
 
-def rotate_bytes(word: Value, amount: Value, size: int) -> Value:
-    """`word` of `size` bytes turned towards its high end by `amount` (modulo `size`) bytes."""
+def rotate_bytes(m: Module, word: Value, amount: Value, size: int) -> Value:
+    """`word` of `size` bytes turned towards its high end by `amount` (modulo `size`) bytes.
+
+    Each step is a signal of `m`: an expression that is used twice would be emitted twice.
+    """
     bits = size.bit_length() - 1
-    for step in range(bits):
+    shift = Signal(bits, name="rotation")
+    turned = [Signal(8 * size, name=f"rotated{step}") for step in range(bits + 1)]
+    m.d.comb += [shift.eq(amount), turned[0].eq(word)]
+    for step, before in enumerate(turned[:-1]):
         distance = 8 << step
-        word = Mux(amount[step], Cat(word[-distance:], word[:-distance]), word)
-    return word
+        m.d.comb += turned[step + 1].eq(Mux(shift[step], Cat(before[-distance:], before[:-distance]), before))
+    return turned[-1]

@@ -176,7 +176,7 @@ class Realigner(wiring.Component):
                 m.d.sync += held.eq(turned)
         with m.If(go):
             m.d.sync += [valid.eq(1), step.eq(self.step.p)]
-            m.d.sync += turned.eq(rotate_bytes(self.source.payload, self.step.p.rotate, self.spec.memory_bytes))
+            m.d.sync += turned.eq(rotate_bytes(m, self.source.payload, self.step.p.rotate, self.spec.memory_bytes))
         m.d.comb += [output.input.valid.eq(valid & step.emit), self._merge(output.input.p, step, turned, held)]
         return m
 

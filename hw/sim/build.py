@@ -96,6 +96,7 @@ def _description(request: BuildRequest, toolchain: Toolchain, waves: str | None)
         "top": request.top,
         "parameters": dict(request.parameters),
         "public": list(request.public),
+        "visible": list(request.visible),
         "fast": request.fast,
         "waves": waves,
         "toolchain": list(toolchain.identity),

@@ -24,6 +24,8 @@ _HERE = Path(__file__).parent
 # least twice, and shares them among all its instances from the second number on (`_hierarchy`).
 _LARGE_FILE = 20_000
 _MANY_INSTANCES = 64
+# Characters of sources from which conditions are not gathered (`_verilator_options`).
+_VERY_LARGE = 1_500_000
 _TIMESCALE = "1ns/1ps"
 _WAVES_MODULE = "sluice_waves"
 _WAVES = """\
@@ -46,9 +48,10 @@ class BuildRequest:
     """What to compile.
 
     `sources` maps file names to Verilog text; `parameters` are those of the module `top`. `public` lists the
-    signals below the top that a bench touches under Verilator, as ``"module.signal"`` patterns (``*`` matches
-    anything): each one costs simulation speed, so the default is none besides the ports of the top. Icarus shows
-    every signal. `fast` spends more time on the build for a faster simulation (Verilator only).
+    signals below the top that a bench writes under Verilator, as ``"module.signal"`` patterns (``*`` matches
+    anything), `visible` those that it only reads. Each one costs simulation speed, and a public one has the logic
+    behind it up to the next registers compiled once more, so the default is none besides the ports of the top. Icarus
+    shows every signal. `fast` spends more time on the build for a faster simulation (Verilator only).
     """
 
     sources: Mapping[str, str]
@@ -57,6 +60,7 @@ class BuildRequest:
     parameters: Mapping[str, int | str] = field(default_factory=dict)
     waves: bool = False
     public: tuple[str, ...] = ()
+    visible: tuple[str, ...] = ()
     fast: bool = False
 
 
@@ -122,11 +126,18 @@ def _optimisation(request: BuildRequest) -> dict[str, str]:
 
 
 def _verilator_options(request: BuildRequest, waves: str | None) -> list[str]:
+    """Verilator's command line.
+
+    Statements under the same condition are gathered, which makes simulation half as fast again. The time for that is
+    the square of the length of a function: for the modules of a system that is dissolved in one, it grows to most of
+    the build.
+    """
     libraries = cocotb_libraries()
     options = ["--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", ".", "-o", EXECUTABLES["verilator"]]
     options += ["--top-module", request.top, "--timescale", _TIMESCALE]
     options += ["-O3", "--x-assign", "fast", "--x-initial", "fast"]
     options += ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--timing", "--quiet"]
+    options += [] if request.fast or _dissolved(request) < _VERY_LARGE else ["-fno-merge-cond-motion"]
     options += [f"--trace-{waves}"] if waves else []
     options += ["-LDFLAGS", f"-shared -Wl,-Bsymbolic -Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"]
     return options + [f"-G{name}={_literal(value)}" for name, value in request.parameters.items()]
@@ -135,10 +146,12 @@ def _verilator_options(request: BuildRequest, waves: str | None) -> list[str]:
 def _public_signals(request: BuildRequest) -> str:
     """Verilator configuration that shows the top's ports, and what the request names, to cocotb."""
     ports = module_ports(request.sources.values(), request.top) or ()
+    inputs, outputs = ([f"{request.top}.{port.name}" for port in ports if (port.direction == "output") is read]
+                       for read in (False, True))
     lines = ["`verilator_config"]
-    for pattern in [*(f"{request.top}.{port.name}" for port in ports), *request.public]:
-        module, _, signal = pattern.partition(".")
-        lines.append(f'public_flat_rw -module "{module}" -var "{signal or "*"}"')
+    for kind, patterns in (("rw", [*inputs, *request.public]), ("rd", [*outputs, *request.visible])):
+        for module, _, signal in (pattern.partition(".") for pattern in patterns):
+            lines.append(f'public_flat_{kind} -module "{module}" -var "{signal or "*"}"')
     return "\n".join(lines) + "\n"
 
 
@@ -160,6 +173,12 @@ def _hierarchy(request: BuildRequest) -> tuple[str, list[str]]:
             inputs = [port.name for port in ports if port.direction == "input" and port.name not in ("clk", "rst")]
             lines += [f'public_flat_rw -module "{module}" -var "{name}"' for name in inputs]
     return "".join(f"{line}\n" for line in lines), options
+
+
+def _dissolved(request: BuildRequest) -> int:
+    """Characters of the sources without the modules that are kept."""
+    kept = {f"{module}.v" for module, count in _large_modules(request.sources).items() if count >= 2}
+    return sum(len(text) for file, text in request.sources.items() if file not in kept)
 
 
 def _large_modules(sources: Mapping[str, str]) -> dict[str, int]:

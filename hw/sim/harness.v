@@ -105,9 +105,11 @@ module sluice_harness #(
     // Register accesses. cocotb sets address, data and direction and toggles `request` while the clock is low; `served`
     // follows when the answer is in `answer_data` and `answer_status`.
     localparam [2:0] SERVED = 0, REFUSED = 1, HUNG = 2;
-    reg request, is_write, served;
-    reg [63:0] access_address;
-    reg [31:0] access_data, answer_data;
+    // What cocotb sets is taken over on a clock edge: Verilator would follow it through all logic behind it otherwise,
+    // in code of its own.
+    reg request, is_write, served, writes;
+    reg [63:0] access_address, address;
+    reg [31:0] access_data, data, answer_data;
     reg [2:0] answer_status;
     reg busy;
     reg [15:0] access_age;
@@ -122,14 +124,14 @@ module sluice_harness #(
         answer_status = SERVED;
     end
 
-    assign s_awaddr = access_address[CONTROL_ADDRESS_BITS-1:0];
-    assign s_araddr = access_address[CONTROL_ADDRESS_BITS-1:0];
-    assign s_wdata = access_data;
+    assign s_awaddr = address[CONTROL_ADDRESS_BITS-1:0];
+    assign s_araddr = address[CONTROL_ADDRESS_BITS-1:0];
+    assign s_wdata = data;
     assign s_wstrb = 4'hF;
-    assign s_bready = busy && is_write;
-    assign s_rready = busy && !is_write;
+    assign s_bready = busy && writes;
+    assign s_rready = busy && !writes;
     wire write_taken = (s_awvalid || s_wvalid) && (!s_awvalid || s_awready) && (!s_wvalid || s_wready);
-    wire answered = is_write ? s_bvalid : s_rvalid;
+    wire answered = writes ? s_bvalid : s_rvalid;
 
     always @(posedge clk) begin
         if (rst) begin
@@ -142,6 +144,9 @@ module sluice_harness #(
             if (!busy && request != served) begin
                 busy <= 1;
                 access_age <= 0;
+                address <= access_address;
+                data <= access_data;
+                writes <= is_write;
                 s_awvalid <= is_write;
                 s_wvalid <= is_write;
                 s_arvalid <= !is_write;
@@ -159,7 +164,7 @@ module sluice_harness #(
                     s_wvalid <= 0;
                     s_arvalid <= 0;
                     answer_data <= s_rdata;
-                    answer_status <= !answered ? HUNG : (is_write ? s_bresp : s_rresp) != 0 ? REFUSED : SERVED;
+                    answer_status <= !answered ? HUNG : (writes ? s_bresp : s_rresp) != 0 ? REFUSED : SERVED;
                 end
             end
         end

@@ -173,7 +173,8 @@ def prepare(job: Job) -> Build:
         raise JobError(f"source file name {clash[0]} is taken by the test bench")
     sources = {**job.sources, **bench.sources}
     return build(
-        BuildRequest(sources, TESTBENCH_TOP, job.simulator, waves=job.waves, public=bench.public, fast=job.fast)
+        BuildRequest(sources, TESTBENCH_TOP, job.simulator, waves=job.waves, public=bench.public, visible=bench.visible,
+                     fast=job.fast)
     )
 
 

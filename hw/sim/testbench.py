@@ -14,11 +14,11 @@ __all__ = ["TESTBENCH_TOP", "JobError", "Testbench", "make_testbench"]
 TESTBENCH_TOP = "sluice_tb"
 _HERE = Path(__file__).parent
 
-# Signals of the harness that the cocotb side reads or writes.
-_TOUCHED = (
-    "clk", "rst", "cycle", "request", "is_write", "served", "access_address", "access_data", "answer_data",
-    "answer_status", "written", "watching", "finished", "expired", "ended", "violation", "read_beats", "write_beats",
-    "dump", "dumped", "channels", "outstanding",
+# Signals of the harness that the cocotb side writes, and those that it reads.
+_WRITTEN = ("request", "is_write", "access_address", "access_data", "watching", "dump")
+_READ = (
+    "clk", "rst", "cycle", "served", "answer_data", "answer_status", "written", "finished", "expired", "ended",
+    "violation", "read_beats", "write_beats", "dumped", "channels", "outstanding",
 )  # fmt: skip
 
 # What the manager drives: signal -> (width, value where a design leaves the port out).
@@ -69,12 +69,14 @@ class JobError(SluiceError):
 
 @dataclass(frozen=True)
 class Testbench:
-    """Verilog `sources` (harness, memory model, top module) to add to a design's, and the signals to keep visible."""
+    """Verilog `sources` (harness, memory model, top module) to add to a design's, and the signals that the cocotb side
+    writes (`public`) or reads (`visible`)."""
 
     __test__ = False  # the name looks like a test class to pytest
 
     sources: Mapping[str, str]
     public: tuple[str, ...]
+    visible: tuple[str, ...]
 
 
 def make_testbench(sources: Mapping[str, str], top: str, words: int) -> Testbench:
@@ -92,7 +94,8 @@ def make_testbench(sources: Mapping[str, str], top: str, words: int) -> Testbenc
     _check(top, table)
     files = {name: (_HERE / name).read_text() for name in ("harness.v", "memory.v")}
     files[f"{TESTBENCH_TOP}.v"] = _top(top, table, words)
-    return Testbench(files, tuple(f"sluice_harness.{name}" for name in _TOUCHED))
+    public, visible = (tuple(f"sluice_harness.{name}" for name in names) for names in (_WRITTEN, _READ))
+    return Testbench(files, public, visible)
 
 
 def _check(top: str, ports: Mapping[str, Port]) -> None:
