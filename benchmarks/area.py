@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import verilog
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -46,6 +45,7 @@ from hw.files import write_atomic
 from hw.pnr import Figures, PnrError, cell_counts, place_and_route, synthesize, tool_version
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
+from hw.verilog import convert
 
 __all__ = ["GENERATED_MHZ", "SUBJECTS", "Harness", "Port", "Subject", "main", "measure", "yosys_area"]
 
@@ -177,7 +177,7 @@ def measure(subject: Subject, route: bool = True, seeds: int = 1, placer: str | 
     """Area and MHz; without `route`, MHz as estimated after placement. With several `seeds` the fastest placement is
     taken, and the result says which ``seed`` of how many; ``sources`` is the `Subject.digest`. `placer`: of
     `place_and_route`. Raises `PnrError`."""
-    harness = {"harness.v": verilog.convert(Harness(subject), "harness", emit_src=False)}
+    harness = {"harness.v": convert(Harness(subject), "harness")}
     sources, target = {**subject.sources, **harness}, subject.target_mhz
     tried = _implement(sources, "harness", target, out_of_context=False, route=route,
                        seeds=range(1, seeds + 1) if seeds > 1 else (None,), placer=placer)

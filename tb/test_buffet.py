@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from amaranth.back import verilog
 from buffet_patterns import accumulation, delay, early, lookup, table, windows
 
 from hw.memtile import MemTileSpec
 from hw.memtile.buffet import Buffet
 from hw.sim.bench import run_bench
+from hw.verilog import convert
 
 SPEC = MemTileSpec(kind="buffet", depth=16)
 
@@ -22,7 +22,7 @@ def test_buffet(simulator: str) -> None:
     prompt = [delay(rng, SPEC) | {"patience": 0.0} for _ in range(2)]
     starved = delay(rng, SPEC) | {"patience": 0.1}
     starved["fill"] = starved["fill"][:20]
-    text = verilog.convert(Buffet(SPEC), name="buffet", strip_internal_attrs=True)
+    text = convert(Buffet(SPEC), "buffet")
     data = {"random": runs, "prompt": prompt, "starved": starved}
     bench = Path(__file__).with_name("buffet_bench.py")
     result = run_bench({"buffet.v": text}, "buffet", bench, simulator=simulator, data=data, seed=5)

@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 from amaranth.hdl import Module, Signal, Value
 
 from hw.dma.axi import Axi4Signature, connect_flat
@@ -16,6 +15,7 @@ from hw.dma.registers import Register, RegisterMap, Window
 from hw.dma.spec import TILE_JOB, DmaSpec
 from hw.dma.writer import BurstWriter
 from hw.sim.bench import run_bench
+from hw.verilog import convert
 
 pytest.importorskip("cocotbext.axi", reason="the second opinion on AXI comes from cocotbext-axi")
 
@@ -53,7 +53,7 @@ def copier(spec: DmaSpec) -> str:
             m.d.comb += port.eq(source)
         ports.append(port := Signal(name=f"{name}_valid"))
         m.d.comb += engine.job.valid.eq(port)
-    return verilog.convert(m, "copier", ports=ports, emit_src=False)
+    return convert(m, "copier", ports=ports)
 
 
 def _joined(engine, bus, *, manager: bool):

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import Component, In, Out
 
@@ -18,6 +17,7 @@ from hw.memtile.multi_port import MultiPortBuffer
 from hw.memtile.spec import MemKind
 from hw.memtile.wide_fetch import WideFetchBuffer
 from hw.sim.bench import run_bench
+from hw.verilog import convert
 
 CORES: dict[tuple[MemKind, int], type[MemCore]] = {
     ("pub", 1): WideFetchBuffer, ("dual-port", 1): DualPortBuffer, ("dual-port", 2): MultiPortBuffer,
@@ -75,7 +75,7 @@ class ChainedPair(Component):
 @pytest.mark.parametrize(("kind", "ports"), CORES)
 def test_chained_pair(kind: MemKind, ports: int, simulator: str) -> None:
     spec = MemTileSpec(kind=kind, sram_ports=ports)
-    text = verilog.convert(ChainedPair(spec), name="chained_pair", strip_internal_attrs=True)
+    text = convert(ChainedPair(spec), "chained_pair")
     bench = Path(__file__).parent / "memtile_bench.py"
     sources = {"chained_pair.v": text}
     result = run_bench(sources, "chained_pair", bench, simulator=simulator, data=asdict(spec), seed=7)

@@ -8,11 +8,11 @@ from dataclasses import astuple
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 from pe_reference import Operands, all_operands, configurations, expected, random_operands
 
 from hw.pe import Pe, PeConfig, PeSpec
 from hw.sim.bench import run_bench
+from hw.verilog import convert
 
 
 def narrow(config: PeConfig) -> list[Operands]:
@@ -35,5 +35,5 @@ def test_operations(width: int, operands: Callable[[PeConfig], list[Operands]], 
         }
         for config in configurations()
     ]
-    sources = {"pe.v": verilog.convert(Pe(spec), name="pe", emit_src=False)}
+    sources = {"pe.v": convert(Pe(spec), "pe")}
     run_bench(sources, "pe", Path(__file__).with_name("pe_bench.py"), simulator=simulator, data=cases)

@@ -14,7 +14,7 @@ from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 
-EXAMPLES = {"verilator": 9, "icarus": 4}
+EXAMPLES = {"verilator": 9, "icarus": 3}
 SMALLER = {"largest": 8, "stages": 2, "tiles": False}
 """Where processing elements compute addresses, fewer fit into the array."""
 
@@ -26,7 +26,7 @@ def test_random_program(memory, simulator):
     @seed(20261121)
     @settings(max_examples=max(2, EXAMPLES[simulator] // (3 if computed else 1)), deadline=None, database=None,
               phases=[Phase.explicit, Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
-    @given(programs(**SMALLER) if computed else programs(largest=10))
+    @given(programs(**SMALLER) if computed else programs(largest=10 if simulator == "verilator" else 8))
     def check(program):
         try:
             design = compiler.compile(program, memory=memory, array="8x4")

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.back import verilog
 from amaranth.hdl import Module, Signal, Value
 
 import hw.sim
 from hw.dma.axi import connect_flat
 from hw.dma.scratchpad import ScratchpadDma, ScratchpadDmaSpec
 from hw.sim.bench import run_bench
+from hw.verilog import convert
 
 HERE = Path(__file__).parent
 BENCH = HERE / "scratchpad_dma_bench.py"
@@ -84,7 +84,7 @@ def engine(spec: ScratchpadDmaSpec) -> str:
         port(f"dma_write_{name}", Value.cast(dma.dma_write.p[name]), True)
     for name in ("done", "idle", "error"):
         port(name, getattr(dma, name), True)
-    return verilog.convert(m, "scratchpad_dma", ports=ports, emit_src=False)
+    return convert(m, "scratchpad_dma", ports=ports)
 
 
 @functools.cache

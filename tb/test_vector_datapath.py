@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 
 from hw.sim.bench import run_bench
 from hw.vector_lanes.datapath import VectorDatapath, datapath_sources
 from hw.vector_lanes.spec import VectorSpec
+from hw.verilog import convert
 
 BENCH = Path(__file__).with_name("vector_datapath_bench.py")
 TOP = "vector_datapath"
@@ -18,7 +18,7 @@ TOP = "vector_datapath"
 def run(lanes: int, simulator: str, tests: str, count: int = 0, **parameters: object) -> None:
     settings = {"lanes": lanes, **parameters}
     spec = VectorSpec(**settings)
-    sources = {**datapath_sources(spec), f"{TOP}.v": verilog.convert(VectorDatapath(spec), name=TOP, emit_src=False)}
+    sources = {**datapath_sources(spec), f"{TOP}.v": convert(VectorDatapath(spec), TOP)}
     data = {"spec": settings, "seed": 7, "count": count}
     run_bench(sources, TOP, BENCH, simulator=simulator, data=data, tests=tests)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from amaranth.back import verilog
 
 from hw.vector_lanes.core import VectorCore, core_sources
 from hw.vector_lanes.core_ports import chunk_width
@@ -14,6 +13,7 @@ from hw.vector_lanes.isa import Control, Entry, Mode, Op, Parameter, Status
 from hw.vector_lanes.machine import VectorMachine
 from hw.vector_lanes.spec import VectorSpec
 from hw.vector_lanes.streams import StreamOptions, random_entries, random_memory
+from hw.verilog import convert
 
 MEMORY = 1 << 16
 INPUT = 1 << 13
@@ -22,7 +22,7 @@ INPUT = 1 << 13
 
 def sources(spec: VectorSpec) -> dict[str, str]:
     """Verilog of a vector core."""
-    return {"vector_core.v": verilog.convert(VectorCore(spec), "vector_core", emit_src=False), **core_sources(spec)}
+    return {"vector_core.v": convert(VectorCore(spec), "vector_core"), **core_sources(spec)}
 
 
 def parameters(spec: VectorSpec) -> dict[str, int | str]:

@@ -9,7 +9,6 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from amaranth.back import verilog
 from amaranth.hdl import Cat, Const, Module, ResetInserter, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -20,6 +19,7 @@ from hw.dataflow.spec import KernelSpec, StreamPorts, StreamSpec
 from hw.dataflow.transfers import StreamReader, StreamWriter
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
+from hw.verilog import convert
 
 __all__ = ["SYSTEM_MODULE", "DataflowSystem", "emit_system", "top_module"]
 
@@ -164,4 +164,4 @@ def emit_system(spec: StreamPorts, core: wiring.Component | None = None) -> dict
     """Verilog files, by name, of a system whose top module is `dataflow_system`, with the ports of `top_module`,
     ``clk`` and ``rst`` (synchronous, active high). Made once per process, not to be changed."""
     m, ports = top_module(spec, core)
-    return {f"{SYSTEM_MODULE}.v": verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)}
+    return {f"{SYSTEM_MODULE}.v": convert(m, SYSTEM_MODULE, ports=ports)}

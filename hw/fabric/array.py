@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from amaranth.back import verilog
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Instance, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -18,6 +17,7 @@ from hw.fabric.handshakes import handshakes
 from hw.fabric.routing import Side, neighbour
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.fabric.tile import MemTile, PeTile, track_ports
+from hw.verilog import convert
 
 __all__ = ["ARRAY_MODULE", "EDGE_MODULE", "TILE_MODULES", "CgraArray", "emit_array", "emit_tiles",
            "tile_module"]
@@ -226,14 +226,12 @@ def emit_tiles(spec: FabricSpec) -> dict[str, str]:
             modules[name] = mem(spec.local(column))
     # A tile is cleared by the configuration bus: no reset is distributed.
     return {
-        f"{name}.v": verilog.convert(
-            module, name, missing_domain=lambda domain: ClockDomain(domain, reset_less=True), emit_src=False
-        )
+        f"{name}.v": convert(module, name, missing_domain=lambda domain: ClockDomain(domain, reset_less=True))
         for name, module in modules.items()
     }
 
 
 def emit_array(spec: FabricSpec) -> dict[str, str]:
     """Verilog files, by name, of an array whose top module is `cgra_array` (clock `clk`, reset `rst`)."""
-    top = verilog.convert(CgraArray(spec), ARRAY_MODULE, emit_src=False)
+    top = convert(CgraArray(spec), ARRAY_MODULE)
     return {f"{ARRAY_MODULE}.v": top, **emit_tiles(spec)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from amaranth.back import verilog
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
@@ -17,6 +16,7 @@ from hw.fabric.elastic_bank import build_bank
 from hw.fabric.emitted import Emitted
 from hw.fabric.host import ArraySignature, CgraHost, host_ports
 from hw.fabric.spec import FabricSpec
+from hw.verilog import convert
 
 __all__ = ["SYSTEM_MODULE", "CgraSystem", "emit_system"]
 
@@ -62,6 +62,6 @@ def emit_system(spec: FabricSpec, dma: DmaSpec | None = None) -> dict[str, str]:
     m = Module()
     m.submodules.system = system = CgraSystem(spec, dma)
     ports = connect_system(m, system)
-    top = verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)
-    bank = verilog.convert(build_bank(spec), BANK_MODULE, emit_src=False)
+    top = convert(m, SYSTEM_MODULE, ports=ports)
+    bank = convert(build_bank(spec), BANK_MODULE)
     return {f"{SYSTEM_MODULE}.v": top, f"{BANK_MODULE}.v": bank, **emit_array(spec)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from amaranth.back import verilog
 from amaranth.hdl import Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -16,6 +15,7 @@ from hw.pipeline.pipeline import Pipeline
 from hw.pipeline.registers import RunError, pipeline_registers
 from hw.pipeline.spec import PipelineError, PipelineSpec
 from hw.pipeline.streams import ArrayReader, ArrayStream, ArrayWriter
+from hw.verilog import convert
 
 __all__ = ["BUSES", "SYSTEM_MODULE", "PipelineSystem", "SystemSpec", "emit_pipeline", "emit_system"]
 
@@ -172,9 +172,9 @@ def emit_system(spec: SystemSpec) -> dict[str, str]:
     m = Module()
     m.submodules.system = system = PipelineSystem(spec)
     ports = connect_system(m, system)
-    return {f"{SYSTEM_MODULE}.v": verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)}
+    return {f"{SYSTEM_MODULE}.v": convert(m, SYSTEM_MODULE, ports=ports)}
 
 
 def emit_pipeline(spec: PipelineSpec) -> dict[str, str]:
     """The Verilog of the pipeline alone, module `pipeline`, with the ports of `Pipeline`: for your own system."""
-    return {f"{PIPELINE_MODULE}.v": verilog.convert(Pipeline(spec), PIPELINE_MODULE, emit_src=False)}
+    return {f"{PIPELINE_MODULE}.v": convert(Pipeline(spec), PIPELINE_MODULE)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.back import verilog
 from amaranth.hdl import Cat, Module, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -25,6 +24,7 @@ from hw.soc.vector_unit import VectorUnit
 from hw.soc.vexriscv import CORE_FILE, VexRiscv, core_source
 from hw.vector_lanes.core import core_sources
 from hw.vector_lanes.spec import VectorSpec
+from hw.verilog import convert as to_verilog
 
 __all__ = ["SYSTEM_MODULE", "VectorSystem", "connect_counters", "convert", "emit_vector_system", "system_ports"]
 
@@ -189,4 +189,4 @@ def convert(system: Any, name: str) -> str:
     m = Module()
     m.submodules.system = system
     ports = [*connect_system(m, system), system.uart_tx, system.uart_rx]
-    return verilog.convert(m, name, ports=ports, emit_src=False)
+    return to_verilog(m, name, ports=ports)

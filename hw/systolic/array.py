@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from amaranth.back import verilog
 from amaranth.hdl import ClockSignal, Instance, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import Flow, In, Out, connect, flipped
@@ -17,6 +16,7 @@ from hw.systolic.edges import EdgeFeeder
 from hw.systolic.feeder import Junction
 from hw.systolic.pe import ProcessingElement
 from hw.systolic.spec import EAST, INTERIOR, SOUTH, ArraySpec, Direction
+from hw.verilog import convert
 
 __all__ = ["SystolicArray"]
 
@@ -111,7 +111,7 @@ class SystolicArray(wiring.Component):
 
     def emit_parts(self) -> dict[str, str]:
         """Verilog files, by name, of the parts of the array; each part once, however large the array is."""
-        return {f"{name}.v": verilog.convert(part, name, emit_src=False) for name, part in self._kinds.items()}
+        return {f"{name}.v": convert(part, name) for name, part in self._kinds.items()}
 
     def _place(self, m: Module, kind: str, name: str) -> Any:
         m.submodules[name] = part = _Placed(kind, self._kinds[kind])

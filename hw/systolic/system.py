@@ -6,7 +6,6 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from amaranth.back import verilog
 from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -22,6 +21,7 @@ from hw.systolic.registers import RunError, systolic_registers
 from hw.systolic.sequencer import Sequencer
 from hw.systolic.spec import ArraySpec, OperandSpec, ResultSpec
 from hw.systolic.storer import Storer
+from hw.verilog import convert
 
 __all__ = ["SYSTEM_MODULE", "SystolicSystem", "emit_system"]
 
@@ -222,5 +222,5 @@ def emit_system(spec: ArraySpec) -> dict[str, str]:
     m = Module()
     m.submodules.system = system = SystolicSystem(spec)
     ports = connect_system(m, system)
-    top = verilog.convert(m, SYSTEM_MODULE, ports=ports, emit_src=False)
+    top = convert(m, SYSTEM_MODULE, ports=ports)
     return {f"{SYSTEM_MODULE}.v": top, **system.array.emit_parts()}

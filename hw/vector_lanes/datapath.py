@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from amaranth.back import verilog
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -27,6 +26,7 @@ from hw.vector_lanes.isa import MODE
 from hw.vector_lanes.lane import LANE_MODULE, Lane, lane_signature
 from hw.vector_lanes.resize import broadcast
 from hw.vector_lanes.spec import VectorSpec
+from hw.verilog import convert
 
 __all__ = ["VectorDatapath", "accumulate_latency", "datapath_latency", "datapath_sources"]
 
@@ -49,7 +49,7 @@ def accumulate_latency(spec: VectorSpec) -> int:
 
 def datapath_sources(spec: VectorSpec) -> dict[str, str]:
     """Verilog, by file name, of the module that a `VectorDatapath` instantiates by name."""
-    text = verilog.convert(Lane(spec.fraction_bits), name=LANE_MODULE, emit_src=False)
+    text = convert(Lane(spec.fraction_bits), LANE_MODULE)
     return {f"{LANE_MODULE}.v": text}
 
 

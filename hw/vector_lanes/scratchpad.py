@@ -13,7 +13,6 @@ from functools import reduce
 from operator import or_
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
-from amaranth.back import verilog
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -21,6 +20,7 @@ from amaranth.lib.wiring import In, Out
 from hw.fabric.emitted import Emitted
 from hw.vector_lanes.core_ports import chunk_width, dma_write_layout
 from hw.vector_lanes.spec import VectorSpec
+from hw.verilog import convert
 
 __all__ = ["BYTE_BITS", "ByteBank", "HalfSelect", "Scratchpad", "bank_signature", "scratchpad_sources"]
 
@@ -377,4 +377,4 @@ class Scratchpad(wiring.Component):
 
 def scratchpad_sources(spec: VectorSpec) -> dict[str, str]:
     """Verilog files, by name, of the modules that a `Scratchpad` instantiates by name."""
-    return {f"{BANK_MODULE}.v": verilog.convert(ByteBank(spec), BANK_MODULE, emit_src=False)}
+    return {f"{BANK_MODULE}.v": convert(ByteBank(spec), BANK_MODULE)}

