@@ -37,12 +37,11 @@ from benchmarks.area_tables import printed_area_table
 from benchmarks.command import reports_errors
 from benchmarks.intel_area import FAMILY, INTEL_SUBJECTS, measure_intel
 from benchmarks.results import RESULTS, kept_results
-from hw.boards.capacity import device_capacity, shortages
 from hw.errors import SluiceError
 from hw.fabric.array import emit_array, emit_tiles
 from hw.fabric.spec import FabricSpec
 from hw.files import write_atomic
-from hw.pnr import Figures, PnrError, cell_counts, place_and_route, synthesize, tool_version
+from hw.pnr import ECP5_85_DEVICE, Figures, cell_counts, check_fits, place_and_route, synthesize, tool_version
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
 from hw.verilog import convert
@@ -50,7 +49,6 @@ from hw.verilog import convert
 __all__ = ["GENERATED_MHZ", "SUBJECTS", "Harness", "Port", "Subject", "main", "measure", "yosys_area"]
 
 _RESULT = RESULTS / "area.json"
-_DEVICE = "LFE5U-85F"
 _TARGET_MHZ = 100.0
 _SYSTEM_MHZ = 75.0
 """Asked of the vector processor."""
@@ -210,8 +208,7 @@ def _implement(
     """The figures of one netlist with each of `seeds` (None: that of the tool)."""
     with tempfile.TemporaryDirectory(prefix="sluice-area-") as name:
         netlist = synthesize(sources, top, Path(name))
-        if short := shortages(cell_counts(Path(name)), device_capacity(_DEVICE)):
-            raise PnrError(f"does not fit the {_DEVICE}: needs {', '.join(short)}")
+        check_fits(netlist, top, ECP5_85_DEVICE)
         return [
             (seed, place_and_route(netlist, out_of_context=out_of_context, target_mhz=target, route=route, seed=seed,
                                    placer=placer))
@@ -278,7 +275,7 @@ def _write(output: Path, parts: Mapping[str, Any]) -> None:
     """Renew `parts` of the results and keep the others."""
     kept = {name: kept_results(output, name) for name in ("modules", "tools", "intel", "intel_family")}
     document = {
-        "device": "LFE5U-85F, speed grade 6",
+        "device": f"{ECP5_85_DEVICE}, speed grade 6",
         "target_mhz": _TARGET_MHZ,
         **{name: part for name, part in kept.items() if part},
         **parts,

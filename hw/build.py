@@ -28,7 +28,7 @@ from hw.designs.registry import DESIGNS, load_design
 from hw.designs.system import SystemDesign
 from hw.errors import SluiceError
 from hw.files import write_atomic
-from hw.pnr import Figures, PnrError, finish_netlist, read_report, run_tool, tool_version
+from hw.pnr import Figures, PnrError, check_fits, finish_netlist, read_report, run_tool, tool_version
 
 __all__ = ["main"]
 
@@ -166,6 +166,7 @@ def _place_and_route(project: Project, console: Console) -> tuple[dict[str, str 
                 if tool == "yosys":
                     large = any(option.endswith("85k") for command in project.commands for option in command)
                     finish_netlist(directory / f"{TOP}.json", TOP, sites=large)
+                    check_fits(directory / f"{TOP}.json", TOP, project.board.device)
         figures = read_report(directory / f"{TOP}.report.json")
         return {f"{TOP}{suffix}": _product(directory, suffix) for suffix in (".bit", ".report.json")}, figures
 

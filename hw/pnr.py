@@ -8,22 +8,26 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hw.block_ram_registers import absorb_block_ram_registers
+from hw.boards.capacity import device_capacity, shortages
 from hw.errors import SluiceError
 from hw.multiplier_registers import absorb_registers
 from hw.multiplier_sites import place_multipliers
 
 __all__ = [
     "ECP5_85",
+    "ECP5_85_DEVICE",
     "KEEP_REGISTERS",
     "Figures",
     "PnrError",
     "cell_counts",
+    "check_fits",
     "find_tool",
     "finish_netlist",
     "place_and_route",
@@ -35,6 +39,7 @@ __all__ = [
 
 ECP5_85 = ("--85k", "--package", "CABGA381", "--speed", "6")
 """nextpnr's options for the LFE5U-85F of the usual development boards, slowest speed grade."""
+ECP5_85_DEVICE = "LFE5U-85F"
 
 _LOW_PRIORITY = 10
 
@@ -202,6 +207,17 @@ def cell_counts(directory: Path) -> dict[str, int]:
         return json.loads(text[text.index("{") :])["design"]["num_cells_by_type"]
     except (OSError, ValueError, KeyError) as error:
         raise PnrError(f"yosys wrote no usable statistics: {error}") from error
+
+
+def check_fits(netlist: Path, top: str, device: str) -> None:
+    """Compare the cells of module `top` of a netlist with what `device`, an ECP5, holds: nextpnr may place for hours
+    before it says that they are too many. Raises `PnrError` naming what there is too little of, `CapacityUnknown`."""
+    try:
+        cells = Counter(cell["type"] for cell in json.loads(netlist.read_text())["modules"][top]["cells"].values())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PnrError(f"yosys wrote no usable netlist: {error!r}") from error
+    if short := shortages(cells, device_capacity(device)):
+        raise PnrError(f"does not fit the {device}: needs {', '.join(short)}")
 
 
 def place_and_route(netlist: Path, *, out_of_context: bool = False, target_mhz: float = 100.0,

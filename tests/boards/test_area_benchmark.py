@@ -90,6 +90,6 @@ module counter(clk, step, q);
   always @(posedge clk) q <= q + step;
 endmodule
 """
-    monkeypatch.setattr(benchmarks.area, "device_capacity", lambda device: Capacity(7, 1, 1))
+    monkeypatch.setattr("hw.pnr.device_capacity", lambda device: Capacity(7, 1, 1))
     with pytest.raises(PnrError, match=r"^does not fit the LFE5U-85F: needs \d+ LUTs of 7, \d+ flip-flops of 7$"):
         benchmarks.area.measure(Subject("counter", {"counter.v": counter}))

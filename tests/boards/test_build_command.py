@@ -139,6 +139,21 @@ def test_seed_and_placer_are_those_of_nextpnr(monkeypatch, tmp_path):
     assert not {"--seed", "--placer"} & set((tmp_path / "arguments").read_text().split())
 
 
+def test_what_cannot_fit_is_not_placed(copier, monkeypatch, capsys, tmp_path):
+    """nextpnr, which would place for hours, is not even started."""
+    cells = {f"f{number}": {"type": "TRELLIS_FF"} for number in range(24289)}
+    (tmp_path / "netlist.json").write_text(json.dumps({"modules": {"top": {"cells": cells}}}))
+    yosys = tmp_path / "yosys"
+    yosys.write_text(f"#!/bin/sh\ncp {tmp_path}/netlist.json top.json\n")
+    yosys.chmod(0o755)
+    monkeypatch.setenv("YOSYS", str(yosys))
+    monkeypatch.setenv("NEXTPNR_ECP5", str(tmp_path / "nothing"))
+    monkeypatch.setattr(hw.build, "finish_netlist", lambda *arguments, **options: None)
+    message = failure(capsys, "--board", "ulx3s-25f", "--pnr", "-o", str(tmp_path / "out"))
+    assert message == "error: does not fit the LFE5U-25F-6BG381: needs 24289 flip-flops of 24288"
+    assert not (tmp_path / "out").exists()
+
+
 def test_missed_target_is_said_not_an_error():
     figures = Figures(1, 1, 0, 0, 0, 40.0, 50.0, {})
     assert hw.build._clock_line(figures) == (
