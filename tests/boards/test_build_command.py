@@ -144,7 +144,7 @@ def test_what_cannot_fit_is_not_placed(copier, monkeypatch, capsys, tmp_path):
     cells = {f"f{number}": {"type": "TRELLIS_FF"} for number in range(24289)}
     (tmp_path / "netlist.json").write_text(json.dumps({"modules": {"top": {"cells": cells}}}))
     yosys = tmp_path / "yosys"
-    yosys.write_text(f"#!/bin/sh\ncp {tmp_path}/netlist.json top.json\n")
+    yosys.write_text(f"#!/bin/sh\n[ $1 = -V ] || cp {tmp_path}/netlist.json top.json\n")
     yosys.chmod(0o755)
     monkeypatch.setenv("YOSYS", str(yosys))
     monkeypatch.setenv("NEXTPNR_ECP5", str(tmp_path / "nothing"))
