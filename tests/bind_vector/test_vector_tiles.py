@@ -141,3 +141,13 @@ def test_the_last_tile_is_stored_in_two_parts(name: str, sizes: dict[str, int], 
     assert sum(i < last for i in stores) == 1 + (delay > 0)
     check(replace(design, code=replace(design.code, body=roll(groups))),
           random_inputs(program, np.random.default_rng(2)))
+
+
+def test_plans_without_search_are_right_too():
+    """The first plan that fits, here in several phases and tiles, and no faster than what a search finds."""
+    x = pa.input("x", (40, 50), "int16")
+    program = pa.program("test", sums=(x.T * 3 + x.max(axis=0)[:, None]).sum(axis=1), differences=x[1:] - x[:-1])
+    inputs = random_inputs(program, np.random.default_rng(2))
+    quick = compile_and_check(program, inputs, lanes=2, scratchpad=2048, search=False)
+    assert any(choice.plan.steps > 1 for choice in quick.phases)
+    assert quick.predicted_cycles > compile_arrays(program, Options(lanes=2, scratchpad=2048)).predicted_cycles

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import prod
 
 from compiler.bind.vector.access import Box
@@ -11,7 +12,7 @@ from compiler.bind.vector.arrange import arranged
 from compiler.bind.vector.cost import CACHED, Timeline, constants
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Leaf, Reduce
-from compiler.bind.vector.ir import Statement, Transfer
+from compiler.bind.vector.ir import Instruction, Statement, Transfer
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.plan import NO_ENDS, Ends, PhasePlan, make_plan
@@ -199,14 +200,21 @@ def _variants(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
 
 def _delayed(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
     """The same tiles with transfers behind the first instructions of the next tile, and then or else one more loaded
-    ahead."""
+    ahead. Behind all of its instructions they would come in time by the model, but do not on the machine."""
     if not isinstance(plan, PhasePlan) or not 2 <= plan.steps <= ALL:
         return
+    instructions = _instructions(plan)
     for ahead in (plan.ahead, plan.ahead + 1):
         other = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, plan.carry, ahead, plan.ends, plan.whole)
         if other.allocation.bytes <= plan.spec.capacity:
-            plans = [replace(other, delay=delay, gap=gap) for delay, gap in DELAYS]
+            plans = [replace(other, delay=delay, gap=gap) for delay, gap in DELAYS if delay < instructions]
             yield from (Choice(delayed, predict(delayed)) for delayed in plans)
+
+
+def _instructions(plan: PhasePlan) -> int:
+    """Vector instructions of the second tile: the first one may begin in parts."""
+    group = next(islice(plan.segments(Settings()), 2, None))
+    return sum(isinstance(statement, Instruction) for statement in group)
 
 
 def _early(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:

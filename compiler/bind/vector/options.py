@@ -16,12 +16,14 @@ class Options:
 
     lanes: 32-bit lanes of the machine, 1 to 64. scratchpad: its bytes (default: that of `VectorSpec`).
     segment: elements of a tile per dimension of the result, None to let the cost model choose; it holds for programs
-    of one phase.
+    of one phase. search: whether the fastest plan is searched for; without it each phase takes the first one that fits
+    the scratchpad, which is found in a fraction of the time.
     """
 
     lanes: int = 4
     scratchpad: int | None = None
     segment: tuple[int, ...] | None = None
+    search: bool = True
 
     def spec(self) -> VectorSpec:
         """The machine. Raises `VectorSpecError`, or `VectorTargetError` for a segment that is none."""

@@ -49,16 +49,19 @@ def _candidates(phase: Phase) -> Iterator[Node]:
 
 
 def plan_phases(phases: list[Phase], spec: VectorSpec, builder: GraphBuilder,
-                segment: tuple[int, ...] | None = None) -> list[Planned]:
+                segment: tuple[int, ...] | None = None, search: bool = True) -> list[Planned]:
     """Plans of all phases, in order, each of them or of the phases it is divided into. `segment`: the tile of the only
-    phase, which is not divided then. Raises `VectorTargetError` if dividing does not help."""
+    phase, which is not divided then. Without `search` the first plans that fit. Raises `VectorTargetError` if dividing
+    does not help."""
     if segment is not None:
         (phase,) = phases
         ready, sizes = _sized(phase)
         return [(ready, choose(ready, sizes, spec, segment))]
     plans: list[list[Planned] | None] = [None] * len(phases)
-    if len(phases) > FEW:
+    if len(phases) > FEW or not search:
         first = [_planned(phase, spec, builder, _prefix(n), first_choice) for n, phase in enumerate(phases)]
+        if not search:
+            return [planned for parts in first for planned in parts]
         cycles = [sum(choice.cycles for _, choice in parts) for parts in first]
         plans = [parts if SHARE * own < sum(cycles) else None for parts, own in zip(first, cycles, strict=True)]
     return [planned for n, (phase, parts) in enumerate(zip(phases, plans, strict=True))

@@ -62,7 +62,7 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
                                 f"{phases[0].shape}")
     if segment is None:
         phases = [flattened(phase, builder) for phase in phases]
-    planned = plan_phases(phases, spec, builder, segment)
+    planned = plan_phases(phases, spec, builder, segment, options.search)
     phases, choices = [phase for phase, _ in planned], [choice for _, choice in planned]
     cycles, body = arranged(_groups(choices), spec)
     code = VectorProgram(program.name, spec.capacity, _arrays(program, whole, phases), body)
