@@ -24,8 +24,10 @@ _HERE = Path(__file__).parent
 # least twice, and shares them among all its instances from the second number on (`_hierarchy`).
 _LARGE_FILE = 20_000
 _MANY_INSTANCES = 64
-# Characters of sources from which conditions are not gathered (`_verilator_options`).
+# Characters of sources from which on what takes time with the square of the length of functions is left out: Verilator
+# does not gather conditions (`_verilator_options`), and the compiler does not look for values that it knows already.
 _VERY_LARGE = 1_500_000
+_SQUARE = "-fno-tree-fre -fno-tree-dse"
 _TIMESCALE = "1ns/1ps"
 _WAVES_MODULE = "sluice_waves"
 _WAVES = """\
@@ -117,7 +119,7 @@ def _optimisation(request: BuildRequest) -> dict[str, str]:
 
     On an emitted 4x4 array -O1 takes 25 s of processor time to compile and -O2 43 s, and simulates 10 % slower.
     """
-    cycles = "-O2" if request.fast else "-O1"
+    cycles = "-O2" if request.fast else f"-O1 {_SQUARE}" if _very_large(request) else "-O1"
     return {
         "OPT_FAST": f"{cycles} {_SHARED}",
         "OPT_SLOW": f"-O0 {_SHARED}",
@@ -137,7 +139,7 @@ def _verilator_options(request: BuildRequest, waves: str | None) -> list[str]:
     options += ["--top-module", request.top, "--timescale", _TIMESCALE]
     options += ["-O3", "--x-assign", "fast", "--x-initial", "fast"]
     options += ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--timing", "--quiet"]
-    options += [] if request.fast or _dissolved(request) < _VERY_LARGE else ["-fno-merge-cond-motion"]
+    options += ["-fno-merge-cond-motion"] if _very_large(request) and not request.fast else []
     options += [f"--trace-{waves}"] if waves else []
     options += ["-LDFLAGS", f"-shared -Wl,-Bsymbolic -Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"]
     return options + [f"-G{name}={_literal(value)}" for name, value in request.parameters.items()]
@@ -175,10 +177,10 @@ def _hierarchy(request: BuildRequest) -> tuple[str, list[str]]:
     return "".join(f"{line}\n" for line in lines), options
 
 
-def _dissolved(request: BuildRequest) -> int:
-    """Characters of the sources without the modules that are kept."""
+def _very_large(request: BuildRequest) -> bool:
+    """Whether the modules that are dissolved make very long functions."""
     kept = {f"{module}.v" for module, count in _large_modules(request.sources).items() if count >= 2}
-    return sum(len(text) for file, text in request.sources.items() if file not in kept)
+    return sum(len(text) for file, text in request.sources.items() if file not in kept) >= _VERY_LARGE
 
 
 def _large_modules(sources: Mapping[str, str]) -> dict[str, int]:

@@ -1,6 +1,8 @@
 """How Verilator is told to treat modules that are used often."""
 
-from hw.sim.compile import BuildRequest, _hierarchy
+import pytest
+
+from hw.sim.compile import _VERY_LARGE, BuildRequest, _hierarchy, _optimisation, _public_signals, _verilator_options
 
 TILE = "module tile(input clk, input [7:0] a, output reg [7:0] y);\n" + "// a large module\n" * 1200 + "endmodule\n"
 SMALL = "module small(input clk, input [7:0] a, output reg [7:0] y);\nendmodule\n"
@@ -24,3 +26,21 @@ def test_very_many_instances_share_their_code():
     text, options = _hierarchy(BuildRequest(grid(64), "grid"))
     assert text.splitlines() == ['no_inline -module "tile"', 'public_flat_rw -module "tile" -var "a"']
     assert options == ["-fno-dfg"]
+
+
+def test_what_is_only_read_is_no_input():
+    """The logic behind a signal that a bench writes is compiled once more."""
+    request = BuildRequest(grid(1) | {"top.v": "module top(input a, output y);\nendmodule\n"}, "top",
+                           public=("tile.a",), visible=("tile.y",))
+    assert _public_signals(request).splitlines() == [
+        "`verilator_config", 'public_flat_rw -module "top" -var "a"', 'public_flat_rw -module "tile" -var "a"',
+        'public_flat_rd -module "top" -var "y"', 'public_flat_rd -module "tile" -var "y"']
+
+
+@pytest.mark.parametrize(("instances", "fast", "left_out"), [(1, False, True), (2, False, False), (1, True, False)])
+def test_very_long_functions_are_compiled_with_less_effort(instances: int, fast: bool, left_out: bool):
+    """Where a large module is dissolved, and nobody asks for speed."""
+    sources = grid(instances) | {"tile.v": TILE + "// more\n" * (_VERY_LARGE // 8)}
+    request = BuildRequest(sources, "grid", fast=fast)
+    assert ("-fno-merge-cond-motion" in _verilator_options(request, None)) is left_out
+    assert ("-fno-tree-fre" in _optimisation(request)["OPT_FAST"]) is left_out
