@@ -120,6 +120,9 @@ module sluice_harness #(
         served = 0;
         access_address = 0;
         access_data = 0;
+        writes = 0;
+        address = 0;
+        data = 0;
         answer_data = 0;
         answer_status = SERVED;
     end
