@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -188,16 +189,23 @@ def finish_netlist(netlist: Path, top: str, *, sites: bool) -> None:
     """What yosys leaves undone in module `top` of a netlist: registers move into multipliers and block RAM
     (`absorb_registers`, `absorb_block_ram_registers`); with `sites`, for an LFE5U-85, the multipliers of systolic
     arrays get theirs (`place_multipliers`). Raises `PnrError`."""
-    try:
+    with _usable_netlist():
         document = json.loads(netlist.read_text())
         module = document["modules"][top]
         absorb_registers(module)
         absorb_block_ram_registers(module)
         if sites:
             place_multipliers(module)
+    netlist.write_text(json.dumps(document))
+
+
+@contextmanager
+def _usable_netlist() -> Iterator[None]:
+    """What goes wrong while a netlist is read becomes a `PnrError`."""
+    try:
+        yield
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PnrError(f"yosys wrote no usable netlist: {error!r}") from error
-    netlist.write_text(json.dumps(document))
 
 
 def cell_counts(directory: Path) -> dict[str, int]:
@@ -212,10 +220,8 @@ def cell_counts(directory: Path) -> dict[str, int]:
 def check_fits(netlist: Path, top: str, device: str) -> None:
     """Compare the cells of module `top` of a netlist with what `device`, an ECP5, holds: nextpnr may place for hours
     before it says that they are too many. Raises `PnrError` naming what there is too little of, `CapacityUnknown`."""
-    try:
+    with _usable_netlist():
         cells = Counter(cell["type"] for cell in json.loads(netlist.read_text())["modules"][top]["cells"].values())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PnrError(f"yosys wrote no usable netlist: {error!r}") from error
     if short := shortages(cells, device_capacity(device)):
         raise PnrError(f"does not fit the {device}: needs {', '.join(short)}")
 

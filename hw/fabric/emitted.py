@@ -12,7 +12,7 @@ __all__ = ["Emitted"]
 
 
 class Emitted(wiring.Component):
-    """Instance of module `name`, which is a component with `signature` as `amaranth.back.verilog.convert` writes it."""
+    """Instance of module `name`, which is a component with `signature` as `hw.verilog.convert` writes it."""
 
     def __init__(self, name: str, signature: Any):
         self._name = name

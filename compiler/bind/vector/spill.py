@@ -60,10 +60,9 @@ def plan_phases(phases: list[Phase], spec: VectorSpec, builder: GraphBuilder,
     plans: list[list[Planned] | None] = [None] * len(phases)
     if len(phases) > FEW or not search:
         first = [_planned(phase, spec, builder, _prefix(n), first_choice) for n, phase in enumerate(phases)]
-        if not search:
-            return [planned for parts in first for planned in parts]
         cycles = [sum(choice.cycles for _, choice in parts) for parts in first]
-        plans = [parts if SHARE * own < sum(cycles) else None for parts, own in zip(first, cycles, strict=True)]
+        plans = [parts if not search or SHARE * own < sum(cycles) else None
+                 for parts, own in zip(first, cycles, strict=True)]
     return [planned for n, (phase, parts) in enumerate(zip(phases, plans, strict=True))
             for planned in parts or _planned(phase, spec, builder, _prefix(n), choose)]
 
