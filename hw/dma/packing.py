@@ -7,6 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.spec import DmaSpec
+from hw.rotation import rotate_to
+from hw.wires import wire
 
 __all__ = ["Packer", "Unpacker"]
 
@@ -106,12 +108,13 @@ class Unpacker(wiring.Component):
             self.beat.ready.eq(go),
             self.word.ready.eq(go & more),
         ]
+        placed = self._place(m, held, fill)
         with m.If(self.data.ready):
             m.d.sync += self.data.valid.eq(0)
         with m.If(go):
             m.d.sync += [
                 self.data.valid.eq(1),
-                self.data.p.data.eq(self._place(m, held, fill)),
+                self.data.p.data.eq(placed),
                 self.data.p.strb.eq(self._strobes()),
                 self.data.p.last.eq(beat.last),
                 fill.eq(Mux(beat.tile_last | self.blank, 0, fill - beat.count)),
@@ -138,13 +141,6 @@ class Unpacker(wiring.Component):
 def rotate_bytes(m: Module, word: Value, amount: Value, size: int) -> Value:
     """`word` of `size` bytes turned towards its high end by `amount` (modulo `size`) bytes.
 
-    Each step is a signal of `m`: an expression that is used twice would be emitted twice.
+    To be called outside of `m.If`, which would switch each of the steps.
     """
-    bits = size.bit_length() - 1
-    shift = Signal(bits, name="rotation")
-    turned = [Signal(8 * size, name=f"rotated{step}") for step in range(bits + 1)]
-    m.d.comb += [shift.eq(amount), turned[0].eq(word)]
-    for step, before in enumerate(turned[:-1]):
-        distance = 8 << step
-        m.d.comb += turned[step + 1].eq(Mux(shift[step], Cat(before[-distance:], before[:-distance]), before))
-    return turned[-1]
+    return rotate_to(m, word, wire(m, "rotation", amount[:size.bit_length() - 1]), 8)

@@ -170,13 +170,14 @@ class Realigner(wiring.Component):
             self.step.ready.eq(room & (self.source.valid | ~self.step.p.take)),
             self.source.ready.eq(self.step.valid & self.step.p.take & room),
         ]
+        arriving = rotate_bytes(m, self.source.payload, self.step.p.rotate, self.spec.memory_bytes)
         with m.If(leaves):
             m.d.sync += valid.eq(0)
             with m.If(step.take):
                 m.d.sync += held.eq(turned)
         with m.If(go):
             m.d.sync += [valid.eq(1), step.eq(self.step.p)]
-            m.d.sync += turned.eq(rotate_bytes(m, self.source.payload, self.step.p.rotate, self.spec.memory_bytes))
+            m.d.sync += turned.eq(arriving)
         m.d.comb += [output.input.valid.eq(valid & step.emit), self._merge(output.input.p, step, turned, held)]
         return m
 

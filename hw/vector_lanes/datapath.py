@@ -18,15 +18,15 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.multiplexer import multiplex
+from hw.rotation import rotate_from, rotate_to
 from hw.vector_lanes.accumulate import RowAccumulator, fits, tree_stages
-from hw.vector_lanes.align import rotate_from, rotate_to
 from hw.vector_lanes.datapath_control import CONTROL, decode
-from hw.vector_lanes.datapath_wire import repeat, wire
 from hw.vector_lanes.isa import MODE
 from hw.vector_lanes.lane import LANE_MODULE, Lane, lane_signature
 from hw.vector_lanes.resize import broadcast
 from hw.vector_lanes.spec import VectorSpec
 from hw.verilog import convert
+from hw.wires import repeat, wire
 
 __all__ = ["VectorDatapath", "accumulate_latency", "datapath_latency", "datapath_sources"]
 

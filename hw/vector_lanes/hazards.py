@@ -15,8 +15,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import wave_layout
-from hw.vector_lanes.datapath_wire import wire
 from hw.vector_lanes.spec import VectorSpec
+from hw.wires import wire
 
 __all__ = ["Interlock", "pending_layout"]
 

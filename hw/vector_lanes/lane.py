@@ -21,7 +21,7 @@ from amaranth.lib.wiring import In, Out
 from hw.vector_lanes import alu, multiplier, predicate, resize
 from hw.vector_lanes.accumulate import SUM_BITS, lane_sum
 from hw.vector_lanes.datapath_control import CONTROL
-from hw.vector_lanes.datapath_wire import repeat, wire
+from hw.wires import repeat, wire
 
 __all__ = ["LANE_MODULE", "Lane", "lane_signature"]
 

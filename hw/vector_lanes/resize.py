@@ -11,7 +11,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.multiplexer import multiplex
-from hw.vector_lanes.datapath_wire import repeat, wire
+from hw.wires import repeat, wire
 
 __all__ = [
     "any_byte", "broadcast", "by_size", "enumerate_lane", "from_first", "from_last", "narrow", "per_byte", "starts",

@@ -1,4 +1,4 @@
-"""Alignment: rotation of a scratchpad row by bytes, one wide two-to-one multiplexer per bit of the distance.
+"""Rotation by items, one wide two-to-one multiplexer per bit of the distance: of rows of the scratchpad and of beats.
 
 A row holds W bytes, and an operand may begin at any of them: byte i of the operand then lies in bank
 ``(offset + i) mod W``. Sources are rotated towards lane 0, results away from it (seed 004, section 2.2: three
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Value
 
-from hw.vector_lanes.datapath_wire import wire
+from hw.wires import wire
 
 __all__ = ["rotate_from", "rotate_to"]
 
