@@ -13,6 +13,7 @@ from compiler.frontend import parallel_array as pa
 
 DATA = np.random.default_rng(3).integers(-100, 100, (6, 7)).astype(np.int16)
 x = pa.input("x", (6, 7), "int16")
+SQUARES = np.arange(9, dtype=np.int16) ** 2
 windows = np.lib.stride_tricks.sliding_window_view
 
 EXPRESSIONS: list[tuple[pa.Array, Callable[[np.ndarray], object]]] = [
@@ -75,6 +76,13 @@ EXPRESSIONS: list[tuple[pa.Array, Callable[[np.ndarray], object]]] = [
     (pa.add(x, 1) * pa.negative(x), lambda d: (d + 1) * -d),
     (x + pa.arange(7, dtype="int16") * pa.full((6, 1), 3, "int16"),
      lambda d: d + np.arange(7, dtype=np.int16) * np.int16(3)),
+    (x[0][x & 3] + np.take(x[:, 2], x >> 13), lambda d: d[0][d & 3] + d[:, 2][d >> 13]),
+    (pa.take(SQUARES, x[1], mode="clip") - SQUARES[-1], lambda d: np.take(SQUARES, d[1], mode="clip") - SQUARES[-1]),
+    (x[0].take(x, mode="wrap") + x[0][[3, -1, 0]][:1], lambda d: d[0].take(d, mode="wrap") + d[0][3]),
+    (pa.take(SQUARES, [x.shape[0], -1]) * x[2, 3], lambda d: SQUARES[[6, -1]] * d[2, 3]),
+    (pa.take(x[0], (x & 7).astype("uint8") * 40, mode="wrap"), lambda d: d[0].take((d & 7) * 40 % 256, mode="wrap")),
+    (pa.take(np.arange(300, dtype=np.int16), x.astype("int8"), mode="wrap"),
+     lambda d: np.arange(300, dtype=np.int16).take(d.astype(np.int8), mode="wrap")),
     (pa.ones((6, 7)) - pa.zeros(7) + pa.arange(2, 16, 2),
      lambda d: np.ones((6, 7), np.int32) + np.arange(2, 16, 2, np.int32)),
 ]
@@ -128,6 +136,18 @@ def broken(name: str) -> object:
             return x[9]
         case "fancy":
             return x[[1, 2]]
+        case "table axis":
+            return np.take(x, small, axis=1)
+        case "condition":
+            return x[0][x > 3]
+        case "mode":
+            return np.take(small, x, mode="nearest")
+        case "numpy's table":
+            return SQUARES[x]
+        case "numpy's take":
+            return np.take(SQUARES, x)
+        case "fractional index":
+            return small[np.array([0.5])]
         case "empty":
             return x[3:3]
         case "outside":
@@ -181,7 +201,14 @@ ERRORS = {
     "operand": "unsupported operand of type str: arrays and integers are possible",
     "truth": "the elements are not known yet: use where(), any() or all(), not if",
     "index": "index 9 is outside a dimension of 6 elements",
-    "fancy": "unsupported index [1, 2]: integers, slices, ... and None are possible",
+    "fancy": "unsupported operation: a table has one dimension, not shape (6, 7)",
+    "table axis": "unsupported operation: a table has one dimension, not shape (6, 7) along axis 1",
+    "condition": "unsupported operation: how many elements a condition selects is not known; where() chooses between "
+                 "elements, and indices are integers",
+    "mode": "there is no mode 'nearest' of take(): raise, clip, wrap",
+    "numpy's table": "the elements are not known yet; take(table, indices) looks them up in an array of numpy's",
+    "numpy's take": "the elements are not known yet; take(table, indices) looks them up in an array of numpy's",
+    "fractional index": "unsupported type float64: elements are bool, int8, int16, int32, uint8, uint16, uint32",
     "empty": "the section 3:3:1 of 6 elements is empty",
     "outside": "index 7 is outside dimension 1 of shape (6, 7)",
     "axis": "there is no axis 2 in an array of 2 dimensions",
@@ -233,6 +260,11 @@ def test_inputs_are_checked(inputs: dict[str, np.ndarray], message: str) -> None
     with pytest.raises(pa.ArrayError) as caught:
         pa.evaluate(x + 1, inputs)
     assert message in str(caught.value)
+
+
+def test_indices_are_checked() -> None:
+    with pytest.raises(pa.ArrayError, match=r"test_parallel_array.py:\d+: .*: index 99 is outside the table of 7 "):
+        pa.evaluate(x[0][x], {"x": np.full_like(DATA, 99)})
 
 
 def test_programs_are_checked() -> None:

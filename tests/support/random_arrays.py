@@ -55,7 +55,7 @@ class RandomProgram:
 
     def _step(self) -> pa.Array | None:
         return self.pick((self._binary, self._binary, self._binary, self._scalar, self._unary, self._transform,
-                          self._transform, self._reduce, self._stencil))()
+                          self._transform, self._reduce, self._stencil, self._take))()
 
     def _any(self) -> pa.Array:
         return self.pick(self.pool)
@@ -137,6 +137,19 @@ class RandomProgram:
         return self.pick((lambda: windows.sum(axis=-1), lambda: windows.max(axis=-1),
                           lambda: (windows * np.array([1, 2, 3], np.int8)).sum(axis=-1) if a.dtype != np.uint32
                           else windows.min(axis=-1)))()
+
+    def _take(self) -> pa.Array:
+        """Entries of a table that is an array of the program's or part of the program."""
+        index = self._any()
+        index = index.astype("uint8") if index.dtype == np.bool_ else index
+        tables = [a for a in self.pool if a.ndim == 1]
+        if tables and self.rng.random() < 0.6:
+            return pa.take(self.pick(tables), index, mode=self.pick(("clip", "wrap")))
+        limits = np.iinfo(self.pick(TYPES))
+        table = self.rng.integers(limits.min, limits.max, int(self.rng.integers(2, 40)), endpoint=True)
+        if self.rng.random() < 0.3 and index.dtype == np.uint8:
+            return pa.array(np.resize(table, 256), f"table{len(self.pool)}", limits.dtype)[index]
+        return pa.take(table.astype(limits.dtype), index, mode=self.pick(("clip", "wrap")))
 
 
 def random_inputs(program: pa.ArrayProgram, rng: np.random.Generator) -> dict[str, np.ndarray]:

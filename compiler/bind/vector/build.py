@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.bind.vector.access import Access, identity, translated
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Stretch, Value, seen_from
+from compiler.bind.vector.access import Access, compose, identity, translated
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Stretch, Take, Value, seen_from
 from compiler.bind.vector.regroup import regrouped
 from compiler.bind.vector.value_ranges import Range, exact_range, range_of, wrapped, wraps
 from compiler.frontend.parallel_array.element_types import bounds
@@ -174,6 +174,21 @@ class GraphBuilder:
         node = self._intern(Stretch, (source, factors), lambda n: Stretch(
             n, len(factors), source.node.dtype, source.node.low, source.node.high, location, source, factors))
         return Access(node, identity(node.rank), (0,) * node.rank)
+
+    def taking(self, table: Value, length: int, index: Value, location: Location, rank: int) -> Value:
+        """Entries of the first `length` elements of `table`, which is seen from a space of one dimension, at `index`,
+        which lies in it and is seen from a space of `rank` dimensions."""
+        if isinstance(table, int):
+            return table
+        if isinstance(index, int):
+            return self._folded(compose(table, ((0,) * rank,), (index % length,), rank))
+        if not table.is_translation(1):
+            table = self.copy(table, table.node.dtype, location, 1)
+        source, origin = table.node, _origin([index], rank)
+        moved = translated(index, tuple(-o for o in origin))
+        node = self._intern(Take, (table, length, moved, rank), lambda n: Take(
+            n, rank, source.dtype, source.low, source.high, location, table, length, moved))
+        return Access(node, identity(rank), origin)
 
 
 def _origin(accesses: Sequence[Access], rank: int) -> tuple[int, ...]:

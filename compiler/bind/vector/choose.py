@@ -11,7 +11,7 @@ from compiler.bind.vector.access import Box
 from compiler.bind.vector.arrange import arranged
 from compiler.bind.vector.cost import CACHED, Timeline, constants
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.graph import Leaf, Reduce
+from compiler.bind.vector.graph import Leaf, Reduce, Take
 from compiler.bind.vector.ir import Instruction, Statement, Transfer
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.phases import Phase
@@ -323,6 +323,8 @@ def estimate(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...]
             continue
         form = sizes.forms.get(node)
         waves += _waves(extents(box), max(size, form.in_size if form else 1), spec)
+        if isinstance(node, Take):
+            waves += elements
         if isinstance(node, Reduce):
             waves += elements * prod(node.extents[:-1]) * -(-node.extents[-1] * size // spec.row_bytes)
         if node in results:

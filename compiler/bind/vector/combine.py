@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from compiler.bind.vector.access import Access, compose, identity
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Value, nodes_of
+from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Take, Value, nodes_of
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph, Result
 from compiler.bind.vector.value_ranges import wraps
@@ -115,7 +116,14 @@ class NarrowPass(Rewriter):
         kind = np.dtype(f"{'i' if node.low < 0 else 'u'}{_bytes(node)}")
         return self.builder.copy(value, kind, node.location, node.rank)
 
+    @cached_property
+    def _tables(self) -> set[Node]:
+        """Tables are not computed with."""
+        return {n.table.node for n in nodes_of([r.node for r in self.graph.results]) if isinstance(n, Take)}
+
     def _worth(self, node: Leaf) -> bool:
+        if node in self._tables:
+            return False
         repeated = self.uses[node] > 1 or any(
             len(a.matrix[0]) > node.rank for n in nodes_of([r.node for r in self.graph.results]) for a in n.accesses
             if a.node is node and a.matrix)
@@ -142,16 +150,25 @@ class CopyPass(Rewriter):
             return self.builder.operation(node.operation, operands, node.dtype, node.location, node.rank)
         if isinstance(node, Reduce):
             return self._reduce(node)
+        if isinstance(node, Take):
+            index = self._contiguous(self.seen(node.index, node.rank), node)
+            return self.builder.taking(self.table(node), node.length, index, node.location, node.rank)
         return self.same(node)
 
     def result(self, result: Result) -> Result:
-        """A result of a wider type than the node that wraps is converted on its own."""
+        """A result of a wider type than the node that wraps is converted on its own, and so is one of another type than
+        the table that it comes from."""
         new = super().result(result)
+        if isinstance(new.node, Take) and new.node.dtype.itemsize != new.dtype.itemsize:
+            return self._converted(new)
         if new.node.dtype.itemsize >= new.dtype.itemsize or not isinstance(new.node, Op | Reduce):
             return new
-        whole = Access(new.node, identity(new.node.rank), (0,) * new.node.rank)
         if isinstance(new.node, Op) and not wraps(new.node):
             return new
+        return self._converted(new)
+
+    def _converted(self, new: Result) -> Result:
+        whole = Access(new.node, identity(new.node.rank), (0,) * new.node.rank)
         copy = self.builder.copy(whole, new.dtype, new.node.location, new.node.rank)
         return replace(new, node=copy.node)
 

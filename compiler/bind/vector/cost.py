@@ -25,7 +25,7 @@ from compiler.bind.vector.ir import (
     fields_of,
     unrolled,
 )
-from compiler.bind.vector.spans import Span, span, touched
+from compiler.bind.vector.spans import Span, span, touched, wavefronts
 from compiler.bind.vector.transfer_times import Job, TransferTimes
 from hw.vector_lanes.spec import VectorSpec
 
@@ -44,6 +44,9 @@ REGISTERS = 24
 DISPATCH, SEQUENCE, QUEUED = 4, 4, 2
 """Cycles of the way of an instruction: from the core until it leaves dispatch, from there to its first wavefront, and
 from the queue until it leaves dispatch."""
+
+INDEX = 6
+"""Cycles from the read of the first index of a gather to that of its element."""
 
 CONSTANTS_FILE = Path(__file__).with_name("cost_model.json")
 
@@ -264,10 +267,11 @@ class Timeline:
         front = self._dispatch(self._begun[0])
         found = touched(statement, self._settings)
         (length,) = self._settings["length"]
-        waves = found.rows * -(-(length << mode.exec_size) // self.spec.row_bytes)
+        waves = found.rows * wavefronts(mode, length, self.spec.row_bytes)
         sources, target = list(found.reads.values()), found.writes
         start = self._after(max(front + SEQUENCE, self.lanes), waves, sources, target)
         self._begun.append(start - SEQUENCE)
+        start += INDEX if mode.op.indexed else 0
         self.lanes = start + waves
         if self.log is not None:
             self.log.append(Interval("lanes", start, self.lanes))

@@ -16,6 +16,7 @@ from compiler.bind.vector.c_code import c_program
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import Instruction, Setting, Transfer, VectorProgram, entries, unrolled
 from compiler.bind.vector.options import Options
+from compiler.bind.vector.spans import wavefronts
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.program import Program
 from hw.files import write_atomic
@@ -37,7 +38,8 @@ class Figures:
 
     operations: elements computed, one per element and instruction, in useful width: an operation on a byte counts a
     quarter, on a halfword a half. wavefronts: cycles in which the lanes compute. memory_bytes: bytes moved.
-    instructions: vector instructions executed. bound: the larger of operations / lanes and bytes / bandwidth.
+    instructions: vector instructions executed. bound: the larger of operations / lanes, with a cycle for each element
+    of a gather, and bytes / bandwidth.
     """
 
     operations: float
@@ -110,7 +112,7 @@ class VectorDesign(Design):
     @cached_property
     def figures(self) -> Figures:
         """Operations, wavefronts and bytes."""
-        operations, waves, moved, count = 0.0, 0, 0, 0
+        operations, gathered, waves, moved, count = 0.0, 0, 0, 0, 0
         state: dict[str, tuple[int, ...]] = {"length": (0,)}
         for statement in unrolled(self.code.body):
             match statement:
@@ -121,12 +123,15 @@ class VectorDesign(Design):
                     for kind in ("rows", "matrices")[:mode.dimensions]:
                         rows *= state[kind][0]
                     count += 1
-                    operations += elements * rows * size / 4
-                    waves += rows * -(-elements * size // self.spec.row_bytes)
+                    if mode.op.indexed:
+                        gathered += elements * rows
+                    else:
+                        operations += elements * rows * size / 4
+                    waves += rows * wavefronts(mode, elements, self.spec.row_bytes)
                 case Transfer(bytes=int(size), rows=int(rows)):
                     moved += size * rows
-        bound = max(operations / self.spec.lanes, moved / self.spec.memory_bytes)
-        return Figures(operations, waves, moved, count, bound)
+        bound = max(operations / self.spec.lanes + gathered, moved / self.spec.memory_bytes)
+        return Figures(operations + gathered, waves, moved, count, bound)
 
     @property
     def registers(self) -> int:

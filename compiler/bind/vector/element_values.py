@@ -5,13 +5,14 @@ An integer of n bits lies in the next larger element type; what is computed ther
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, array_constant
-from compiler.frontend.parallel_array.functions import abs_difference, maximum, minimum, multiply_high, where
+from compiler.frontend.parallel_array.functions import abs_difference, maximum, minimum, multiply_high, take, where
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold
+from compiler.ir.program import Table
 from compiler.ir.types import BIT, Int, Type
 from hw.errors import SluiceError
 from hw.ops import DIVISIONS
@@ -36,8 +37,10 @@ def container(type: Int) -> np.dtype:
     return np.dtype(np.bool_) if type == BIT else type.dtype
 
 
-def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], Array]) -> Array:
-    """`value` as an array, where `read` gives the words of reads and `index` the values of iterators.
+def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], Array],
+             tables: Mapping[str, Table]) -> Array:
+    """`value` as an array, where `read` gives the words of reads and `index` the values of iterators. Look-ups outside
+    their table, which no right program does, find the nearest entry.
 
     Raises `UnsupportedValue` naming an operation or a type that is not there.
     """
@@ -54,7 +57,9 @@ def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], A
             case Cast():
                 return cut(arguments[0], kind)
             case Lookup(table, _, _):
-                raise UnsupportedValue(f"the vector target has no look-up in tables ('{table}')")
+                entries = array_constant(np.array(tables[table].values).astype(container(kind)))
+                return take(entries, arguments[0].astype(np.uint8) if arguments[0].dtype == np.bool_ else arguments[0],
+                            mode="clip")
             case Apply(op, args, _):
                 return _applied(op, kind, [_integer(a.type) for a in args], args, arguments)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from compiler.bind.vector.access import Access, Box, compose, image
-from compiler.bind.vector.graph import Extend, Node, Op, Reduce, Stretch, Value
+from compiler.bind.vector.graph import Extend, Node, Op, Reduce, Stretch, Take, Value
 from compiler.bind.vector.ir import Statement
 from compiler.bind.vector.layout import Layout, extents, reduced_box, regions
 from compiler.bind.vector.order import Order
@@ -146,6 +146,11 @@ class TileCode:
                 yield from self._extend(node, box)
             case Stretch():
                 yield from self._stretch(node, box)
+            case Take():
+                table = self.address(node.table.node, node.table.offset)
+                single = _Single(Opcode.VGATHER, table, node.index)
+                # What lies between rows is no index.
+                yield from self._instruction(node, box, single, self.sizes.forms[node], gaps=False)
 
     def _operation(self, node: Op, box: Box) -> Iterator[Statement]:
         form = self.sizes.forms[node]
@@ -190,12 +195,12 @@ class TileCode:
 
         return Operands(d, first(a), first(b))
 
-    def _instruction(self, node: Node, box: Box, single: _Single, form: Form) -> Iterator[Statement]:
+    def _instruction(self, node: Node, box: Box, single: _Single, form: Form, gaps: bool = True) -> Iterator[Statement]:
         corner = [low for low, _ in box]
         mode = self._mode(single, form, self.sizes.bytes[node])
         dimensions = self._dimensions(box, self.strides(node), single.a, single.b)
         operands = self._operands(self.address(node, corner), corner, single.a, single.b)
-        yield from instructions(self.settings, mode, operands, dimensions, self.row_bytes, gaps=True)
+        yield from instructions(self.settings, mode, operands, dimensions, self.row_bytes, gaps)
 
     # Broadcasts.
 

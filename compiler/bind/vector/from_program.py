@@ -112,7 +112,7 @@ class _Translation:
             return self._words(statement, statement.reads[number], space, None)
 
         try:
-            return value_of(value, read, space.index)
+            return value_of(value, read, space.index, {table.name: table for table in self.program.tables})
         except UnsupportedValue as error:
             raise VectorTargetError(f"{statement}: {error}") from None
 

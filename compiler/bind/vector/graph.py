@@ -16,8 +16,7 @@ from compiler.bind.vector.access import Access, compose, identity
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Stretch", "Value", "nodes_of",
-           "seen_from"]
+__all__ = ["Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Stretch", "Take", "Value", "nodes_of", "seen_from"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +123,20 @@ class Stretch(Node):
     @property
     def accesses(self) -> tuple[Access, ...]:
         return (self.source,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Take(Node):
+    """Element i is entry ``index[i]`` of `length` elements of a 1-D node. `table` reads that node from the table's own
+    space: entry k is its element k. Every index lies in the table; table and result have elements of one size."""
+
+    table: Access
+    length: int
+    index: Access
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return (self.table, self.index)
 
 
 def seen_from(access: Access) -> list[Value]:

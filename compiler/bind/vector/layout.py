@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from compiler.bind.vector.access import Access, Box, image
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, nodes_of
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, nodes_of
 from compiler.bind.vector.sizes import Sizes
 from compiler.bind.vector.translate import Graph
 
@@ -50,6 +50,9 @@ def needed(node: Node, box: Box, clip: bool) -> Iterable[tuple[Access, Box]]:
         case Stretch():
             scaled = tuple(_groups(low, high, f, clip) for (low, high), f in zip(box, node.factors, strict=True))
             yield node.source, image(node.source, scaled)
+        case Take():
+            yield node.table, image(node.table, ((0, node.length),))
+            yield node.index, image(node.index, box)
         case Extend() if clip and not node.is_fused:
             # What lies outside may be taken from anywhere inside.
             yield node.accesses[0], tuple((s, s + n) for s, n in zip(node.starts, node.shape, strict=True))

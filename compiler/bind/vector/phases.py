@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.bind.vector.access import Access, Box, compose, identity
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Value, nodes_of
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of
 from compiler.bind.vector.ir import MemoryArray
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.rewrite import Rewriter
@@ -57,6 +57,9 @@ def _reads(node: Node, own: TileMap, rank: int) -> list[tuple[Access, TileMap]]:
         own = (*own, *((0,) * rank for _ in node.extents))
     if isinstance(node, Stretch):
         own = tuple(tuple(c << 20 + f if f > 1 else c for c in v) for v, f in zip(own, node.factors, strict=True))
+    if isinstance(node, Take):
+        # Every tile reads the whole table.
+        return [(node.table, ((0,) * rank,)), (node.index, _seen_through(node.index, own, rank))]
     return [(access, _seen_through(access, own, rank)) for access in node.accesses]
 
 
@@ -251,35 +254,29 @@ class _VariantPass(Rewriter):
         super().__init__(graph, builder)
         self.roots = [r.node for r in graph.results]
         self.maps, _ = _tile_maps(self.roots, set())
+        self._wanted: dict[tuple[Access, bool], TileMap] = {}
 
     def visit(self, node: Node) -> Value:
         if isinstance(node, Leaf):
             return self.same(node)
-        rank = self.roots[0].rank
-        own = self.maps[node][0]
-        variants = {}
-        for access, wanted in _reads(node, own, rank):
-            if isinstance(access.node, Leaf):
-                variants[access] = self.maps[access.node].index(wanted)
-        return self.varied(node, variants)
-
-    def varied(self, node: Node, variants: dict[Access, int]) -> Value:
-        """`node` rebuilt with the variants of the leaves that it reads."""
-        self._variants = variants
-        value = self.same(node)
-        self._variants = {}
-        return value
-
-    _variants: dict[Access, int] = {}
+        self._wanted = {(access, isinstance(node, Take) and not number): wanted
+                        for number, (access, wanted) in enumerate(_reads(node, self.maps[node][0], self.roots[0].rank))}
+        return self.same(node)
 
     def seen(self, value: Value, rank: int) -> Value:
-        if isinstance(value, Access) and self._variants.get(value):
-            leaf = value.node
-            assert isinstance(leaf, Leaf)
-            other = self.builder.leaf(leaf.name, leaf.shape, leaf.dtype, leaf.low, leaf.high, leaf.location,
-                                      leaf.boundaries, self._variants[value], leaf.part)
-            return Access(other.node, value.matrix, value.offset)
-        return super().seen(value, rank)
+        return self._varied(value, False) or super().seen(value, rank)
+
+    def table(self, node: Take) -> Value:
+        return self._varied(node.table, True) or super().table(node)
+
+    def _varied(self, value: Value, is_table: bool) -> Access | None:
+        """An access to an array with the variant that the node being rebuilt needs. It may be a table for itself."""
+        if isinstance(value, int) or not isinstance(value.node, Leaf):
+            return None
+        leaf, wanted = value.node, self._wanted[value, is_table]
+        other = self.builder.leaf(leaf.name, leaf.shape, leaf.dtype, leaf.low, leaf.high, leaf.location,
+                                  leaf.boundaries, self.maps[leaf].index(wanted), leaf.part)
+        return Access(other.node, value.matrix, value.offset)
 
 
 def with_variants(graph: Graph, builder: GraphBuilder) -> Graph:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from compiler.bind.vector.access import Access, compose
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Value, nodes_of
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of
 from compiler.bind.vector.translate import Graph, Result
 
 __all__ = ["Rewriter", "count_uses"]
@@ -68,6 +68,10 @@ class Rewriter:
         new = self._values[value.node]
         return new if isinstance(new, int) else compose(new, value.matrix, value.offset, rank)
 
+    def table(self, node: Take) -> Value:
+        """The table of an old node, seen from its own space."""
+        return self.seen(node.table, 1)
+
     def visit(self, node: Node) -> Value:
         """The same node again."""
         return self.same(node)
@@ -91,6 +95,9 @@ class Rewriter:
             case Stretch():
                 source = self.solid(self.seen(node.source, node.rank), node, node.rank)
                 return build.stretching(source, node.factors, node.location)
+            case Take():
+                return build.taking(self.table(node), node.length, self.seen(node.index, node.rank),
+                                    node.location, node.rank)
         raise TypeError(f"cannot rebuild {type(node).__name__}")
 
     def solid(self, value: Value, node: Node, rank: int) -> Access:

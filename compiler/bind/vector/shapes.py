@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compiler.bind.vector.ir import Instruction, Setting, Statement
+from compiler.bind.vector.spans import wavefronts
 from hw.vector_lanes.isa import Mode
 
 __all__ = ["Dimension", "Operands", "Settings", "State", "cycles", "instructions"]
@@ -119,8 +120,7 @@ def _with_gaps(shape: list[Dimension], mode: Mode) -> list[Dimension]:
 
 
 def _wavefronts(shape: list[Dimension], mode: Mode, row_bytes: int) -> int:
-    size = 1 << mode.exec_size
-    total = -(-shape[-1].extent * size // row_bytes)
+    total = wavefronts(mode, shape[-1].extent, row_bytes)
     for dimension in shape[:-1]:
         total *= dimension.extent
     return total

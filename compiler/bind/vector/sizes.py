@@ -16,7 +16,7 @@ from compiler.bind.vector.access import Access, compose
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.combine import is_contiguous
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Value, nodes_of
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of
 from compiler.bind.vector.rewrite import Rewriter, count_uses
 from compiler.bind.vector.translate import Graph
 from compiler.bind.vector.value_ranges import Range, range_of, wraps
@@ -83,6 +83,7 @@ class _Assignment:
         self.size: dict[Node, int] = {}
         self.forms: dict[Node, Form] = {}
         self.widened: dict[tuple[Node, int], int] = {}
+        self.tables = {n.table.node for n in self.nodes if isinstance(n, Take)}
         self.extended = {n.source: n for n in self.nodes if isinstance(n, Extend)}
 
     def _fusible(self, node: Reduce) -> bool:
@@ -108,16 +109,23 @@ class _Assignment:
             return node.dtype.itemsize
         if node in self.results:
             return self.results[node]
+        if isinstance(node, Take) or node in self.tables:
+            return node.dtype.itemsize
         if isinstance(node, Op) and node.operation == "multiply_high":
             return 4
         return min(range_bytes((node.low, node.high)), max(demand, 1))
 
     def _demands(self, node: Node, own: int) -> Iterable[tuple[Node, int]]:
-        if not isinstance(node, Op):
+        if isinstance(node, Take):
+            yield node.index.node, range_bytes((node.index.node.low, node.index.node.high))
+        elif not isinstance(node, Op):
             for access in node.accesses:
                 full = range_bytes((access.node.low, access.node.high))
                 yield access.node, full if isinstance(node, Reduce) else own
-            return
+        else:
+            yield from self._operand_demands(node, own)
+
+    def _operand_demands(self, node: Op, own: int) -> Iterable[tuple[Node, int]]:
         modular = _MODULAR.get(node.operation, ())
         for i, operand in enumerate(node.operands):
             if isinstance(operand, Access):
@@ -141,6 +149,10 @@ class _Assignment:
                 changed = self._settle_extend(node)
             case Stretch():
                 changed = self._grow(node, range_bytes((node.low, node.high)))
+            case Take():
+                index = node.index.node
+                self.forms[node] = Form(self.size[index], index.low < 0)
+                changed = False
             case _:
                 changed = False
         return changed or self.size[node] != before
@@ -149,7 +161,7 @@ class _Assignment:
         """Boundary values must fit, and source and result share memory."""
         wanted = max(self.size[node], self.size[node.source], range_bytes((node.low, node.high)))
         changed = self._grow(node, wanted)
-        if isinstance(node.source, Leaf) or self.size[node.source] >= wanted:
+        if self._is_fixed(node.source) or self.size[node.source] >= wanted:
             return changed
         return self._promote(node.source, wanted) or changed
 
@@ -188,7 +200,7 @@ class _Assignment:
             size = self._operand_size(node, 0)
             if size < out:
                 return self._bring(node, 0, out)
-            if size > out and not wraps(node) and node not in self.results:
+            if size > out and not wraps(node) and node not in self.results and not self._is_fixed(node):
                 return self._grow(node, size)
         return False
 
@@ -227,11 +239,15 @@ class _Assignment:
         return True
 
     def _promotable(self, node: Node, size: int) -> bool:
-        if isinstance(node, Leaf | Extend | Stretch) or node in self.results or node in self.extended:
+        if isinstance(node, Extend | Stretch) or node in self.results or node in self.extended or self._is_fixed(node):
             return False
         if isinstance(node, Op):
             return not wraps(node) and (node.operation != "copy" or self.uses[node] == 1)
         return size <= node.dtype.itemsize
+
+    def _is_fixed(self, node: Node) -> bool:
+        """Whether the elements have the size of the array that they come from."""
+        return isinstance(node, Leaf | Take) or node in self.tables
 
     def _promote(self, node: Node, size: int) -> bool:
         return self._grow(node, size)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import prod
 
 from compiler.bind.vector.ir import Instruction
-from hw.vector_lanes.isa import Op
+from hw.vector_lanes.isa import Mode, Op
 
-__all__ = ["InForce", "Span", "Touched", "span", "touched"]
+__all__ = ["ANYWHERE", "InForce", "Span", "Touched", "span", "touched", "wavefronts"]
 
 Span = tuple[int, int]
 """First byte, and the one behind the last."""
@@ -27,6 +27,15 @@ def span(base: int, size: int, steps: Sequence[tuple[int, int]]) -> Span:
         else:
             high += (count - 1) * step
     return low, high
+
+
+ANYWHERE: Span = (0, 1 << 32)
+"""What a gather reads beside its indices: the lanes do not know how long its table is, and wait for every write."""
+
+
+def wavefronts(mode: Mode, length: int, row_bytes: int) -> int:
+    """Cycles that the lanes take for a vector of `length` elements: a gather takes one for each."""
+    return length if mode.op.indexed else -(-(length << mode.exec_size) // row_bytes)
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,8 @@ def touched(statement: Instruction, settings: InForce) -> Touched:
         reads["A"] = operand(statement.a, length << mode.in_size, 2)
     if mode.reads_b:
         reads["B"] = operand(statement.b, length << mode.in_size, 3)
+    if mode.op is Op.VGATHER:
+        reads["table"] = ANYWHERE
     if mode.op is Op.VMAC:
         reads["D"] = writes
     return Touched(reads, writes, prod(values[0] for values in shape))

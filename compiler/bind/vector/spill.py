@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.choose import Choice, choose, first_choice
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.graph import Node, Op, Reduce, Stretch, nodes_of
+from compiler.bind.vector.graph import Node, Op, Reduce, Stretch, Take, nodes_of
 from compiler.bind.vector.parts import split_parts
 from compiler.bind.vector.phases import Phase, split, with_variants
 from compiler.bind.vector.plan import make_plan
@@ -44,7 +44,7 @@ def _least_bytes(phase: Phase, spec: VectorSpec) -> int:
 def _candidates(phase: Phase) -> Iterator[Node]:
     results = {r.node for r in phase.graph.results}
     for node in nodes_of(list(results)):
-        if isinstance(node, Op | Reduce | Stretch) and node not in results:
+        if isinstance(node, Op | Reduce | Stretch | Take) and node not in results:
             yield node
 
 

@@ -8,8 +8,10 @@ import numpy as np
 
 from compiler.bind.vector.access import Access, compose, is_identity
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Node, Part, Value
+from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.graph import Leaf, Node, Part, Value
 from compiler.bind.vector.ir import MemoryArray
+from compiler.bind.vector.value_ranges import range_of
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import (
     Apply,
@@ -19,6 +21,7 @@ from compiler.frontend.parallel_array.expression import (
     Literal,
     Reduce,
     Stretch,
+    Take,
     View,
     postorder,
 )
@@ -108,6 +111,8 @@ def _translated(expression: Expression, sources: list[Value], builder: GraphBuil
             if isinstance(source, int):
                 return source
             return builder.stretching(source, expression.factors, expression.location)
+        case Take():
+            return _taken(expression, sources[0], _spread(sources[1], expression.index, rank), builder)
         case Reduce():
             source = sources[0]
             extents = expression.source.shape[rank:]
@@ -122,6 +127,31 @@ def _spread(value: Value, expression: Expression, rank: int) -> Value:
     if isinstance(value, Access) and expression.shape == ():
         return compose(value, (), (), rank)
     return value
+
+
+def _taken(take: Take, table: Value, index: Value, builder: GraphBuilder) -> Value:
+    """Entries of a table. Raises `VectorTargetError` unless all indices are known to lie in it."""
+    (length,), rank, (low, high) = take.table.shape, len(take.shape), range_of(index)
+    if not take.inside and not -length <= low <= high < length:
+        raise VectorTargetError(f"{take.location}: indices from {low} to {high} may lie outside the table of {length} "
+                                "entries; take(..., mode='clip') or mode='wrap' keeps them inside")
+    known = _constant(table, builder), _constant(index, builder)
+    if isinstance(index, Access) and known[0] is not None and known[1] is not None:
+        folded = builder.constant(known[0][known[1]], take.location)
+        return folded if isinstance(folded, int) else Access(folded.node, index.matrix, index.offset)
+    if low < 0 and not take.inside:
+        word = np.dtype(np.int32)
+        sign = builder.operation("right_shift", (index, 31), word, take.location, rank)
+        turn = builder.operation("bitwise_and", (sign, length), word, take.location, rank)
+        index = builder.operation("add", (index, turn), word, take.location, rank)
+    return builder.taking(table, min(length, high + 1) if low >= 0 else length, index, take.location, rank)
+
+
+def _constant(value: Value, builder: GraphBuilder) -> np.ndarray | None:
+    """The data of a constant array that is seen as it is, or through whatever view."""
+    if not isinstance(value, Access) or not isinstance(value.node, Leaf) or any(value.node.boundaries):
+        return None
+    return builder.constants.get(value.node.name)
 
 
 def _view(view: View, source: Value, builder: GraphBuilder) -> Value:

@@ -24,6 +24,7 @@ from compiler.frontend.parallel_array.functions import (
     shift,
     sliding_window_view,
     stretch,
+    take,
     transpose,
     where,
 )
@@ -96,6 +97,6 @@ __all__ = [
     "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "matmul", "max", "maximum", "min",
     "minimum", "multiply", "multiply_high", "negative", "not_equal", "ones", "ones_like", "outer", "pad", "power",
     "program", "ravel", "remainder", "repeat", "reshape", "right_shift", "roll", "rotate", "select", "shift", "sign",
-    "sliding_window_view", "square", "squeeze", "stack", "stretch", "subtract", "sum", "swapaxes", "tile", "transpose",
-    "where", "zeros", "zeros_like",
+    "sliding_window_view", "square", "squeeze", "stack", "stretch", "subtract", "sum", "swapaxes", "take", "tile",
+    "transpose", "where", "zeros", "zeros_like",
 ]

@@ -89,6 +89,9 @@ class Array:
     def __bool__(self) -> bool:
         raise here().error("the elements are not known yet: use where(), any() or all(), not if")
 
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise here().error("the elements are not known yet; take(table, indices) looks them up in an array of numpy's")
+
     def __iter__(self) -> Any:
         if not self.shape:
             raise here().error("a scalar cannot be iterated over")
@@ -251,7 +254,10 @@ class Array:
         return Array(Apply(self.shape, wanted, location, "convert", (self.expression,), wanted))
 
     def __getitem__(self, index: Any) -> Array:
-        """Basic indexing: integers, slices with steps of either sign, ``...`` and ``None``."""
+        """Basic indexing: integers, slices with steps of either sign, ``...`` and ``None``; or, of a 1-D array, the
+        entries at an array of indices (`functions.take`)."""
+        if isinstance(index, Array | np.ndarray | list):
+            return self.take(index)
         return Array(sliced(self.expression, index, here()))
 
     def section(self, starts: int | Sequence[int], shape: int | Sequence[int], steps: int | Sequence[int] = 1,
@@ -304,6 +310,12 @@ class Array:
         from compiler.frontend.parallel_array.named import reshape
 
         return reshape(self, *shape)
+
+    def take(self, indices: ArrayLike | Sequence[int], axis: int | None = None, mode: str = "raise") -> Array:
+        """Entries of this 1-D array at `indices`: `functions.take`."""
+        from compiler.frontend.parallel_array.functions import take
+
+        return take(self, indices, axis, mode)
 
     def dot(self, other: ArrayLike) -> Array:
         """Inner product with `other` (1-D), or matrix product."""

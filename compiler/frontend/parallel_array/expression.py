@@ -15,7 +15,7 @@ import numpy as np
 from compiler.frontend.parallel_array.location import Location
 
 __all__ = ["CLAMP", "WRAP", "Apply", "Boundary", "Expression", "Input", "Interleave", "Literal", "Matrix", "Reduce",
-           "Stretch", "View", "default", "postorder"]
+           "Stretch", "Take", "View", "default", "postorder"]
 
 Matrix = tuple[tuple[int, ...], ...]
 """A row per dimension of the source, a column per dimension of the result."""
@@ -125,6 +125,20 @@ class Interleave(Expression):
     @property
     def sources(self) -> tuple[Expression, ...]:
         return self.parts
+
+
+@dataclass(frozen=True, eq=False)
+class Take(Expression):
+    """Element i is entry ``index[i]`` of a 1-D `table`; negative indices count from its end. `inside`: by the way that
+    they are computed, all indices are entries, and none is negative."""
+
+    table: Expression
+    index: Expression
+    inside: bool
+
+    @property
+    def sources(self) -> tuple[Expression, ...]:
+        return (self.table, self.index)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, ArrayLike, apply, as_array
-from compiler.frontend.parallel_array.expression import WRAP, Boundary, Interleave, Stretch
+from compiler.frontend.parallel_array.element_types import BOOL, bounds
+from compiler.frontend.parallel_array.expression import WRAP, Boundary, Interleave, Stretch, Take
 from compiler.frontend.parallel_array.location import here
 from compiler.frontend.parallel_array.views import broadcast, shifted, windows
 
 __all__ = ["abs_difference", "absolute", "broadcast_to", "clip", "dot", "interleave", "matmul", "maximum", "minimum",
-           "multiply_high", "rotate", "select", "shift", "sliding_window_view", "stretch", "transpose", "where"]
+           "multiply_high", "rotate", "select", "shift", "sliding_window_view", "stretch", "take", "transpose", "where"]
 
 
 def minimum(a: ArrayLike, b: ArrayLike) -> Array:
@@ -94,6 +95,50 @@ def stretch(a: Array, factors: int | Sequence[int]) -> Array:
         return a
     shape = tuple(n * f for n, f in zip(a.shape, each, strict=True))
     return Array(Stretch(shape, a.dtype, location, a.expression, tuple(int(f) for f in each)))
+
+
+def take(a: ArrayLike, indices: ArrayLike | Sequence[int], axis: int | None = None, mode: str = "raise") -> Array:
+    """Entries of the 1-D array `a` at `indices`, in the shape of these; ``a[indices]`` is the same.
+
+    Indices count from the end if they are negative and have to lie in the table: the compiler proves it. With `mode`
+    "clip" those outside mean the nearest entry (negative ones the first), with "wrap" they are taken modulo the length.
+    """
+    location = here()
+    table, index = as_array(a, location), as_array(_as_words(indices), location)
+    if table.ndim != 1 or axis not in (None, 0, -1):
+        raise location.error(f"unsupported operation: a table has one dimension, not shape {table.shape}"
+                             f"{'' if axis in (None, 0, -1) else f' along axis {axis}'}")
+    if index.dtype == BOOL:
+        raise location.error("unsupported operation: how many elements a condition selects is not known; where() "
+                             "chooses between elements, and indices are integers")
+    if mode not in _INDEX_MODES:
+        raise location.error(f"there is no mode '{mode}' of take(): {', '.join(_INDEX_MODES)}")
+    inside = _INDEX_MODES[mode](index, len(table))
+    return Array(Take(inside.shape, table.dtype, location, table.expression, inside.expression, mode != "raise"))
+
+
+def _as_words(indices: ArrayLike | Sequence[int]) -> ArrayLike:
+    """Numpy's indices have 64 bits."""
+    if isinstance(indices, Array | int):
+        return indices
+    known = np.asarray(indices)
+    return known.clip(-1 << 31, (1 << 31) - 1).astype(np.int32) if known.dtype.kind in "iu" else known
+
+
+def _clipped(index: Array, length: int) -> Array:
+    return index.clip(0, min(length - 1, bounds(index.dtype)[1]))
+
+
+def _modulo(index: Array, length: int) -> Array:
+    """In a type that holds the length, if there are negative indices: others are below it where it is none."""
+    low, high = bounds(index.dtype)
+    if length > high:
+        return index if low == 0 else index.astype(np.int32) % length
+    return index % length
+
+
+_INDEX_MODES: dict[str, Callable[[Array, int], Array]] = {"raise": lambda index, _: index, "clip": _clipped,
+                                                          "wrap": _modulo}
 
 
 def interleave(parts: Sequence[Array], axis: int = 0) -> Array:

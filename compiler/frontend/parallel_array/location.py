@@ -10,11 +10,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from hw.errors import SluiceError
 
 __all__ = ["ArrayError", "Location", "here", "written_at"]
 
-_PACKAGE = str(Path(__file__).resolve().parent)
+_PACKAGES = (str(Path(__file__).resolve().parent), str(Path(np.__file__).resolve().parent))
+"""This one, and numpy: its functions call back."""
 
 
 class ArrayError(SluiceError):
@@ -53,12 +56,12 @@ def written_at(file: str, line: int) -> Iterator[None]:
 
 
 def here() -> Location:
-    """The innermost line that is being executed outside this package, or the one that `written_at` names."""
+    """The innermost line that is being executed outside this package and numpy, or the one that `written_at` names."""
     written = _WRITTEN.get()
     if written is not None:
         return written
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGES):
         frame = frame.f_back
     name = frame.f_code.co_filename
     return Location(name, frame.f_lineno, linecache.getline(name, frame.f_lineno).strip())

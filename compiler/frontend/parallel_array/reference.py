@@ -15,6 +15,7 @@ from compiler.frontend.parallel_array.expression import (
     Literal,
     Reduce,
     Stretch,
+    Take,
     View,
     postorder,
 )
@@ -68,11 +69,20 @@ def _value(node: Expression, sources: list[np.ndarray], inputs: Mapping[str, np.
             return result
         case Interleave():
             return np.stack(sources, node.axis + 1).reshape(node.shape)
+        case Take():
+            return _taken(node, *sources)
         case Reduce():
             axes = tuple(range(-node.count, 0))
             with np.errstate(over="ignore"):
                 return np.asarray(getattr(np, node.operation).reduce(sources[0], axis=axes, dtype=node.dtype))
     raise TypeError(f"no value for {type(node).__name__}")
+
+
+def _taken(node: Take, table: np.ndarray, index: np.ndarray) -> np.ndarray:
+    outside = index[(index < -len(table)) | (index >= len(table))]
+    if outside.size:
+        raise node.location.error(f"index {outside[0]} is outside the table of {len(table)} entries")
+    return table[index]
 
 
 def _apply(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
