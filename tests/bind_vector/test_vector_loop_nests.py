@@ -204,6 +204,14 @@ def test_errors_of_later_passes_name_the_line_of_the_program() -> None:
         compiler.compile(load_c(C / "matmul.c", N=8), target="vector", lanes=1, scratchpad=8)
 
 
+def test_arrays_of_too_many_dimensions(tmp_path: Path) -> None:
+    path = tmp_path / "deep.c"
+    path.write_text("void kernel(short x[2][2][2][2][2][2][2], short y[4])\n{\n#pragma scop\n"
+                    "for (int i = 0; i < 4; i++) y[i] = x[0][0][0][0][0][0][i / 2];\n#pragma endscop\n}\n")
+    with pytest.raises(VectorTargetError, match="input x has 7 dimensions; the vector target has arrays of up to 6"):
+        compiler.compile(load_c(path), target="vector")
+
+
 def test_unknown_values() -> None:
     with pytest.raises(UnsupportedValue, match="values of type int40 are unsupported"):
         value_of(Const(1, Int(40)), lambda _: pa.as_array(1), lambda _: pa.as_array(1), {})

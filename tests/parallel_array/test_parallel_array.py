@@ -215,7 +215,7 @@ ERRORS = {
     "matrix": "shapes (6, 7) and (6, 7) do not fit: 7 columns, 6 rows",
     "window": "a window of 7 does not fit dimension 0 of shape (6, 7)",
     "element": "unsupported type float32: elements are bool, int8, int16, int32, uint8, uint16, uint32",
-    "shape": "unsupported shape (2, 0): arrays have 1 to 4 dimensions of at least one element",
+    "shape": "unsupported shape (2, 0): arrays have 1 to 6 dimensions of at least one element",
     "promise": "the range -128 to 200 does not lie in int8 (-128 to 127)",
     "interleave": "(6, 7) int16, (3,) int16 cannot be interleaved along axis 0: one shape and type, and an axis of it",
     "fraction": "unsupported operation: there are no fractions; // divides integers",

@@ -249,16 +249,34 @@ class TileCode:
         yield from instructions(self.settings, mode, operands, dimensions, self.row_bytes)
 
     def _stretch(self, node: Stretch, box: Box) -> Iterator[Statement]:
-        form = Form(self.sizes.bytes[node.source.node], node.low < 0)
-        mode = self._mode(_Single(Opcode.VMOV, node.source), form, self.sizes.bytes[node])
-        steps = self._steps(node.source, node.rank)
+        word = self._group_bytes(node)
         for parts in itertools.product(*(_aligned(r, f) for r, f in zip(box, node.factors, strict=True))):
-            dimensions = []
-            for (_, quotients, rest), factor, d, a in zip(parts, node.factors, self.strides(node), steps, strict=True):
-                dimensions += [Dimension(quotients, factor * d, a, 0), Dimension(rest, d, 0, 0)]
-            corner = [p[0] // f for p, f in zip(parts, node.factors, strict=True)]
-            operands = Operands(self.address(node, [p[0] for p in parts]), self._first(node.source, corner), 0)
-            yield from instructions(self.settings, mode, operands, dimensions, self.row_bytes)
+            yield from self._stretched(node, parts, word if word and parts[-1][2] == node.factors[-1] else 0)
+
+    def _group_bytes(self, node: Stretch) -> int:
+        """Bytes of the copies of an element along the innermost dimension, if they are a halfword or a word that a
+        multiplication makes of it; else 0."""
+        size, source = self.sizes.bytes[node], self.sizes.bytes[node.source.node]
+        group = node.factors[-1] * size if node.rank else 0
+        fits = group in (2, 4) and group > size and (source == size or node.low >= 0)
+        return group if fits and self._steps(node.source, node.rank)[-1] == source else 0
+
+    def _stretched(self, node: Stretch, parts: Sequence[_Piece], group: int) -> Iterator[Statement]:
+        """Pieces of every dimension; see `_group_bytes` for `group`."""
+        size, source = self.sizes.bytes[node], self.sizes.bytes[node.source.node]
+        dimensions: list[Dimension] = []
+        steps = self._steps(node.source, node.rank)
+        for (_, quotients, rest), factor, d, a in zip(parts, node.factors, self.strides(node), steps, strict=True):
+            dimensions += [Dimension(quotients, factor * d, a, 0), Dimension(rest, d, 0, 0)]
+        place = self.address(node, [start for start, _, _ in parts])
+        first = self._first(node.source, [p[0] // f for p, f in zip(parts, node.factors, strict=True)])
+        mode, operands = Mode(Opcode.VMOV, node.low < 0, _LOG[source], _LOG[size]), Operands(place, first, 0)
+        if group:
+            ones = sum(1 << 8 * byte for byte in range(0, group, size))
+            mode = Mode(Opcode.VMUL, False, _LOG[source], _LOG[group], scalar=True)
+            operands = Operands(place, ones, first)
+            dimensions = [Dimension(x.extent, x.d, 0, x.a) for x in dimensions[:-1]]
+        yield from instructions(self.settings, mode, operands, dimensions, self.row_bytes)
 
     # Reductions.
 
@@ -267,10 +285,14 @@ class TileCode:
         yield from plan.statements()
 
 
-def _aligned(limits: tuple[int, int], factor: int) -> list[tuple[int, int, int]]:
-    """Pieces (start, quotients, rest) of a range: whole groups of `factor`, and the cut ones at the ends."""
+_Piece = tuple[int, int, int]
+"""Of a stretched dimension: its start, elements of the source, and copies of each."""
+
+
+def _aligned(limits: tuple[int, int], factor: int) -> list[_Piece]:
+    """Pieces of a range: whole groups of `factor`, and the cut ones at the ends."""
     low, high = limits
-    pieces: list[tuple[int, int, int]] = []
+    pieces: list[_Piece] = []
     head = min(high, -(-low // factor) * factor)
     if low < head:
         pieces.append((low, 1, head - low))

@@ -16,17 +16,18 @@ import islpy as isl
 import networkx as nx
 import numpy as np
 
+from compiler.bind.vector.contents import Contents, Written
 from compiler.bind.vector.element_values import UnsupportedValue, container, cut, value_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.piecewise import clamped, divided, parts_of
 from compiler.frontend.parallel_array.array import Array, array_constant, input
 from compiler.frontend.parallel_array.element_types import bounds
-from compiler.frontend.parallel_array.expression import CLAMP, default
+from compiler.frontend.parallel_array.expression import CLAMP, Place
 from compiler.frontend.parallel_array.functions import broadcast_to, maximum, minimum, stretch, where
 from compiler.frontend.parallel_array.location import ArrayError, written_at
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.frontend.parallel_array.program import program as array_program
-from compiler.frontend.parallel_array.views import viewed
+from compiler.frontend.parallel_array.views import MOST_DIMENSIONS, viewed
 from compiler.ir.expr import Apply, Cast, Expr, Read
 from compiler.ir.points import contains
 from compiler.ir.program import Access, Program, Statement
@@ -52,21 +53,29 @@ class _Translation:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.contents: dict[str, Array] = {}
+        self.contents: dict[str, Contents] = {}
 
     def run(self) -> ArrayProgram:
         for array in self.program.inputs:
             kind = _integer(array.type, f"input {array.name}")
-            self.contents[array.name] = input(array.name, array.shape, container(kind), kind.minimum, kind.maximum)
+            if len(array.shape) > MOST_DIMENSIONS:
+                raise VectorTargetError(f"input {array.name} has {len(array.shape)} dimensions; the vector target has "
+                                        f"arrays of up to {MOST_DIMENSIONS}")
+            given = input(array.name, array.shape, container(kind), kind.minimum, kind.maximum)
+            self.contents[array.name] = Contents(array.shape, given.dtype, given)
         for statement in _ordered(self.program, self.program.statements):
             for part in divided(statement, lambda name: self.program.array(name).shape):
                 self._translated(part)
-        outputs = {}
-        for array in self.program.outputs:
-            found = self.contents.get(array.name)
-            kind = _integer(array.type, f"output {array.name}")
-            outputs[array.name] = _zeros(kind, array.shape) if found is None else found
+        outputs = {array.name: self._held(array.name, "output").result() for array in self.program.outputs}
         return array_program(self.program.name, **outputs)
+
+    def _held(self, name: str, role: str = "array") -> Contents:
+        """What an array holds."""
+        if name not in self.contents:
+            array = self.program.array(name)
+            kind = container(_integer(array.type, f"{role} {name}"))
+            self.contents[name] = Contents(array.shape, kind)
+        return self.contents[name]
 
     def _translated(self, statement: Statement) -> None:
         place = statement.location
@@ -83,7 +92,7 @@ class _Translation:
         space = _Space(statement)
         target = self.program.array(statement.write.array)
         kind = _integer(target.type, f"array {target.name}")
-        written = _Written(space, statement, target.shape)
+        written = _Target(space, statement)
         accumulated = _accumulation(statement)
         if accumulated is None:
             value = space.spread(self._value(statement, statement.value, space))
@@ -91,10 +100,9 @@ class _Translation:
                 value = where(array_constant(space.mask), value, self._words(statement, statement.write, space, None))
         else:
             value = self._accumulated(statement, accumulated, space, written, kind)
-        old = self.contents.get(target.name)
-        self.contents[target.name] = written.placed(value.astype(container(kind)), old)
+        self._held(target.name).write(written.placed(value.astype(container(kind))))
 
-    def _accumulated(self, statement: Statement, found: _Accumulation, space: _Space, written: _Written,
+    def _accumulated(self, statement: Statement, found: _Accumulation, space: _Space, written: _Target,
                      kind: Int) -> Array:
         before = self._words(statement, statement.reads[found.read], space, written)
         terms = space.spread(self._value(statement, found.term, space))
@@ -116,12 +124,10 @@ class _Translation:
         except UnsupportedValue as error:
             raise VectorTargetError(f"{statement}: {error}") from None
 
-    def _words(self, statement: Statement, access: Access, space: _Space, written: _Written | None) -> Array:
+    def _words(self, statement: Statement, access: Access, space: _Space, written: _Target | None) -> Array:
         """The words of an access for all iterations, or for those that `written` keeps."""
         declared = self.program.array(access.array)
-        source = self.contents.get(access.array)
-        if source is None:
-            source = _zeros(_integer(declared.type, f"array {declared.name}"), declared.shape)
+        source = self._held(access.array).read()
         inside = clamped(access, statement.domain, declared.shape)
         rows = space.rows(statement, access) if inside is None else space.rows_of(statement, access, inside)
         factors = tuple(divisor for *_, divisor in rows)
@@ -139,10 +145,6 @@ def _integer(type: Type, what: str) -> Int:
     if not isinstance(type, Int) or type.width > 32:
         raise VectorTargetError(f"{what} has elements of type {type}; the vector target has integers of 1 to 32 bits")
     return type
-
-
-def _zeros(kind: Int, shape: tuple[int, ...]) -> Array:
-    return array_constant(np.zeros(shape, container(kind)))
 
 
 def _neutral(op: str, kind: np.dtype) -> int:
@@ -330,13 +332,10 @@ def _divides(aff: isl.Aff) -> bool:
     return any(aff.get_coefficient_val(isl.dim_type.div, k).to_python() for k in range(aff.dim(isl.dim_type.div)))
 
 
-class _Written:
+class _Target:
     """Where a statement writes: per dimension of the array an iterator with a step, or a fixed index."""
 
-    def __init__(self, space: _Space, statement: Statement, shape: tuple[int, ...]) -> None:
-        self.space = space
-        self.statement = statement
-        self.shape = shape
+    def __init__(self, space: _Space, statement: Statement) -> None:
         rows = space.rows(statement, statement.write)
         self.offsets = [o for _, o, _ in rows]
         self.axes: list[int | None] = []
@@ -351,8 +350,8 @@ class _Written:
         self.kept = [k for k in range(len(space.sizes)) if k in self.axes]
         self.reduced = tuple(k for k in range(len(space.sizes)) if k not in self.axes)
 
-    def placed(self, value: Array, old: Array | None) -> Array:
-        """The array after `value`, of all iterations or of those that are kept, has been written to it."""
+    def placed(self, value: Array) -> Written:
+        """Where `value`, of all iterations or of those that are kept, is written."""
         if value.ndim > len(self.kept):
             value = value[tuple(slice(None) if k in self.kept else 0 for k in range(value.ndim))]
         order = [self.kept.index(a) for a in self.axes if a is not None]
@@ -361,25 +360,4 @@ class _Written:
                             for a, s in zip(self.axes, self.steps, strict=True))]
         starts = [o + s * (n - 1) if s < 0 else o
                   for o, s, n in zip(self.offsets, self.steps, value.shape, strict=True)]
-        steps = tuple(abs(s) for s in self.steps)
-        if value.shape == self.shape and not any(starts):
-            return value
-        spread = stretch(value, steps) if any(s > 1 for s in steps) else value
-        moved = spread.section([-s for s in starts], self.shape, 1, default(0))
-        if old is None and all(s == 1 for s in steps):
-            return moved
-        return where(self._mask(starts, steps, value.shape), moved, _zeros_like(moved) if old is None else old)
-
-    def _mask(self, starts: list[int], steps: tuple[int, ...], sizes: tuple[int, ...]) -> Array:
-        """Which elements are written."""
-        found: Array | None = None
-        for axis, (extent, start, step, size) in enumerate(zip(self.shape, starts, steps, sizes, strict=True)):
-            inside = np.isin(np.arange(extent), start + step * np.arange(size))
-            if not inside.all():
-                part = array_constant(inside.reshape([-1 if d == axis else 1 for d in range(len(self.shape))]))
-                found = part if found is None else found & part
-        return array_constant(np.ones((1,) * len(self.shape), np.bool_)) if found is None else found
-
-
-def _zeros_like(value: Array) -> Array:
-    return array_constant(np.zeros(value.shape, value.dtype))
+        return Written(value, Place(tuple(starts), tuple(abs(s) for s in self.steps)))

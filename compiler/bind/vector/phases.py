@@ -165,8 +165,8 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
             inside = builder.extension(leaf, result.shape, node.dtype, node.boundaries, node.location)
             value = compose(inside, identity(node.rank), back, node.rank)
         stored[node] = value
-    interleaved = {memory.name: memory for memory in graph.temporaries}
-    pending += [(_rebuilt(r, stored, builder), interleaved.get(r.name)) for r in graph.results]
+    assembled = {memory.name: memory for memory in graph.temporaries}
+    pending += [(_rebuilt(r, stored, builder), assembled.get(r.name)) for r in graph.results]
     return _grouped(_sources_first(pending), graph.constants)
 
 
@@ -200,7 +200,7 @@ def _rebuilt(result: Result, stored: dict[Node, Value], builder: GraphBuilder) -
 
 
 def _sources_first(pending: list[Pending]) -> list[Pending]:
-    """The same results, each behind those that make the temporary arrays it reads: parts of interleaved arrays are
+    """The same results, each behind those that make the temporary arrays it reads: parts of assembled arrays are
     results of the program, and what is stored may be computed from them."""
     makers: dict[str, list[int]] = {}
     for number, (result, memory) in enumerate(pending):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from compiler.bind.vector.access import Access, compose, is_identity
+from compiler.bind.vector.assembly import Piece, packed, squeezed
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Leaf, Node, Part, Value
@@ -15,9 +16,9 @@ from compiler.bind.vector.value_ranges import range_of
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import (
     Apply,
+    Assembly,
     Expression,
     Input,
-    Interleave,
     Literal,
     Reduce,
     Stretch,
@@ -25,6 +26,7 @@ from compiler.frontend.parallel_array.expression import (
     View,
     postorder,
 )
+from compiler.frontend.parallel_array.location import Location
 from compiler.frontend.parallel_array.program import ArrayProgram
 
 __all__ = ["Graph", "Result", "translate"]
@@ -61,36 +63,37 @@ def translate(program: ArrayProgram, builder: GraphBuilder) -> Graph:
     consumed = {id(s) for e in postorder(list(program.outputs.values())) for s in e.sources}
     for expression in postorder(list(program.outputs.values())):
         sources = [values[id(s)] for s in expression.sources]
-        if not isinstance(expression, Interleave):
+        if not isinstance(expression, Assembly):
             values[id(expression)] = _translated(expression, sources, builder)
         elif id(expression) in consumed:
-            name = f"interleaved_{len(temporaries)}"
-            results += _interleaved(name, expression, sources, builder)
+            name = f"assembled_{len(temporaries)}"
+            results += _assembled(name, expression, sources, builder)
             size = int(np.prod(expression.shape, dtype=np.int64)) * expression.dtype.itemsize
             temporaries.append(MemoryArray(name, "temporary", str(expression.dtype), expression.shape, size))
             values[id(expression)] = builder.leaf(name, expression.shape, expression.dtype,
                                                   *bounds(expression.dtype), expression.location)
     for name, expression in program.outputs.items():
-        if isinstance(expression, Interleave):
-            results += _interleaved(name, expression, [values[id(s)] for s in expression.sources], builder)
+        if isinstance(expression, Assembly):
+            results += _assembled(name, expression, [values[id(s)] for s in expression.sources], builder)
         else:
-            results.append(_result(name, expression, values[id(expression)], builder))
+            value = values[id(expression)]
+            results.append(_result(name, expression.shape, expression.dtype, expression.location, value, builder))
     return Graph(results, builder.constants, tuple(temporaries))
 
 
-def _interleaved(name: str, expression: Interleave, values: list[Value], builder: GraphBuilder) -> list[Result]:
-    rank, count, axis = len(expression.shape), len(values), expression.axis
-    steps = tuple(count if d == axis else 1 for d in range(rank))
-    return [replace(_result(name, part, value, builder),
-                    memory=Part(expression.shape, tuple(i * (d == axis) for d in range(rank)), steps))
-            for i, (part, value) in enumerate(zip(expression.parts, values, strict=True))]
+def _assembled(name: str, expression: Assembly, values: list[Value], builder: GraphBuilder) -> list[Result]:
+    pieces = [Piece(value, part.shape, part.dtype, Part(expression.shape, place.first, place.steps))
+              for part, place, value in zip(expression.parts, expression.places, values, strict=True)]
+    found = packed([squeezed(piece) for piece in pieces], expression.location, builder)
+    return [replace(_result(name, piece.shape, piece.dtype, expression.location, piece.value, builder),
+                    memory=None if piece.is_whole else piece.place) for piece in found]
 
 
-def _result(name: str, expression: Expression, value: Value, builder: GraphBuilder) -> Result:
-    rank = len(expression.shape)
-    if isinstance(value, int) or not value.is_translation(rank):
-        value = builder.copy(value, expression.dtype, expression.location, rank)
-    return Result(name, value.node, value.offset, expression.shape, expression.dtype)
+def _result(name: str, shape: tuple[int, ...], dtype: np.dtype, location: Location, value: Value,
+            builder: GraphBuilder) -> Result:
+    if isinstance(value, int) or not value.is_translation(len(shape)):
+        value = builder.copy(value, dtype, location, len(shape))
+    return Result(name, value.node, value.offset, shape, dtype)
 
 
 def _translated(expression: Expression, sources: list[Value], builder: GraphBuilder) -> Value:

@@ -29,6 +29,7 @@ from compiler.frontend.parallel_array.expression import (
 )
 from compiler.frontend.parallel_array.location import ArrayError, Location, here
 from compiler.frontend.parallel_array.views import (
+    MOST_DIMENSIONS,
     broadcast,
     broadcast_shape,
     permuted,
@@ -352,8 +353,9 @@ def array(data: Any, name: str, dtype: Any = None) -> Array:
 
 def _shape(shape: int | Sequence[int], location: Location) -> tuple[int, ...]:
     sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if not 1 <= len(sizes) <= 4 or any(size < 1 for size in sizes):
-        raise location.error(f"unsupported shape {sizes}: arrays have 1 to 4 dimensions of at least one element")
+    if not 1 <= len(sizes) <= MOST_DIMENSIONS or any(size < 1 for size in sizes):
+        raise location.error(f"unsupported shape {sizes}: arrays have 1 to {MOST_DIMENSIONS} dimensions of at least "
+                             "one element")
     return tuple(int(size) for size in sizes)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["CLAMP", "WRAP", "Apply", "Boundary", "Expression", "Input", "Interleave", "Literal", "Matrix", "Reduce",
-           "Stretch", "Take", "View", "default", "postorder"]
+__all__ = ["CLAMP", "WRAP", "Apply", "Assembly", "Boundary", "Expression", "Input", "Literal", "Matrix", "Place",
+           "Reduce", "Stretch", "Take", "View", "default", "postorder"]
 
 Matrix = tuple[tuple[int, ...], ...]
 """A row per dimension of the source, a column per dimension of the result."""
@@ -115,12 +115,21 @@ class Stretch(Expression):
         return (self.source,)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a part lies: its first element, and steps from neighbour to neighbour, per dimension."""
+
+    first: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
-class Interleave(Expression):
-    """Parts of one shape, element by element in turn along `axis`."""
+class Assembly(Expression):
+    """An array of parts: element i of a part is element ``first + i * steps`` of the whole, with a `Place` for each
+    part. Every element belongs to one part."""
 
     parts: tuple[Expression, ...]
-    axis: int
+    places: tuple[Place, ...]
 
     @property
     def sources(self) -> tuple[Expression, ...]:

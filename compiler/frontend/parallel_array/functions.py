@@ -8,12 +8,13 @@ import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, ArrayLike, apply, as_array
 from compiler.frontend.parallel_array.element_types import BOOL, bounds
-from compiler.frontend.parallel_array.expression import WRAP, Boundary, Interleave, Stretch, Take
+from compiler.frontend.parallel_array.expression import WRAP, Assembly, Boundary, Place, Stretch, Take
 from compiler.frontend.parallel_array.location import here
 from compiler.frontend.parallel_array.views import broadcast, shifted, windows
 
-__all__ = ["abs_difference", "absolute", "broadcast_to", "clip", "dot", "interleave", "matmul", "maximum", "minimum",
-           "multiply_high", "rotate", "select", "shift", "sliding_window_view", "stretch", "take", "transpose", "where"]
+__all__ = ["abs_difference", "absolute", "assembled", "broadcast_to", "clip", "dot", "interleave", "matmul", "maximum",
+           "minimum", "multiply_high", "rotate", "select", "shift", "sliding_window_view", "stretch", "take",
+           "transpose", "where"]
 
 
 def minimum(a: ArrayLike, b: ArrayLike) -> Array:
@@ -141,6 +142,13 @@ _INDEX_MODES: dict[str, Callable[[Array, int], Array]] = {"raise": lambda index,
                                                           "wrap": _modulo}
 
 
+def assembled(shape: tuple[int, ...], parts: Sequence[tuple[Array, Place]]) -> Array:
+    """An array of `shape` made of parts of one type; see `Assembly`, whose condition is the caller's to keep."""
+    arrays = [array for array, _ in parts]
+    return Array(Assembly(shape, arrays[0].dtype, here(), tuple(a.expression for a in arrays),
+                          tuple(place for _, place in parts)))
+
+
 def interleave(parts: Sequence[Array], axis: int = 0) -> Array:
     """Arrays of one shape and type in turn along `axis`: element i of the result is element i // n of part i % n."""
     location = here()
@@ -149,7 +157,10 @@ def interleave(parts: Sequence[Array], axis: int = 0) -> Array:
         raise location.error(f"{shapes} cannot be interleaved along axis {axis}: one shape and type, and an axis of it")
     first, place = parts[0], axis % parts[0].ndim
     shape = tuple(n * len(parts) if i == place else n for i, n in enumerate(first.shape))
-    return Array(Interleave(shape, first.dtype, location, tuple(p.expression for p in parts), place))
+    count, rank = len(parts), first.ndim
+    steps = tuple(count if d == place else 1 for d in range(rank))
+    places = tuple(Place(tuple(i if d == place else 0 for d in range(rank)), steps) for i in range(count))
+    return assembled(shape, list(zip(parts, places, strict=True)))
 
 
 def sliding_window_view(a: Array, window_shape: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:

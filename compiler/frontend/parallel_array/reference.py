@@ -9,9 +9,9 @@ import numpy as np
 from compiler.frontend.parallel_array.element_types import BOOL
 from compiler.frontend.parallel_array.expression import (
     Apply,
+    Assembly,
     Expression,
     Input,
-    Interleave,
     Literal,
     Reduce,
     Stretch,
@@ -67,8 +67,8 @@ def _value(node: Expression, sources: list[np.ndarray], inputs: Mapping[str, np.
             for axis, factor in enumerate(node.factors):
                 result = np.repeat(result, factor, axis)
             return result
-        case Interleave():
-            return np.stack(sources, node.axis + 1).reshape(node.shape)
+        case Assembly():
+            return _assembled(node, sources)
         case Take():
             return _taken(node, *sources)
         case Reduce():
@@ -76,6 +76,14 @@ def _value(node: Expression, sources: list[np.ndarray], inputs: Mapping[str, np.
             with np.errstate(over="ignore"):
                 return np.asarray(getattr(np, node.operation).reduce(sources[0], axis=axes, dtype=node.dtype))
     raise TypeError(f"no value for {type(node).__name__}")
+
+
+def _assembled(node: Assembly, sources: list[np.ndarray]) -> np.ndarray:
+    whole = np.empty(node.shape, node.dtype)
+    for part, place in zip(sources, node.places, strict=True):
+        ends = (f + s * n for f, s, n in zip(place.first, place.steps, part.shape, strict=True))
+        whole[tuple(map(slice, place.first, ends, place.steps))] = part
+    return whole
 
 
 def _taken(node: Take, table: np.ndarray, index: np.ndarray) -> np.ndarray:

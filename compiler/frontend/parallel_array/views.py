@@ -11,8 +11,11 @@ from compiler.frontend.parallel_array.element_types import fit_scalar
 from compiler.frontend.parallel_array.expression import WRAP, Boundary, Expression, Matrix, View
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["broadcast", "broadcast_shape", "index_range", "permuted", "section_of", "shifted", "sliced", "viewed",
-           "windows"]
+__all__ = ["MOST_DIMENSIONS", "broadcast", "broadcast_shape", "index_range", "permuted", "section_of", "shifted",
+           "sliced", "viewed", "windows"]
+
+MOST_DIMENSIONS = 6
+"""Of arrays."""
 
 
 def index_range(row: tuple[int, ...], offset: int, shape: tuple[int, ...]) -> tuple[int, int]:
@@ -29,8 +32,9 @@ def _unit(position: int | None, size: int, factor: int = 1) -> tuple[int, ...]:
 def _view(source: Expression, shape: tuple[int, ...], matrix: Matrix, offset: Sequence[int],
           boundaries: Sequence[Boundary | None], location: Location) -> Expression:
     """A view whose indices are inside the source or have a boundary."""
-    if len(shape) > 6 or any(n < 1 for n in shape):
-        raise location.error(f"unsupported shape {shape}: views have at most 6 dimensions of at least one element")
+    if len(shape) > MOST_DIMENSIONS or any(n < 1 for n in shape):
+        raise location.error(f"unsupported shape {shape}: views have at most {MOST_DIMENSIONS} dimensions of at least "
+                             "one element")
     kept: list[Boundary | None] = []
     for axis, (row, first, boundary) in enumerate(zip(matrix, offset, boundaries, strict=True)):
         low, high = index_range(row, first, shape)
