@@ -81,6 +81,8 @@ def _environment(build: Build, modules: Sequence[str], search: Iterable[Path], r
         "COCOTB_TRUST_INERTIAL_WRITES": "1" if build.simulator == "verilator" else "0",
         "GPI_USERS": _gpi_users(build.simulator),
         "PYGPI_PYTHON_BIN": sys.executable,
+        # cocotb has pytest rewrite the assertions of benches, which needs none of its plugins: half of the start.
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONPATH": os.pathsep.join([*map(str, search), *(entry for entry in sys.path if entry)]),
         "TOPLEVEL_LANG": "verilog",
     }

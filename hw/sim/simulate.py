@@ -222,7 +222,7 @@ def _run(job: Job, built: Build, folder: Path, seed: int) -> dict[str, Any]:
     report.unlink(missing_ok=True)
     outcome = run_simulation(
         built, folder, [_DRIVER], plusargs=_plusargs(job, seed), seconds=job.timeout_seconds,
-        search=[Path(__file__).parents[2]],
+        search=[Path(__file__).parents[2]], environment={"COCOTB_REWRITE_ASSERTION_FILES": ""},
     )  # fmt: skip
     if not report.is_file():
         problem = next((text for _, text in outcome.tests if text), "no report")
