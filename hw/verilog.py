@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from amaranth.back import rtlil, verilog
 
-__all__ = ["convert", "convert_together"]
+__all__ = ["convert", "convert_files", "convert_together"]
+
+_MODULE = re.compile(r"^(?:\(\*[^\n]*\*\)\n)*module .*?^endmodule\n", re.MULTILINE | re.DOTALL)
+# Up to the first dot: modules below another one are called after it.
+_NAME = re.compile(r"^module \\?([^\s.(]+)", re.MULTILINE)
 
 
 def convert(component: Any, name: str, **options: Any) -> str:
@@ -21,13 +26,25 @@ def convert(component: Any, name: str, **options: Any) -> str:
         return verilog.convert(component, name, emit_src=False, **options)
 
 
-def convert_together(modules: Iterable[tuple[str, Any, Any]]) -> str:
+def convert_together(modules: Iterable[tuple[str, Any, Any]], **options: Any) -> str:
     """The Verilog of several modules (name, component, ports; None: those of its signature) in one text and one
-    conversion, which takes a second however many they are. The next module is asked for when the one before is
-    elaborated."""
+    conversion, whose start takes as long as the work on a small module. The next module is asked for when the one
+    before is elaborated. `options` as for `convert`."""
     with _no_collection():
-        texts = [rtlil.convert(part, name=name, ports=ports, emit_src=False) for name, part, ports in modules]
+        texts = [rtlil.convert(part, name=name, ports=ports, emit_src=False, **options)
+                 for name, part, ports in modules]
         return verilog._convert_rtlil_text("\n".join(texts))
+
+
+def convert_files(modules: Iterable[tuple[str, Any, Any]], **options: Any) -> dict[str, str]:
+    """The same as a file for each of the modules, ``NAME.v``, with what is below it."""
+    text, files = convert_together(modules, **options), {}
+    head, _, _ = text.partition("\n")
+    for module in _MODULE.findall(text):
+        name = _NAME.search(module)
+        assert name is not None
+        files.setdefault(f"{name[1]}.v", [f"{head}\n"]).append(module)
+    return {name: "\n".join(texts) for name, texts in files.items()}
 
 
 @contextmanager

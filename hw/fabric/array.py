@@ -17,7 +17,7 @@ from hw.fabric.handshakes import handshakes
 from hw.fabric.routing import Side, neighbour
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.fabric.tile import MemTile, PeTile, track_ports
-from hw.verilog import convert
+from hw.verilog import convert, convert_files
 
 __all__ = ["ARRAY_MODULE", "EDGE_MODULE", "TILE_MODULES", "CgraArray", "emit_array", "emit_tiles",
            "tile_module"]
@@ -225,10 +225,8 @@ def emit_tiles(spec: FabricSpec) -> dict[str, str]:
         if name not in modules:
             modules[name] = mem(spec.local(column))
     # A tile is cleared by the configuration bus: no reset is distributed.
-    return {
-        f"{name}.v": convert(module, name, missing_domain=lambda domain: ClockDomain(domain, reset_less=True))
-        for name, module in modules.items()
-    }
+    return convert_files(((name, module, None) for name, module in modules.items()),
+                         missing_domain=lambda domain: ClockDomain(domain, reset_less=True))
 
 
 def emit_array(spec: FabricSpec) -> dict[str, str]:

@@ -10,13 +10,13 @@ from amaranth.lib.wiring import connect, flipped
 
 from hw.dma.axi import connect_system
 from hw.dma.spec import DmaSpec
-from hw.fabric.array import ARRAY_MODULE, emit_array
+from hw.fabric.array import ARRAY_MODULE, CgraArray, emit_tiles
 from hw.fabric.bank import BankSignature, check_global_buffer
 from hw.fabric.elastic_bank import build_bank
 from hw.fabric.emitted import Emitted
 from hw.fabric.host import ArraySignature, CgraHost, host_ports
 from hw.fabric.spec import FabricSpec
-from hw.verilog import convert
+from hw.verilog import convert_files
 
 __all__ = ["SYSTEM_MODULE", "CgraSystem", "emit_system"]
 
@@ -62,6 +62,5 @@ def emit_system(spec: FabricSpec, dma: DmaSpec | None = None) -> dict[str, str]:
     m = Module()
     m.submodules.system = system = CgraSystem(spec, dma)
     ports = connect_system(m, system)
-    top = convert(m, SYSTEM_MODULE, ports=ports)
-    bank = convert(build_bank(spec), BANK_MODULE)
-    return {f"{SYSTEM_MODULE}.v": top, f"{BANK_MODULE}.v": bank, **emit_array(spec)}
+    modules = [(SYSTEM_MODULE, m, ports), (BANK_MODULE, build_bank(spec), None), (ARRAY_MODULE, CgraArray(spec), None)]
+    return {**convert_files(modules), **emit_tiles(spec)}

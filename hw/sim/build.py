@@ -98,6 +98,7 @@ def _description(request: BuildRequest, toolchain: Toolchain, waves: str | None)
         "public": list(request.public),
         "visible": list(request.visible),
         "fast": request.fast,
+        "short": request.short,
         "waves": waves,
         "toolchain": list(toolchain.identity),
         "cocotb": str(cocotb_libraries()),

@@ -53,7 +53,8 @@ class BuildRequest:
     signals below the top that a bench writes under Verilator, as ``"module.signal"`` patterns (``*`` matches
     anything), `visible` those that it only reads. Each one costs simulation speed, and a public one has the logic
     behind it up to the next registers compiled once more, so the default is none besides the ports of the top. Icarus
-    shows every signal. `fast` spends more time on the build for a faster simulation (Verilator only).
+    shows every signal. `fast` spends more time on the build for a faster simulation, `short` less time for a slower
+    one (Verilator only).
     """
 
     sources: Mapping[str, str]
@@ -64,6 +65,7 @@ class BuildRequest:
     public: tuple[str, ...] = ()
     visible: tuple[str, ...] = ()
     fast: bool = False
+    short: bool = False
 
 
 def compile_sources(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None, runtimes: Path) -> Path:
@@ -117,9 +119,11 @@ def _verilator(work: Path, request: BuildRequest, toolchain: Toolchain, waves: s
 def _optimisation(request: BuildRequest) -> dict[str, str]:
     """Compiler options by what they apply to: code that runs every cycle, code that runs once, Verilator's library.
 
-    On an emitted 4x4 array -O1 takes 25 s of processor time to compile and -O2 43 s, and simulates 10 % slower.
+    On an emitted 4x4 array -O1 takes 25 s of processor time to compile and -O2 43 s, and simulates 10 % slower. -O0
+    takes half the time of -O1 for a design of one program, and a few thousand cycles are a moment in any case.
     """
-    cycles = "-O2" if request.fast else f"-O1 {_SQUARE}" if _very_large(request) else "-O1"
+    usual = f"-O1 {_SQUARE}" if _very_large(request) else "-O1"
+    cycles = "-O2" if request.fast else "-O0" if request.short else usual
     return {
         "OPT_FAST": f"{cycles} {_SHARED}",
         "OPT_SLOW": f"-O0 {_SHARED}",

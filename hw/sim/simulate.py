@@ -38,6 +38,7 @@ _WORD = 8
 _MINIMUM_BYTES = 4096
 _BANDWIDTHS = ("separate", "shared")
 _DRIVER = "hw.sim.cocotb_job"
+_SHORT = 10_000
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Job:
       a DRAM, in turns of up to 32 beats when both wait.
     * `cycle_limit`: cycles from the last register write after which a run counts as hung.
     * `simulator`: ``"verilator"`` or ``"icarus"``; `fast`: for long runs, a build that takes about twice as long and
-      simulates faster (Verilator).
+      simulates faster (Verilator). `expected_cycles`, if known: up to 10000, the build takes less time instead.
     * `waves` leaves a waveform in `folder`, which is also where the logs go; without a `folder`, a temporary one.
     """
 
@@ -111,6 +112,7 @@ class Job:
     cycle_limit: int = 1_000_000
     simulator: str = "verilator"
     fast: bool = False
+    expected_cycles: int | None = None
     waves: bool = False
     folder: Path | None = None
     status: Mapping[str, int] = field(default_factory=dict)
@@ -164,8 +166,8 @@ def run_job(job: Job) -> JobResult:
 def prepare(job: Job) -> Build:
     """Only the build of `run_job`: compiles the simulation into the cache, or finds it there.
 
-    Builds depend on sources, memory size, simulator and waves; not on data, seed, stalls, latency, bandwidth or
-    limits.
+    Builds depend on sources, memory size, simulator, waves, and on whether the run is short or `fast`; not on data,
+    seed, stalls, latency, bandwidth or limits.
     """
     bench = make_testbench(job.sources, job.top, _memory_words(job.memory_bytes))
     clash = sorted(set(bench.sources) & set(job.sources))
@@ -174,7 +176,7 @@ def prepare(job: Job) -> Build:
     sources = {**job.sources, **bench.sources}
     return build(
         BuildRequest(sources, TESTBENCH_TOP, job.simulator, waves=job.waves, public=bench.public, visible=bench.visible,
-                     fast=job.fast)
+                     fast=job.fast, short=job.expected_cycles is not None and job.expected_cycles <= _SHORT)
     )
 
 

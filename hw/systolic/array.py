@@ -16,7 +16,6 @@ from hw.systolic.edges import EdgeFeeder
 from hw.systolic.feeder import Junction
 from hw.systolic.pe import ProcessingElement
 from hw.systolic.spec import EAST, INTERIOR, SOUTH, ArraySpec, Direction
-from hw.verilog import convert
 
 __all__ = ["SystolicArray"]
 
@@ -109,9 +108,10 @@ class SystolicArray(wiring.Component):
         m.d.comb += self.entered.eq(grid[0][0].east.valid)
         return m
 
-    def emit_parts(self) -> dict[str, str]:
-        """Verilog files, by name, of the parts of the array; each part once, however large the array is."""
-        return {f"{name}.v": convert(part, name) for name, part in self._kinds.items()}
+    @property
+    def parts(self) -> dict[str, wiring.Component]:
+        """The modules that the array is made of, by name; each once, however large the array is."""
+        return self._kinds
 
     def _place(self, m: Module, kind: str, name: str) -> Any:
         m.submodules[name] = part = _Placed(kind, self._kinds[kind])

@@ -21,7 +21,7 @@ from hw.systolic.registers import RunError, systolic_registers
 from hw.systolic.sequencer import Sequencer
 from hw.systolic.spec import ArraySpec, OperandSpec, ResultSpec
 from hw.systolic.storer import Storer
-from hw.verilog import convert
+from hw.verilog import convert_files
 
 __all__ = ["SYSTEM_MODULE", "SystolicSystem", "emit_system"]
 
@@ -222,5 +222,5 @@ def emit_system(spec: ArraySpec) -> dict[str, str]:
     m = Module()
     m.submodules.system = system = SystolicSystem(spec)
     ports = connect_system(m, system)
-    top = convert(m, SYSTEM_MODULE, ports=ports)
-    return {f"{SYSTEM_MODULE}.v": top, **system.array.emit_parts()}
+    parts = [(name, part, None) for name, part in system.array.parts.items()]
+    return convert_files([(SYSTEM_MODULE, m, ports), *parts])

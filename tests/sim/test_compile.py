@@ -1,8 +1,11 @@
 """How Verilator is told to treat modules that are used often."""
 
+from pathlib import Path
+
 import pytest
 
 from hw.sim.compile import _VERY_LARGE, BuildRequest, _hierarchy, _optimisation, _public_signals, _verilator_options
+from hw.sim.simulate import Job, prepare
 
 TILE = "module tile(input clk, input [7:0] a, output reg [7:0] y);\n" + "// a large module\n" * 1200 + "endmodule\n"
 SMALL = "module small(input clk, input [7:0] a, output reg [7:0] y);\nendmodule\n"
@@ -35,6 +38,17 @@ def test_what_is_only_read_is_no_input():
     assert _public_signals(request).splitlines() == [
         "`verilator_config", 'public_flat_rw -module "top" -var "a"', 'public_flat_rw -module "tile" -var "a"',
         'public_flat_rd -module "top" -var "y"', 'public_flat_rd -module "tile" -var "y"']
+
+
+@pytest.mark.parametrize(("expected", "fast", "option"), [(None, False, "-O1"), (10_001, False, "-O1"),
+                                                          (10_000, False, "-O0"), (10, True, "-O2")])
+def test_short_runs_are_built_in_less_time(expected: int | None, fast: bool, option: str, monkeypatch):
+    """As far as their length is known, and nobody asks for speed."""
+    asked: list[BuildRequest] = []
+    monkeypatch.setattr("hw.sim.simulate.build", asked.append)
+    copier = Path(__file__).parents[2] / "tb" / "sim_copier.v"
+    prepare(Job({copier.name: copier.read_text()}, copier.stem, 4096, expected_cycles=expected, fast=fast))
+    assert _optimisation(asked[0])["OPT_FAST"].startswith(option)
 
 
 @pytest.mark.parametrize(("instances", "fast", "left_out"), [(1, False, True), (2, False, False), (1, True, False)])

@@ -26,6 +26,8 @@ from hw.verilog import convert
 _SPAN_BITS = 12
 SPAN = 1 << _SPAN_BITS
 _TOP = "dataflow_group"
+_EXPECTED = 10_000
+"""Cycles of a run, at most: one build serves all."""
 
 
 class SystemGroup(wiring.Component):
@@ -100,7 +102,8 @@ class Group:
         design = at or self.designs[name]
         base = SPAN * list(self.designs).index(name)
         job = design.executable.job(inputs, simulator, seed=seed, stall=stall)
-        moved = replace(job, sources=self.sources, top=_TOP, reads=[base + r for r in job.reads],
+        moved = replace(job, sources=self.sources, top=_TOP, expected_cycles=_EXPECTED,
+                        reads=[base + r for r in job.reads],
                         writes=[(base + r, value) for r, value in job.writes],
                         status={key: base + r for key, r in job.status.items()})
         return design.executable.result(run_job(moved), simulator)

@@ -145,7 +145,7 @@ class StreamExecutable(ABC):
             sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
             loads=self.loads(inputs), writes=self.writes(), reads=[address(name) for name in ("STATUS", *_COUNTERS)],
             dumps=[(p.address, p.bytes) for p in self.places[1]], seed=seed, stall=stall or NO_STALLS,
-            cycle_limit=limit, simulator=simulator, waves=waves, errors=errors,
+            cycle_limit=limit, expected_cycles=self.cycles, simulator=simulator, waves=waves, errors=errors,
             folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
             status={"WAITING": address("WAITING")}, explain=self._explain,
         )

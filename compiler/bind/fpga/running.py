@@ -81,6 +81,7 @@ class Executable:
             dumps=[(self.layout.addresses[a.name], array_bytes(a)) for a in self.program.outputs],
             seed=seed, stall=stall or NO_STALLS, errors=errors, simulator=simulator, waves=waves,
             cycle_limit=cycle_limit or _PATIENCE * (self.system.pipeline.cycles + self.layout.end) + 20_000,
+            expected_cycles=self.system.pipeline.cycles,
             folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
             status={"WAITING": address("WAITING")}, explain=self._explain,
         ))

@@ -137,7 +137,8 @@ class Executable:
             sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
             loads=self.loads(inputs), writes=self.writes(), reads=reads, dumps=[(result.address, result.bytes)],
             seed=seed, stall=stall or NO_STALLS, cycle_limit=limit, simulator=simulator, waves=waves, errors=errors,
-            fast=fast, folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
+            fast=fast, expected_cycles=self.plan.steps,
+            folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
             status={"STATUS": address("STATUS"), "STEPS": address("STEPS")}, explain=self._explain,
         ))
         self.check(job.registers[reads[0]])
