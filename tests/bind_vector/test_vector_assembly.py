@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,12 +58,12 @@ def test_repeated_elements_of_other_sizes(kind: str, wanted: str) -> None:
     compile_and_check(program, random_inputs(program, np.random.default_rng(2)), lanes=2, scratchpad=256)
 
 
-def compiled(body: str, folder: Path, arguments: str) -> VectorDesign:
+def compiled(body: str, folder: Path, arguments: str, **options: Any) -> VectorDesign:
     """A C kernel, compared with the interpreter."""
     path = folder / "parts.c"
     path.write_text(f"void kernel({arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
     program = load_c(path)
-    design = compiler.compile(program, target="vector", lanes=4)
+    design = compiler.compile(program, target="vector", **({"lanes": 4} | options))
     inputs = program_inputs(program, 3)
     found = design.execute(inputs)
     for name, wanted in interpret(program, inputs).items():
@@ -110,3 +111,17 @@ def test_camera_pipeline() -> None:
     inputs = program_inputs(program, 7)
     np.testing.assert_array_equal(design.execute(inputs)["output"], interpret(program, inputs)["output"])
     assert isinstance(design, VectorDesign) and len(design.phases) == 1
+
+
+@pytest.mark.parametrize(("lanes", "scratchpad"), [(2, 1024), (1, 256), (4, None)])
+def test_groups_from_different_elements_on(lanes: int, scratchpad: int | None) -> None:
+    """Tiles of one row need one row of what is stretched, or two: buffers have room for both."""
+    x = pa.input("x", (9, 20), "int32")
+    program = pa.program("test", out=pa.stretch(x[1:7], (2, 1))[1:] + pa.stretch(x[2:8], (2, 1))[:-1],
+                         thirds=pa.stretch(x[1:5], (3, 1))[2:] - pa.stretch(x[2:6], (3, 1))[:-2])
+    compile_and_check(program, random_inputs(program, np.random.default_rng(3)), lanes=lanes, scratchpad=scratchpad)
+
+
+def test_rows_that_are_repeated_in_turns(tmp_path: Path) -> None:
+    compiled("for (int i = 0; i < 2; i++) for (int j = 0; j < 7; j++) out[j][i] = in[(j + 3) / 2 * 2][i / 2 * 2];",
+             tmp_path, "int in[60][60], int out[16][16]", lanes=2, scratchpad=1024, search=False)

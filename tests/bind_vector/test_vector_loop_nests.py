@@ -41,10 +41,11 @@ def compare(program: Program, lanes: int = 4) -> VectorDesign:
     return design
 
 
-@pytest.mark.parametrize("name", ["cascade", "gaussian", "gaussian_pyramid", "gaussian_tiled", "harris", "sobel",
-                                  "upsample", "unsharp"])
-def test_applications_equal_the_interpreter(name: str) -> None:
-    design = compare(load(name, **({"height": 16} if name == "unsharp" else {})))
+@pytest.mark.parametrize(("name", "parameters"), [
+    ("cascade", {}), ("gaussian", {}), ("gaussian_pyramid", {}), ("gaussian_tiled", {}), ("harris", {}), ("sobel", {}),
+    ("upsample", {}), ("unsharp", {"height": 16}), ("laplacian_pyramid", {"size": 16})])
+def test_applications_equal_the_interpreter(name: str, parameters: dict[str, Any]) -> None:
+    design = compare(load(name, **parameters))
     assert 0 < design.lower_bound <= design.predicted_cycles
     assert design.resources["vector instructions"] > 0
     for item in design.storage:
@@ -169,11 +170,10 @@ def test_programs_of_another_kind_are_refused() -> None:
 
 def broken(what: str, folder: Path) -> Program:
     """Programs that the target refuses."""
-    if what == "index":
-        return load("laplacian_pyramid")
     bodies = {
         "again": "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) y[i][0] = x[i][j];",
         "divisor": "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) y[i][j] = x[i][j] % x[j][i];",
+        "index": "for (int i = 0; i < 200; i++) z[i] = x[i % 97 / 13][1];",
         "turns": "for (int i = 1; i < 200; i++) z[i] = z[i - 1] * 3;",
     }
     path = folder / "broken.c"
@@ -184,7 +184,8 @@ def broken(what: str, folder: Path) -> Program:
 
 @pytest.mark.parametrize(("what", "message"), [
     ("divisor", "divides by what is no constant; vector lanes have no dividers"),
-    ("index", "is neither affine nor an affine expression divided by a number"),
+    ("index", "is neither affine nor an affine expression divided by a number, nor does it go round in up to 64 "
+              "iterations"),
     ("turns", "a loop of 199 turns carries values from turn to turn; the vector target computes whole arrays, and "
               "unrolls at most 128 turns"),
 ])
@@ -192,6 +193,21 @@ def test_refused_programs_name_the_statement(what: str, message: str, tmp_path: 
     with pytest.raises(VectorTargetError) as caught:
         compiler.compile(broken(what, tmp_path), target="vector")
     assert message in str(caught.value) and str(caught.value).startswith("statement '")
+
+
+@pytest.mark.parametrize("body", [
+    "for (int i = 0; i < 24; i++) z[i] = x[i % 3][i / 3] * (i % 5) + i;",
+    "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) y[j][i] = x[2 * (i / 2)][(i + 3 * j) % 4 + 1] - "
+    "x[j % 2 * 3][j];",
+    "for (int i = 0; i < 64; i++) z[i / 8] += x[i % 8][i / 8];",
+    "for (int i = 3; i < 40; i += 3) z[i] = x[i % 2][i % 4] + x[(i + 1) / 2 % 3][7 - i % 7];",
+])
+def test_indices_that_go_round(body: str, tmp_path: Path) -> None:
+    """With one iterator, with several, into a sum, in steps."""
+    path = tmp_path / "round.c"
+    path.write_text(f"void kernel(short x[8][8], short y[8][8], short z[200])\n{{\n#pragma scop\n{body}\n"
+                    "#pragma endscop\n}\n")
+    compare(load_c(path))
 
 
 def test_a_statement_that_writes_again_and_again(tmp_path: Path) -> None:

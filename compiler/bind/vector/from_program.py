@@ -20,6 +20,7 @@ from compiler.bind.vector.contents import Contents, Written
 from compiler.bind.vector.element_values import UnsupportedValue, container, cut, value_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.piecewise import clamped, divided, parts_of
+from compiler.bind.vector.residues import MOST_CLASSES, by_residue, divided_sum
 from compiler.frontend.parallel_array.array import Array, array_constant, input
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import CLAMP, Place
@@ -65,7 +66,8 @@ class _Translation:
             self.contents[array.name] = Contents(array.shape, given.dtype, given)
         for statement in _ordered(self.program, self.program.statements):
             for part in divided(statement, lambda name: self.program.array(name).shape):
-                self._translated(part)
+                for single in by_residue(part):
+                    self._translated(single)
         outputs = {array.name: self._held(array.name, "output").result() for array in self.program.outputs}
         return array_program(self.program.name, **outputs)
 
@@ -297,22 +299,17 @@ class _Space:
 
     def _row(self, statement: Statement, access: Access, aff: isl.Aff) -> tuple[tuple[int, ...], int, int]:
         divisor = 1
-        if aff.dim(isl.dim_type.div) == 1 and self._is_group(aff):
-            aff = aff.get_div(0)
+        if (total := divided_sum(aff)) is not None:
+            aff = total
             divisor = aff.get_denominator_val().to_python()
             aff = aff.scale_val(isl.Val(divisor))
         if _divides(aff) or aff.get_denominator_val().to_python() != 1:
             raise VectorTargetError(f"{statement.label(access)}: the index {aff} of {access.array} is neither affine "
-                                    "nor an affine expression divided by a number")
+                                    "nor an affine expression divided by a number, nor does it go round in up to "
+                                    f"{MOST_CLASSES} iterations")
         row = tuple(aff.get_coefficient_val(isl.dim_type.in_, k).to_python() for k in range(len(self.sizes)))
         offset = aff.get_constant_val().to_python() + sum(c * low for c, low in zip(row, self.low, strict=True))
         return row, offset, divisor
-
-    def _is_group(self, aff: isl.Aff) -> bool:
-        """Whether an index is ``floor(e / f)`` and nothing else."""
-        rest = [aff.get_coefficient_val(isl.dim_type.in_, k).to_python() for k in range(len(self.sizes))]
-        one = aff.get_coefficient_val(isl.dim_type.div, 0).to_python()
-        return one == 1 and not any(rest) and aff.get_constant_val().to_python() == 0
 
     def index(self, name: str) -> Array:
         """The values of an iterator."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import lcm
 
 from compiler.bind.vector.access import Access, Box, image
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, nodes_of
@@ -20,6 +21,8 @@ BEAT = 32
 """Bytes of a beat of main memory, at most."""
 LONG = 256
 """Rows of at least so many bytes are aligned."""
+MOST_PERIODS = 32
+"""Places of tiles that are looked at, if they need groups of elements."""
 
 
 def extents(box: Box) -> tuple[int, ...]:
@@ -130,7 +133,35 @@ class Layout:
 
 def make_layout(graph: Graph, sizes: Sizes, tile: tuple[int, ...], row_bytes: int) -> Layout:
     """The layout for tiles of that shape."""
-    return layout_of(graph, sizes, tile, regions(graph, tuple((0, n) for n in tile), clip=False), row_bytes)
+    return layout_of(graph, sizes, tile, _largest_regions(graph, tile), row_bytes)
+
+
+def _largest_regions(graph: Graph, tile: tuple[int, ...]) -> dict[Node, Box]:
+    """The regions of the first tile, made as large as those of any other one: where two values are groups of an array
+    from different elements on, a tile needs one group of it or two, as it comes."""
+    found = regions(graph, tuple((0, n) for n in tile), clip=False)
+    period = _period(graph)
+    for start in range(1, min(period, MOST_PERIODS)):
+        moved = regions(graph, tuple((start, start + n) for n in tile), clip=False)
+        found = {node: _at_least(box, extents(moved[node])) for node, box in found.items()}
+    if period > MOST_PERIODS:
+        more = sum(isinstance(node, Stretch) for node in found)
+        found = {node: _at_least(box, tuple(n + more for n in extents(box))) for node, box in found.items()}
+    return found
+
+
+def _at_least(box: Box, shape: tuple[int, ...]) -> Box:
+    return tuple((low, max(high, low + n)) for (low, high), n in zip(box, shape, strict=True))
+
+
+def _period(graph: Graph) -> int:
+    """After how many elements of the results the groups that they need begin in the same way again."""
+    periods: dict[Node, int] = {result.node: 1 for result in graph.results}
+    for node in reversed(list(nodes_of(periods))):
+        own = periods[node] * (lcm(*node.factors) if isinstance(node, Stretch) else 1)
+        for access in node.accesses:
+            periods[access.node] = lcm(periods.get(access.node, 1), own)
+    return lcm(*periods.values())
 
 
 def layout_of(graph: Graph, sizes: Sizes, tile: tuple[int, ...], boxes: dict[Node, Box], row_bytes: int) -> Layout:
