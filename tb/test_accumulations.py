@@ -20,6 +20,7 @@ from compiler.frontend.loop_nest import prog
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
+from compiler.ir.text import print_program
 from compiler.ir.types import INT16
 from hw.sim.simulate import StallProfile
 
@@ -36,8 +37,19 @@ TILES = {"size": 8, "rows": 4, "inputs": 4, "outputs": 2, "unroll_in": 2, "unrol
 """A layer in four tiles, each with two blocks of input channels."""
 
 
+_DESIGNS: dict[tuple[object, ...], Design] = {}
+
+
+def compiled(program: Program, **options: Any) -> Design:
+    """The design, compiled once for both simulators."""
+    key = (print_program(program), *sorted(options.items()))
+    if key not in _DESIGNS:
+        _DESIGNS[key] = compiler.compile(program, array=ARRAY, **options)
+    return _DESIGNS[key]
+
+
 def check(program: Program, memory: str, simulator: str, **options: Any) -> Design:
-    design = compiler.compile(program, memory=memory, array=ARRAY, **options)
+    design = compiled(program, memory=memory, **options)
     inputs = random_inputs(program, 3)
     run = design.simulate(inputs, simulator, seed=5, stall=StallProfile.uniform(0.2))
     for name, expected in interpret(program, inputs).items():
