@@ -1,7 +1,7 @@
 """LUT, FF, block RAM and MHz on an ECP5-85 of one PE tile, one memory tile of each kind, a small array and the vector
 processor with its scalar core.
 
-    python -m benchmarks.area [--array 4x4] [--place-only] [-o benchmarks/results/area.json] [NAME ...]
+    python -m benchmarks.area [--array 4x4] [--place-only] [--seeds N] [-o benchmarks/results/area.json] [NAME ...]
     python -m benchmarks.area --intel [-o benchmarks/results/area.json] [vector_4 vector_16]
 
 Every figure comes from nextpnr. The clock rate is that of the module in a harness which gives every input a register
@@ -228,6 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(SUBJECTS)}")
     parser.add_argument("--array", default="4x4", metavar="RxC", help="size of the array (default 4x4)")
     parser.add_argument("--place-only", action="store_true", help="do not route; MHz are an estimate then")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="take the fastest of N placements")
     parser.add_argument("--intel", action="store_true", help=f"cells of {', '.join(INTEL_SUBJECTS)} on an Intel FPGA")
     parser.add_argument("-o", "--output", type=Path, default=_RESULT, metavar="FILE")
     options = parser.parse_args(arguments)
@@ -240,16 +241,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.intel:
         _measure_intel(names, options.output)
     else:
-        _measure_all(names, spec, options.output, not options.place_only)
+        _measure_all(names, spec, options.output, not options.place_only, options.seeds)
 
 
-def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path, route: bool) -> None:
+def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path, route: bool, seeds: int) -> None:
     console = Console(highlight=False)
     results = kept_results(output, "modules")
     for name in names:
         label = f"array_{spec}" if name == "array" else name
         with console.status(f"{label} …"):
-            results[label] = measure(SUBJECTS[name](spec), route)
+            results[label] = measure(SUBJECTS[name](spec), route, seeds)
         _write(output, {"modules": results, "tools": _versions("yosys", "nextpnr-ecp5")})
     console.print(printed_area_table("module", results))
 

@@ -96,6 +96,9 @@ def test_known_indices_need_no_gather() -> None:
     """Constants fold; a single element is read where it is."""
     x, t = pa.input("x", 20, "int16"), pa.input("t", 9, "int16")
     program = pa.program("test", out=x + pa.take(CURVE, np.arange(20)) + t[[4]] + pa.take(t, -2), last=t[[-1]])
+    turned = pa.as_array(CURVE)[30:10:-1]
+    compile_and_check(pa.program("turned", out=turned[np.arange(20)] + x, part=pa.take(CURVE[5:], np.arange(9)[::2])),
+                      {"x": numbers((20,), "int16")}, lanes=4)
     design = compile_and_check(program, {"x": numbers((20,), "int16"), "t": numbers((9,), "int16")}, lanes=4)
     assert not gathers(design)
 

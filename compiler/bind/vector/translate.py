@@ -138,10 +138,8 @@ def _taken(take: Take, table: Value, index: Value, builder: GraphBuilder) -> Val
     if not take.inside and not -length <= low <= high < length:
         raise VectorTargetError(f"{take.location}: indices from {low} to {high} may lie outside the table of {length} "
                                 "entries; take(..., mode='clip') or mode='wrap' keeps them inside")
-    known = _constant(table, builder), _constant(index, builder)
-    if isinstance(index, Access) and known[0] is not None and known[1] is not None:
-        folded = builder.constant(known[0][known[1]], take.location)
-        return folded if isinstance(folded, int) else Access(folded.node, index.matrix, index.offset)
+    if (folded := _folded(take, table, index, builder)) is not None:
+        return folded
     if low < 0 and not take.inside:
         word = np.dtype(np.int32)
         sign = builder.operation("right_shift", (index, 31), word, take.location, rank)
@@ -150,11 +148,21 @@ def _taken(take: Take, table: Value, index: Value, builder: GraphBuilder) -> Val
     return builder.taking(table, min(length, high + 1) if low >= 0 else length, index, take.location, rank)
 
 
-def _constant(value: Value, builder: GraphBuilder) -> np.ndarray | None:
-    """The data of a constant array that is seen as it is, or through whatever view."""
-    if not isinstance(value, Access) or not isinstance(value.node, Leaf) or any(value.node.boundaries):
+def _folded(take: Take, table: Value, index: Value, builder: GraphBuilder) -> Value | None:
+    """Entries of a table that is part of the program, at indices that are; seen as the indices are."""
+    if not isinstance(table, Access) or not isinstance(index, Access):
         return None
-    return builder.constants.get(value.node.name)
+    entries, places = _data(table, builder), _data(index, builder)
+    if entries is None or places is None or not table.is_translation(1) or any(table.offset):
+        return None
+    found = builder.constant(entries[places], take.location)
+    return found if isinstance(found, int) else Access(found.node, index.matrix, index.offset)
+
+
+def _data(access: Access, builder: GraphBuilder) -> np.ndarray | None:
+    """All of the constant array that is accessed; None if it is none."""
+    leaf = access.node
+    return builder.constants.get(leaf.name) if isinstance(leaf, Leaf) and not any(leaf.boundaries) else None
 
 
 def _view(view: View, source: Value, builder: GraphBuilder) -> Value:
