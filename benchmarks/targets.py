@@ -43,7 +43,8 @@ _PARTS = ("cycles", *PARTS)
 """What can be measured."""
 
 _STENCILS = {"brighten_blur": {"size": _IMAGE, "tiles": 1}, "cascade": _BOTH, "conv_3_3": _BOTH, "gaussian": _BOTH,
-             "harris": _BOTH, "unsharp": _BOTH}
+             "harris": _BOTH, "unsharp": _BOTH, "laplacian_pyramid": {"size": _IMAGE},
+             "camera_pipeline": {"width": _IMAGE // 2, "height": _IMAGE // 2}}
 
 
 def programs() -> dict[str, Callable[[], Program]]:
