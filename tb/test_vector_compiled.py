@@ -16,6 +16,7 @@ import compiler
 from compiler.bind.vector.apps import load
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.frontend import parallel_array as pa
+from compiler.frontend.apps import load as load_nest
 from compiler.frontend.c_scop import load_c
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
@@ -90,6 +91,27 @@ def test_tables(simulator: str) -> None:
     program = pa.program("tables", curve=pa.take(curve, x), own=pa.take(t * 3, y, mode="wrap") + x,
                          sums=pa.take(t, x, mode="clip").sum(axis=1), twice=pa.take(curve, pa.take(curve, x) & 255))
     run_and_compare(program, 4, simulator, gathers=5, **SLOW)
+
+
+def test_neighbours_in_words(simulator: str) -> None:
+    """Elements repeated by multiplication; bytes and halfwords stored together, in parts of an array."""
+    x, y = pa.input("x", (5, 12), "int8"), pa.input("y", (5, 12), "uint16")
+    program = pa.program("words", four=pa.interleave([x, x + 1, -x, x ^ 85], axis=1), rows=pa.interleave([y, y * 3]),
+                         six=pa.interleave([y + i for i in range(6)], axis=1), doubled=pa.stretch(y, (2, 2))[1:, 1:],
+                         fourfold=pa.stretch(x, (1, 4)))
+    run_and_compare(program, 4, simulator, **SLOW)
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("camera_pipeline", {"width": 4, "height": 3}),
+                                                  ("laplacian_pyramid", {"size": 8})])
+def test_applications_of_loop_nests(name: str, parameters: dict[str, Any], simulator: str) -> None:
+    """An output written in twelve parts and a table; indices that go round."""
+    program = load_nest(name, **parameters)
+    design = compiler.compile(program, target="vector", lanes=4, search=False)
+    inputs = random_inputs(program, 4)
+    run = design.simulate(inputs, simulator, **SLOW)
+    for output, wanted in interpret(program, inputs).items():
+        np.testing.assert_array_equal(run.outputs[output], wanted)
 
 
 def test_a_c_program(simulator: str) -> None:
