@@ -122,6 +122,15 @@ def test_groups_from_different_elements_on(lanes: int, scratchpad: int | None) -
     compile_and_check(program, random_inputs(program, np.random.default_rng(3)), lanes=lanes, scratchpad=scratchpad)
 
 
+@pytest.mark.parametrize(("factor", "step", "segment"), [(2, 4, 1), (40, 4, 1), (40, 4, 7), (100, 8, 3)])
+def test_large_groups_of_elements_far_apart(factor: int, step: int, segment: int) -> None:
+    """Only tiles late in a group need the next one beside it."""
+    x = pa.input("x", 80, "int16")
+    later, first = (pa.stretch(x[start:start + 9 * step:step], factor) for start in (step, 0))
+    program = pa.program("test", out=later[1:] + first[:-1] * 3)
+    compile_and_check(program, random_inputs(program, np.random.default_rng(factor)), lanes=2, segment=(segment,))
+
+
 def test_rows_that_are_repeated_in_turns(tmp_path: Path) -> None:
     compiled("for (int i = 0; i < 2; i++) for (int j = 0; j < 7; j++) out[j][i] = in[(j + 3) / 2 * 2][i / 2 * 2];",
              tmp_path, "int in[60][60], int out[16][16]", lanes=2, scratchpad=1024, search=False)

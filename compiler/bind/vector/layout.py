@@ -21,8 +21,6 @@ BEAT = 32
 """Bytes of a beat of main memory, at most."""
 LONG = 256
 """Rows of at least so many bytes are aligned."""
-MOST_PERIODS = 32
-"""Places of tiles that are looked at, if they need groups of elements."""
 
 
 def extents(box: Box) -> tuple[int, ...]:
@@ -131,22 +129,19 @@ class Layout:
         return node
 
 
-def make_layout(graph: Graph, sizes: Sizes, tile: tuple[int, ...], row_bytes: int) -> Layout:
-    """The layout for tiles of that shape."""
-    return layout_of(graph, sizes, tile, _largest_regions(graph, tile), row_bytes)
+def make_layout(graph: Graph, sizes: Sizes, tile: tuple[int, ...], boxes: Iterable[Box], row_bytes: int) -> Layout:
+    """The layout for tiles of the shape `tile`, which begin where `boxes` do."""
+    return layout_of(graph, sizes, tile, _largest_regions(graph, tile, boxes), row_bytes)
 
 
-def _largest_regions(graph: Graph, tile: tuple[int, ...]) -> dict[Node, Box]:
+def _largest_regions(graph: Graph, tile: tuple[int, ...], boxes: Iterable[Box]) -> dict[Node, Box]:
     """The regions of the first tile, made as large as those of any other one: where two values are groups of an array
     from different elements on, a tile needs one group of it or two, as it comes."""
     found = regions(graph, tuple((0, n) for n in tile), clip=False)
     period = _period(graph)
-    for start in range(1, min(period, MOST_PERIODS)):
-        moved = regions(graph, tuple((start, start + n) for n in tile), clip=False)
+    for starts in {tuple(low % period for low, _ in box) for box in boxes if period > 1}:
+        moved = regions(graph, tuple((start, start + n) for start, n in zip(starts, tile, strict=True)), clip=False)
         found = {node: _at_least(box, extents(moved[node])) for node, box in found.items()}
-    if period > MOST_PERIODS:
-        more = sum(isinstance(node, Stretch) for node in found)
-        found = {node: _at_least(box, tuple(n + more for n in extents(box))) for node, box in found.items()}
     return found
 
 

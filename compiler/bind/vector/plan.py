@@ -271,9 +271,9 @@ def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...
               ahead: int = 1, ends: Ends = NO_ENDS, whole: bool = False) -> PhasePlan:
     """A plan with tiles of that shape, whether it fits the scratchpad or not."""
     graph = phase.graph
-    layout = make_layout(graph, sizes, tile, spec.row_bytes)
     unit = _unit(phase, sizes, spec)
     boxes = tile_boxes(phase.shape, tile, ends, unit)
+    layout = make_layout(graph, sizes, tile, boxes, spec.row_bytes)
     leaves = [n for n in nodes_of([r.node for r in graph.results]) if isinstance(n, Leaf) and n in layout.buffers]
     resident, moving = _divide(phase, leaves, tile, boxes)
     weights = {n: b.bytes for n, b in layout.buffers.items()}
