@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,9 +36,12 @@ def convert_together(modules: Iterable[tuple[str, Any, Any]], **options: Any) ->
         return verilog._convert_rtlil_text("\n".join(texts))
 
 
-def convert_files(modules: Iterable[tuple[str, Any, Any]], **options: Any) -> dict[str, str]:
-    """The same as a file for each of the modules, ``NAME.v``, with what is below it."""
-    text, files = convert_together(modules, **options), {}
+def convert_files(modules: Mapping[str, Any], ports: Mapping[str, Any] | None = None, **options: Any) -> dict[str, str]:
+    """The same of components by name, as a file for each of them, ``NAME.v``, with what is below it. `ports` of those
+    without a signature."""
+    given = ports or {}
+    text = convert_together(((name, part, given.get(name)) for name, part in modules.items()), **options)
+    files: dict[str, list[str]] = {}
     head, _, _ = text.partition("\n")
     for module in _MODULE.findall(text):
         name = _NAME.search(module)

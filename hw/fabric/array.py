@@ -225,8 +225,7 @@ def emit_tiles(spec: FabricSpec) -> dict[str, str]:
         if name not in modules:
             modules[name] = mem(spec.local(column))
     # A tile is cleared by the configuration bus: no reset is distributed.
-    return convert_files(((name, module, None) for name, module in modules.items()),
-                         missing_domain=lambda domain: ClockDomain(domain, reset_less=True))
+    return convert_files(modules, missing_domain=lambda domain: ClockDomain(domain, reset_less=True))
 
 
 def emit_array(spec: FabricSpec) -> dict[str, str]:

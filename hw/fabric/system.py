@@ -61,6 +61,6 @@ def emit_system(spec: FabricSpec, dma: DmaSpec | None = None) -> dict[str, str]:
     check_global_buffer(spec)
     m = Module()
     m.submodules.system = system = CgraSystem(spec, dma)
-    ports = connect_system(m, system)
-    modules = [(SYSTEM_MODULE, m, ports), (BANK_MODULE, build_bank(spec), None), (ARRAY_MODULE, CgraArray(spec), None)]
-    return {**convert_files(modules), **emit_tiles(spec)}
+    ports = {SYSTEM_MODULE: connect_system(m, system)}
+    modules = {SYSTEM_MODULE: m, BANK_MODULE: build_bank(spec), ARRAY_MODULE: CgraArray(spec)}
+    return {**convert_files(modules, ports), **emit_tiles(spec)}

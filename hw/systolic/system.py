@@ -221,6 +221,5 @@ def emit_system(spec: ArraySpec) -> dict[str, str]:
     """
     m = Module()
     m.submodules.system = system = SystolicSystem(spec)
-    ports = connect_system(m, system)
-    parts = [(name, part, None) for name, part in system.array.parts.items()]
-    return convert_files([(SYSTEM_MODULE, m, ports), *parts])
+    ports = {SYSTEM_MODULE: connect_system(m, system)}
+    return convert_files({SYSTEM_MODULE: m, **system.array.parts}, ports)

@@ -39,7 +39,7 @@ def plain(text: str) -> str:
 def test_files_are_those_of_single_conversions() -> None:
     """Also where the name of one module begins like another's, and modules lie below them."""
     names = {"delay": 3, "delay_long": 5, "d": 1}
-    files = convert_files([(name, Delay(cycles), None) for name, cycles in names.items()])
+    files = convert_files({name: Delay(cycles) for name, cycles in names.items()})
     assert files.keys() == {f"{name}.v" for name in names}
     for name, cycles in names.items():
         alone = convert(Delay(cycles), name)

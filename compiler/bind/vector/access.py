@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from compiler.bind.vector.graph import Node
 
-__all__ = ["Access", "Box", "Matrix", "compose", "drop_dimensions", "identity", "image", "is_identity", "translated"]
+__all__ = ["Access", "Box", "Matrix", "compose", "drop_dimensions", "identity", "image", "is_identity", "translated",
+           "whole"]
 
 Matrix = tuple[tuple[int, ...], ...]
 Box = tuple[tuple[int, int], ...]
@@ -34,6 +35,11 @@ class Access:
 def identity(rank: int) -> Matrix:
     """The identity matrix."""
     return tuple(tuple(int(i == j) for j in range(rank)) for i in range(rank))
+
+
+def whole(node: Node) -> Access:
+    """All of a node, as it is: for a consumer in its own dimensions."""
+    return Access(node, identity(node.rank), (0,) * node.rank)
 
 
 @lru_cache(maxsize=4096)

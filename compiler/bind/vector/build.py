@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.bind.vector.access import Access, compose, identity, translated
+from compiler.bind.vector.access import Access, compose, identity, translated, whole
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Stretch, Take, Value, seen_from
 from compiler.bind.vector.regroup import regrouped
 from compiler.bind.vector.value_ranges import Range, exact_range, range_of, wrapped, wraps
@@ -55,7 +55,7 @@ class GraphBuilder:
         node = self._intern(Leaf, (name, limits, variant, part, shape, dtype, low, high), lambda n: Leaf(
             n, len(shape), dtype, min([low, *values]), max([high, *values]), location, name, shape, limits, variant,
             part))
-        return Access(node, identity(node.rank), (0,) * node.rank)
+        return whole(node)
 
     def constant(self, data: np.ndarray, location: Location) -> Value:
         """Numbers known at compile time: a number if all are equal."""
@@ -173,7 +173,7 @@ class GraphBuilder:
         """Every element repeated `factors` times."""
         node = self._intern(Stretch, (source, factors), lambda n: Stretch(
             n, len(factors), source.node.dtype, source.node.low, source.node.high, location, source, factors))
-        return Access(node, identity(node.rank), (0,) * node.rank)
+        return whole(node)
 
     def taking(self, table: Value, length: int, index: Value, location: Location, rank: int) -> Value:
         """Entries of the first `length` elements of `table`, which is seen from a space of one dimension, at `index`,

@@ -322,9 +322,8 @@ def estimate(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...]
             held += elements * size
             continue
         form = sizes.forms.get(node)
-        waves += _waves(extents(box), max(size, form.in_size if form else 1), spec)
-        if isinstance(node, Take):
-            waves += elements
+        lanes = _waves(extents(box), max(size, form.in_size if form else 1), spec)
+        waves += elements if isinstance(node, Take) else lanes
         if isinstance(node, Reduce):
             waves += elements * prod(node.extents[:-1]) * -(-node.extents[-1] * size // spec.row_bytes)
         if node in results:

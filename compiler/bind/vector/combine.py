@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from compiler.bind.vector.access import Access, compose, identity
+from compiler.bind.vector.access import Access, compose, whole
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Take, Value, nodes_of
+from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Take, Value, nodes_of, tables_of
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph, Result
 from compiler.bind.vector.value_ranges import wraps
@@ -119,7 +119,7 @@ class NarrowPass(Rewriter):
     @cached_property
     def _tables(self) -> set[Node]:
         """Tables are not computed with."""
-        return {n.table.node for n in nodes_of([r.node for r in self.graph.results]) if isinstance(n, Take)}
+        return tables_of(nodes_of([r.node for r in self.graph.results]))
 
     def _worth(self, node: Leaf) -> bool:
         if node in self._tables:
@@ -168,8 +168,7 @@ class CopyPass(Rewriter):
         return self._converted(new)
 
     def _converted(self, new: Result) -> Result:
-        whole = Access(new.node, identity(new.node.rank), (0,) * new.node.rank)
-        copy = self.builder.copy(whole, new.dtype, new.node.location, new.node.rank)
+        copy = self.builder.copy(whole(new.node), new.dtype, new.node.location, new.node.rank)
         return replace(new, node=copy.node)
 
     def _reduce(self, node: Reduce) -> Value:

@@ -20,7 +20,7 @@ from compiler.bind.vector.contents import Contents, Written
 from compiler.bind.vector.element_values import UnsupportedValue, container, cut, value_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.piecewise import clamped, divided, parts_of
-from compiler.bind.vector.residues import MOST_CLASSES, by_residue, divided_sum
+from compiler.bind.vector.residues import MOST_CLASSES, by_residue, divided_sum, rounded_parts
 from compiler.frontend.parallel_array.array import Array, array_constant, input
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import CLAMP, Place
@@ -55,6 +55,7 @@ class _Translation:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.contents: dict[str, Contents] = {}
+        self.tables = {table.name: table for table in program.tables}
 
     def run(self) -> ArrayProgram:
         for array in self.program.inputs:
@@ -122,7 +123,7 @@ class _Translation:
             return self._words(statement, statement.reads[number], space, None)
 
         try:
-            return value_of(value, read, space.index, {table.name: table for table in self.program.tables})
+            return value_of(value, read, space.index, self.tables)
         except UnsupportedValue as error:
             raise VectorTargetError(f"{statement}: {error}") from None
 
@@ -303,7 +304,7 @@ class _Space:
             aff = total
             divisor = aff.get_denominator_val().to_python()
             aff = aff.scale_val(isl.Val(divisor))
-        if _divides(aff) or aff.get_denominator_val().to_python() != 1:
+        if rounded_parts(aff) or aff.get_denominator_val().to_python() != 1:
             raise VectorTargetError(f"{statement.label(access)}: the index {aff} of {access.array} is neither affine "
                                     "nor an affine expression divided by a number, nor does it go round in up to "
                                     f"{MOST_CLASSES} iterations")
@@ -322,11 +323,6 @@ class _Space:
     def spread(self, value: Array) -> Array:
         """A value for every iteration."""
         return broadcast_to(value, self.sizes)
-
-
-def _divides(aff: isl.Aff) -> bool:
-    """Whether an expression has a part that is rounded."""
-    return any(aff.get_coefficient_val(isl.dim_type.div, k).to_python() for k in range(aff.dim(isl.dim_type.div)))
 
 
 class _Target:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.bind.vector.access import Access, compose, identity
+from compiler.bind.vector.access import Access, compose, whole
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Stretch", "Take", "Value", "nodes_of", "seen_from"]
+__all__ = ["Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Stretch", "Take", "Value", "nodes_of", "seen_from",
+           "tables_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,7 @@ class Extend(Node):
 
     @property
     def accesses(self) -> tuple[Access, ...]:
-        return (Access(self.source, identity(self.rank), (0,) * self.rank),)
+        return (whole(self.source),)
 
     @property
     def is_fused(self) -> bool:
@@ -145,6 +146,11 @@ def seen_from(access: Access) -> list[Value]:
     assert isinstance(node, Op)
     rank = len(access.matrix[0]) if access.matrix else 0
     return [compose(o, access.matrix, access.offset, rank) if isinstance(o, Access) else o for o in node.operands]
+
+
+def tables_of(nodes: Iterable[Node]) -> set[Node]:
+    """The nodes that some of `nodes` look up entries of."""
+    return {node.table.node for node in nodes if isinstance(node, Take)}
 
 
 def nodes_of(roots: Iterable[Node], ends: Container[Node] = frozenset()) -> Iterator[Node]:

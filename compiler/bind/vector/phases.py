@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import networkx as nx
 import numpy as np
 
-from compiler.bind.vector.access import Access, Box, compose, identity
+from compiler.bind.vector.access import Access, Box, compose, identity, whole
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of
 from compiler.bind.vector.ir import MemoryArray
@@ -194,7 +194,7 @@ def _rebuilt(result: Result, stored: dict[Node, Value], builder: GraphBuilder) -
     if not isinstance(new.node, Leaf):
         return new
     rank = new.node.rank
-    copy = builder.copy(Access(new.node, identity(rank), (0,) * rank), new.dtype, new.node.location, rank)
+    copy = builder.copy(whole(new.node), new.dtype, new.node.location, rank)
     starts = tuple(s + o for s, o in zip(new.starts, (-o for o in copy.offset), strict=True))
     return replace(new, node=copy.node, starts=starts)
 

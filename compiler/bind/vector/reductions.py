@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from math import prod
 
-from compiler.bind.vector.access import Access, compose, drop_dimensions, identity
+from compiler.bind.vector.access import Access, compose, drop_dimensions, identity, whole
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.combine import is_contiguous
 from compiler.bind.vector.graph import Leaf, Node, Op, Part, Reduce, Value
@@ -194,7 +194,7 @@ class ReductionPass(Rewriter):
         for k, extent in reversed(list(enumerate(node.extents))):
             axis = _axis(source, node.rank + k)
             assert axis is not None
-            base = Access(source.node, identity(source.node.rank), (0,) * source.node.rank)
+            base = whole(source.node)
             sliding = any(source.matrix[axis][:node.rank + k])
             total = (self._along if sliding else self._halved)(base, axis, extent, node)
             source = compose(total, source.matrix, source.offset, node.rank + k + 1)

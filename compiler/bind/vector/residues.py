@@ -15,7 +15,7 @@ from compiler.ir.expr import Apply, Cast, Const, Expr, fold, with_children
 from compiler.ir.program import Access, Statement
 from compiler.ir.types import Int
 
-__all__ = ["MOST_CLASSES", "by_residue", "divided_sum"]
+__all__ = ["MOST_CLASSES", "by_residue", "divided_sum", "rounded_parts"]
 
 MOST_CLASSES = 64
 """Residue classes of a statement."""
@@ -30,6 +30,12 @@ def divided_sum(aff: isl.Aff) -> isl.Aff | None:
     one = aff.get_coefficient_val(isl.dim_type.div, 0).to_python()
     plain = one == 1 and not any(rest) and aff.get_constant_val().to_python() == 0
     return aff.get_div(0) if plain else None
+
+
+def rounded_parts(aff: isl.Aff) -> list[isl.Aff]:
+    """What an index rounds down before it adds it up."""
+    return [aff.get_div(d) for d in range(aff.dim(isl.dim_type.div))
+            if aff.get_coefficient_val(isl.dim_type.div, d).to_python()]
 
 
 def by_residue(statement: Statement, most: int = MOST_CLASSES) -> list[Statement]:
@@ -64,10 +70,9 @@ def _periods(statement: Statement) -> list[int]:
 
 def _turns(aff: isl.Aff) -> Iterator[int]:
     """Per iterator, the steps after which the rounded parts of an index go on as before."""
-    divisions = [aff.get_div(d) for d in range(aff.dim(isl.dim_type.div))
-                 if aff.get_coefficient_val(isl.dim_type.div, d).to_python()]
+    sums = [aff, *rounded_parts(aff)]
     for k in range(aff.dim(isl.dim_type.in_)):
-        steps = [d.get_coefficient_val(isl.dim_type.in_, k) for d in (aff, *divisions)]
+        steps = [part.get_coefficient_val(isl.dim_type.in_, k) for part in sums]
         yield lcm(*(step.get_den_val().to_python() for step in steps))
 
 

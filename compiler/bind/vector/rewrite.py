@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable
 from dataclasses import replace
 from functools import cached_property
 
-from compiler.bind.vector.access import Access, compose
+from compiler.bind.vector.access import Access, compose, identity
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of
 from compiler.bind.vector.translate import Graph, Result
@@ -107,9 +107,7 @@ class Rewriter:
     def _extend(self, node: Extend) -> Value:
         source = self.solid(self.seen(node.accesses[0], node.rank), node, node.rank)
         back = tuple(-s for s in node.starts)
-        inside = compose(source, tuple(tuple(int(i == j) for j in range(node.rank)) for i in range(node.rank)),
-                         node.starts, node.rank)
+        inside = compose(source, identity(node.rank), node.starts, node.rank)
         whole = self.builder.extension(inside, node.shape, node.dtype, node.boundaries, node.location)
-        return compose(whole, tuple(tuple(int(i == j) for j in range(node.rank)) for i in range(node.rank)), back,
-                       node.rank)
+        return compose(whole, identity(node.rank), back, node.rank)
 

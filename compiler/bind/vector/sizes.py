@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.bind.vector.access import Access, compose
+from compiler.bind.vector.access import Access, compose, whole
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.combine import is_contiguous
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of, tables_of
 from compiler.bind.vector.rewrite import Rewriter, count_uses
 from compiler.bind.vector.translate import Graph
 from compiler.bind.vector.value_ranges import Range, range_of, wraps
@@ -83,7 +83,7 @@ class _Assignment:
         self.size: dict[Node, int] = {}
         self.forms: dict[Node, Form] = {}
         self.widened: dict[tuple[Node, int], int] = {}
-        self.tables = {n.table.node for n in self.nodes if isinstance(n, Take)}
+        self.tables = tables_of(self.nodes)
         self.extended = {n.source: n for n in self.nodes if isinstance(n, Extend)}
 
     def _fusible(self, node: Reduce) -> bool:
@@ -291,9 +291,8 @@ class _WidenPass(Rewriter):
         if size is None or isinstance(value, int):
             return value
         node = value.node
-        whole = Access(node, tuple(tuple(int(i == j) for j in range(node.rank)) for i in range(node.rank)),
-                       (0,) * node.rank)
-        copy = self.builder.copy(whole, np.dtype(f"{'i' if node.low < 0 else 'u'}{size}"), node.location, node.rank)
+        kind = np.dtype(f"{'i' if node.low < 0 else 'u'}{size}")
+        copy = self.builder.copy(whole(node), kind, node.location, node.rank)
         self.sizes.bytes[copy.node] = size
         self.sizes.forms[copy.node] = Form(self.found_size(node), node.low < 0)
         return compose(copy, value.matrix, value.offset, len(value.matrix[0]) if value.matrix else 0)

@@ -9,7 +9,7 @@ from math import prod
 from compiler.bind.vector.ir import Instruction
 from hw.vector_lanes.isa import Mode, Op
 
-__all__ = ["ANYWHERE", "InForce", "Span", "Touched", "span", "touched", "wavefronts"]
+__all__ = ["InForce", "Span", "Touched", "span", "touched", "wavefronts"]
 
 Span = tuple[int, int]
 """First byte, and the one behind the last."""

@@ -20,7 +20,7 @@ from compiler.bind.vector.ir import (
     fields_of,
     unrolled,
 )
-from compiler.bind.vector.spans import ANYWHERE, span, touched
+from compiler.bind.vector.spans import span, touched
 from hw.vector_lanes.isa import check
 
 __all__ = ["verify_program"]
@@ -74,10 +74,11 @@ def _check_instruction(program: VectorProgram, statement: Instruction, state: _S
     if any(kind not in state.values for kind in ("length", *kinds)):
         raise VectorProgramError(f"{statement}: runs before its shape is set")
     found = touched(statement, state.values)
-    reads = {name: span for name, span in found.reads.items() if span is not ANYWHERE}
-    if len(reads) < len(found.reads) and isinstance(statement.a, int):
-        reads["table"] = (statement.a, statement.a + (1 << mode.out_size))
-    for name, (low, high) in {"D": found.writes, **reads}.items():
+    spans = {"D": found.writes, **found.reads}
+    if "table" in spans and isinstance(statement.a, int):
+        # Of a table only the first entry is known.
+        spans["table"] = span(statement.a, 1 << mode.out_size, [])
+    for name, (low, high) in spans.items():
         if low < 0 or high > program.scratchpad:
             raise VectorProgramError(f"{statement}: {name} covers {low} to {high}, outside the scratchpad of "
                                      f"{program.scratchpad} bytes")
