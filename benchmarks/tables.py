@@ -83,9 +83,10 @@ def _icarus_texts(results: dict[str, Any]) -> Iterator[str]:
     for app, memories in results["applications"].items():
         small = {memory: figures["icarus"] for memory, figures in memories.items() if "icarus" in figures}
         if small:
-            cycles = ", ".join(f"{f['cycles simulated']} cycles on {memory} ({f['cycles predicted']} predicted)"
-                               for memory, f in small.items())
-            sizes = {key: value for key, value in next(iter(small.values())).items() if not key.startswith("cycles")}
+            cycles = ", ".join(f"{f['cycles simulated']} cycles on {memory} ({f['cycles predicted']} predicted, "
+                               f"{f['array']} array)" for memory, f in small.items())
+            sizes = {key: value for key, value in next(iter(small.values())).items()
+                     if key != "array" and not key.startswith("cycles")}
             size = ", ".join(f"{key} {value}" for key, value in sizes.items())
             yield f"On Icarus, {app} ({size}) equals the reference too: {cycles}."
 

@@ -12,6 +12,8 @@ from amaranth.back import rtlil, verilog
 
 __all__ = ["convert", "convert_files", "convert_together"]
 
+# A process of one register, which is how the back end writes each of them.
+_REGISTER = re.compile(r"^  always @\((posedge [^\n()]+)\)\n(    (?!begin|if|case)[^\n]* <= [^\n]*;\n)", re.MULTILINE)
 _MODULE = re.compile(r"^(?:\(\*[^\n]*\*\)\n)*module .*?^endmodule\n", re.MULTILINE | re.DOTALL)
 # Up to the first dot: modules below another one are called after it.
 _NAME = re.compile(r"^module \\?([^\s.(]+)", re.MULTILINE)
@@ -23,7 +25,7 @@ def convert(component: Any, name: str, **options: Any) -> str:
     `options` are those of `amaranth.back.verilog.convert`, such as `ports` where the component has no signature.
     """
     with _no_collection():
-        return verilog.convert(component, name, emit_src=False, **options)
+        return _gathered(verilog.convert(component, name, emit_src=False, **options))
 
 
 def convert_together(modules: Iterable[tuple[str, Any, Any]], **options: Any) -> str:
@@ -33,7 +35,7 @@ def convert_together(modules: Iterable[tuple[str, Any, Any]], **options: Any) ->
     with _no_collection():
         texts = [rtlil.convert(part, name=name, ports=ports, emit_src=False, **options)
                  for name, part, ports in modules]
-        return verilog._convert_rtlil_text("\n".join(texts))
+        return _gathered(verilog._convert_rtlil_text("\n".join(texts)))
 
 
 def convert_files(modules: Mapping[str, Any], ports: Mapping[str, Any] | None = None, **options: Any) -> dict[str, str]:
@@ -48,6 +50,25 @@ def convert_files(modules: Mapping[str, Any], ports: Mapping[str, Any] | None = 
         assert name is not None
         files.setdefault(f"{name[1]}.v", [f"{head}\n"]).append(module)
     return {name: "\n".join(texts) for name, texts in files.items()}
+
+
+def _gathered(text: str) -> str:
+    """`text` with the registers of a module and a clock in one process. An event-driven simulator wakes each process
+    at each edge, which for arrays is most of what it does: Icarus runs them in half of the time."""
+    return _MODULE.sub(lambda module: _with_gathered_registers(module[0]), text)
+
+
+def _with_gathered_registers(module: str) -> str:
+    assignments: dict[str, list[str]] = {}
+    for edge, assignment in _REGISTER.findall(module):
+        assignments.setdefault(edge, []).append(assignment)
+
+    def process(register: re.Match[str]) -> str:
+        """All registers of an edge, in the place of the first of them."""
+        gathered = assignments.pop(register[1], None)
+        return "" if gathered is None else f"  always @({register[1]}) begin\n{''.join(gathered)}  end\n"
+
+    return _REGISTER.sub(process, module)
 
 
 @contextmanager

@@ -26,13 +26,14 @@ def instruction_layout(spec: VectorSpec) -> data.StructLayout:
     """A legal vector instruction within the scratchpad.
 
     `a` and `b` are what the read ports read (VMAC: one of them the destination); of gather and scatter, `b` are the
-    indices. `d` is 32 bits wide for the sake of scatter. `size`: of execution. `range_…`: bytes it may touch.
+    indices. `d` is 32 bits wide for the sake of scatter. `size`: of execution. `uses_mask`: is masked or sets the mask.
+    `range_…`: bytes it may touch.
     """
     source = operand_layout(spec.address_bits)
     reach = range_layout(spec)
     return data.StructLayout({
-        "mode": MODE, "size": 2, "scalar": _WORD, "a": source, "b": source, "d": operand_layout(_WORD),
-        "counts": COUNTS, "range_d": reach, "range_a": reach, "range_b": reach,
+        "mode": MODE, "size": 2, "uses_mask": 1, "scalar": _WORD, "a": source, "b": source,
+        "d": operand_layout(_WORD), "counts": COUNTS, "range_d": reach, "range_a": reach, "range_b": reach,
     })
 
 

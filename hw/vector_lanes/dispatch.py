@@ -200,6 +200,7 @@ class Dispatcher(wiring.Component):
             out.transfer.eq(0), out.illegal.eq(~legal), out.nothing.eq((vl == 0) | (rows == 0) | (mats == 0)),
             out.sets_mask.eq(mode.sets_mask), out.kills_mask.eq(kills),
             out.instruction.mode.eq(word), out.instruction.size.eq(mode.size), out.instruction.scalar.eq(entry.a),
+            out.instruction.uses_mask.eq(word.masked | mode.sets_mask),
             out.instruction.counts.vl.eq(vl), out.instruction.counts.rows.eq(rows),
             out.instruction.counts.mats.eq(mats), out.extent_d.anywhere.eq(mode.scatter),
             out.extent_a.anywhere.eq(mode.gather), out.extent_b.anywhere.eq(0),
@@ -252,7 +253,7 @@ class Dispatcher(wiring.Component):
         m.d.comb += self._checked_ready.eq(~self._checked_valid | self._checked_leaves(m))
         with m.If(self._checked_ready):
             m.d.sync += self._checked_valid.eq(self._decoded_valid)
-            for name in ("mode", "size", "scalar", "a", "b", "d", "counts"):
+            for name in ("mode", "size", "uses_mask", "scalar", "a", "b", "d", "counts"):
                 m.d.sync += out.instruction[name].eq(decoded.instruction[name])
             for name in ("transfer", "to_host", "illegal", "nothing", "sets_mask", "kills_mask"):
                 m.d.sync += out[name].eq(decoded[name])

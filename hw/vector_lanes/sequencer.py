@@ -1,7 +1,7 @@
 """The sequencer: makes the wavefronts of instructions, one per cycle, without a gap between rows or instructions.
 
 Three operands walk through the scratchpad alike: along a row by whole wavefronts, from row to row and from matrix to
-matrix by signed steps. One adder per operand serves all of it, and the first wavefront of the next instruction.
+matrix by signed steps, by one adder per operand. The first wavefront of the next instruction has an adder of its own.
 Seed 004, section 2.2; vector length, 2-D and 3-D instructions of its section 2.2.1.
 """
 
@@ -37,7 +37,8 @@ class OperandWalker(wiring.Component):
 
     When `enable`: with `load`, `address` becomes `base` + `first`, and `base` is the start of the first row; with
     `mat`, the start of the matrix moves by `mat_step`; with `row`, the start of the row by `row_step`; else the
-    address moves by `along`, or with `jump` becomes the row's start plus `offset`. `bits`: of all of them.
+    address moves by `along`, or with `jump` becomes the row's start plus `offset`. `bits`: of all of them. `load` is
+    late in a cycle: it only selects, behind the sums.
     """
 
     def __init__(self, bits: int) -> None:
@@ -50,9 +51,7 @@ class OperandWalker(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         row, mat, start, step, total = (Signal.like(self.address, name=n) for n in ("r", "m", "start", "step", "total"))
-        with m.If(self.load):
-            m.d.comb += [start.eq(self.base), step.eq(self.first)]
-        with m.Elif(self.mat):
+        with m.If(self.mat):
             m.d.comb += [start.eq(mat), step.eq(self.mat_step)]
         with m.Elif(self.row):
             m.d.comb += [start.eq(row), step.eq(self.row_step)]
@@ -62,7 +61,7 @@ class OperandWalker(wiring.Component):
             m.d.comb += [start.eq(self.address), step.eq(self.along)]
         m.d.comb += total.eq(start + step)
         with m.If(self.enable):
-            m.d.sync += self.address.eq(total)
+            m.d.sync += self.address.eq(Mux(self.load, self.base + self.first, total))
             with m.If(self.load):
                 m.d.sync += [row.eq(self.base), mat.eq(self.base)]
             with m.Elif(self.mat):
@@ -109,12 +108,11 @@ class Sequencer(wiring.Component):
             mat_ends.eq(row_ends & self._last_row), ends.eq(mat_ends & self._last_mat),
         ]
         elements = self._elements(m, current, "elements")
-        masked = offered.mode.masked | self._sets_mask(offered)
         # What comes next does not depend on when: `advance` is late and only enables registers.
         advance, free, load = Signal(), Signal(), Signal()
         m.d.comb += [
             self.wave.valid.eq(self.busy), advance.eq(~self.busy | self.wave.ready),
-            free.eq((~self.busy | ends) & (~masked | self.mask_ready)),
+            free.eq((~self.busy | ends) & (~offered.uses_mask | self.mask_ready)),
             self.instruction.ready.eq(advance & free), load.eq(self.instruction.valid & free),
             self.mask_next.eq(advance & Mux(load, offered.mode.masked & ~self.mask_empty,
                                             self.busy & current.mode.masked & ~ends)),
@@ -149,10 +147,6 @@ class Sequencer(wiring.Component):
     def _count(self, m: Module, advance: Value, step: Step, elements: Value) -> None:
         """Elements left in the row, rows, matrices, and the index of the wavefront's first element."""
         current, offered = self.current, self.instruction.payload
-        masked = Mux(step.load, offered.mode.masked, current.mode.masked)
-        size = Mux(step.load, offered.size, current.size)
-        start = Signal(32)
-        m.d.comb += start.eq(Mux(masked, self.mask_number << self._wave_bits >> size, 0))
         with m.If(advance):
             m.d.sync += [
                 self._masked_last.eq(self.mask_last | self.mask_empty),
@@ -161,16 +155,20 @@ class Sequencer(wiring.Component):
             with m.If(step.load):
                 m.d.sync += [
                     self._left.eq(offered.counts.vl), self._rows.eq(offered.counts.rows),
-                    self._mats.eq(offered.counts.mats), self._index.eq(start),
+                    self._mats.eq(offered.counts.mats), self._index.eq(self._masked_index(offered)),
                 ]
             with m.Elif(current.mode.masked):
-                m.d.sync += self._index.eq(start)
+                m.d.sync += self._index.eq(self._masked_index(current))
             with m.Elif(step.row):
                 m.d.sync += [self._left.eq(current.counts.vl), self._index.eq(0), self._rows.eq(self._rows - 1)]
                 with m.If(step.mat):
                     m.d.sync += [self._rows.eq(current.counts.rows), self._mats.eq(self._mats - 1)]
             with m.Else():
                 m.d.sync += [self._left.eq(self._left - elements), self._index.eq(self._index + elements)]
+
+    def _masked_index(self, instruction: Any) -> Value:
+        """The first element of the next active wavefront of the mask; 0 without a mask."""
+        return Mux(instruction.mode.masked, self.mask_number << self._wave_bits >> instruction.size, 0)
 
     def _look_ahead(self, m: Module, advance: Value, step: Step, elements: Value) -> None:
         """Find a cycle ahead whether the next wavefront ends its row, its row the matrix, and its matrix all."""

@@ -1,10 +1,10 @@
-"""Verilog of several modules in one conversion: the same text, a file for each."""
+"""Verilog text: several modules in one conversion, and one process for the registers of a module."""
 
 from __future__ import annotations
 
 import re
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import ClockDomain, ClockSignal, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -45,3 +45,28 @@ def test_files_are_those_of_single_conversions() -> None:
         alone = convert(Delay(cycles), name)
         assert plain(files[f"{name}.v"]) == plain(alone)
         assert len(re.findall("^endmodule$", alone, re.MULTILINE)) == cycles + 1
+
+
+class ThreeClocks(wiring.Component):
+    """Three registers of one clock, two of another, and one on the falling edge of a third."""
+
+    def __init__(self) -> None:
+        super().__init__({"value": In(8), "clocks": In(2), "o": Out(8).array(6)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains += [ClockDomain("other", reset_less=True), ClockDomain("falling", clk_edge="neg", reset_less=True)]
+        m.d.comb += [ClockSignal("other").eq(self.clocks[0]), ClockSignal("falling").eq(self.clocks[1])]
+        for number, domain in enumerate(("sync", "sync", "other", "sync", "other", "falling")):
+            m.d[domain] += self.o[number].eq(self.value + number)
+        return m
+
+
+def test_registers_of_a_clock_are_one_process() -> None:
+    """An event-driven simulator wakes every process at every edge."""
+    text = convert(ThreeClocks(), "three_clocks")
+    processes = re.findall(r"^  always @\((\w+ [^)]+)\)(?: begin)?\n((?:    .*;\n)+)", text, re.MULTILINE)
+    registers = {edge: sorted(re.findall(r"(\w+) +<=", body)) for edge, body in processes}
+    assert len(processes) == 3
+    assert registers == {"posedge clk": ["o__0", "o__1", "o__3"], "posedge clocks[0]": ["o__2", "o__4"],
+                         "negedge clocks[1]": ["o__5"]}
