@@ -21,6 +21,7 @@ import compiler
 from benchmarks.checks import check_run
 from benchmarks.command import Measurement, reports_errors
 from benchmarks.results import kept_results
+from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.frontend.apps import load
 from compiler.ir.program import Program
 
@@ -79,8 +80,12 @@ def measure_program(name: str, program: Program, simulator: str, options: Mappin
 
 
 def figures_of(app: str, memory: str) -> dict[str, Any]:
-    """All figures of an application on one memory."""
-    figures = {"array": APPLICATIONS[app]} | measure(app, memory, APPLICATIONS[app])
+    """All figures of an application on one memory, or why the array is too small for it (`refused`)."""
+    figures: dict[str, Any] = {"array": APPLICATIONS[app]}
+    try:
+        figures |= measure(app, memory, APPLICATIONS[app])
+    except ArrayTooSmall as error:
+        return figures | {"refused": str(error)}
     if app in ICARUS:
         case = ICARUS[app] | ({"array": SINGLE_WORDS[app]} if app in SINGLE_WORDS and memory != "pub" else {})
         small = measure(app, memory, simulator="icarus", **case)

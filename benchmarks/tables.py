@@ -68,7 +68,7 @@ def _application_table() -> str:
     rows = []
     for app, memories in results["applications"].items():
         last, tiles, pes = PUBLISHED[app]
-        for memory, f in memories.items():
+        for memory, f in _fitting(memories).items():
             used = f["resources"]
             rows.append([app, f["array"], memory, f["cycles simulated"], f["cycles predicted"], f["lower bound"],
                          f["ratio"], last, used["PEs"], pes, used["memory tiles"], tiles, used["registers"],
@@ -76,7 +76,19 @@ def _application_table() -> str:
                          f["simulated cycles per second"]])
     text = ("RTL simulation on Verilator, published sizes where there are any (`python -m benchmarks.applications`). "
             "The last output is in cycle *cycles - 1*; the bound is the largest trip count of any statement.")
-    return "\n\n".join([text, table(head, rows), *_icarus_texts(results)])
+    return "\n\n".join([text, table(head, rows), *_refused_texts(results), *_icarus_texts(results)])
+
+
+def _fitting(memories: dict[str, Any]) -> dict[str, Any]:
+    """The figures of an application on the memories with which the array is large enough for it."""
+    return {memory: figures for memory, figures in memories.items() if "refused" not in figures}
+
+
+def _refused_texts(results: dict[str, Any]) -> Iterator[str]:
+    refused = [f"{app} on {memory} {figures['refused']}" for app, memories in results["applications"].items()
+               for memory, figures in memories.items() if "refused" in figures]
+    if refused:
+        yield f"Too large for the array: {'. '.join(refused)}."
 
 
 def _icarus_texts(results: dict[str, Any]) -> Iterator[str]:

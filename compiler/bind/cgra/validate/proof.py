@@ -145,7 +145,7 @@ class Proof:
         self.report.banks = len(served)
 
     def _prove_memories(self) -> None:
-        streams = AddressStreams(self.fabric, self.plan.run_cycles)
+        streams = AddressStreams(self.fabric, self._last_cycle() + 1)
         for place, tile in self.config.tiles.items():
             if isinstance(tile.core, PubConfig | DualPortConfig | AddressedConfig) and not tile.core.rom:
                 name = self.claims.names.get(place, f"the unused tile {place}")
@@ -156,6 +156,14 @@ class Proof:
                 self._memories[place] = proof
                 self.report.port_pairs += proof.port_pairs
                 self.report.memory_outputs += sum(port is not None for port in tile.core.outputs)
+
+    def _last_cycle(self) -> int:
+        """The last cycle of the run, or of an instance behind its end: the values of such ones are not needed, but they
+        are in the domains that are proven."""
+        results = self.claims.application.results
+        ends = [self.claims.visible(statement).range().dim_max_val(0).to_python()
+                for statement in self.program.statements if statement.name in results]
+        return max([self.plan.run_cycles - 1, *ends])
 
     def _prove_output(self, array: Array) -> None:
         """Every element that the program writes is captured, in time, from the statement that writes it last."""
