@@ -110,7 +110,7 @@ class _Zero(dict):
 
 
 def test_what_is_read_behind_the_end_of_a_run() -> None:
-    """Instances whose values no output needs may come after the last output; their addresses are proven all the same."""
+    """Instances that no output needs may come after the last output; their addresses are proven all the same."""
     design = compiled("laplacian_pyramid", True, "16x32", size=32)
     assert design.predicted_cycles <= 1.15 * design.lower_bound
 
