@@ -185,7 +185,10 @@ class VectorCore(wiring.Component):
     ) -> None:
         events = Cat(dispatch.illegal, dispatch.address | outside, self.dma_error)
         m.d.sync += self.status.eq(Mux(self.clear_status, 0, self.status) | events)
-        quiet = queue.level == 0
+        # From registers, as dispatch's part of it: what waits for it is far from here.
+        quiet = Signal(init=1)
+        comes, goes = queue.w_en & queue.w_rdy, queue.r_en & queue.r_rdy
+        m.d.sync += quiet.eq(~comes & ((queue.level == 0) | ((queue.level == 1) & goes)))
         m.d.comb += [
             self.vector_idle.eq(quiet & dispatch.vector_idle), self.dma_idle.eq(quiet & dispatch.dma_idle),
             self.mask_waves.eq(Mux(dispatch.mask.valid & (dispatch.mask.length != 0), mask.waves, 0)),

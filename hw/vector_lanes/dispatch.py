@@ -103,7 +103,7 @@ class Dispatcher(wiring.Component):
         self._decoded, self._decoded_valid = Signal(_decoded_layout(self.spec)), Signal()
         self._offered = Signal(_decoded_layout(self.spec))
         self._checked, self._checked_valid = Signal(_checked_layout(self.spec)), Signal()
-        self._decoded_ready, self._checked_ready = Signal(), Signal()
+        self._decoded_ready, self._checked_ready, self._comes = Signal(), Signal(), Signal()
         self._decode(m)
         self._check(m)
         self._hold(m)
@@ -126,9 +126,10 @@ class Dispatcher(wiring.Component):
         m.d.comb += [
             self.entry.ready.eq(control | (ready & self._decoded_ready)),
             self._decoded_ready.eq(~self._decoded_valid | self._checked_ready),
+            self._comes.eq(self.entry.valid & ~control & ready),
         ]
         with m.If(self._decoded_ready):
-            m.d.sync += [self._decoded_valid.eq(self.entry.valid & ~control & ready), self._decoded.eq(self._offered)]
+            m.d.sync += [self._decoded_valid.eq(self._comes), self._decoded.eq(self._offered)]
         # Outside the condition: what is decoded does not depend on when.
         with m.If(entry.control):
             self._decode_transfer(m, registers, transfer)
@@ -330,7 +331,9 @@ class Dispatcher(wiring.Component):
         checked = self._checked
         instruction = checked.instruction
         in_flight, wait = Signal(retirements()), Signal(retirements())
-        m.d.sync += in_flight.eq(in_flight + loads - self.retired)
+        in_flight_next = Signal.like(in_flight)
+        m.d.comb += in_flight_next.eq(in_flight + loads - self.retired)
+        m.d.sync += in_flight.eq(in_flight_next)
         unfinished = [(place.valid, place.instruction) for place in waiting]
         unfinished.append((self.sequencing_valid, self.sequencing))
         younger = [valid for valid, _ in unfinished]
@@ -352,11 +355,21 @@ class Dispatcher(wiring.Component):
             payload.to_host.eq(checked.to_host),
         ]
         wiring.connect(m, wiring.flipped(self.job), jobs.job)
-        stages = ((self._decoded_valid, self._decoded.transfer), (self._checked_valid, checked.transfer))
-        m.d.comb += [
-            self.vector_idle.eq(~Cat(*(valid & ~kind for valid, kind in stages), in_flight != 0).any()),
-            self.dma_idle.eq(~Cat(*(valid & kind for valid, kind in stages), jobs.active).any()),
+        self._report_idle(m, in_flight_next, jobs.active_next)
+
+    def _report_idle(self, m: Module, in_flight: Value, active: Value) -> None:
+        """From registers: the scalar core waits for it far from here. The arguments are those of the next cycle."""
+        decoded, checked = self._decoded.transfer, self._checked.transfer
+        comes = (Mux(self._decoded_ready, self._comes, self._decoded_valid),
+                 Mux(self._decoded_ready, self._offered.transfer, decoded))
+        stays = (Mux(self._checked_ready, self._decoded_valid, self._checked_valid),
+                 Mux(self._checked_ready, decoded, checked))
+        vector, dma = Signal(), Signal()  # busy
+        m.d.sync += [
+            vector.eq(Cat(*(valid & ~transfer for valid, transfer in (comes, stays)), in_flight != 0).any()),
+            dma.eq(Cat(*(valid & transfer for valid, transfer in (comes, stays)), active).any()),
         ]
+        m.d.comb += [self.vector_idle.eq(~vector), self.dma_idle.eq(~dma)]
 
     def _still_to_end(self, m: Module, in_flight: Value, younger: Sequence[Value]) -> Signal:
         """How many instructions in flight, without the `younger` ones, are unfinished after this cycle."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from amaranth import Module, Mux, Signal
-from amaranth.lib import data, fifo, stream, wiring
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_ports import JOB
@@ -29,7 +29,8 @@ class JobTable(wiring.Component):
 
     Query: `range_d`, `range_a`, `range_b` of an instruction, or with `transfer` a transfer's range as `range_d` and
     its direction `to_host`. `conflicts` (one bit per slot) are the unfinished transfers that must end before, in the
-    same cycle; `active` the unfinished ones: a bit once 0 belongs to another transfer from then on.
+    same cycle; `active` the unfinished ones: a bit once 0 belongs to another transfer from then on; `active_next` those
+    of the next cycle.
 
     `allocate` (only when `room`) puts the queried transfer with `payload` into the table; it waits for `wait`
     vector instructions to retire (`retired` pulses, counted from that cycle on) and for its conflicts. `finished`
@@ -42,13 +43,14 @@ class JobTable(wiring.Component):
         reach = range_layout(spec)
         super().__init__({
             "range_d": In(reach), "range_a": In(reach), "range_b": In(reach), "transfer": In(1), "to_host": In(1),
-            "conflicts": Out(self.slots), "active": Out(self.slots), "room": Out(1),
+            "conflicts": Out(self.slots), "active": Out(self.slots), "active_next": Out(self.slots), "room": Out(1),
             "allocate": In(1), "payload": In(JOB), "wait": In(retirements()), "retired": In(1), "finished": In(1),
             "job": Out(stream.Signature(JOB)),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        m.d.sync += self.active.eq(self.active_next)
         allocated, issued, done = (self._pointer(m, name) for name in ("allocated", "issued", "done"))
         m.submodules.payloads = payloads = fifo.SyncFIFO(width=JOB.size, depth=self.slots)
         free = Signal(self.slots)
@@ -70,20 +72,19 @@ class JobTable(wiring.Component):
     def _pointer(self, m: Module, name: str) -> Signal:
         return Signal(range(self.slots), name=name)
 
-    def _slot(self, m: Module, slot: int, fill: data.View, finish: data.View) -> Signal:
+    def _slot(self, m: Module, slot: int, fill: Value, finish: Value) -> Signal:
         """One transfer: compare its range with the query; returns whether nothing is in its way."""
         reach = Signal(range_layout(self.spec), name=f"range{slot}")
         to_host, wait = Signal(name=f"to_host{slot}"), Signal(retirements(), name=f"wait{slot}")
         blockers = Signal(self.slots, name=f"blockers{slot}")
         active, free = self.active[slot], Signal(name=f"free{slot}")
+        m.d.comb += self.active_next[slot].eq(fill | (active & ~finish))
         with m.If(fill):
             m.d.sync += [
-                active.eq(1), reach.eq(self.range_d), to_host.eq(self.to_host), wait.eq(self.wait),
+                reach.eq(self.range_d), to_host.eq(self.to_host), wait.eq(self.wait),
                 blockers.eq(self.conflicts),
             ]
         with m.Else():
-            with m.If(finish):
-                m.d.sync += active.eq(0)
             m.d.sync += blockers.eq(blockers & self.active)
             with m.If(self.retired & (wait != 0)):
                 m.d.sync += wait.eq(wait - 1)

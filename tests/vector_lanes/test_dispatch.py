@@ -6,13 +6,16 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from amaranth.hdl import Elaboratable
 from amaranth.sim import Simulator, SimulatorContext
 
+from hw.vector_lanes.dispatch import Dispatcher
 from hw.vector_lanes.dispatch_decode import ModeDecoder
-from hw.vector_lanes.isa import MODE, Mode, Op, check
+from hw.vector_lanes.isa import MODE, Control, Entry, Mode, Op, check
 from hw.vector_lanes.ranges import DMA_SLOT, Products
 from hw.vector_lanes.spec import VectorSpec
+from hw.vector_lanes.streams import random_entries
 
 
 def simulate(dut: Elaboratable, body: Callable[[SimulatorContext], Any], *, clock: bool) -> None:
@@ -87,3 +90,77 @@ def compare(found: Any, expected: tuple[int, int, bool]) -> None:
     assert bool(found.out) == expected[2]
     if not expected[2]:
         assert (found.below, found.above) == expected[:2]
+
+
+class Work:
+    """What dispatch has handed out of one kind, in order, each piece to be finished some cycles later."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.unfinished, self.ends = rng, 0, list[int]()
+
+    def begins(self, cycle: int) -> None:
+        self.ends.append(max([cycle + self.rng.randrange(1, 12), *(end + 1 for end in self.ends[-1:])]))
+
+    def finishes(self, cycle: int) -> bool:
+        """Whether the oldest piece ends in this cycle."""
+        ends = self.ends[:1] == [cycle]
+        if ends:
+            del self.ends[0]
+        return ends
+
+
+def test_idle_is_told_for_the_cycle_that_it_is_of() -> None:
+    """Neither kind is idle from the cycle after its entry was taken to the cycle in which its last piece ends; both are
+    soon after."""
+    spec = VectorSpec(lanes=1, scratchpad_bytes=1 << 15)
+    entries = random_entries(spec, np.random.default_rng(7), 250)
+    dut, rng = Dispatcher(spec), random.Random(7)
+    seen = {"vector": set[int](), "dma": set[int]()}
+
+    async def body(ctx: SimulatorContext) -> None:
+        vector, jobs, taken, quiet, cycle = Work(rng), Work(rng), 0, 0, 0
+        dispatched, unfinished_jobs, before = 0, 0, None
+        while quiet < 20:
+            offers = taken < len(entries) and rng.random() < 0.7
+            offer(ctx, dut, entries[taken] if offers else None)
+            ctx.set(dut.instruction.ready, rng.random() < 0.7)
+            ctx.set(dut.job.ready, rng.random() < 0.7)
+            retired, done = vector.finishes(cycle), jobs.finishes(cycle)
+            ctx.set(dut.retired, retired)
+            ctx.set(dut.job_done, done)
+            idle = {"vector": ctx.get(dut.vector_idle), "dma": ctx.get(dut.dma_idle)}
+            assert not (idle["vector"] and (dispatched or before == "vector")), f"cycle {cycle}"
+            assert not (idle["dma"] and (unfinished_jobs or before == "dma")), f"cycle {cycle}"
+            for kind, value in idle.items():
+                seen[kind].add(value)
+            accepted = offers and ctx.get(dut.entry.ready)
+            before = kind_of(entries[taken]) if accepted else None
+            if ctx.get(dut.instruction.valid) and ctx.get(dut.instruction.ready):
+                vector.begins(cycle)
+            handed = ctx.get(dut.job.valid) and ctx.get(dut.job.ready)
+            if handed:
+                jobs.begins(cycle)
+            dispatched += ctx.get(dut.dispatched) - retired
+            unfinished_jobs += handed - done
+            taken += accepted
+            quiet = quiet + 1 if taken == len(entries) and not (dispatched or unfinished_jobs) else 0
+            await ctx.tick()
+            cycle += 1
+        assert ctx.get(dut.vector_idle) and ctx.get(dut.dma_idle)
+
+    simulate(dut, body, clock=True)
+    assert seen == {"vector": {0, 1}, "dma": {0, 1}}
+
+
+def offer(ctx: SimulatorContext, dut: Dispatcher, entry: Entry | None) -> None:
+    ctx.set(dut.entry.valid, entry is not None)
+    if entry is not None:
+        for field in ("control", "code", "a", "b", "c", "d"):
+            ctx.set(getattr(dut.entry.payload, field), int(getattr(entry, field)))
+
+
+def kind_of(entry: Entry) -> str | None:
+    """The kind of work that an entry brings; None for control operations."""
+    if not entry.control:
+        return "vector"
+    return "dma" if entry.code in (Control.DMA_TO_VECTOR, Control.DMA_TO_HOST) else None
