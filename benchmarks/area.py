@@ -1,7 +1,8 @@
 """LUT, FF, block RAM and MHz on an ECP5-85 of one PE tile, one memory tile of each kind, a small array and the vector
 processor with its scalar core.
 
-    python -m benchmarks.area [--array 4x4] [--place-only] [--seeds N] [-o benchmarks/results/area.json] [NAME ...]
+    python -m benchmarks.area [--array 4x4] [--place-only] [--seeds N] [--placer PLACER]
+                              [-o benchmarks/results/area.json] [NAME ...]
     python -m benchmarks.area --intel [-o benchmarks/results/area.json] [vector_4 vector_16]
 
 Every figure comes from nextpnr. The clock rate is that of the module in a harness which gives every input a register
@@ -41,7 +42,16 @@ from hw.errors import SluiceError
 from hw.fabric.array import emit_array, emit_tiles
 from hw.fabric.spec import FabricSpec
 from hw.files import write_atomic
-from hw.pnr import ECP5_85_DEVICE, Figures, cell_counts, check_fits, place_and_route, synthesize, tool_version
+from hw.pnr import (
+    ECP5_85_DEVICE,
+    PLACERS,
+    Figures,
+    cell_counts,
+    check_fits,
+    place_and_route,
+    synthesize,
+    tool_version,
+)
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
 from hw.verilog import convert
@@ -229,6 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--array", default="4x4", metavar="RxC", help="size of the array (default 4x4)")
     parser.add_argument("--place-only", action="store_true", help="do not route; MHz are an estimate then")
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="take the fastest of N placements")
+    parser.add_argument("--placer", choices=PLACERS, help="nextpnr's placer (default: that of the tool)")
     parser.add_argument("--intel", action="store_true", help=f"cells of {', '.join(INTEL_SUBJECTS)} on an Intel FPGA")
     parser.add_argument("-o", "--output", type=Path, default=_RESULT, metavar="FILE")
     options = parser.parse_args(arguments)
@@ -241,16 +252,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.intel:
         _measure_intel(names, options.output)
     else:
-        _measure_all(names, spec, options.output, not options.place_only, options.seeds)
+        how = {"route": not options.place_only, "seeds": options.seeds, "placer": options.placer}
+        _measure_all(names, spec, options.output, how)
 
 
-def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path, route: bool, seeds: int) -> None:
+def _measure_all(names: Sequence[str], spec: FabricSpec, output: Path, how: Mapping[str, Any]) -> None:
+    """`how`: arguments of `measure`."""
     console = Console(highlight=False)
     results = kept_results(output, "modules")
     for name in names:
         label = f"array_{spec}" if name == "array" else name
         with console.status(f"{label} …"):
-            results[label] = measure(SUBJECTS[name](spec), route, seeds)
+            results[label] = measure(SUBJECTS[name](spec), **how)
         _write(output, {"modules": results, "tools": _versions("yosys", "nextpnr-ecp5")})
     console.print(printed_area_table("module", results))
 

@@ -25,6 +25,7 @@ __all__ = [
     "ECP5_85",
     "ECP5_85_DEVICE",
     "KEEP_REGISTERS",
+    "PLACERS",
     "Figures",
     "PnrError",
     "cell_counts",
@@ -41,6 +42,9 @@ __all__ = [
 ECP5_85 = ("--85k", "--package", "CABGA381", "--speed", "6")
 """nextpnr's options for the LFE5U-85F of the usual development boards, slowest speed grade."""
 ECP5_85_DEVICE = "LFE5U-85F"
+
+PLACERS = ("heap", "static", "sa")
+"""Those of nextpnr."""
 
 _LOW_PRIORITY = 10
 
