@@ -115,17 +115,24 @@ def _whole_drain(program: Program, array: Array, sums: Array, finals: Mapping[st
     for relation in finals.values():
         elements = elements.union(relation.domain())
     last = next(s for s in reversed(program.statements) if s.name in finals)
-    if not elements.coalesce().is_box():
+    elements = _joined(elements)
+    if not elements.is_box():
         raise DependenceError(f"{last.label(last.write)}: the elements of '{array.name}' that are written are no box, "
                               "which an output has to be")
     iterators = tuple(f"i{k}" for k in range(len(array.shape)))
-    domain = elements.coalesce().set_tuple_name(name)
+    domain = elements.set_tuple_name(name)
     for position, iterator in enumerate(iterators):
         domain = domain.set_dim_name(isl.dim_type.set, position, iterator)
     element = isl.Map(f"{{ {name}[{', '.join(iterators)}] -> [{', '.join(iterators)}] }}").intersect_domain(domain)
     read, write = (Access(one.name, element.set_tuple_name(isl.dim_type.out, one.name), last.write.location)
                    for one in (sums, array))
     return Statement(name, iterators, domain, (read,), write, Read(0, array.type), last.location)
+
+
+def _joined(elements: isl.Set) -> isl.Set:
+    """The same set, as one piece if it is a box in many."""
+    hull = isl.Set.from_basic_set(elements.simple_hull())
+    return hull if hull.is_subset(elements) else elements.coalesce()
 
 
 def _single(statement: Statement, number: int) -> bool:

@@ -17,7 +17,7 @@ from compiler.sched.transform.instances import Renaming
 from compiler.sched.transform.place import Place, places
 from compiler.sched.transform.rewrite import rewritten, unchanged
 
-__all__ = ["split_by_reads", "split_into_boxes"]
+__all__ = ["few_boxes", "split_by_reads", "split_into_boxes"]
 
 _MOST = 16
 """Most boxes of one statement."""
@@ -31,7 +31,7 @@ def split_into_boxes(program: Program) -> Program:
     shared = {name for group in program.shared for name in group}
     for statement in program.statements:
         if statement.box() is None and statement.name not in shared:
-            boxes = _boxes(statement.domain)
+            boxes = few_boxes(statement.domain)
             if boxes is not None:
                 program = _split(program, statement, boxes)
     return program
@@ -58,12 +58,12 @@ def _by_reads(statement: Statement) -> list[isl.Set] | None:
             parts = [both for part in parts for piece, _ in found if not (both := part.intersect(piece)).is_empty()]
     if len(parts) == 1 or len(parts) > _MOST:
         return None
-    split = [_boxes(part) for part in parts]
+    split = [few_boxes(part) for part in parts]
     boxes = [box for part in split for box in part or ()]
     return None if None in split or len(boxes) > _MOST else boxes
 
 
-def _boxes(domain: isl.Set) -> list[isl.Set] | None:
+def few_boxes(domain: isl.Set) -> list[isl.Set] | None:
     """Disjoint boxes that make up `domain`, None if there are none, or too many: cut off one by one where a loop's
     first or last iterations are a box."""
     found: list[isl.Set] = []
@@ -72,7 +72,7 @@ def _boxes(domain: isl.Set) -> list[isl.Set] | None:
         part = pending.pop()
         if part.is_box():
             found.append(part)
-        else:
+        elif not part.is_empty():
             halves = _halves(part)
             if halves is None:
                 return None
@@ -84,12 +84,13 @@ def _boxes(domain: isl.Set) -> list[isl.Set] | None:
 
 def _halves(part: isl.Set) -> list[isl.Set] | None:
     """A set cut in two at a bound of one of its convex pieces, None if no bound of theirs is inside of it."""
-    pieces: list[isl.BasicSet] = []
-    part.make_disjoint().foreach_basic_set(pieces.append)
+    found: list[isl.BasicSet] = []
+    part.make_disjoint().foreach_basic_set(found.append)
+    parts = [piece for piece in map(isl.Set.from_basic_set, found) if not piece.is_empty()]
     for axis in range(part.dim(isl.dim_type.set)):
         low = part.dim_min_val(axis).to_python()
         high = part.dim_max_val(axis).to_python()
-        for piece in map(isl.Set.from_basic_set, pieces):
+        for piece in parts:
             for cut in (piece.dim_min_val(axis).to_python(), piece.dim_max_val(axis).to_python() + 1):
                 if low < cut <= high:
                     below = part.upper_bound_val(isl.dim_type.set, axis, isl.Val(cut - 1)).coalesce()

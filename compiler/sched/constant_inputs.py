@@ -18,7 +18,7 @@ from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Cast, Expr, Read, children, iterators_needed, postorder, with_children
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement, Table
-from compiler.ir.types import BIT, Int, Type
+from compiler.ir.types import Int, Type
 
 __all__ = ["constant_inputs", "with_short_indices"]
 
@@ -35,16 +35,23 @@ def constant_inputs(program: Program) -> tuple[Program, dict[str, np.ndarray]]:
     tables = {table.name: table for table in program.tables}
     for statement in program.statements:
         for (names, type_), parts in _parts(statement, lambda width: width <= WORD).items():
-            name = fresh_name(f"{statement.name}_values", (i.name for i in (*program.arrays, *program.tables)))
             grid = _Grid.of(statement, names)
-            if len(parts) * grid.size > _MOST_ELEMENTS:
-                continue
-            constants[name] = np.stack([grid.values(part, tables) for part in parts])
-            array = Array(name, constants[name].shape, type_, "input")
-            new = _reading(program.statement(statement.name), parts, array, grid)
+            values = np.stack([grid.values(part, tables) for part in parts])
+            name = _known(constants, program, values, type_)
+            if name is None:
+                name = fresh_name(f"{statement.name}_values", (i.name for i in (*program.arrays, *program.tables)))
+                constants[name] = values
+                program = replace(program, arrays=(*program.arrays, Array(name, values.shape, type_, "input")))
+            new = _reading(program.statement(statement.name), parts, program.array(name), grid)
             statements = tuple(new if s.name == statement.name else s for s in program.statements)
-            program = replace(program, arrays=(*program.arrays, array), statements=statements)
+            program = replace(program, statements=statements)
     return program, constants
+
+
+def _known(constants: Mapping[str, np.ndarray], program: Program, values: np.ndarray, type_: Type) -> str | None:
+    """The array that has these values already, None if there is none."""
+    return next((name for name, other in constants.items()
+                 if program.array(name).type == type_ and np.array_equal(other, values)), None)
 
 
 def with_short_indices(program: Program) -> Program:
@@ -58,7 +65,7 @@ def _shortened(statement: Statement, tables: Mapping[str, Table]) -> Statement:
     short: dict[Expr, Expr] = {}
     for (names, type_), parts in _parts(statement, lambda width: width > WORD).items():
         grid = _Grid.of(statement, names)
-        for part in parts if grid.size <= _MOST_ELEMENTS else ():
+        for part in parts:
             values = grid.values(part, tables)
             word = next((w for w in _WORDS if w.minimum <= values.min() and values.max() <= w.maximum), None)
             if word is not None:
@@ -71,9 +78,12 @@ def _shortened(statement: Statement, tables: Mapping[str, Table]) -> Statement:
 
 
 def _parts(statement: Statement, of_width: Callable[[int], bool]) -> dict[tuple[tuple[str, ...], Type], list[Expr]]:
-    """The largest parts of the value that need iterators only and are `of_width`, by these and by type."""
+    """The largest parts of the value that need iterators only, have not too many values and are `of_width`, by these
+    and by type."""
     nodes, needs = list(postorder(statement.value)), iterators_needed(statement.value)
-    wanted = {id(n) for n in nodes if needs[id(n)] and isinstance(n.type, Int) and of_width(n.type.width)}
+    few = {names: _Grid.of(statement, tuple(names)).size <= _MOST_ELEMENTS for names in needs.values() if names}
+    wanted = {id(n) for n in nodes
+              if (names := needs[id(n)]) and few[names] and isinstance(n.type, Int) and of_width(n.type.width)}
     seen = {id(statement.value)}
     for node in reversed(nodes):  # what is inside a part is not seen
         if id(node) in seen - wanted:
@@ -81,7 +91,7 @@ def _parts(statement: Statement, of_width: Callable[[int], bool]) -> dict[tuple[
     found: dict[tuple[tuple[str, ...], Type], list[Expr]] = {}
     for node in nodes:
         names = needs[id(node)]
-        if names and id(node) in wanted & seen and node.type != BIT:
+        if names and id(node) in wanted & seen:
             ordered = tuple(name for name in statement.iterators if name in names)
             same = found.setdefault((ordered, node.type), [])
             if node not in same:

@@ -97,11 +97,20 @@ class Schedule:
         return (self.staged.tiles - 1) * self.period + last + 1
 
     @cached_property
+    def _instances(self) -> dict[str, int]:
+        """Of every statement, how many instances outputs depend on, of all tiles together."""
+        live = _live_instances(self.staged, self.dependences, list(self.statements))
+        return {name: _count(self.staged.program.statement(name), instances) for name, instances in live.items()}
+
+    @property
     def lower_bound(self) -> int:
         """Cycles that no schedule with one unit per statement can beat: the most instances of any one statement that
-        outputs depend on, of all tiles together."""
-        live = _live_instances(self.staged, self.dependences, list(self.statements))
-        return max(_count(self.staged.program.statement(name), instances) for name, instances in live.items())
+        outputs depend on."""
+        return self.least_cycles({})
+
+    def least_cycles(self, asked: Mapping[str, int]) -> int:
+        """`lower_bound` if there are only so many instances of the statements in `asked`, as in the user's program."""
+        return max(min(count, asked.get(name, count)) for name, count in self._instances.items())
 
     def time(self, name: str) -> isl.Aff:
         """Logical cycle inside the tile as a function on the instances of statement `name`."""
@@ -278,8 +287,7 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     them, by default an estimate. `rhythm`: loads keep step with readers that fetch so many words at once, 0 for loads
     as fast as they can (`compiler.sched.load_rhythm`).
     """
-    aligned = _Aligned.of(staged, fusion_level, rhythm)
-    alone = _schedule_at(aligned, (), alignment, interval, 0)
+    aligned, alone = _apart_where_sooner(_Aligned.of(staged, fusion_level, rhythm), alignment, interval)
     groups = staged.program.shared
     if not groups:
         return _settled(alone, fusion_level)
@@ -307,10 +315,13 @@ class _Aligned:
     trips: Mapping[Loop, int]
     levels: _Levels
     rhythm: int
+    apart: frozenset[str]
 
     @staticmethod
-    def of(staged: StagedProgram, fusion_level: int | None, rhythm: int) -> _Aligned:
-        """Raises `DependenceError`, and `FusionError` for a level that no statement has."""
+    def of(staged: StagedProgram, fusion_level: int | None, rhythm: int,
+           apart: frozenset[str] = frozenset()) -> _Aligned:
+        """The producers in `apart` share no loops with their consumers. Raises `DependenceError`, and `FusionError` for
+        a level that no statement has."""
         dependences = flow(staged.program)
         order = topological_order(staged.program, dependences)
         statements = {name: staged.program.statement(name) for name in order}
@@ -320,8 +331,38 @@ class _Aligned:
         if fusion_level is not None and not 0 <= fusion_level <= deepest:
             raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
         trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
-        levels = _align(staged, nests, order, dependences, trips)
-        return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels, rhythm)
+        levels = _align(staged, nests, order, [d for d in dependences if d.source not in apart], trips)
+        return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels, rhythm, apart)
+
+    def setting_apart(self, name: str) -> _Aligned:
+        """The same with one more producer apart."""
+        return _Aligned.of(self.staged, self.fusion_level, self.rhythm, self.apart | {name})
+
+
+_SOONER = 1.05
+"""How many times sooner a program must end for a producer to share no loops with its consumers: as a rule all of its
+values are kept then."""
+
+
+def _apart_where_sooner(aligned: _Aligned, alignment: int, interval: int) -> tuple[_Aligned, Schedule]:
+    """The schedule, of statements that do not take turns, with those producers apart that are there sooner at their own
+    rate: one reader of theirs keeps step with them, but another one needs their last values first."""
+    best = _schedule_at(aligned, (), alignment, interval, 0)
+    for name in _waited_for(best, interval):
+        other = aligned.setting_apart(name)
+        found = _schedule_at(other, (), alignment, interval, 0)
+        if _SOONER * found.end < best.end:
+            aligned, best = other, found
+    return aligned, best
+
+
+def _waited_for(schedule: Schedule, interval: int) -> list[str]:
+    """Producers for which a consumer waits for longer than they would take at full rate."""
+    entries = schedule.statements
+    waits: dict[str, int] = {}
+    for d in schedule.dependences:
+        waits[d.source] = max(waits.get(d.source, 0), entries[d.sink].offset - entries[d.source].offset)
+    return [name for name, cycles in waits.items() if cycles > _SOONER * interval * prod(entries[name].trips.values())]
 
 
 def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, interval: int,
@@ -477,7 +518,7 @@ def _period(levels: _Levels, weights: Mapping[int, int], trips: Mapping[Loop, in
 
 
 def _align(staged: StagedProgram, nests: Mapping[str, tuple[str, ...]], order: list[str],
-           dependences: tuple[Dependence, ...], trips: Mapping[Loop, int]) -> _Levels:
+           dependences: Sequence[Dependence], trips: Mapping[Loop, int]) -> _Levels:
     """Join the loops of producers and consumers, but not where a consumer that walks the same values again and again
     (it has a loop of its own around theirs) would then wait for a longer loop of the producer each time."""
     levels = _Levels(nests)

@@ -23,6 +23,7 @@ __all__ = [
     "constant_bounds",
     "final_writers",
     "flow",
+    "read_too_early",
     "recurrences",
     "topological_order",
 ]
@@ -78,19 +79,33 @@ def _flow_of_read(program: Program, statement: Statement, index: int) -> list[De
     access = statement.reads[index]
     if program.array(access.array).role == "input":
         return []
-    sink = access.map.intersect_domain(statement.domain)
-    writers = [s for s in program.statements if s.write.array == access.array]
-    found = []
-    missing = statement.domain
-    order = _order(program, [statement, *writers])
-    for source, relation in _last_writers(order, sink, writers).items():
-        found.append(Dependence(statement.name, index, source, access.array, relation))
-        missing = missing.subtract(relation.domain())
+    found, missing = _sources_of_read(program, statement, index)
     if not missing.is_empty():
         first = str(missing.lexmin().sample_point()).strip("{ }")
         raise DependenceError(f"{statement.label(access)} reads '{access.array}' before it is written, first at "
                               f"{first}")
     return found
+
+
+def _sources_of_read(program: Program, statement: Statement, index: int) -> tuple[list[Dependence], isl.Set]:
+    """The dependences of a read, and the instances that see nothing."""
+    access = statement.reads[index]
+    sink = access.map.intersect_domain(statement.domain)
+    writers = [s for s in program.statements if s.write.array == access.array]
+    order = _order(program, [statement, *writers])
+    found = [Dependence(statement.name, index, source, access.array, relation)
+             for source, relation in _last_writers(order, sink, writers).items()]
+    missing = statement.domain
+    for dependence in found:
+        missing = missing.subtract(dependence.relation.domain())
+    return found, missing
+
+
+def read_too_early(program: Program) -> frozenset[str]:
+    """Arrays that are no inputs, of which an element is read that nothing has written."""
+    inputs = {array.name for array in program.inputs}
+    return frozenset(access.array for statement in program.statements for index, access in enumerate(statement.reads)
+                     if access.array not in inputs and not _sources_of_read(program, statement, index)[1].is_empty())
 
 
 def _order(program: Program, statements: Sequence[Statement]) -> isl.UnionMap:

@@ -23,20 +23,21 @@ from compiler.ir.ranges import type_range
 from compiler.ir.types import Int
 from compiler.sched.affine import maps, pieces
 from compiler.sched.dependences import DependenceError, flow
-from compiler.sched.whole_boxes import Growth, extent, fill_boxes, filled, nearest, on_all_iterations
+from compiler.sched.guards import guard_boxes
+from compiler.sched.whole_boxes import Growth, extent, fill_boxes, filled, moved, nearest, on_all_iterations
 
 __all__ = ["beside_inputs", "copies_itself", "fill_domains", "same_elements"]
 
 
 def fill_domains(program: Program) -> Growth | None:
     """`program` with zeros for the terms that sums leave out and copies of elements at the edges for reads that stop
-    there, and on whole boxes where these leave everything else as it is; None if that is what it has, or if nothing can
-    be done."""
-    around = _with_surroundings(program)
-    ends = fill_boxes(around.after if around else program)
-    if ends is None or around is None:
-        return ends or around
-    return replace(ends, before=program, fronts=around.fronts, edges=around.edges)
+    there, and on whole boxes: as they are where these leave everything else as it is, else behind guards; None if that
+    is what it has, or if nothing can be done."""
+    around = _with_surroundings(program) or Growth(program, program)
+    ends = fill_boxes(around.after) or guard_boxes(around.after)
+    if ends is not None:
+        return around.then(ends)
+    return around if around.after is not program else None
 
 
 def _with_surroundings(program: Program) -> Growth | None:
@@ -53,7 +54,7 @@ def _with_surroundings(program: Program) -> Growth | None:
     arrays = tuple(replace(array, shape=extents[array.name][1]) for array in kept.arrays)
     fronts = {name: tuple(-k for k in first) for name, (first, _) in extents.items() if any(first)}
     growth = Growth(program, kept, fronts, edges)
-    after = replace(kept, arrays=arrays, statements=tuple(_moved(growth, s) for s in statements))
+    after = replace(kept, arrays=arrays, statements=tuple(moved(growth, s) for s in statements))
     try:
         flow(after)
     except DependenceError:
@@ -80,15 +81,6 @@ def _past_edges(program: Program) -> tuple[Program, frozenset[str]]:
 
     statements = tuple(replace(s, reads=tuple(access(s, read) for read in s.reads)) for s in program.statements)
     return replace(program, statements=statements), frozenset(edges)
-
-
-def _moved(growth: Growth, statement: Statement) -> Statement:
-    """The statement on arrays that have grown in front."""
-    def access(one: Access) -> Access:
-        relation = one.map.apply_range(growth.moved(one.array)) if one.array in growth.fronts else one.map
-        return replace(one, map=relation)
-
-    return replace(statement, reads=tuple(map(access, statement.reads)), write=access(statement.write))
 
 
 def _without_copies(program: Program) -> Program:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from math import gcd, prod
 from typing import NamedTuple
@@ -87,6 +88,11 @@ class Partition:
         if self.growth:
             return self.growth.before
         return self.words.before if self.words else self.original
+
+    @cached_property
+    def instances(self) -> dict[str, int]:
+        """How many instances are asked for of statements that have more behind guards, by name."""
+        return self.growth.asked_instances() if self.growth else {}
 
     def split(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Inputs of `program` from those that are `asked` for."""

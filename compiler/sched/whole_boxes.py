@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from operator import add
 
 import islpy as isl
 
@@ -19,7 +20,7 @@ from compiler.ir.program import Access, Array, Program, Statement
 from compiler.sched.affine import pieces
 from compiler.sched.dependences import DependenceError, flow
 
-__all__ = ["Growth", "extent", "fill_boxes", "filled", "nearest", "on_all_iterations"]
+__all__ = ["Growth", "extent", "fill_boxes", "filled", "moved", "nearest", "on_all_iterations", "on_box"]
 
 _MOST = 4
 """How many times as many instances a statement may get: two tiles in each direction, both hardly used."""
@@ -28,16 +29,32 @@ _MOST = 4
 @dataclass(frozen=True)
 class Growth:
     """A program as it is asked for and as it runs. `fronts`: for inputs that have grown in front, too, by how many
-    elements in every dimension. `edges`: inputs that have grown by copies of their nearest element instead of zeros."""
+    elements in every dimension. `edges`: inputs that have grown by copies of their nearest element instead of zeros.
+    `guarded`: statements that store what their element held before where the program asked for has no instance.
+    `clearing`: statements that are not asked for; they set arrays to zero before anything else runs."""
 
     before: Program
     after: Program
     fronts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     edges: frozenset[str] = frozenset()
+    guarded: frozenset[str] = frozenset()
+    clearing: frozenset[str] = frozenset()
 
     def front(self, array: str) -> tuple[int, ...]:
         """By how many elements an array of `before` has grown in front, in every dimension."""
         return self.fronts.get(array, (0,) * len(self.before.array(array).shape))
+
+    def then(self, later: Growth) -> Growth:
+        """Both, one after the other."""
+        fronts = {array.name: tuple(map(add, self.front(array.name), later.front(array.name)))
+                  for array in self.before.arrays}
+        return Growth(self.before, later.after, {name: front for name, front in fronts.items() if any(front)},
+                      self.edges | later.edges, self.guarded | later.guarded, self.clearing | later.clearing)
+
+    def asked_instances(self) -> dict[str, int]:
+        """How many instances `before` has of the statements that are `guarded` or `clearing`."""
+        counts = {s.name: s.domain.count_val().to_python() for s in self.before.statements if s.name in self.guarded}
+        return counts | dict.fromkeys(self.clearing, 0)
 
     def moved(self, array: str) -> isl.Map:
         """{element of `before` -> element of `after`}."""
@@ -50,6 +67,15 @@ class Growth:
         """{element of `after` -> the element of `before` that it is, or of `edges` is a copy of}."""
         back = self.moved(array).reverse()
         return back.apply_range(nearest(self.before.array(array))) if array in self.edges else back
+
+
+def moved(growth: Growth, statement: Statement) -> Statement:
+    """The statement on arrays that have grown in front."""
+    def access(one: Access) -> Access:
+        relation = one.map.apply_range(growth.moved(one.array)) if one.array in growth.fronts else one.map
+        return replace(one, map=relation)
+
+    return replace(statement, reads=tuple(map(access, statement.reads)), write=access(statement.write))
 
 
 def nearest(array: Array) -> isl.Map:
@@ -87,17 +113,27 @@ def filled(statement: Statement) -> Statement | None:
     bounds = [(statement.domain.dim_min_val(k).to_python(), statement.domain.dim_max_val(k).to_python()) for k in dims]
     if prod(high - low + 1 for low, high in bounds) > _MOST * statement.domain.count_val().to_python():
         return None
+    return on_box(statement, bounds)
+
+
+def on_box(statement: Statement, bounds: Sequence[tuple[int, int]]) -> Statement | None:
+    """The statement with the first and last value of every iterator given, None if its accesses are not one function
+    each."""
     inside = [f"{low} <= {name} <= {high}" for name, (low, high) in zip(statement.iterators, bounds, strict=True)]
-    domain = isl.Set(f"{{ {statement.name}[{', '.join(statement.iterators)}] : {' and '.join(inside)} }}")
-    accesses = [_continued(access, statement) for access in (*statement.reads, statement.write)]
+    point = f"{statement.name}[{', '.join(statement.iterators)}]"
+    domain = isl.Set(f"{{ {point} : {' and '.join(inside) or 'true'} }}")
+    accesses = [_continued(access, statement, domain) for access in (*statement.reads, statement.write)]
     if None in accesses:
         return None
     *reads, write = [access for access in accesses if access is not None]
     return replace(statement, domain=domain, reads=tuple(reads), write=write)
 
 
-def _continued(access: Access, statement: Statement) -> Access | None:
-    """The access as one function on all iterations, None if it is several."""
+def _continued(access: Access, statement: Statement, box: isl.Set) -> Access | None:
+    """The access as one function on all iterations, None if it is several. It is the function that is written in the
+    program if that has values in all of the `box`."""
+    if box.is_subset(access.map.domain()) and len(pieces(access.map)) == 1:
+        return access
     found = pieces(access.map.intersect_domain(statement.domain))
     if len(found) != 1:
         return None

@@ -94,7 +94,7 @@ def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec) -> FetchPlan:
     last = np.full(len(fetches), NEVER)
     np.maximum.at(last, holder[read.real], read.time[read.real])
     place = read.address % packing
-    first = read.time[fetches] - np.floor(place[fetches] * _cycles_per_word(read)).astype(np.int64)
+    first = read.time[fetches] - np.floor(place[fetches] * _cycles_per_word(read, packing)).astype(np.int64)
     return FetchPlan(block[fetches], first, last, last > NEVER, holder * spec.fetch_width + place)
 
 
@@ -176,12 +176,14 @@ def _uses_of_fetches(fetch: np.ndarray, read: ReadTraffic, count: int) -> tuple[
     return first, last
 
 
-def _cycles_per_word(read: ReadTraffic) -> float:
-    """Cycles in which the reader's innermost moving loop passes one word; 0 if it does not move forward."""
+def _cycles_per_word(read: ReadTraffic, packing: int) -> float:
+    """Cycles in which the reader's innermost moving loop passes one word; 0 if it does not move forward, or not to
+    another word of the same block."""
     moved = np.flatnonzero(read.address != read.address[0])
-    if not len(moved) or read.address[moved[0]] < read.address[0]:
+    step = int(read.address[moved[0]] - read.address[0]) if len(moved) else 0
+    if not 0 < step < packing:
         return 0.0
-    return float(read.time[moved[0]] - read.time[0]) / float(read.address[moved[0]] - read.address[0])
+    return float(read.time[moved[0]] - read.time[0]) / step
 
 
 def _fetch_starts(block: np.ndarray, keep: int) -> np.ndarray:

@@ -100,7 +100,7 @@ class CgraDesign(Design):
     @property
     def lower_bound(self) -> int:
         """The most instances of one statement that are needed: nothing with one unit per statement is faster."""
-        return self.schedule.lower_bound
+        return self.schedule.least_cycles(self.parts.instances)
 
     @property
     def resources(self) -> dict[str, int]:

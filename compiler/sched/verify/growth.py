@@ -9,7 +9,8 @@ import islpy as isl
 import numpy as np
 
 from compiler.ir.evaluate import evaluate, integer
-from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.expr import Const, converted
+from compiler.ir.program import Access, Array, Program, Statement, Table
 from compiler.sched.edge_terms import beside_inputs, copies_itself, same_elements
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.expressions import operand_vectors
@@ -24,19 +25,28 @@ def check_growth(growth: Growth) -> None:
     every other one leaves the elements that these touch, and those of outputs, as they are. Statements may be missing
     that copy elements onto themselves."""
     before, after = growth.before, growth.after
-    names = {statement.name for statement in after.statements}
+    asked = [s for s in after.statements if s.name not in growth.clearing]
+    names = {statement.name for statement in asked}
     kept = [s for s in before.statements if s.name in names or not copies_itself(s)]
     domains = isl.UnionSet("{}")
-    for statement in after.statements:
+    for statement in asked:
         domains = domains.union(isl.UnionSet.from_set(statement.domain))
     orders = [program.order.intersect_domain(domains) for program in (before, after)]
-    same = [s.name for s in kept] == [s.name for s in after.statements] and orders[0].is_equal(orders[1])
+    same = [s.name for s in kept] == [s.name for s in asked] and _keeps_order(*orders)
     if not same or not domains.is_subset(orders[1].domain()) or before.tables != after.tables:
         raise ValidationError(f"the boxes of program '{before.name}' have other statements or another order")
-    for old, new in zip(kept, after.statements, strict=True):
+    for statement in after.statements:
+        if statement.name in growth.clearing:
+            _check_clearing(after, statement, orders[1])
+    for old, new in zip(kept, asked, strict=True):
         _check_statement(growth, old, new)
     for old_array, new_array in zip(before.arrays, after.arrays, strict=True):
         _check_array(growth, old_array, new_array)
+
+
+def _keeps_order(before: isl.UnionMap, after: isl.UnionMap) -> bool:
+    """Whether what came first still does; what was in no order may be in one."""
+    return before.is_equal(after) or before.lex_lt_union_map(before).is_subset(after.lex_lt_union_map(after))
 
 
 def _check_array(growth: Growth, old: Array, new: Array) -> None:
@@ -48,16 +58,44 @@ def _check_array(growth: Growth, old: Array, new: Array) -> None:
         raise ValidationError(f"array '{new.name}' of the whole boxes is not '{old.name}'")
 
 
+def _check_clearing(program: Program, statement: Statement, others: isl.UnionMap) -> None:
+    """The statement stores zeros, before all of `others`."""
+    last = program.order_of(statement.name).intersect_domain(statement.domain).range().lexmax()
+    later = last.lex_lt_set(isl.Set.from_union_set(others.range())).range()
+    first = isl.Set.from_union_set(others.range())
+    if not isinstance(statement.value, Const) or statement.value.value or not first.is_subset(later):
+        raise ValidationError(f"{statement} does not set its array to zero before all else")
+
+
 def _check_statement(growth: Growth, old: Statement, new: Statement) -> None:
-    if old.value != new.value or not old.domain.is_subset(new.domain):
+    is_guarded = new.name in growth.guarded
+    if not old.domain.is_subset(new.domain) or (old.value != new.value and not is_guarded):
         raise ValidationError(f"{new} computes something else on its whole box")
-    for was, now in zip((*old.reads, old.write), (*new.reads, new.write), strict=True):
+    reads = new.reads[: len(old.reads)]
+    for was, now in zip((*old.reads, old.write), (*reads, new.write), strict=True):
         if was.array != now.array or not _on(now, old).apply_range(growth.origin(was.array)).is_equal(_on(was, old)):
             raise ValidationError(f"{old.label(was)}: its access to '{was.array}' is another one on the whole box")
     extra = new.domain.subtract(old.domain)
+    if is_guarded:
+        _check_guarded(growth, old, new, extra)
+        return
     used = extra.intersect(new.write.map.intersect_range(_kept(growth.before, new.write.array)).domain())
     if not _changing(growth, new, used).is_empty():
         raise ValidationError(f"{new} writes elements of '{new.write.array}' on its whole box that the program uses")
+
+
+def _check_guarded(growth: Growth, old: Statement, new: Statement, extra: isl.Set) -> None:
+    """The instances that were asked for compute what they did, the others what they have read of their element."""
+    own = {k for k, read in enumerate(new.reads) if same_elements(read, new.write, new.domain)}
+    added = set(range(len(old.reads), len(new.reads)))
+    if not added <= own or not own:
+        raise ValidationError(f"{new} reads something else on its whole box")
+    program = growth.after
+    columns, steps, tables = _operands(program, new, own, old.domain)
+    wanted = evaluate(converted(old.value, program.array(new.write.array).type), columns.__getitem__, steps, tables)
+    same = (evaluate(new.value, columns.__getitem__, steps, tables) == wanted).all()
+    if not same or not _stays(program, new, (), own, extra):
+        raise ValidationError(f"{new} stores something else on its whole box")
 
 
 def _changing(growth: Growth, new: Statement, instances: isl.Set) -> isl.Set:
@@ -77,16 +115,22 @@ def _stays(program: Program, statement: Statement, zeros: Collection[int], own: 
            instances: isl.Set) -> bool:
     """Whether the value is that of the reads in `own` where those in `zeros` are zero: on vectors of operands, for the
     iterators of some of the instances."""
-    columns = operand_vectors([integer(program.array(read.array).type) for read in statement.reads])
-    first, *others = sorted(own)
-    for k in others:
-        columns[k] = columns[first]
+    columns, steps, tables = _operands(program, statement, own, instances)
     for k in zeros:
         columns[k] = np.zeros_like(columns[k])
-    points = some_points(instances, len(columns[first]))
+    found = evaluate(statement.value, columns.__getitem__, steps, tables)
+    return bool((found == columns[min(own)]).all())
+
+
+def _operands(program: Program, statement: Statement, own: Collection[int], instances: isl.Set,
+              ) -> tuple[list[np.ndarray], dict[str, np.ndarray], dict[str, Table]]:
+    """Words of all reads, equal ones of those in `own`; iterators of some of the instances; tables."""
+    columns = operand_vectors([integer(program.array(read.array).type) for read in statement.reads])
+    for k in own:
+        columns[k] = columns[min(own)]
+    points = some_points(instances, len(columns[0]))
     steps = {name: points[:, k] for k, name in enumerate(statement.iterators)}
-    found = evaluate(statement.value, columns.__getitem__, steps, {table.name: table for table in program.tables})
-    return bool((found == columns[first]).all())
+    return columns, steps, {table.name: table for table in program.tables}
 
 
 def _on(access: Access, statement: Statement) -> isl.Map:

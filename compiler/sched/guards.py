@@ -1,0 +1,305 @@
+"""Statements on triangles and other domains that no box holds, on the box around them behind a guard.
+
+Static schedules count in loops of constant bounds. `guarded` lets a statement run over the whole box around its domain:
+beside the domain it stores what its element held before, so no other statement sees a difference. The guard compares
+iterators, whose values come on streams of their own (`compiler.sched.constant_inputs`). In a sum it stands before the
+term that is added, not behind the sum, so the way back to the next term stays as short as it was.
+
+What an element held before may be nothing: arrays whose elements would be read before they are written are set to zero
+at the start, by a statement of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import prod
+
+import islpy as isl
+
+from compiler.ir.constant_division import quotient
+from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr, Iterator, Read, apply, converted, mentions
+from compiler.ir.names import fresh_name
+from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.types import BIT, Int, Type
+from compiler.sched.affine import extremes
+from compiler.sched.boxes import few_boxes
+from compiler.sched.dependences import read_too_early
+from compiler.sched.transform.place import Place, order_of_places, places
+from compiler.sched.whole_boxes import Growth, extent, moved, on_box
+
+__all__ = ["guard_boxes", "guard_of", "guarded"]
+
+_AND, _OR, _SELECT = 0x88, 0xEE, 0xD8
+"""Truth tables of ``p & q``, ``p | q`` and ``p ? q : r``."""
+
+_WORDS = (Int(16, True), Int(32, True), Int(64, True))
+
+
+def guard_boxes(program: Program) -> Growth | None:
+    """`program` with the statements on boxes behind guards whose domain is none, nor a few boxes; None if there are
+    none, or if they touch what is in front of an array that is no input.
+
+    Statements that share units have to stay alike and are left.
+    """
+    shared = {name for group in program.shared for name in group}
+    bounds = _loop_bounds(program)
+    found: dict[str, Statement] = {}
+    for statement in program.statements:
+        if statement.name not in shared and statement.box() is None and few_boxes(statement.domain) is None:
+            whole = _whole(program, statement, bounds[statement.name])
+            if whole is None:
+                return None
+            found[statement.name] = guarded(statement, whole, program.array(statement.write.array).type)
+    return _with_room(program, found) if found else None
+
+
+_MORE = 1.5
+"""How many times as many instances a statement may get only to write a whole array."""
+
+
+def _whole(program: Program, statement: Statement, bounds: Sequence[tuple[int, int]]) -> Statement | None:
+    """The statement on the box of its loops, or a little larger where it then writes all elements of its array, and
+    shares no loop: what it stores and what it leaves then come from one place. None if it cannot be on a box."""
+    array = program.array(statement.write.array)
+    where = places(program)
+    mine = where[statement.name].positions[0]
+    if any(place.positions[0] == mine for name, place in where.items() if name != statement.name):
+        return on_box(statement, bounds)
+    larger = list(bounds)
+    for position, iterator in enumerate(_walked(statement)):
+        if iterator is not None:
+            larger[iterator] = min(larger[iterator][0], 0), max(larger[iterator][1], array.shape[position] - 1)
+    whole = on_box(statement, larger)
+    if whole is not None and _instances(larger) <= _MORE * _instances(bounds) and all(
+            extent(a, [whole]) == ((0,) * len(a.shape), a.shape) for a in program.arrays):
+        return whole
+    return on_box(statement, bounds)
+
+
+def _walked(statement: Statement) -> list[int | None]:
+    """For each dimension of the written array the iterator that is its index, None if it is anything else."""
+    found: list[int | None] = []
+    for position in range(statement.write.map.dim(isl.dim_type.out)):
+        equal = [k for k in range(len(statement.iterators)) if statement.write.map.is_subset(
+            statement.write.map.equate(isl.dim_type.in_, k, isl.dim_type.out, position))]
+        found.append(equal[0] if equal else None)
+    return found
+
+
+def _instances(bounds: Sequence[tuple[int, int]]) -> int:
+    return prod(high - low + 1 for low, high in bounds)
+
+
+def _loop_bounds(program: Program) -> dict[str, list[tuple[int, int]]]:
+    """First and last value of every iterator of every statement, those of its loop: of all statements inside of that.
+
+    Values that statements of one loop body pass to each other then come from the same iterations throughout.
+    """
+    where = places(program)
+    loops: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for statement in program.statements:
+        for depth, times in enumerate(_times(statement, where[statement.name])):
+            loops.setdefault(where[statement.name].positions[: depth + 1], []).append(times)
+    found: dict[str, list[tuple[int, int]]] = {}
+    for statement in program.statements:
+        place = where[statement.name]
+        shifts = [times[0] - statement.domain.dim_min_val(k).to_python()
+                  for k, times in enumerate(_times(statement, place))]
+        spans = [loops[place.positions[: depth + 1]] for depth in range(len(shifts))]
+        found[statement.name] = [(min(low for low, _ in span) - shift, max(high for _, high in span) - shift)
+                                 for span, shift in zip(spans, shifts, strict=True)]
+    return found
+
+
+def _times(statement: Statement, place: Place) -> list[tuple[int, int]]:
+    """First and last time of every loop of a statement, which is its iterator but for a constant
+    (`compiler.sched.loop_order`)."""
+    return [extremes(statement.domain, loop) for loop in place.loops]
+
+
+def _with_room(program: Program, found: Mapping[str, Statement]) -> Growth | None:
+    """`program` with these statements, on arrays that hold all that they touch."""
+    statements = tuple(found.get(s.name, s) for s in program.statements)
+    extents = {array.name: extent(array, statements) for array in program.arrays}
+    fronts = {name: tuple(-k for k in first) for name, (first, _) in extents.items() if any(first)}
+    if not fronts.keys() <= {array.name for array in program.inputs}:
+        return None
+    arrays = tuple(replace(array, shape=extents[array.name][1]) for array in program.arrays)
+    growth = Growth(program, program, fronts, guarded=frozenset(found))
+    after = _at_times_of_their_own(replace(program, arrays=arrays,
+                                           statements=tuple(moved(growth, s) for s in statements)))
+    early = read_too_early(after)
+    after = cleared(after, early) if early else after
+    clearing = {s.name for s in after.statements} - {s.name for s in program.statements}
+    return replace(growth, after=after, clearing=frozenset(clearing))
+
+
+def _at_times_of_their_own(program: Program) -> Program:
+    """`program` with statements one after the other that stood at one place, as both sides of C's ``?:`` do."""
+    where = places(program)
+    together: dict[tuple[int, ...], list[str]] = {}
+    for name, place in where.items():
+        together.setdefault(place.positions, []).append(name)
+    for positions, names in together.items():
+        depth = len(positions) - 1
+        for name, place in where.items() if len(names) > 1 else ():
+            if len(place.positions) > depth and place.positions[:depth] == positions[:depth]:
+                turn = names.index(name) if name in names else 0
+                where[name] = place.moved(depth, len(names) * place.positions[depth] + turn)
+    return replace(program, order=order_of_places(program.statements, where))
+
+
+def guarded(statement: Statement, whole: Statement, type_: Type) -> Statement:
+    """`whole`, which is `statement` on a larger domain, as one that stores what its element, of `type_`, held before
+    wherever `statement` has no instance."""
+    own = next((k for k, read in enumerate(whole.reads) if _same_elements(read, whole)), len(whole.reads))
+    reads = whole.reads if own < len(whole.reads) else (*whole.reads, whole.write)
+    guard = guard_of(statement.domain, whole.domain, whole.iterators)
+    value = converted(whole.value, type_)
+    term = _in_the_sum(value, own, guard)
+    chosen = term if term is not None else _chosen(guard, value, Read(own, type_))
+    return replace(whole, reads=reads, value=chosen)
+
+
+def _same_elements(read: Access, statement: Statement) -> bool:
+    return read.array == statement.write.array and read.map.intersect_domain(statement.domain).is_equal(
+        statement.write.map.intersect_domain(statement.domain))
+
+
+def _in_the_sum(value: Expr, own: int, guard: Expr) -> Expr | None:
+    """`value`, which adds to read `own` or subtracts from it, with the guard before what it adds; None if it is no such
+    sum."""
+    match value:
+        case Read(index):
+            return value if index == own else None
+        case Cast(arg, type_) if _holds(type_, arg.type) or _holds(arg.type, type_):
+            inner = _in_the_sum(arg, own, guard)
+            return None if inner is None else Cast(inner, type_)
+        case Apply("add" | "sub" as op, (a, b)):
+            if op == "add" and not mentions(a, own):
+                a, b = b, a
+            inner = None if mentions(b, own) else _in_the_sum(a, own, guard)
+            return None if inner is None else apply(op, inner, _chosen(guard, b, Const(0, b.type)))
+    return None
+
+
+def _holds(wide: Type, narrow: Type) -> bool:
+    """Whether a value keeps all of its bits in the type `wide`."""
+    return isinstance(wide, Int) and isinstance(narrow, Int) and BIT not in (wide, narrow) and (
+        wide.width >= narrow.width)
+
+
+def _chosen(guard: Expr, yes: Expr, no: Expr) -> Expr:
+    if yes.type == BIT:
+        return apply("lut3", Const(_SELECT, LUT3_TABLE), guard, yes, no)
+    return apply("select", guard, yes, no)
+
+
+def guard_of(domain: isl.Set, box: isl.Set, iterators: Sequence[str]) -> Expr:
+    """Whether the point that `iterators` name lies in `domain`, given that it lies in `box`: a bit."""
+    cases: list[isl.BasicSet] = []
+    domain.coalesce().gist(box).coalesce().compute_divs().foreach_basic_set(cases.append)
+    return reduce(_either, [_all_of(case, box, iterators) for case in cases])
+
+
+def _either(p: Expr, q: Expr) -> Expr:
+    return apply("lut3", Const(_OR, LUT3_TABLE), p, q, Const(0, BIT))
+
+
+def _both(p: Expr, q: Expr) -> Expr:
+    return apply("lut3", Const(_AND, LUT3_TABLE), p, q, Const(0, BIT))
+
+
+def _all_of(case: isl.BasicSet, box: isl.Set, iterators: Sequence[str]) -> Expr:
+    constraints = [c for c in case.get_constraints() if not c.is_div_constraint()]
+    conditions = [_condition(c.get_aff(), c.is_equality(), box, iterators) for c in constraints]
+    return reduce(_both, conditions, Const(1, BIT)) if len(conditions) != 1 else conditions[0]
+
+
+def _condition(function: isl.Aff, equality: bool, box: isl.Set, iterators: Sequence[str]) -> Expr:
+    """``function = 0`` or ``function >= 0``, as a comparison of its positive with its negative terms."""
+    sum_ = _Sum.of(function, box, iterators)
+    word = next(word for word in _WORDS if sum_.largest <= word.maximum)
+    left, right = sum_.side(1, word), sum_.side(-1, word)
+    return apply("eq" if equality else "ge", left, right)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A quasi-affine function of iterators: ``constant + sum(weight * term)``. `iterators` are terms, and so are
+    `floors`, each a divisor and what it divides. No sum of a part of the terms is larger than `largest`, or smaller
+    than its negative."""
+
+    constant: int
+    iterators: tuple[tuple[int, str], ...]
+    floors: tuple[tuple[int, int, _Sum], ...]
+    largest: int
+
+    @staticmethod
+    def of(function: isl.Aff, box: isl.Set, iterators: Sequence[str]) -> _Sum:
+        """`function`, which has whole coefficients, on a box."""
+        constant, largest = function.get_constant_val().to_python(), 0
+        named: list[tuple[int, str]] = []
+        for number, name in enumerate(iterators):
+            if weight := function.get_coefficient_val(isl.dim_type.in_, number).to_python():
+                named.append((weight, name))
+                ends = box.dim_min_val(number).to_python(), box.dim_max_val(number).to_python()
+                largest += abs(weight) * max(map(abs, ends))
+        floors: list[tuple[int, int, _Sum]] = []
+        for number in range(function.dim(isl.dim_type.div)):
+            if weight := function.get_coefficient_val(isl.dim_type.div, number).to_python():
+                divided = function.get_div(number)
+                divisor = divided.get_denominator_val().to_python()
+                inner = _Sum.of(divided.scale_val(isl.Val(divisor)), box, iterators)
+                floors.append((weight, divisor, inner))
+                largest += abs(weight) * (2 * inner.largest + divisor)
+        return _Sum(constant, tuple(named), tuple(floors), abs(constant) + largest)
+
+    def side(self, sign: int, word: Int) -> Expr:
+        """The sum of all terms of that sign, without it, as a `word`."""
+        terms = [_weighted(sign * weight, Iterator(name, word)) for weight, name in self.iterators if sign * weight > 0]
+        terms += [_weighted(sign * weight, inner.floor(divisor, word)) for weight, divisor, inner in self.floors
+                  if sign * weight > 0]
+        if sign * self.constant > 0 or not terms:
+            terms.append(Const(max(0, sign * self.constant), word))
+        return reduce(lambda a, b: apply("add", a, b), terms)
+
+    def floor(self, divisor: int, word: Int) -> Expr:
+        """The largest whole number that is not above the sum divided by `divisor`: divisions round towards zero, so the
+        sum is moved to where it is not negative before."""
+        moved = -(-self.largest // divisor)
+        total = apply("sub", self.side(1, word), self.side(-1, word))
+        positive = apply("add", total, Const(moved * divisor, word))
+        return apply("sub", quotient(positive, divisor), Const(moved, word))
+
+
+def _weighted(weight: int, value: Expr) -> Expr:
+    return value if weight == 1 else apply("mul", value, Const(weight, value.type))
+
+
+def cleared(program: Program, names: Collection[str]) -> Program:
+    """`program` with a statement before all others for each of these arrays, that sets it to zero."""
+    where = places(program)
+    first = min(place.positions[0] for place in where.values())
+    added: list[Statement] = []
+    for array in program.arrays:
+        if array.name in names:
+            first -= 1
+            statement = _clearing(array, fresh_name(f"{array.name}_clear", program.names))
+            loops = tuple(isl.Aff.var_on_domain(isl.LocalSpace.from_space(statement.domain.get_space()),
+                                                isl.dim_type.set, k) for k in range(len(array.shape)))
+            where[statement.name] = Place((first, *[0] * len(array.shape)), loops)
+            added.append(statement)
+    statements = (*added, *program.statements)
+    return replace(program, statements=statements, order=order_of_places(statements, where))
+
+
+def _clearing(array: Array, name: str) -> Statement:
+    iterators = tuple(f"i{k}" for k in range(len(array.shape)))
+    point = f"{name}[{', '.join(iterators)}]"
+    inside = " and ".join(f"0 <= {i} < {size}" for i, size in zip(iterators, array.shape, strict=True))
+    domain = isl.Set(f"{{ {point} : {inside or 'true'} }}")
+    write = Access(array.name, isl.Map(f"{{ {point} -> {array.name}[{', '.join(iterators)}] }}"))
+    return Statement(name, iterators, domain, (), write, Const(0, array.type))
