@@ -91,7 +91,7 @@ def figures_of(app: str, memory: str) -> dict[str, Any]:
     except ArrayTooSmall as error:
         return figures | {"refused": str(error)}
     if app in ICARUS:
-        case = ICARUS[app] | {"array": LARGER.get((app, memory), ICARUS[app]["array"])}
+        case: dict[str, Any] = ICARUS[app] | {"array": LARGER.get((app, memory), ICARUS[app]["array"])}
         small = measure(app, memory, simulator="icarus", **case)
         figures["icarus"] = case | {key: small[key] for key in ("cycles simulated", "cycles predicted")}
     return figures

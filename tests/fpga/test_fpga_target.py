@@ -17,7 +17,6 @@ from compiler.frontend.loop_nest import prog
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.types import BIT, Int
-from compiler.sched.dependences import DependenceError
 from compiler.sched.transform import apply_script
 from hw.designs.directory import DesignError
 from hw.designs.registry import load_design
@@ -284,29 +283,24 @@ def test_values_that_take_turns(tmp_path):
     emulate(program)
 
 
-def test_programs_of_other_classes(tmp_path):
-    triangle = c_program(tmp_path, "triangle", "short a[9], short b[9][9]", """
+def test_triangles_stand_behind_guards(tmp_path):
+    emulate(c_program(tmp_path, "triangle", "short a[9], short b[9][9]", """
     for (int i = 0; i < 9; i++)
         for (int j = 0; j < 9; j++)
             b[i][j] = 0;
     for (int i = 0; i < 9; i++)
         for (int j = 0; j <= i; j++)
-            b[i][j] += a[j];""")
-    with pytest.raises(DependenceError, match=r"statement 'S1' \(.*:10\): its iteration domain is not a box of "
-                                              r"constant bounds, which a static schedule needs"):
-        compiler.compile(triangle, target="fpga")
+            b[i][j] += a[j];"""))
 
 
 def test_parts_of_an_output(tmp_path):
-    program = c_program(tmp_path, "parts", "short a[5], short b[5][5]", """
+    emulate(c_program(tmp_path, "parts", "short a[5], short b[5][5]", """
     for (int i = 4; i >= 0; i--)
         for (int j = i + 1; j < 5; j++) {
             b[i][j] = b[i][j] + a[i];
             for (int k = i + 1; k < j; k++)
                 b[i][j] = b[i][j] + b[i][k] * b[k + 1][j];
-        }""")
-    with pytest.raises(DependenceError, match=r"the elements of 'b' that are written are no box, which an output has"):
-        compiler.compile(program, target="fpga")
+        }"""))
 
 
 # Emission.

@@ -15,9 +15,10 @@ from ortools.linear_solver import pywraplp
 
 from compiler.bind.cgra.netlist import Edge, Netlist, Network, PeNode, Pin
 from compiler.bind.cgra.timing import PE_LATENCY, Bound, TimingSystem
+from hw.errors import SluiceError
 from hw.pe.config import PeConfig
 
-__all__ = ["DelayPlan", "insert_delays", "pass_node", "plan_delays"]
+__all__ = ["DelayPlan", "UnbalancedError", "insert_delays", "pass_node", "plan_delays"]
 
 _PASS, _DETOUR, _LATENCY = 200, 40, 2
 """Cost of a PE that passes, of a detour of two hops, of a cycle of output latency."""
@@ -28,6 +29,10 @@ _SOLVER = "limits/nodes = 100\nlimits/gap = 0.01\n"
 """Limits that do not depend on the speed of the machine, so that results repeat."""
 _IDENTITY = 0b10101010
 """Truth table of a LUT that gives its first input."""
+
+
+class UnbalancedError(SluiceError):
+    """Values would have to wait for others longer than passing through any chain of processing elements takes."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,8 @@ def plan_delays(
 ) -> DelayPlan:
     """The fewest PEs that pass, then the fewest detours (none if not allowed), that let the retiming succeed.
 
-    `hops` are those of the routes or an estimate. Raises `TimingLoop` if no delay can help.
+    `hops` are those of the routes or an estimate. Raises `TimingLoop` if no delay can help, `UnbalancedError` if it
+    would have to be too long.
     """
     system = TimingSystem(netlist, hops, delay_depth, stream_latency)
     model = _Model(system, detours)
@@ -103,7 +109,8 @@ class _Model:
         total = self.solver.Sum
         self.solver.Minimize(_PASS * total(chains) + _DETOUR * total(pairs) + _LATENCY * total(outputs))
         if self.solver.Solve() not in (pywraplp.Solver.OPTIMAL, pywraplp.Solver.FEASIBLE):
-            raise AssertionError("chains of any length balance any paths")
+            raise UnbalancedError(f"paths that meet differ by more cycles than chains of {_LONGEST_CHAIN} processing "
+                                  "elements can wait")
         self.chains = {pin: round(length.solution_value()) for pin, length in self.lengths.items()}
         self.detours = {edge: round(pairs.solution_value()) for edge, pairs in self.pairs.items()}
 

@@ -13,6 +13,7 @@ from compiler.bind.cgra.application import build_application
 from compiler.bind.cgra.choose_folds import choose_folds
 from compiler.bind.cgra.choose_shared import choose_shared
 from compiler.bind.cgra.configuration import configure
+from compiler.bind.cgra.delays import UnbalancedError
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
 from compiler.bind.cgra.memories import BufferKey, CapacityError, CrowdedTile
@@ -260,7 +261,7 @@ def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpe
         except TimingLoop as error:
             failure = failure or error.of(live)
             too_fast[looseness.sparse] = looseness.interval
-        except (VectorizationError, ConfigurationError) as error:
+        except (VectorizationError, ConfigurationError, UnbalancedError) as error:
             failure = failure or error
         except (CapacityError, ArrayTooSmall) as error:
             if not looseness.in_turns:
