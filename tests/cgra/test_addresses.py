@@ -26,7 +26,7 @@ MEM = MemTileSpec(kind="dual-port-pe", inputs=1, outputs=1)
 
 
 def compiled(app: str, counter: bool, array: str, **parameters: int) -> CgraDesign:
-    design = compiler.compile(load(app, **parameters), memory="dual-port-pe", counter=counter, array=array)
+    design = compiler.compile(load(app, **parameters), memory="dual-port-pe", counter=counter, array=array, sums="chain")
     assert isinstance(design, CgraDesign)
     return design
 
@@ -41,7 +41,7 @@ def test_units_for_addresses(app: str, counter: bool, addresses: int, array: str
     """Delay lines share one counter, without that operation a ramp of 6 elements; each read takes one more."""
     design = compiled(app, counter, array, **parameters)
     assert design.resources["address PEs"] == addresses
-    same = compiler.compile(load(app, **parameters), memory="dual-port", array=array)
+    same = compiler.compile(load(app, **parameters), memory="dual-port", array=array, sums="chain")
     assert isinstance(same, CgraDesign)
     for kind in ("PEs", "memory tiles"):
         assert design.resources[kind] == same.resources[kind]

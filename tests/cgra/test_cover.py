@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -48,10 +49,10 @@ def statement(value: Expr, location: Location | None = None) -> Statement:
     return Statement("Op", made.iterators, made.domain, made.reads, made.write, value, location)
 
 
-def cover(value: Expr, reads: int = 4) -> tuple[Coverer, Signal]:
+def cover(value: Expr, reads: int = 4, cycles: int | None = None) -> tuple[Coverer, Signal]:
     """The units of `value`, whose read k comes from pin ``source.k`` with distance k."""
     signals = [Signal(Pin("source", str(k)), Kind.WORD, k) for k in range(reads)]
-    coverer = Coverer(statement(value), signals, MEM)
+    coverer = Coverer(statement(value), signals, MEM, cycles=cycles)
     return coverer, coverer.result()
 
 
@@ -97,14 +98,15 @@ def _run_unit(coverer: Coverer, name: str, drivers: dict[Pin, Edge], values: dic
     values[Pin(name, config.output)] = np.asarray(OPERATIONS[config.op].evaluate(16, *operands)) & mask
 
 
-def require_same(value: Expr, types: tuple[Int, ...], seed: int, count: int = 64) -> Coverer:
+def require_same(value: Expr, types: tuple[Int, ...], seed: int, count: int = 64,
+                 cycles: int | None = None) -> Coverer:
     """Units and interpreter agree on random and extreme words."""
     generator = np.random.default_rng(seed)
     words = [_words(generator, type_, count) for type_ in types]
     type_ = value.type
     assert isinstance(type_, Int)
     wanted = np.broadcast_to(evaluate(value, lambda k: words[k], {}, TABLES), (count,))
-    coverer, result = cover(value, len(types))
+    coverer, result = cover(value, len(types), cycles)
     sources = {Pin("source", str(k)): data & MASK for k, data in enumerate(words)}
     got = np.broadcast_to(patterns(coverer, result, sources), (count,))
     assert result.kind is Kind.WORD
@@ -321,6 +323,37 @@ def test_long_sums_do_not_nest() -> None:
         value = value + read(k % 4, U16) * (2 * k + 3)
     coverer = require_same(value.expr, (U16,) * 4, 12)
     assert len(coverer.pes) <= 5
+
+
+def depth(coverer: Coverer) -> int:
+    """Units on the longest way."""
+    graph = nx.DiGraph((edge.source.node, edge.sink.node) for edge in coverer.edges)
+    return nx.dag_longest_path_length(graph)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 11), st.sampled_from((1, 1, 1, -1, 3, -5)), st.integers(-1, 11)), min_size=6,
+                max_size=40), st.integers(-9, 9), st.integers(0, 99))
+def test_long_sums_of_short_sums(terms: list[tuple[int, int, int]], constant: int, seed: int) -> None:
+    """The same sum on a shorter way, of words, of what is subtracted, of products with constants and with each other.
+    A few units more: one for each short sum but the first, and one that starts a sum of words."""
+    types = (U16,) * 12
+    value = kernel.constant(U16, U16.wrap(constant))
+    for a, weight, b in terms:
+        factor = read(a, U16) if b < 0 else read(a, U16) * read(b, U16)
+        value = value + factor * weight if weight > 0 else value - factor * -weight
+    soon = require_same(value.expr, types, seed, cycles=0)
+    few = require_same(value.expr, types, seed)
+    assert len(few.pes) <= len(soon.pes) <= len(few.pes) + 2 * len(terms) ** 0.5 + 2
+    if len(few.pes) > 12:
+        assert depth(soon) < depth(few)
+
+
+def test_short_programs_are_worth_units_for_a_few_cycles() -> None:
+    """Nine products: in a program of many thousand cycles the fewest units, in a short one two more."""
+    value = sum((read(k, U16) * (2 * k + 3) for k in range(1, 9)), read(0, U16) * 3)
+    counts = [len(require_same(value.expr, (U16,) * 9, 5, cycles=cycles).pes) for cycles in (None, 100_000, 4096)]
+    assert counts == [9, 9, 11]
 
 
 PLACE = Location("apps/some.py", 12)

@@ -52,7 +52,7 @@ def test_predictions_of_several_tiles() -> None:
 
 def test_resources(gaussian: CgraDesign) -> None:
     assert gaussian.resources == {
-        "PEs": 10, "delay PEs": 0, "memory tiles": 1, "registers": 6,
+        "PEs": 12, "delay PEs": 0, "memory tiles": 1, "registers": 6,
         "input-stage delay words": gaussian.physical.retiming.words, "routed wires": gaussian.physical.routes.wires}
 
 
@@ -60,7 +60,7 @@ def test_resources(gaussian: CgraDesign) -> None:
 def test_storage_of_line_buffers(memory: str, units: tuple[str, ...]) -> None:
     (buffer,) = compiled("gaussian", memory, width=40, height=6).storage
     assert (buffer.name, buffer.units, buffer.live_words) == ("input__tile.load_input", units, 80)
-    assert 80 <= buffer.allocated_words <= 100
+    assert 70 <= buffer.allocated_words <= 100  # some words are in shift registers and on their way
 
 
 def two_readers() -> Program:

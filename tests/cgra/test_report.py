@@ -85,7 +85,7 @@ def test_numbers_without_a_run(cascade: CgraDesign) -> None:
     assert found["cycles predicted"] == str(cascade.predicted_cycles)
     assert found["lower bound"] == "300"
     assert found["path latency"] == f"{cascade.path_latency} cycles"
-    assert found["PEs"] == "16"
+    assert found["PEs"] == "18"
     assert found["array"] == "4x8"
     assert found["ratio to the bound"] == f"{cascade.predicted_cycles / 300:.4f}"
     assert "equal to the reference" not in found

@@ -47,13 +47,14 @@ def compiled(program: Program, **options: Any) -> CgraDesign:
     ({"share": "all"}, OptionsError, "share is 'all', not one of asked, auto"),
     ({"loops": "all"}, OptionsError, "loops is 'all', not one of auto, asked"),
     ({"schedule": "late"}, OptionsError, "schedule is 'late', not one of pipelined, sequential"),
+    ({"sums": "long"}, OptionsError, "sums is 'long', not one of auto, chain"),
     ({"array": "big"}, FabricError, "'big' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32"),
     ({"half_words": 100}, FabricError, "half a bank cannot have 100 words; it needs a power of two from 8 on"),
     ({"fusion_level": 9}, FusionError, "fusion level 9 does not exist: the deepest loop nest has 2 levels"),
     ({"tile_depth": 3}, StreamError, "3 tile loops were asked for, but statements share 1 independent outer loops (not "
      "counting the innermost)"),
     ({"unroll": 2}, TargetError, "target cgra has no option 'unroll'; there are: memory, counter, array, "
-     "fusion_level, tile_depth, half_words, seed, transform, share, loops, schedule, hardware"),
+     "fusion_level, tile_depth, half_words, seed, transform, share, loops, schedule, sums, hardware"),
 ])
 def test_wrong_options(options: dict[str, Any], kind: type[SluiceError], message: str) -> None:
     with pytest.raises(kind) as error:
@@ -82,8 +83,8 @@ def test_programs_are_verified() -> None:
 
 
 @pytest.mark.parametrize(("name", "memory", "pes", "memories", "latency"), [
-    ("gaussian", "pub", 10, 1, 40), ("gaussian", "dual-port", 10, 2, 40), ("conv_3_3", "pub", 8, 1, 35),
-    ("cascade", "pub", 16, 2, 70), ("cascade", "dual-port", 16, 4, 70), ("brighten_blur", "pub", 5, 1, 25),
+    ("gaussian", "pub", 12, 1, 25), ("gaussian", "dual-port", 12, 2, 25), ("conv_3_3", "pub", 10, 1, 25),
+    ("cascade", "pub", 18, 2, 40), ("cascade", "dual-port", 18, 4, 40), ("brighten_blur", "pub", 5, 1, 25),
     ("brighten_blur", "dual-port", 5, 1, 25), ("upsample", "pub", 0, 1, 30), ("gaussian_tiled", "pub", 10, 1, 40),
 ])
 def test_the_applications_run_at_full_rate(name: str, memory: str, pes: int, memories: int, latency: int) -> None:
@@ -130,8 +131,8 @@ def test_choices_say_what_was_asked_and_taken() -> None:
     design = compiled(load("gaussian", width=8, height=8), memory="dual-port", array="4x4", fusion_level=1, seed=3)
     assert design.choices == {
         "memory": "dual-port", "counter": "True", "array": "4x4", "fusion_level": "1", "half_words": "32768",
-        "seed": "3", "transform": "", "share": "asked", "loops": "auto", "schedule": "pipelined", "hardware": "",
-        "shared units": "none",
+        "seed": "3", "transform": "", "share": "asked", "loops": "auto", "schedule": "pipelined", "sums": "auto",
+        "hardware": "", "shared units": "none",
         "starts": "as early as fusion level 1 allows",
         "tile loops": "0 (1 tiles)", "period": "64 cycles", "initiation interval": "1",
         "alignment of loop lengths": "1", "loaded in the order of a window": "none", "arrays in parts": "none"}
@@ -173,7 +174,8 @@ def test_wide_images(memory: str, width: int) -> None:
     design = compiled(load("gaussian", width=width, height=4), memory=memory, array="4x8")
     assert design.resources["delay PEs"] == 0
     (buffer,) = design.storage
-    assert (buffer.live_words, buffer.allocated_words >= buffer.live_words) == (2 * width, True)
+    assert buffer.live_words == 2 * width
+    assert buffer.allocated_words >= buffer.live_words - 16  # some words are in shift registers and on their way
 
 
 def test_tile_loops_may_start_anywhere() -> None:

@@ -108,6 +108,7 @@ class _Builder:
     mem: MemTileSpec
     allocator: MemoryAllocator
     shared: SharedUnits
+    cycles: int | None
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     taps: dict[str, list[TapGroup]] = field(default_factory=dict)
@@ -181,7 +182,8 @@ class _Builder:
     def _cover(self, statement: Statement, operands: list[Signal]) -> None:
         carried = {operand.pin for k, operand in enumerate(operands)
                    if any(d.key in self.carried for d in self.sources.get((statement.name, k), ()))}
-        coverer = Coverer(statement, operands, self.mem, carried)
+        alone = self.shared.group(statement.name) is None
+        coverer = Coverer(statement, operands, self.mem, carried, self.cycles if alone else None)
         self.results[statement.name] = coverer.result()
         self.units[statement.name] = len(coverer.pes)
         self.nodes.update((pe.name, pe) for pe in coverer.pes)
@@ -336,9 +338,10 @@ class _Builder:
 
 def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False,
                       counter: bool = False, apart: frozenset[BufferKey] = frozenset(),
-                      rings: bool = True, memories: Mapping[int, int] | None = None) -> Application:
+                      rings: bool = True, memories: Mapping[int, int] | None = None,
+                      hurried: bool = False) -> Application:
     """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter`, `apart`, `rings` and
-    `memories` as in `MemoryAllocator`.
+    `memories` as in `MemoryAllocator`. `hurried`: sums may take more units for fewer cycles.
 
     Raises `CoverError`, `CapacityError`, `VectorizationError`, `DependenceError` or `ApplicationError`, each naming
     what does not fit.
@@ -349,7 +352,8 @@ def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False
     buffers = {b.writer.statement: b for b in extract_buffers(schedule)}
     cycles = staged.tiles * schedule.period + _LATENCY
     allocator = MemoryAllocator(mem, sparse, shared, counter, cycles, apart, rings, memories)
-    builder = _Builder(schedule, mem, allocator, SharedUnits(schedule, list(buffers.values()), allocator))
+    shares = SharedUnits(schedule, list(buffers.values()), allocator)
+    builder = _Builder(schedule, mem, allocator, shares, schedule.end if hurried else None)
     loads = {f.statement: f.array for f in staged.inputs}
     outputs = {f.statement: f.array for f in staged.outputs}
     for name in topological_order(program, schedule.dependences):

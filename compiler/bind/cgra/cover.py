@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from math import prod
+from functools import reduce
+from math import prod, sqrt
 
 from compiler.bind.cgra.netlist import Edge, MemNode, PeNode, Pin, Separation
 from compiler.bind.cgra.signals import Constant, Operand, Signal
@@ -30,6 +31,11 @@ __all__ = ["CoverError", "Coverer"]
 
 _OVERFLOWING = {"add", "sub", "mul", "mad", "shl", "abs", "absd"}
 _LINEAR = {"add", "sub", "mul", "mad"}
+_CYCLES_PER_TERM, _NOTICEABLE = 2.5, 1 / 1200
+"""About how long a term of a sum takes with the way to it, and the part of a program's cycles that is worth a few
+units."""
+_FEW = 5
+"""Terms of sums that always are one chain."""
 _KEPT_PRODUCT_BITS = {0: "mul", WIDTH // 2: "mul_mid", WIDTH: "mul_high"}
 
 
@@ -41,14 +47,17 @@ class Coverer:
     """Collects the units and connections of one statement's value.
 
     `reads` are the operands that the statement's reads deliver; a value in one of the pins `carried`, which carry what
-    the statement wrote before, goes through a unit: else it would be read in the cycle in which it is written. After
-    `result` has been called, `pes`, `roms` and `edges` hold what it took.
+    the statement wrote before, goes through a unit: else it would be read in the cycle in which it is written.
+    `cycles`: how long the program runs; where this shortens it noticeably, a long sum becomes a sum of shorter ones,
+    for a few more units. None: it never does. After `result` has been called, `pes`, `roms` and `edges` hold what it
+    took.
     """
 
     def __init__(self, statement: Statement, reads: Sequence[Signal], mem: MemTileSpec,
-                 carried: Collection[Pin] = ()) -> None:
+                 carried: Collection[Pin] = (), cycles: int | None = None) -> None:
         self.statement = statement
         self.carried = carried
+        self.cycles = cycles
         self.reads = reads
         self.mem = mem
         self.pes: list[PeNode] = []
@@ -262,7 +271,31 @@ class Coverer:
                 products.append((signals[0], signals[1]))
             elif weight:
                 products.append((self._emit("mul", signals, signed=False), Constant(weight)))
+        if self._is_long(len(plain) + len(products)):
+            return self._grouped(constant, plain, products)
         return self._chain(constant, plain, products)
+
+    def _is_long(self, terms: int) -> bool:
+        """Whether a sum ends noticeably sooner as a sum of sums."""
+        saved = _CYCLES_PER_TERM * (terms - 2 * sqrt(terms))
+        return self.cycles is not None and terms > _FEW and saved > _NOTICEABLE * self.cycles
+
+    def _grouped(self, constant: int, plain: list[tuple[int, Signal]],
+                 products: list[tuple[Signal, Operand]]) -> Operand:
+        """Add about as many chains as each has terms, those first whose terms are ready first. What is subtracted, or
+        comes back soon, follows."""
+        alone = [term for term in plain if term[0] != 1 or term[1].rank == Signal.LAST]
+        terms: list[tuple[int, Signal] | tuple[Signal, Operand]] = [term for term in plain if term not in alone]
+        terms += products
+        terms.sort(key=lambda term: max(self._lateness(part) for part in term if not isinstance(part, int)))
+        size = max(2, round(sqrt(len(terms))))
+        chains = []
+        for first in range(0, len(terms), size):
+            group = terms[first : first + size]
+            words = [(a, b) for a, b in group if isinstance(a, int) and isinstance(b, Signal)]
+            pairs = [(a, b) for a, b in group if isinstance(a, Signal)]
+            chains.append(self._chain(0 if first else constant, words, pairs))
+        return self._plus_all(reduce(self._plus, chains, Constant(0) if chains else Constant(constant)), alone)
 
     def _chain(self, constant: int, plain: list[tuple[int, Signal]],
                products: list[tuple[Signal, Operand]]) -> Operand:
@@ -271,7 +304,7 @@ class Coverer:
 
         `plain` are words with their factor, 1 or -1; `products` pairs of factors.
         """
-        plain.sort(key=lambda term: (term[1].rank == Signal.LAST, term[0] != 1, self._lateness(term[1])))
+        plain.sort(key=self._turn)
         products.sort(key=lambda pair: max(self._lateness(pair[0]), self._lateness(pair[1])))
         start: Operand = Constant(constant)
         if products and not constant and plain and plain[0][0] == 1 and plain[0][1].rank != Signal.LAST:
@@ -281,9 +314,16 @@ class Coverer:
                 start = self._unit("mul", [a, b], signed=False)
             else:
                 start = self._unit("mad", [a, b, start], signed=False)
-        for coefficient, operand in plain:
+        return self._plus_all(start, plain)
+
+    def _plus_all(self, start: Operand, plain: list[tuple[int, Signal]]) -> Operand:
+        for coefficient, operand in sorted(plain, key=self._turn):
             start = self._plus(start, operand) if coefficient == 1 else self._unit("sub", [start, operand], False)
         return start
+
+    def _turn(self, term: tuple[int, Signal]) -> tuple[bool, bool, tuple[int, Pin, int]]:
+        """Sort key of words with their factors in a chain."""
+        return term[1].rank == Signal.LAST, term[0] != 1, self._lateness(term[1])
 
     def _plus(self, a: Operand, b: Operand) -> Operand:
         return b if a == Constant(0) else self._unit("add", [a, b], signed=False)

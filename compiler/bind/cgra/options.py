@@ -12,7 +12,8 @@ from hw.fabric.spec import FabricSpec
 __all__ = ["Options", "OptionsError"]
 
 MEMORIES = ("pub", "dual-port", "dual-port-pe", "buffet")
-_CHOICES = {"share": ("asked", "auto"), "loops": ("auto", "asked"), "schedule": ("pipelined", "sequential")}
+_CHOICES = {"share": ("asked", "auto"), "loops": ("auto", "asked"), "schedule": ("pipelined", "sequential"),
+            "sums": ("auto", "chain")}
 
 
 class OptionsError(SluiceError):
@@ -34,7 +35,9 @@ class Options:
     (`compiler.sched.transform.script`). share: "asked" for units that statements share only where the program says so,
     "auto" also wherever that costs no throughput. loops: "auto" for loops in another order where a recurrence would
     come back too soon in the one of the program (`compiler.sched.recurrence_order`), "asked" for that one. schedule:
-    "sequential" for the baseline, in which nothing overlaps that waits for anything (seed 001, section 4.3).
+    "sequential" for the baseline, in which nothing overlaps that waits for anything (seed 001, section 4.3). sums:
+    "auto" for long sums as sums of sums, where this saves a noticeable part of the cycles and there are units for it,
+    "chain" for the fewest units.
     """
 
     memory: str = "pub"
@@ -48,6 +51,7 @@ class Options:
     share: str = "asked"
     loops: str = "auto"
     schedule: str = "pipelined"
+    sums: str = "auto"
     hardware: str = ""
 
     def described(self) -> Options:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from compiler.bind.buffers.wide_fetch import VectorizationError
-from compiler.bind.cgra.application import build_application
+from compiler.bind.cgra.application import Application, build_application
 from compiler.bind.cgra.choose_folds import choose_folds
 from compiler.bind.cgra.choose_shared import choose_shared
 from compiler.bind.cgra.configuration import configure
@@ -17,6 +17,7 @@ from compiler.bind.cgra.delays import UnbalancedError
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
 from compiler.bind.cgra.memories import BufferKey, CapacityError, CrowdedTile
+from compiler.bind.cgra.netlist import PeNode
 from compiler.bind.cgra.options import Options, OptionsError
 from compiler.bind.cgra.physical import implement
 from compiler.bind.cgra.sites import ArrayTooSmall
@@ -40,7 +41,7 @@ from compiler.sched.transform import apply_script
 from compiler.sched.window_loads import repeated_inputs
 from compiler.sched.writers_first import writers_first
 from hw.errors import SluiceError
-from hw.fabric.spec import FabricSpec
+from hw.fabric.spec import FabricSpec, TileKind
 from hw.memtile.spec import ConfigurationError
 
 __all__ = ["PLACE", "Options", "compile_program", "schedule_of"]
@@ -85,6 +86,9 @@ buffers are set apart."""
 _WAY_BACK, _GOOD = 8, 1.2
 """Cycles from one step of a sum to the next through an addition, a merge and wires between them; and how many times its
 bound a program with loops in another order may take without another attempt."""
+
+_CROWDED = 0.8
+"""Part of the array's processing elements beyond which sums take as few as they can."""
 
 _MOST_FOLDS = 6
 """How often sums are folded, all of one kind at a time, for a program that needs more units than there are."""
@@ -330,13 +334,40 @@ def _mapped(parts: Partition, schedule: Schedule, options: Options, spec: Fabric
             looseness: _Looseness, apart: frozenset[BufferKey]) -> CgraDesign:
     """The configured array; no buffer of `apart` shares its tile."""
     with stage("map"):
-        application = build_application(schedule, spec.mem, looseness.sparse, looseness.shared, spec.pe.counter, apart,
-                                        looseness.rings, spec.memories if spec.mem_depths else None)
-        application.require_followed()
-    with stage("place and route"):
-        physical = implement(application.netlist, spec, options.seed)
+        applications = _applications(schedule, options, spec, looseness, apart)
+    failure: ArrayTooSmall | None = None
+    for application in applications:
+        try:
+            with stage("place and route"):
+                physical = implement(application.netlist, spec, options.seed)
+            break
+        except ArrayTooSmall as error:
+            failure = failure or error
+    else:
+        assert failure is not None
+        raise failure
     with stage("configure"):
         config = configure(application, physical, spec)
         design = CgraDesign(parts.asked, parts, options, spec, application, physical, config, stage.seconds)
         _ = design.words
     return design
+
+
+def _applications(schedule: Schedule, options: Options, spec: FabricSpec, looseness: _Looseness,
+                  apart: frozenset[BufferKey]) -> list[Application]:
+    """The units of the program, with sums that end soon and with sums of few units: which of the two takes less room
+    shows when paths are balanced. What is asked for is first, on a crowded array the one of few units."""
+    def mapped(hurried: bool) -> Application:
+        found = build_application(schedule, spec.mem, looseness.sparse, looseness.shared, spec.pe.counter, apart,
+                                  looseness.rings, spec.memories if spec.mem_depths else None, hurried)
+        found.require_followed()
+        return found
+
+    if options.sums == "chain":
+        return [mapped(False)]
+    soon = mapped(True)
+    room = _CROWDED * len(spec.tiles(TileKind.PE))
+    few = mapped(False)
+    if soon.netlist == few.netlist:
+        return [few]
+    return [few, soon] if soon.netlist.count(PeNode) > room else [soon, few]
