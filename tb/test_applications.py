@@ -14,6 +14,8 @@ import pytest
 
 import compiler
 from compiler.frontend.apps import load
+from compiler.frontend.c_scop import parse_scop
+from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 
@@ -80,3 +82,19 @@ def test_wide_fetch_loses_no_cycle():
     for app in ("gaussian", "conv_3_3", "cascade", "brighten_blur"):
         wide, dual = (compiled(app, memory, "verilator") for memory in ("pub", "dual-port"))
         assert wide.predicted_cycles - wide.path_latency == dual.predicted_cycles - dual.path_latency
+
+
+def test_division_of_what_is_read_by_what_is_read(simulator):
+    """A comparison and a subtraction for each of the two bits that the quotient can have."""
+    program = parse_scop("""void f(const unsigned char a[40], const unsigned char b[40], short y[40]) {
+#pragma scop
+    for (int i = 0; i < 40; i++)
+        y[i] = (a[i] & 7) / ((b[i] & 7) | 2);
+#pragma endscop
+}
+""", "f.c")
+    design = compiler.compile(program, memory="pub", array=ARRAY)
+    inputs = random_inputs(program, 3)
+    result = design.simulate(inputs, simulator, seed=5, stall=StallProfile.uniform(0.2))
+    np.testing.assert_array_equal(result.outputs["y"], interpret(program, inputs)["y"])
+    assert result.cycles == design.predicted_cycles

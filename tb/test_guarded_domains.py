@@ -1,4 +1,4 @@
-"""Programs on triangles on the array and on pipelines, on both simulators: bit-exact, and as many cycles as predicted."""
+"""Programs on triangles on the array and on pipelines, on both simulators: bit-exact, as many cycles as predicted."""
 
 from __future__ import annotations
 

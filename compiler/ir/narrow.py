@@ -44,13 +44,13 @@ from compiler.ir.program import Array, Program, Statement
 from compiler.ir.ranges import Range, hull, type_range, value_range
 from compiler.ir.sum_ranges import Rule, accumulated_range
 from compiler.ir.types import BIT, Float, Int
-from hw.ops import OPERATIONS
+from hw.ops import DIVISIONS, OPERATIONS
 
 __all__ = ["iterator_ranges", "narrow", "narrow_value", "table_ranges"]
 
 _WIDTHS = (16, 32, 64)
 _MODULAR = {"pass", "add", "sub", "mul", "mad", "and", "or", "xor", "shl", "select"}
-_EXACT = {"shr", "min", "max", "abs", "absd"}
+_EXACT = {"shr", "min", "max", "abs", "absd", *DIVISIONS}
 _COMPARE = {"eq", "ne", "lt", "le", "gt", "ge"}
 _PASSES = 4
 """How often ranges of intermediate arrays are propagated; those that still grow are given up."""
@@ -150,11 +150,23 @@ class _Narrower:
         return _cast(self._exact_value(arg), type) if arg.type == BIT else self.low(arg, type)
 
     def _low_apply(self, node: Apply, type: Int) -> Expr:
+        if node.op in DIVISIONS and constant_divisor(node) is None:
+            return self._low_division(node, type)
         if node.op not in _MODULAR or (node.op == "shl" and not _is_amount(self._range(node.args[1]), type)):
             return _cast(self._exact_value(node), type)
         if node.op == "select":
             return self._select(node, type)
         return _simplified(node.op, [self.low(arg, type) for arg in node.args], type)
+
+    def _low_division(self, node: Apply, type: Int) -> Expr:
+        """Low bits of a division by what is no constant, in a type that holds both operands: what has too many bits for
+        that, and what is divided by zero, has the same low bits there."""
+        operands = hull(*map(self._range, node.args))
+        for signed in (_own(node).signed, not _own(node).signed):
+            narrow = Int(type.width, signed)
+            if _fits(operands, narrow):
+                return _cast(checked_apply(node.op, *[self.low(arg, narrow) for arg in node.args]), type)
+        return _cast(self._exact_value(node), type)
 
     def _select(self, node: Apply, type: Int) -> Expr:
         condition = self._exact_value(node.args[0])

@@ -26,7 +26,8 @@ MEM = MemTileSpec(kind="dual-port-pe", inputs=1, outputs=1)
 
 
 def compiled(app: str, counter: bool, array: str, **parameters: int) -> CgraDesign:
-    design = compiler.compile(load(app, **parameters), memory="dual-port-pe", counter=counter, array=array, sums="chain")
+    options = {"memory": "dual-port-pe", "counter": counter, "array": array, "sums": "chain"}
+    design = compiler.compile(load(app, **parameters), **options)
     assert isinstance(design, CgraDesign)
     return design
 

@@ -384,7 +384,7 @@ WIDE = ("the array has 16-bit words, and pairs of them for sums, differences, pr
     (Cast(Apply("add", (Cast(Read(0, U16), Int(24, True)), Const(1, Int(24, True))), Int(24, True)), U16),
      f"computes with int24; {WIDE}"),
     (Cast(Apply("div", (Cast(Read(0, U16), Int(32)), Cast(Read(1, U16), Int(32))), Int(32)), U16),
-     "divides by what is no constant; the array has no dividers"),
+     "divides int32 by what is no constant; the array has that for words of 16 bits"),
     (Read(0, Int(32, True)), f"computes with int32; {WIDE}"),
     (Read(0, Int(24, True)), f"computes with int24; {WIDE}"),
     (Read(0, Fixed(16, 8, True)), f"computes with {Fixed(16, 8, True)}; the array has integer operations"),

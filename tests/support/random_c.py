@@ -154,7 +154,9 @@ class _Body:
                 amount = self.pick("1", "3", "8", "31", f"({self.expression(depth - 1)} & 31)")
                 return f"({self.expression(depth - 1)} {self.pick('<<', '>>')} {amount})"
             case "divide":
-                return f"({self.expression(depth - 1)} {self.pick('/', '%')} {self.pick(*DIVISORS)})"
+                some = f"(({self.expression(depth - 1)} & 127) + {self.pick('1', '2', '300')})"
+                divisor = self.pick(*DIVISORS, some, some, some)
+                return f"({self.expression(depth - 1)} {self.pick('/', '%')} {divisor})"
         return f"({self.pick(*TYPES)})({self.expression(depth - 1)})"
 
     def ternary(self, depth: int) -> str:

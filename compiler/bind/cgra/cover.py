@@ -20,6 +20,7 @@ from compiler.bind.cgra.word_pairs import fits, in_words
 from compiler.bind.interning import interned
 from compiler.bind.sums import MASK, WIDTH, flatten_sum
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
+from compiler.ir.long_division import without_dividers
 from compiler.ir.program import Statement
 from compiler.ir.types import BIT, Int, Type
 from hw.errors import SluiceError
@@ -73,11 +74,12 @@ class Coverer:
         Raises `CoverError`, which names the statement, its line and the reason.
         """
         try:
-            value = interned(in_words(self.statement.value))
+            value = interned(without_dividers(in_words(self.statement.value), WIDTH))
             for node in postorder(value):
                 self._uses.update({id(child) for child in children(node)})
                 if isinstance(node, Apply) and node.op in DIVISIONS and isinstance(node.type, Int):
-                    raise self._fail("divides by what is no constant; the array has no dividers")
+                    raise self._fail(f"divides {node.type} by what is no constant; the array has that for words of "
+                                     f"{WIDTH} bits")
             operand = self._cover(value)
         except RecursionError:
             raise self._fail("its expression is nested too deeply") from None

@@ -12,10 +12,10 @@ import numpy as np
 from compiler.frontend.parallel_array.array import Array, array_constant
 from compiler.frontend.parallel_array.functions import abs_difference, maximum, minimum, multiply_high, take, where
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold
+from compiler.ir.long_division import without_dividers
 from compiler.ir.program import Table
 from compiler.ir.types import BIT, Int, Type
 from hw.errors import SluiceError
-from hw.ops import DIVISIONS
 
 __all__ = ["UnsupportedValue", "container", "cut", "value_of"]
 
@@ -63,7 +63,7 @@ def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], A
             case Apply(op, args, _):
                 return _applied(op, kind, [_integer(a.type) for a in args], args, arguments)
 
-    return fold(value, step)
+    return fold(without_dividers(value), step)
 
 
 def _integer(type: Type) -> Int:
@@ -108,8 +108,6 @@ def _applied(op: str, kind: Int, types: list[Int], args: tuple[Expr, ...], value
             return cut(abs(values[0]), kind)
         case "select":
             return where(values[0], values[1], values[2])
-    if op in DIVISIONS:
-        raise UnsupportedValue("divides by what is no constant; vector lanes have no dividers")
     raise UnsupportedValue(f"operation '{op}' is unsupported by the vector target")
 
 

@@ -80,7 +80,8 @@ class Datapath:
             if origin in self._path:
                 raise self._fail(f"its value depends on itself through {origin}")
             self._path.append(origin)
-            self._known[place] = self._unit(origin, lag)
+            evaluator, kind = self._unit(origin, lag)
+            self._known[place] = _once(evaluator), kind
             self._path.pop()
         return self._known[place]
 
@@ -125,6 +126,19 @@ class Datapath:
         table[: len(config.contents)] = config.contents
         self.roms[unit] = table
         return (lambda vectors: table[address(vectors) % len(table)]), Kind.WORD
+
+
+def _once(evaluator: Evaluator) -> Evaluator:
+    """The same, evaluated once for the same vectors: values that many units use would be computed again for each way
+    from them to the result."""
+    last: list[tuple[Vectors, np.ndarray]] = []
+
+    def remembered(vectors: Vectors) -> np.ndarray:
+        if not last or last[0][0] is not vectors:
+            last[:] = [(vectors, evaluator(vectors))]
+        return last[0][1]
+
+    return remembered
 
 
 def _constant(value: int) -> Evaluator:
