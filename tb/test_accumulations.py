@@ -106,6 +106,22 @@ def test_a_layer_of_short_rows(simulator):
     assert design.choices["loaded in the order of a window"] == "input"
 
 
+POLYNOMIALS = """
+void product(const short a[8], const short w[5], short y[12]) {
+#pragma scop
+  for (int d = 0; d < 12; d++) y[d] = 0;
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < 5; j++) y[i + j] += a[i] * w[j];
+#pragma endscop
+}"""
+
+
+def test_a_product_of_polynomials(simulator):
+    """Every step adds to another sum than the one before; the last sums come from two statements."""
+    design = check(parse_scop(POLYNOMIALS, "product.c"), "dual-port", simulator)
+    assert len(design.parts.parts) == 2
+
+
 MEAN = """
 void mean(const uint8_t a[12][14], uint8_t b[10][12]) {
 #pragma scop

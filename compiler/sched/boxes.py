@@ -5,6 +5,7 @@ Static schedules count in loops of constant bounds, so every statement needs a b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import islpy as isl
@@ -13,11 +14,12 @@ from compiler.ir.expr import with_children
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Program, Statement
 from compiler.sched.affine import pieces
+from compiler.sched.dependences import flow, recurring
 from compiler.sched.transform.instances import Renaming
 from compiler.sched.transform.place import Place, places
 from compiler.sched.transform.rewrite import rewritten, unchanged
 
-__all__ = ["few_boxes", "split_by_reads", "split_into_boxes"]
+__all__ = ["few_boxes", "split_by_reads", "split_by_sources", "split_into_boxes"]
 
 _MOST = 16
 """Most boxes of one statement."""
@@ -49,13 +51,35 @@ def split_by_reads(program: Program) -> Program:
     return program
 
 
+def split_by_sources(program: Program) -> Program:
+    """`program` with statements split where the instance that they see the value of changes its function, as that does
+    of which the final values of a product of polynomials are; itself if there are none, or none whose parts are a few
+    boxes. Statements of recurrences stay whole."""
+    dependences = flow(program)
+    kept = {name for group in program.shared for name in group} | recurring(dependences)
+    for statement in program.statements:
+        if statement.name not in kept:
+            boxes = _by_functions(statement, [d.relation for d in dependences if d.sink == statement.name])
+            if boxes is not None:
+                program = _split(program, statement, boxes)
+    return program
+
+
 def _by_reads(statement: Statement) -> list[isl.Set] | None:
     """Boxes in which every read is one function; None if it is so in all of the domain, or if there are no few such."""
+    return _by_functions(statement, [read.map.intersect_domain(statement.domain) for read in statement.reads])
+
+
+def _by_functions(statement: Statement, functions: Sequence[isl.Map]) -> list[isl.Set] | None:
+    """Boxes in which each of `functions`, on parts of the domain, has one piece; None if each has one in all, or if
+    there are no few such."""
     parts = [statement.domain]
-    for read in statement.reads:
-        found = pieces(read.map.intersect_domain(statement.domain))
+    for function in functions:
+        found = [piece for piece, _ in pieces(function)]
         if len(found) > 1:
-            parts = [both for part in parts for piece, _ in found if not (both := part.intersect(piece)).is_empty()]
+            rest = statement.domain.subtract(function.domain())
+            found += [] if rest.is_empty() else [rest]
+            parts = [both for part in parts for piece in found if not (both := part.intersect(piece)).is_empty()]
     if len(parts) == 1 or len(parts) > _MOST:
         return None
     split = [few_boxes(part) for part in parts]

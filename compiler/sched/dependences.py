@@ -25,6 +25,7 @@ __all__ = [
     "flow",
     "read_too_early",
     "recurrences",
+    "recurring",
     "topological_order",
 ]
 
@@ -161,6 +162,13 @@ def topological_order(program: Program, dependences: tuple[Dependence, ...]) -> 
         if dependence.key not in carried:
             graph[dependence.sink].append(dependence.source)
     return list(TopologicalSorter(graph).static_order())
+
+
+def recurring(dependences: Sequence[Dependence]) -> set[str]:
+    """Statements that see values of their own, maybe by way of others."""
+    graph = nx.DiGraph((d.source, d.sink) for d in dependences)
+    return {name for component in nx.strongly_connected_components(graph)
+            for name in component if len(component) > 1 or graph.has_edge(name, name)}
 
 
 def recurrences(program: Program, dependences: tuple[Dependence, ...]) -> frozenset[tuple[str, int, str]]:

@@ -12,7 +12,7 @@ from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
-from compiler.sched.boxes import split_by_reads, split_into_boxes
+from compiler.sched.boxes import split_by_reads, split_by_sources, split_into_boxes
 
 
 def c_program(folder, body, parameters="short a[7][6], short b[7][6]"):
@@ -92,6 +92,29 @@ def test_reads_that_turn_at_an_edge(tmp_path):
 def test_reads_by_one_function_are_not_split():
     program = load("upsample", width=6, height=4)
     assert split_by_reads(program) is program
+
+
+POLYNOMIALS = """
+    for (int d = 0; d < 12; d++)
+        y[d] = 0;
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 5; j++)
+            y[i + j] += a[i] * w[j];"""
+
+
+def test_values_of_instances_by_several_functions(tmp_path):
+    """Final sums come from the first column of instances, then from the last row: two statements drain them."""
+    program = static_form(c_program(tmp_path, POLYNOMIALS, "const short a[8], const short w[5], short y[12]"))
+    split = split_by_sources(program)
+    assert [s.name for s in split.statements] == ["S0", "S1", "y_drain_box0", "y_drain_box1"]
+    same(program, split)
+    assert split_by_sources(split) is split
+
+
+@pytest.mark.parametrize("memory", ["pub", "dual-port"])
+def test_products_of_polynomials_fit_the_array(memory, tmp_path):
+    program = c_program(tmp_path, POLYNOMIALS, "const short a[8], const short w[5], short y[12]")
+    assert compiler.compile(program, memory=memory, array="8x4").predicted_cycles <= 4 * 8 * 5
 
 
 def test_one_drain_where_the_border_keeps_its_values(tmp_path):

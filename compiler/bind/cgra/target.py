@@ -26,7 +26,7 @@ from compiler.bind.cgra.wide_arrays import in_word_arrays
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
-from compiler.sched.boxes import split_by_reads
+from compiler.sched.boxes import split_by_reads, split_by_sources
 from compiler.sched.constant_inputs import constant_inputs, with_short_indices
 from compiler.sched.cycle_accurate import Schedule, schedule_program, sequential_schedule
 from compiler.sched.edge_terms import fill_domains
@@ -190,7 +190,7 @@ def _compile(program: Program, options: Options, merged: bool = True) -> CgraDes
     stage = _Stopwatch()
     with stage("verify"):
         parts = _prepared(program, options, spec)
-    if split_by_reads(parts.program) is not parts.program:
+    if split_by_sources(split_by_reads(parts.program)) is not parts.program:
         with suppress(VectorizationError, TimingLoop):
             return _with_sharing(parts, options, spec, stage, merged, patient=False)
         with suppress(SluiceError):
@@ -222,7 +222,7 @@ def schedule_of(program: Program, options: Options) -> Schedule:
 
 def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bool = False) -> Partition:
     """The program as it is mapped: directives applied, on whole boxes, sums drained, arrays in parts. `by_reads`: with
-    statements split that read by several functions."""
+    statements split that read by several functions, or values of a statement's instances by such."""
     verify(program)
     program = in_loop_order(apply_script(program, options.transform))
     growth = fill_domains(program)
@@ -232,6 +232,7 @@ def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bo
     words = in_word_arrays(program)
     program = words.after if words else program
     program = share_resampled_windows(static_form(program))
+    program = split_by_sources(program) if by_reads else program
     streamed, constants = constant_inputs(program)
     return replace(_partitioned(streamed, options, spec), original=program, constants=constants,
                    growth=growth, words=words)
