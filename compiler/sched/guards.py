@@ -12,58 +12,63 @@ at the start, by a statement of their own.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import replace
 from math import prod
 
 import islpy as isl
 
-from compiler.ir.constant_division import quotient
-from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr, Iterator, Read, apply, converted, mentions
+from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr, Read, apply, converted, mentions
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import BIT, Int, Type
 from compiler.sched.affine import extremes
 from compiler.sched.boxes import few_boxes
 from compiler.sched.dependences import read_too_early
+from compiler.sched.membership import membership
+from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.place import Place, order_of_places, places
 from compiler.sched.whole_boxes import Growth, extent, moved, on_box
 
-__all__ = ["guard_boxes", "guard_of", "guarded"]
+__all__ = ["guard_boxes", "guarded"]
 
-_AND, _OR, _SELECT = 0x88, 0xEE, 0xD8
-"""Truth tables of ``p & q``, ``p | q`` and ``p ? q : r``."""
-
-_WORDS = (Int(16, True), Int(32, True), Int(64, True))
+_SELECT = 0xD8
+"""Truth table of ``p ? q : r``."""
 
 
 def guard_boxes(program: Program) -> Growth | None:
     """`program` with the statements on boxes behind guards whose domain is none, nor a few boxes; None if there are
-    none, or if they touch what is in front of an array that is no input.
+    none, if its order is not made of loops, or if they touch what is in front of an array that is no input.
 
     Statements that share units have to stay alike and are left.
     """
     shared = {name for group in program.shared for name in group}
-    bounds = _loop_bounds(program)
+    ragged = [s for s in program.statements
+              if s.name not in shared and s.box() is None and few_boxes(s.domain) is None]
+    if not ragged:
+        return None
+    try:
+        where = places(program)
+    except TransformError:
+        return None
+    bounds = _loop_bounds(program, where)
     found: dict[str, Statement] = {}
-    for statement in program.statements:
-        if statement.name not in shared and statement.box() is None and few_boxes(statement.domain) is None:
-            whole = _whole(program, statement, bounds[statement.name])
-            if whole is None:
-                return None
-            found[statement.name] = guarded(statement, whole, program.array(statement.write.array).type)
-    return _with_room(program, found) if found else None
+    for statement in ragged:
+        whole = _whole(program, where, statement, bounds[statement.name])
+        if whole is None:
+            return None
+        found[statement.name] = guarded(statement, whole, program.array(statement.write.array).type)
+    return _with_room(program, found)
 
 
 _MORE = 1.5
 """How many times as many instances a statement may get only to write a whole array."""
 
 
-def _whole(program: Program, statement: Statement, bounds: Sequence[tuple[int, int]]) -> Statement | None:
+def _whole(program: Program, where: Mapping[str, Place], statement: Statement,
+           bounds: Sequence[tuple[int, int]]) -> Statement | None:
     """The statement on the box of its loops, or a little larger where it then writes all elements of its array, and
     shares no loop: what it stores and what it leaves then come from one place. None if it cannot be on a box."""
     array = program.array(statement.write.array)
-    where = places(program)
     mine = where[statement.name].positions[0]
     if any(place.positions[0] == mine for name, place in where.items() if name != statement.name):
         return on_box(statement, bounds)
@@ -92,30 +97,34 @@ def _instances(bounds: Sequence[tuple[int, int]]) -> int:
     return prod(high - low + 1 for low, high in bounds)
 
 
-def _loop_bounds(program: Program) -> dict[str, list[tuple[int, int]]]:
+def _loop_bounds(program: Program, where: Mapping[str, Place]) -> dict[str, list[tuple[int, int]]]:
     """First and last value of every iterator of every statement, those of its loop: of all statements inside of that.
 
     Values that statements of one loop body pass to each other then come from the same iterations throughout.
     """
-    where = places(program)
     loops: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-    for statement in program.statements:
-        for depth, times in enumerate(_times(statement, where[statement.name])):
-            loops.setdefault(where[statement.name].positions[: depth + 1], []).append(times)
+    times = {s.name: _times(s, where[s.name]) for s in program.statements}
+    for name, spans in times.items():
+        for depth, span in enumerate(spans):
+            loops.setdefault(where[name].positions[: depth + 1], []).append(span)
     found: dict[str, list[tuple[int, int]]] = {}
-    for statement in program.statements:
-        place = where[statement.name]
-        shifts = [times[0] - statement.domain.dim_min_val(k).to_python()
-                  for k, times in enumerate(_times(statement, place))]
-        spans = [loops[place.positions[: depth + 1]] for depth in range(len(shifts))]
-        found[statement.name] = [(min(low for low, _ in span) - shift, max(high for _, high in span) - shift)
-                                 for span, shift in zip(spans, shifts, strict=True)]
+    for s in program.statements:
+        found[s.name] = [(s.domain.dim_min_val(k).to_python(), s.domain.dim_max_val(k).to_python())
+                         for k in range(len(s.iterators))]
+        for k, (first, _) in enumerate(times[s.name]):
+            shift, span = first - found[s.name][k][0], loops[where[s.name].positions[: k + 1]]
+            found[s.name][k] = min(low for low, _ in span) - shift, max(high for _, high in span) - shift
     return found
 
 
 def _times(statement: Statement, place: Place) -> list[tuple[int, int]]:
-    """First and last time of every loop of a statement, which is its iterator but for a constant
-    (`compiler.sched.loop_order`)."""
+    """First and last time of every loop of a statement; none where loops are anything else than the iterators in their
+    order, but for constants (`compiler.sched.loop_order`)."""
+    walked = [place.iterator(depth) for depth in range(len(place.loops))]
+    slopes = [loop.get_coefficient_val(isl.dim_type.in_, k) for k, loop in enumerate(place.loops)
+              if walked[k] == k and not loop.dim(isl.dim_type.div)]
+    if walked != list(range(len(statement.iterators))) or [slope.to_python() for slope in slopes] != [1] * len(walked):
+        return []
     return [extremes(statement.domain, loop) for loop in place.loops]
 
 
@@ -156,7 +165,7 @@ def guarded(statement: Statement, whole: Statement, type_: Type) -> Statement:
     wherever `statement` has no instance."""
     own = next((k for k, read in enumerate(whole.reads) if _same_elements(read, whole)), len(whole.reads))
     reads = whole.reads if own < len(whole.reads) else (*whole.reads, whole.write)
-    guard = guard_of(statement.domain, whole.domain, whole.iterators)
+    guard = membership(statement.domain, whole.domain, whole.iterators)
     value = converted(whole.value, type_)
     term = _in_the_sum(value, own, guard)
     chosen = term if term is not None else _chosen(guard, value, Read(own, type_))
@@ -195,88 +204,6 @@ def _chosen(guard: Expr, yes: Expr, no: Expr) -> Expr:
     if yes.type == BIT:
         return apply("lut3", Const(_SELECT, LUT3_TABLE), guard, yes, no)
     return apply("select", guard, yes, no)
-
-
-def guard_of(domain: isl.Set, box: isl.Set, iterators: Sequence[str]) -> Expr:
-    """Whether the point that `iterators` name lies in `domain`, given that it lies in `box`: a bit."""
-    cases: list[isl.BasicSet] = []
-    domain.coalesce().gist(box).coalesce().compute_divs().foreach_basic_set(cases.append)
-    return reduce(_either, [_all_of(case, box, iterators) for case in cases])
-
-
-def _either(p: Expr, q: Expr) -> Expr:
-    return apply("lut3", Const(_OR, LUT3_TABLE), p, q, Const(0, BIT))
-
-
-def _both(p: Expr, q: Expr) -> Expr:
-    return apply("lut3", Const(_AND, LUT3_TABLE), p, q, Const(0, BIT))
-
-
-def _all_of(case: isl.BasicSet, box: isl.Set, iterators: Sequence[str]) -> Expr:
-    constraints = [c for c in case.get_constraints() if not c.is_div_constraint()]
-    conditions = [_condition(c.get_aff(), c.is_equality(), box, iterators) for c in constraints]
-    return reduce(_both, conditions, Const(1, BIT)) if len(conditions) != 1 else conditions[0]
-
-
-def _condition(function: isl.Aff, equality: bool, box: isl.Set, iterators: Sequence[str]) -> Expr:
-    """``function = 0`` or ``function >= 0``, as a comparison of its positive with its negative terms."""
-    sum_ = _Sum.of(function, box, iterators)
-    word = next(word for word in _WORDS if sum_.largest <= word.maximum)
-    left, right = sum_.side(1, word), sum_.side(-1, word)
-    return apply("eq" if equality else "ge", left, right)
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """A quasi-affine function of iterators: ``constant + sum(weight * term)``. `iterators` are terms, and so are
-    `floors`, each a divisor and what it divides. No sum of a part of the terms is larger than `largest`, or smaller
-    than its negative."""
-
-    constant: int
-    iterators: tuple[tuple[int, str], ...]
-    floors: tuple[tuple[int, int, _Sum], ...]
-    largest: int
-
-    @staticmethod
-    def of(function: isl.Aff, box: isl.Set, iterators: Sequence[str]) -> _Sum:
-        """`function`, which has whole coefficients, on a box."""
-        constant, largest = function.get_constant_val().to_python(), 0
-        named: list[tuple[int, str]] = []
-        for number, name in enumerate(iterators):
-            if weight := function.get_coefficient_val(isl.dim_type.in_, number).to_python():
-                named.append((weight, name))
-                ends = box.dim_min_val(number).to_python(), box.dim_max_val(number).to_python()
-                largest += abs(weight) * max(map(abs, ends))
-        floors: list[tuple[int, int, _Sum]] = []
-        for number in range(function.dim(isl.dim_type.div)):
-            if weight := function.get_coefficient_val(isl.dim_type.div, number).to_python():
-                divided = function.get_div(number)
-                divisor = divided.get_denominator_val().to_python()
-                inner = _Sum.of(divided.scale_val(isl.Val(divisor)), box, iterators)
-                floors.append((weight, divisor, inner))
-                largest += abs(weight) * (2 * inner.largest + divisor)
-        return _Sum(constant, tuple(named), tuple(floors), abs(constant) + largest)
-
-    def side(self, sign: int, word: Int) -> Expr:
-        """The sum of all terms of that sign, without it, as a `word`."""
-        terms = [_weighted(sign * weight, Iterator(name, word)) for weight, name in self.iterators if sign * weight > 0]
-        terms += [_weighted(sign * weight, inner.floor(divisor, word)) for weight, divisor, inner in self.floors
-                  if sign * weight > 0]
-        if sign * self.constant > 0 or not terms:
-            terms.append(Const(max(0, sign * self.constant), word))
-        return reduce(lambda a, b: apply("add", a, b), terms)
-
-    def floor(self, divisor: int, word: Int) -> Expr:
-        """The largest whole number that is not above the sum divided by `divisor`: divisions round towards zero, so the
-        sum is moved to where it is not negative before."""
-        moved = -(-self.largest // divisor)
-        total = apply("sub", self.side(1, word), self.side(-1, word))
-        positive = apply("add", total, Const(moved * divisor, word))
-        return apply("sub", quotient(positive, divisor), Const(moved, word))
-
-
-def _weighted(weight: int, value: Expr) -> Expr:
-    return value if weight == 1 else apply("mul", value, Const(weight, value.type))
 
 
 def cleared(program: Program, names: Collection[str]) -> Program:

@@ -27,8 +27,8 @@ from compiler.ir.program import Program
 from compiler.ir.types import INT16
 from compiler.sched.dependences import DependenceError
 from compiler.sched.edge_terms import fill_domains
-from compiler.sched.guards import guard_of
 from compiler.sched.loop_order import in_loop_order
+from compiler.sched.membership import membership
 from compiler.sched.partition import Partition
 from compiler.sched.verify import ValidationError, check_parts
 from compiler.sched.whole_boxes import Growth
@@ -77,7 +77,7 @@ def test_a_guard_lets_the_points_of_a_set_through(cases: list[list[tuple[int, in
     if domain.is_empty():
         return
     count, columns = enumerate_points(box)
-    guard = guard_of(domain, box, ("i", "j"))
+    guard = membership(domain, box, ("i", "j"))
     found = evaluate(guard, lambda _: np.zeros(count), dict(zip("ij", columns, strict=True)), {})
     np.testing.assert_array_equal(np.broadcast_to(found, (count,)) != 0, contains(domain, columns, count))
 
