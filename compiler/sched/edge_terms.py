@@ -24,9 +24,18 @@ from compiler.ir.types import Int
 from compiler.sched.affine import maps, pieces
 from compiler.sched.dependences import DependenceError, flow
 from compiler.sched.guards import guard_boxes
-from compiler.sched.whole_boxes import Growth, extent, fill_boxes, filled, moved, nearest, on_all_iterations
+from compiler.sched.whole_boxes import (
+    Growth,
+    extent,
+    fill_boxes,
+    filled,
+    moved,
+    nearest,
+    on_all_iterations,
+    same_elements,
+)
 
-__all__ = ["beside_inputs", "copies_itself", "fill_domains", "same_elements"]
+__all__ = ["beside_inputs", "copies_itself", "fill_domains"]
 
 
 def fill_domains(program: Program) -> Growth | None:
@@ -99,12 +108,6 @@ def copies_itself(statement: Statement) -> bool:
     """Whether a statement only writes what it has read from the same element."""
     value = statement.value
     return isinstance(value, Read) and same_elements(statement.reads[value.index], statement.write, statement.domain)
-
-
-def same_elements(first: Access, second: Access, domain: isl.Set) -> bool:
-    """Whether the accesses of every instance in `domain` are to one element."""
-    return first.array == second.array and first.map.intersect_domain(domain).is_equal(
-        second.map.intersect_domain(domain))
 
 
 def _filled_sum(program: Program, statement: Statement, edges: Collection[str]) -> Statement | None:

@@ -27,7 +27,7 @@ from compiler.sched.dependences import read_too_early
 from compiler.sched.membership import membership
 from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.place import Place, order_of_places, places
-from compiler.sched.whole_boxes import Growth, extent, moved, on_box
+from compiler.sched.whole_boxes import Growth, extent, moved, on_box, same_elements
 
 __all__ = ["guard_boxes", "guarded"]
 
@@ -163,18 +163,14 @@ def _at_times_of_their_own(program: Program) -> Program:
 def guarded(statement: Statement, whole: Statement, type_: Type) -> Statement:
     """`whole`, which is `statement` on a larger domain, as one that stores what its element, of `type_`, held before
     wherever `statement` has no instance."""
-    own = next((k for k, read in enumerate(whole.reads) if _same_elements(read, whole)), len(whole.reads))
+    own = next((k for k, read in enumerate(whole.reads) if same_elements(read, whole.write, whole.domain)),
+               len(whole.reads))
     reads = whole.reads if own < len(whole.reads) else (*whole.reads, whole.write)
     guard = membership(statement.domain, whole.domain, whole.iterators)
     value = converted(whole.value, type_)
     term = _in_the_sum(value, own, guard)
     chosen = term if term is not None else _chosen(guard, value, Read(own, type_))
     return replace(whole, reads=reads, value=chosen)
-
-
-def _same_elements(read: Access, statement: Statement) -> bool:
-    return read.array == statement.write.array and read.map.intersect_domain(statement.domain).is_equal(
-        statement.write.map.intersect_domain(statement.domain))
 
 
 def _in_the_sum(value: Expr, own: int, guard: Expr) -> Expr | None:

@@ -20,7 +20,8 @@ from compiler.ir.program import Access, Array, Program, Statement
 from compiler.sched.affine import pieces
 from compiler.sched.dependences import DependenceError, flow
 
-__all__ = ["Growth", "extent", "fill_boxes", "filled", "moved", "nearest", "on_all_iterations", "on_box"]
+__all__ = ["Growth", "extent", "fill_boxes", "filled", "moved", "nearest", "on_all_iterations", "on_box",
+           "same_elements"]
 
 _MOST = 4
 """How many times as many instances a statement may get: two tiles in each direction, both hardly used."""
@@ -76,6 +77,12 @@ def moved(growth: Growth, statement: Statement) -> Statement:
         return replace(one, map=relation)
 
     return replace(statement, reads=tuple(map(access, statement.reads)), write=access(statement.write))
+
+
+def same_elements(first: Access, second: Access, domain: isl.Set) -> bool:
+    """Whether the accesses of every instance in `domain` are to one element."""
+    return first.array == second.array and first.map.intersect_domain(domain).is_equal(
+        second.map.intersect_domain(domain))
 
 
 def nearest(array: Array) -> isl.Map:

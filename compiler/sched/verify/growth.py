@@ -11,11 +11,11 @@ import numpy as np
 from compiler.ir.evaluate import evaluate, integer
 from compiler.ir.expr import Const, converted
 from compiler.ir.program import Access, Array, Program, Statement, Table
-from compiler.sched.edge_terms import beside_inputs, copies_itself, same_elements
+from compiler.sched.edge_terms import beside_inputs, copies_itself
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.expressions import operand_vectors
 from compiler.sched.verify.points import some_points
-from compiler.sched.whole_boxes import Growth
+from compiler.sched.whole_boxes import Growth, same_elements
 
 __all__ = ["check_growth"]
 
