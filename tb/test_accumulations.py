@@ -122,6 +122,42 @@ def test_a_product_of_polynomials(simulator):
     assert len(design.parts.parts) == 2
 
 
+SCOP = "#include <stdint.h>\nvoid f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}"
+RECURRENCES = {
+    "count": ("const uint8_t a[4][16], uint16_t c[1]",
+              "c[0] = 0; for (int y = 0; y < 4; y++) for (int x = 0; x < 16; x++) if (a[y][x] > 99) c[0] += a[y][x];",
+              "pub", 64 + 40),
+    "largest": ("const uint8_t a[4][16], uint8_t c[1]",
+                "c[0] = 3; for (int y = 0; y < 4; y++) for (int x = 0; x < 16; x++) if (a[y][x] > c[0]) c[0] = a[y][x];",
+                "dual-port", 64 + 50),
+    "the newest value first": ("const int16_t b[6][8], int16_t a[6][8]",
+                               "for (int y = 0; y < 6; y++) { a[y][0] = b[y][0]; for (int x = 1; x < 8; x++) "
+                               "a[y][x] = (a[y][x - 1] + b[y][x] - b[y][x - 1] + 3 * b[y][0]) >> 1; }",
+                               "dual-port", 340),
+    "recursive filter": ("const int16_t x[24], int16_t y[24]",
+                         "y[0] = x[0]; for (int n = 1; n < 24; n++) y[n] = x[n] + ((y[n - 1] * 3) >> 2);",
+                         "pub", 24 * 17),
+    "distances of blocks": ("const uint8_t a[4][4], const uint8_t b[8][8], uint16_t d[5][5]",
+                            "for (int v = 0; v < 5; v++) for (int u = 0; u < 5; u++) { d[v][u] = 0; "
+                            "for (int y = 0; y < 4; y++) for (int x = 0; x < 4; x++) { "
+                            "int e = a[y][x] - b[y + v][x + u]; d[v][u] += e < 0 ? -e : e; } }",
+                            "pub", 400 + 60),
+    "planes side by side": ("const uint8_t a[4][4][4], uint8_t b[8][8]",
+                            "for (int y = 0; y < 8; y++) for (int x = 0; x < 8; x++) "
+                            "b[y][x] = a[2 * (y % 2) + x % 2][y / 2][x / 2];", "pub", 64 + 40),
+}
+"""What it computes, on which memory, and the most cycles that it may take."""
+
+
+@pytest.mark.parametrize("case", RECURRENCES)
+def test_values_that_come_back_do_so_as_soon_as_they_can(case, simulator):
+    """Conditions decide on what is added, the newest value enters a sum last, and the initiation interval is what the
+    way back takes."""
+    arguments, body, memory, most = RECURRENCES[case]
+    design = check(parse_scop(SCOP.format(arguments=arguments, body=body)), memory, simulator)
+    assert design.predicted_cycles <= most
+
+
 MEAN = """
 void mean(const uint8_t a[12][14], uint8_t b[10][12]) {
 #pragma scop

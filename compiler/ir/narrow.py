@@ -50,6 +50,8 @@ __all__ = ["iterator_ranges", "narrow", "narrow_value", "table_ranges"]
 
 _WIDTHS = (16, 32, 64)
 _MODULAR = {"pass", "add", "sub", "mul", "mad", "and", "or", "xor", "shl", "select"}
+_BY_VALUE = {"abs", "absd", *DIVISIONS}
+"""Operations that need the values of their operands, and whose low bits are those of the result in a type as wide."""
 _EXACT = {"shr", "min", "max", "abs", "absd", *DIVISIONS}
 _COMPARE = {"eq", "ne", "lt", "le", "gt", "ge"}
 _PASSES = 4
@@ -150,17 +152,17 @@ class _Narrower:
         return _cast(self._exact_value(arg), type) if arg.type == BIT else self.low(arg, type)
 
     def _low_apply(self, node: Apply, type: Int) -> Expr:
-        if node.op in DIVISIONS and constant_divisor(node) is None:
-            return self._low_division(node, type)
+        if node.op in _BY_VALUE and constant_divisor(node) is None:
+            return self._low_by_value(node, type)
         if node.op not in _MODULAR or (node.op == "shl" and not _is_amount(self._range(node.args[1]), type)):
             return _cast(self._exact_value(node), type)
         if node.op == "select":
             return self._select(node, type)
         return _simplified(node.op, [self.low(arg, type) for arg in node.args], type)
 
-    def _low_division(self, node: Apply, type: Int) -> Expr:
-        """Low bits of a division by what is no constant, in a type that holds both operands: what has too many bits for
-        that, and what is divided by zero, has the same low bits there."""
+    def _low_by_value(self, node: Apply, type: Int) -> Expr:
+        """Low bits of a distance, or of a division by what is no constant, in a type that holds all operands: a result
+        that has too many bits for that, and that of a division by zero, has the same low bits there."""
         operands = hull(*map(self._range, node.args))
         for signed in (_own(node).signed, not _own(node).signed):
             narrow = Int(type.width, signed)

@@ -21,6 +21,7 @@ from math import gcd, lcm, prod
 import islpy as isl
 import networkx as nx
 
+from compiler.ir.expr import Const
 from compiler.ir.program import Statement
 from compiler.sched.affine import extremes, linear_function, pieces, slopes
 from compiler.sched.dependences import (
@@ -90,6 +91,11 @@ class Schedule:
     interval: int = 1
     method: str = ""
 
+    @cached_property
+    def timed(self) -> tuple[Dependence, ...]:
+        """The dependences whose values are there from some cycle on: all but those on constants."""
+        return _timed(self.staged, self.dependences)
+
     @property
     def end(self) -> int:
         """Logical cycle after the last one in which an output is computed."""
@@ -128,6 +134,20 @@ class Schedule:
         if self.method:
             head += f"\nstarts: {self.method}"
         return "\n".join([head, *map(str, self.statements.values())])
+
+
+def _constants(staged: StagedProgram) -> frozenset[str]:
+    """The statements that store constants for others to read: these take the constant as it is, whenever they want."""
+    outputs = {footprint.statement for footprint in staged.outputs}
+    return frozenset(s.name for s in staged.program.statements
+                     if isinstance(s.value, Const) and s.name not in outputs)
+
+
+def _timed(staged: StagedProgram, dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
+    """All dependences but those on constants; units that statements share are given these like other words."""
+    free = _constants(staged)
+    shared = {name for group in staged.program.shared for name in group}
+    return tuple(d for d in dependences if d.source not in free or d.sink in shared)
 
 
 def _live_instances(staged: StagedProgram, dependences: tuple[Dependence, ...], order: list[str]) -> dict[str, isl.Set]:
@@ -331,7 +351,8 @@ class _Aligned:
         if fusion_level is not None and not 0 <= fusion_level <= deepest:
             raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
         trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
-        levels = _align(staged, nests, order, [d for d in dependences if d.source not in apart], trips)
+        timed = [d for d in _timed(staged, dependences) if d.source not in apart]
+        levels = _align(staged, nests, order, timed, trips)
         return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels, rhythm, apart)
 
     def setting_apart(self, name: str) -> _Aligned:
@@ -360,7 +381,7 @@ def _waited_for(schedule: Schedule, interval: int) -> list[str]:
     """Producers for which a consumer waits for longer than they would take at full rate."""
     entries = schedule.statements
     waits: dict[str, int] = {}
-    for d in schedule.dependences:
+    for d in schedule.timed:
         waits[d.source] = max(waits.get(d.source, 0), entries[d.sink].offset - entries[d.source].offset)
     return [name for name, cycles in waits.items() if cycles > _SOONER * interval * prod(entries[name].trips.values())]
 
@@ -368,22 +389,23 @@ def _waited_for(schedule: Schedule, interval: int) -> list[str]:
 def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, interval: int,
                  slack: int) -> Schedule:
     """The schedule at this initiation interval; the period is the least at which the units of `groups` suffice."""
-    staged, levels, dependences = aligned.staged, aligned.levels, aligned.dependences
+    staged, levels, timed = aligned.staged, aligned.levels, _timed(aligned.staged, aligned.dependences)
     weights = levels.weights(aligned.trips, alignment, interval)
     entries = _strides(levels, weights, aligned.statements, aligned.nests)
     if aligned.rhythm:
-        entries = in_step(entries, [footprint.statement for footprint in staged.inputs], dependences, aligned.rhythm)
-    period = shortest = _period(levels, weights, aligned.trips, entries, alignment)
-    late = feedback(groups, dependences, recurrences(staged.program, dependences))
+        entries = in_step(entries, [footprint.statement for footprint in staged.inputs], timed, aligned.rhythm)
+    busy = {name: entry for name, entry in entries.items() if name not in _constants(staged)}
+    period = shortest = _period(levels, weights, aligned.trips, busy, alignment)
+    late = feedback(groups, timed, recurrences(staged.program, timed))
     while True:
         turns = Turns(groups, period if staged.tiles > 1 else None, late, slack)
         try:
-            placed = _offsets(staged, entries, aligned.order, dependences, aligned.fusion_level, turns)
+            placed = _offsets(staged, entries, aligned.order, timed, aligned.fusion_level, turns)
         except NoTurnError as error:
             longer = max(error.bound, period + max(1, period // 16))
             period = -(-longer // alignment) * alignment
             continue
-        schedule = Schedule(staged, dependences, placed, period, alignment, interval)
+        schedule = Schedule(staged, aligned.dependences, placed, period, alignment, interval)
         return _with_best_turns(schedule, turns, shortest) if groups else schedule
 
 
@@ -429,9 +451,9 @@ def _may_wait(name: str, offsets: Mapping[str, int], waits: Sequence[Wait]) -> b
 
 
 def _waits(schedule: Schedule) -> list[Wait]:
-    carried = recurrences(schedule.staged.program, schedule.dependences)
+    carried = recurrences(schedule.staged.program, schedule.timed)
     waits = []
-    for d in schedule.dependences:
+    for d in schedule.timed:
         now = schedule.statements[d.sink].offset - schedule.statements[d.source].offset
         low, high = schedule.distance(d)
         room = 0 if low == high or d.key in carried else min(_ROOM, low)
@@ -471,10 +493,10 @@ def _gap_text(end: int, least: int) -> str:
 
 
 def _turn_problem(schedule: Schedule, turns: Turns, period: int | None) -> TurnProblem:
-    carried = recurrences(schedule.staged.program, schedule.dependences)
+    carried = recurrences(schedule.staged.program, schedule.timed)
     entries = schedule.statements
     lags = []
-    for d in schedule.dependences:
+    for d in schedule.timed:
         now = entries[d.sink].offset - entries[d.source].offset
         wait = 1 if d.key in carried else turns.wait(d)
         if d.source != d.sink:
@@ -513,7 +535,7 @@ def _period(levels: _Levels, weights: Mapping[int, int], trips: Mapping[Loop, in
     """Cycles from tile to tile: nothing is busy for longer in one tile."""
     if alignment == 1:
         return max(entry.span for entry in entries.values())
-    outermost = {levels.level[name, nest[0]] for name, nest in levels.nests.items() if nest}
+    outermost = {levels.level[name, nest[0]] for name, nest in levels.nests.items() if nest and name in entries}
     return max((weights[k] * levels.length(k, trips, alignment) for k in outermost), default=alignment)
 
 

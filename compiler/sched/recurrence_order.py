@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
@@ -49,11 +49,26 @@ def _followed(program: Program, suggestions: Callable[[Program, int], Iterator[_
     with suppress(TransformError, DependenceError):
         while (found := next((s for s in suggestions(program, cycles) if not s.members <= known), None)) is not None:
             known |= found.members
-            with suppress(TransformError):
-                text = found.directives(program)
-                program = apply_script(program, text)
-                taken.append(text)
+            for text in _directives(program, found):
+                with suppress(TransformError):
+                    program = apply_script(program, text)
+                    taken.append(text)
+                    break
     return program, taken, known
+
+
+def _directives(program: Program, found: _Nest | _Parts) -> Iterator[str]:
+    """The directives of a suggestion; first those that take along all statements beside its own, so that what these
+    compute needs no memory on the way."""
+    if isinstance(found, _Nest):
+        where = places(program)
+        prefix = where[next(iter(found.members))].positions[: len(found.loops)]
+        beside = {name for name, place in where.items() if place.positions[: len(found.loops)] == prefix}
+        with suppress(TransformError):
+            if beside != found.members:
+                yield replace(found, members=frozenset(beside)).directives(program)
+    with suppress(TransformError):
+        yield found.directives(program)
 
 
 def _for_readers(program: Program, moved: Collection[str]) -> tuple[Program, list[str]]:

@@ -27,13 +27,13 @@ words of its block, and the first fetch some before they are wanted."""
 def writers_first(schedule: Schedule) -> Schedule | None:
     """`schedule` with every statement that keeps no constant distance to what it reads after the end of what writes it,
     and tiles as far apart as that takes; None if no statement is, or a recurrence leads back to one of them."""
-    carried = recurrences(schedule.staged.program, schedule.dependences)
-    forward = [d for d in schedule.dependences if d.key not in carried]
+    carried = recurrences(schedule.staged.program, schedule.timed)
+    forward = [d for d in schedule.timed if d.key not in carried]
     varying = [d for d in forward if len(set(schedule.distance(d))) > 1]
     if not varying:
         return None
     later = _later(schedule, forward, varying)
-    late = any(later.distance(d)[0] < 1 for d in schedule.dependences if d.key in carried)
+    late = any(later.distance(d)[0] < 1 for d in schedule.timed if d.key in carried)
     return None if late else replace(later, period=max(schedule.period, *(_turn(later, d) for d in varying)))
 
 

@@ -34,7 +34,7 @@ class Expressions:
     def wide(self, depth: int) -> Expr:
         if not depth:
             return self.leaf()
-        op = self.random.choice([*_TWO, "shr", "shl", "select", "abs", "mad", "part"])
+        op = self.random.choice([*_TWO, "shr", "shl", "select", "abs", "absd", "mad", "part"])
         parts = [self.wide(depth - 1) for _ in range(3)]
         match op:
             case "part":

@@ -151,6 +151,8 @@ void f(const uint8_t b[9], const uint16_t u[9], const int16_t s[9], uint16_t out
         ("int t = 0, r = 1; for (int k = 0; k < 9; k++) { t += r; r += t; } out[i] = r >> 2;", {32}),
         ("int t = b[i] - b[8 - i]; out[i] = t < 0 ? -t : t;", {16}),  # the temporary is narrowed too
         ("int t = u[i] * u[8 - i]; out[i] = t + 1;", {16}),  # nobody uses its high bits
+        ("out[i] = s[i] > s[8 - i] ? s[i] - s[8 - i] : s[8 - i] - s[i];", {16}),  # nor those of a distance
+        ("out[i] = (s[i] > u[i] ? s[i] - u[i] : u[i] - s[i]);", {32}),
         ("int t = u[i] * u[8 - i]; out[i] = t >> 1;", {32}),
         ("int t = 0; for (int k = 0; k < 9; k++) t += u[k] * s[i]; out[i] = t;", {16}),  # a sum of unknown length
         ("long t = b[i]; out[i] = (t << 7) / 2;", {16}),

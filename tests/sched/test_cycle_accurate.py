@@ -42,6 +42,28 @@ def test_blur_starts_when_the_seed_says(level: int | None, start: int) -> None:
     assert (have.period, have.staged.tiles, have.lower_bound) == (4096, 16, 65536)
 
 
+def test_nobody_waits_for_constants() -> None:
+    """A sum starts with the first word, not when the loops of the statement that sets it to zero come to its element;
+    and these loops, which are longer, do not slow it down."""
+    prg = prog("carried")
+    prg.add_input("a", shape=(6, 8))
+    prg.add_output("b")
+    clear = prg.add_loop("y", 0, 8).add_loop("x", 0, 9).add_op("Clear")
+    clear.add_function(lambda: 0)
+    clear.add_store("s", "x", "y")
+    add = prg.add_loop("y", 0, 6).add_loop("x", 0, 8).add_op("Add")
+    add.add_function(lambda word, total: word + total)
+    add.add_load("a", "x", "y")
+    add.add_load("s", "x + 1", "y + 1")
+    add.add_store("s", "x + 1", "y + 2")
+    copy = prg.add_loop("y", 0, 6).add_loop("x", 0, 8).add_op("Copy")
+    copy.add_load("s", "x + 1", "y + 2")
+    copy.add_store("b", "x", "y")
+    have = schedule(prg.build(), 0)
+    assert (offsets(have)["Add"], strides(have)["Add"]) == (0, (8, 1))
+    assert {d.source for d in have.dependences} - {d.source for d in have.timed} == {"Clear"}
+
+
 def pointwise() -> Program:
     prg = prog("twice")
     prg.add_input("a", shape=(4, 8))

@@ -24,6 +24,10 @@ CASES = {
         "for (int j = 0; j < 4; j++) c[j] = 1; "
         "for (int o = 0; o < 2; o++) for (int i = 2; i < 14; i++) for (int j = 0; j < 4; j++) "
         "c[j] += a[i + j] * b[o + j];", "S1", "i"),
+    "a condition on what is added": ("c[0] = 0; for (int i = 0; i < 24; i++) if (a[i] > b[i]) c[0] += a[i] * b[i];",
+                                     "S1", "i"),
+    "differences": ("c[0] = 3; for (int i = 0; i < 24; i++) c[0] -= a[i];", "S1", "i"),
+    "a maximum": ("c[0] = -9; for (int i = 0; i < 24; i++) if (a[i] > c[0]) c[0] = a[i];", "S1", "i"),
     "a loop shared": ("c[0] = 0; c[1] = 0; for (int i = 0; i < 12; i++) { c[0] += a[i]; c[1] += b[2 * i]; }",
                       "S3", "i"),
 }

@@ -111,6 +111,26 @@ def test_a_product_comes_in_columns_for_the_next_one() -> None:
     equal(program, script)
 
 
+DISTANCES = """
+void distances(const short a[3][4], const short b[7][8], short d[5][5]) {
+#pragma scop
+  for (int v = 0; v < 5; v++) for (int u = 0; u < 5; u++) {
+    d[v][u] = 0;
+    for (int y = 0; y < 3; y++) for (int x = 0; x < 4; x++) { short e = a[y][x] - b[y + v][x + u]; d[v][u] += e * e; }
+  }
+#pragma endscop
+}
+"""
+
+
+def test_what_a_sum_adds_is_computed_in_its_order() -> None:
+    """Else a memory would have to bring it from one order to the other."""
+    program = parse_scop(DISTANCES, "distances.c")
+    script = recurrence_order(program, CYCLES)
+    assert script == "distribute(S1, 1); reorder(y, x, v, u, on=[S1, S2])"
+    equal(program, script)
+
+
 def test_a_sum_has_as_many_parts_as_the_time_takes() -> None:
     program = load_c("apps/dataflow/inner_product.c", N=60)
     scripts = {1: "", 2: "partial(S1, i, 2)", 8: "partial(S1, i, 10)", 31: "partial(S1, i, 30)"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import lcm
+from math import lcm, prod
 
 import islpy as isl
 import numpy as np
@@ -99,8 +99,8 @@ class BufferTraffic:
         return min(self.tiles, 2 + span // self.period)
 
 
-_GATHERED = 64
-"""Cycles that the first word of a wide word may wait for the last one."""
+_GATHERED, _SPARED = 64, 128
+"""Cycles that the first word of a wide word may wait for the last one; and how many words may have one each."""
 
 SAMPLE = 8192
 """Writes of a delay line that are enumerated."""
@@ -207,13 +207,14 @@ class Lattice:
 
     def _row(self, entry: StatementSchedule, packing: int) -> int | None:
         """The loop whose words lie side by side: the innermost one that has several, if these come soon after each
-        other or there is no loop inside it."""
+        other, or there is no loop inside it and they are too many for a wide word each."""
         moving = [level for level, count in enumerate(self.trips) if count > 1]
         if not moving:
             return None
         row = moving[-1]
         soon = self._times(entry)[row] * (packing - 1) <= _GATHERED
-        return row if soon or row == len(self.trips) - 1 else None
+        many = row == len(self.trips) - 1 and prod(self.trips) > _SPARED
+        return row if soon or many else None
 
     def write(self, entry: StatementSchedule, packing: int) -> tuple[WriteTraffic, int]:
         """The writes of these iterations, and the words that they take."""

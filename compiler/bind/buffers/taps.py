@@ -38,22 +38,23 @@ class TapGroup:
         return f"{source}: taps at " + ", ".join(str(tap.distance) for tap in self.taps)
 
 
-def group_taps(taps: Sequence[ReadPort], gap: int = REGISTER_GAP) -> list[TapGroup]:
+def group_taps(taps: Sequence[ReadPort], gap: int = REGISTER_GAP, near: int = 0) -> list[TapGroup]:
     """Split taps by distance wherever neighbours are more than `gap` cycles apart, the tree of figure 5.1c.
 
-    Distances up to `gap` hang on the producer directly; every later group starts with a memory.
+    Distances up to `gap`, or up to `near`, hang on the producer directly; every later group starts with a memory.
     """
+    near = max(near, gap)
     groups: list[list[ReadPort]] = []
     previous = 0
     for tap in sorted(taps, key=lambda t: t.distance or 0):
         distance = tap.distance or 0
-        if not groups or distance - previous > gap:
+        if not groups or distance - previous > (gap if previous else near):
             groups.append([])
         groups[-1].append(tap)
         previous = distance
-    return [_group(group, gap) for group in groups]
+    return [_group(group, near) for group in groups]
 
 
-def _group(taps: list[ReadPort], gap: int) -> TapGroup:
+def _group(taps: list[ReadPort], near: int) -> TapGroup:
     first = taps[0].distance or 0
-    return TapGroup(0 if first <= gap else first, tuple(taps))
+    return TapGroup(0 if first <= near else first, tuple(taps))

@@ -63,14 +63,14 @@ class UnifiedBuffer:
 
 
 def extract_buffers(schedule: Schedule) -> list[UnifiedBuffer]:
-    """One unified buffer per statement whose values are read, in program order.
+    """One unified buffer per statement whose values are read, in program order; constants need none.
 
     A read that sees values of several statements is a reader of each of their buffers.
     """
     program = schedule.staged.program
     buffers = []
     for statement in program.statements:
-        mine = [d for d in schedule.dependences if d.source == statement.name]
+        mine = [d for d in schedule.timed if d.source == statement.name]
         if mine:
             writer = Port(statement.name, statement.domain, statement.write, schedule.statements[statement.name])
             readers = tuple(_read_port(schedule, d) for d in mine)

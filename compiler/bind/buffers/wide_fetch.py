@@ -20,6 +20,7 @@ from compiler.bind.buffers.rings import ring
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
 from hw.errors import SluiceError
 from hw.memtile import Affine, AffineNest, MemTileSpec, PubConfig, PubInput, PubOutput
+from hw.memtile.spec import ConfigurationError
 
 __all__ = ["MIN_LATENCY", "PlacedBuffer", "VectorizationError", "can_follow", "chunked_plans", "fetch_plan",
            "plan_wide_fetch"]
@@ -84,8 +85,9 @@ class PlacedBuffer:
         return {} if self.ring else {"base": self.base, "mask": self.region - 1}
 
 
-def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec) -> FetchPlan:
-    """Fetch a block when a word is needed that is in none of the blocks the transpose buffer still holds."""
+def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec, in_rows: bool = True) -> FetchPlan:
+    """Fetch a block when a word is needed that is in none of the blocks the transpose buffer still holds. `in_rows`:
+    fetches are for whole blocks, of which the reader may want only the last words at the start of a row."""
     block = read.address // packing
     starts = _fetch_starts(block, spec.tb_words // spec.fetch_width - 1)
     number = np.cumsum(starts) - 1
@@ -94,7 +96,8 @@ def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec) -> FetchPlan:
     last = np.full(len(fetches), NEVER)
     np.maximum.at(last, holder[read.real], read.time[read.real])
     place = read.address % packing
-    first = read.time[fetches] - np.floor(place[fetches] * _cycles_per_word(read, packing)).astype(np.int64)
+    ahead = np.floor(place[fetches] * _cycles_per_word(read, packing)) if in_rows else np.zeros(len(fetches))
+    first = read.time[fetches] - ahead.astype(np.int64)
     return FetchPlan(block[fetches], first, last, last > NEVER, holder * spec.fetch_width + place)
 
 
@@ -254,6 +257,7 @@ def _plans(traffic: BufferTraffic, read: ReadTraffic, spec: MemTileSpec) -> Iter
     """Ways to fetch what a reader needs, the one with the fewest fetches first."""
     yield fetch_plan(read, traffic.packing, spec)
     if not traffic.homogeneous:
+        yield fetch_plan(read, traffic.packing, spec, in_rows=False)
         yield from islice(chunked_plans(read, traffic.packing, spec), _MOST_PLANS)
 
 
@@ -422,8 +426,11 @@ def _nest(fit: FittedNest, traffic: BufferTraffic, shift: int, tile_steps: tuple
     """The fitted nest (first column: cycles) with one more loop over the tiles."""
     addresses = tuple(Affine((*strides, step), offset) for strides, step, offset in
                       zip(fit.strides[1:], tile_steps, fit.offsets[1:], strict=True))
-    nest = counted(AffineNest(_with_tiles(fit.ranges, traffic), (*fit.strides[0], traffic.period),
-                              fit.offsets[0] + shift, addresses))
+    try:
+        nest = counted(AffineNest(_with_tiles(fit.ranges, traffic), (*fit.strides[0], traffic.period),
+                                  fit.offsets[0] + shift, addresses))
+    except ConfigurationError as error:
+        raise VectorizationError(f"memory for {traffic.title}: {error}; use --memory dual-port") from None
     if len(nest.ranges) > spec.dims:
         raise VectorizationError(f"memory for {traffic.title}: a reader's fetches are a nest of {len(nest.ranges)} "
                                  f"loops, controllers have {spec.dims}; use --memory dual-port")

@@ -213,13 +213,15 @@ class _Builder:
             bit = self._control(statement, dependence)
             rest = self._select(f"{statement.name}.merge{read}_{number}", bit, dependence, rest)
         assert isinstance(rest, Signal)
-        soon = any(d.key in self.carried and self._comes_soon(statement, d) for d in mine)
-        self.reads[statement.name, read] = replace(rest, rank=Signal.LAST) if soon else rest
+        self.reads[statement.name, read] = self._in_turn(statement, rest, [d for d in mine if d.key in self.carried])
 
-    def _comes_soon(self, statement: Statement, dependence: Dependence) -> bool:
-        """Whether a value comes back before it could go through a chain of all operations."""
+    def _in_turn(self, statement: Statement, signal: Signal, carried: list[Dependence]) -> Signal:
+        """`signal`, which brings values back, marked if they come before they could go through a chain of all
+        operations."""
         operations = sum(isinstance(node, Apply) for node in postorder(statement.value))
-        return self.schedule.distance(dependence)[0] < _WAY_BACK + _WAY_THROUGH * operations
+        distance = min((self.schedule.distance(d)[0] for d in carried), default=_LATENCY)
+        soon = distance < _WAY_BACK + _WAY_THROUGH * operations
+        return replace(signal, rank=Signal.LAST - distance) if soon else signal
 
     def _is_constant(self, dependence: Dependence) -> bool:
         return isinstance(self.schedule.staged.program.statement(dependence.source).value, Const)
@@ -287,7 +289,9 @@ class _Builder:
         back = any(reader.dependence.key in self.back for reader in readers)
         constant = [r for r in readers if r.distance is not None]
         gap = self._register_gap(buffer)
-        groups = group_taps(constant, gap) if constant else []
+        # A value that comes back in the next step is under way all the time: units and registers hold it anyway.
+        near = self.schedule.interval if back and gap else 0
+        groups = group_taps(constant, gap, near) if constant else []
         self.taps[buffer.name] = groups
         heads = [g.head for g in groups if g.head]
         entry, staged = buffer.writer.schedule, self.schedule.staged

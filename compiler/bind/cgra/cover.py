@@ -286,7 +286,7 @@ class Coverer:
                  products: list[tuple[Signal, Operand]]) -> Operand:
         """Add about as many chains as each has terms, those first whose terms are ready first. What is subtracted, or
         comes back soon, follows."""
-        alone = [term for term in plain if term[0] != 1 or term[1].rank == Signal.LAST]
+        alone = [term for term in plain if term[0] != 1 or term[1].comes_soon]
         terms: list[tuple[int, Signal] | tuple[Signal, Operand]] = [term for term in plain if term not in alone]
         terms += products
         terms.sort(key=lambda term: max(self._lateness(part) for part in term if not isinstance(part, int)))
@@ -309,7 +309,7 @@ class Coverer:
         plain.sort(key=self._turn)
         products.sort(key=lambda pair: max(self._lateness(pair[0]), self._lateness(pair[1])))
         start: Operand = Constant(constant)
-        if products and not constant and plain and plain[0][0] == 1 and plain[0][1].rank != Signal.LAST:
+        if products and not constant and plain and plain[0][0] == 1 and not plain[0][1].comes_soon:
             start = plain.pop(0)[1]
         for a, b in products:
             if start == Constant(0):
@@ -325,7 +325,7 @@ class Coverer:
 
     def _turn(self, term: tuple[int, Signal]) -> tuple[bool, bool, tuple[int, Pin, int]]:
         """Sort key of words with their factors in a chain."""
-        return term[1].rank == Signal.LAST, term[0] != 1, self._lateness(term[1])
+        return term[1].comes_soon, term[0] != 1, self._lateness(term[1])
 
     def _plus(self, a: Operand, b: Operand) -> Operand:
         return b if a == Constant(0) else self._unit("add", [a, b], signed=False)

@@ -15,8 +15,8 @@ class Signal:
     """At logical cycle s this is what `pin` carries for logical cycle ``s - distance``.
 
     `rank` estimates when it is available: the number of units between it and the global buffer, or `FLEXIBLE` for
-    memory outputs, whose timing adapts to the reader, or `LAST` for what depends on the result that it goes into and
-    has little time for the way.
+    memory outputs, whose timing adapts to the reader, or `LAST`, less the cycles that there are for the way, for what
+    depends on the result that it goes into and has little time.
     """
 
     pin: Pin
@@ -31,6 +31,11 @@ class Signal:
     def units(self) -> int:
         """Units between it and the global buffer, none where it comes out of a memory."""
         return self.rank if self.rank < Signal.FLEXIBLE else 0
+
+    @property
+    def comes_soon(self) -> bool:
+        """Whether it has little time from the result to the next one."""
+        return self.rank > Signal.FLEXIBLE
 
     def delayed(self, cycles: int) -> Signal:
         """The same stream, `cycles` logical cycles later."""

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import NamedTuple
 
 from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.application import Application, build_application
@@ -16,6 +15,7 @@ from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.delays import UnbalancedError
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
+from compiler.bind.cgra.looseness import Looseness, Ways
 from compiler.bind.cgra.memories import BufferKey, CapacityError, CrowdedTile
 from compiler.bind.cgra.netlist import PeNode
 from compiler.bind.cgra.options import Options, OptionsError
@@ -23,17 +23,20 @@ from compiler.bind.cgra.physical import implement
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.bind.cgra.wide_arrays import in_word_arrays
-from compiler.ir.program import Program
+from compiler.ir.expr import Apply, Expr, Read, fold
+from compiler.ir.program import Program, Statement
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
 from compiler.sched.boxes import split_by_reads, split_by_sources
 from compiler.sched.constant_inputs import constant_inputs, with_short_indices
 from compiler.sched.cycle_accurate import Schedule, schedule_program, sequential_schedule
 from compiler.sched.edge_terms import fill_domains
+from compiler.sched.late_operands import with_late_operands
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.loop_order import in_loop_order
 from compiler.sched.partition import Partition, partition
 from compiler.sched.recurrence_order import recurrence_order
+from compiler.sched.reductions import with_short_recurrences
 from compiler.sched.resampled import share_resampled_windows
 from compiler.sched.sharing import default_slack
 from compiler.sched.streams import choose_tile_depth, stage_streams
@@ -49,35 +52,6 @@ __all__ = ["PLACE", "Options", "compile_program", "schedule_of"]
 PLACE = "the array"
 """What results call the target."""
 
-class _Looseness(NamedTuple):
-    """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation interval of the
-    busiest loop, whether reads that are no delay lines get a wide word for every word (wide fetch only), and whether
-    two of them may share a memory tile. `rings`: delay lines have circular regions of any size. `in_step`: loads keep
-    step with their readers, `windows`: rows are loaded once for each step of a window, `in_turns`: buffers are written
-    before they are read (wide fetch only)."""
-
-    alignment: int = 1
-    interval: int = 1
-    sparse: bool = False
-    shared: bool = False
-    rings: bool = True
-    in_step: bool = False
-    windows: bool = False
-    in_turns: bool = False
-
-    @property
-    def wide(self) -> bool:
-        """Whether it makes a difference to memories with wide fetches only."""
-        return self.sparse or self.in_step or self.windows or self.in_turns
-
-
-_LOOSER = (_Looseness(shared=True), _Looseness(), _Looseness(shared=True, in_step=True), _Looseness(in_step=True),
-           _Looseness(shared=True, windows=True), _Looseness(windows=True),
-           _Looseness(4, shared=True), _Looseness(4), _Looseness(in_turns=True), _Looseness(4, in_turns=True),
-           *(_Looseness(alignment, interval, sparse) for interval in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-             for alignment, sparse in ((1, False), (4, False), (4, True))))
-"""What is tried, fastest first."""
-
 _TRIES, _MARGIN = 3, 4
 """How often the way through shared units gets more time, and by how many cycles more than it lacks; and how often
 buffers are set apart."""
@@ -89,6 +63,9 @@ bound a program with loops in another order may take without another attempt."""
 
 _CROWDED = 0.8
 """Part of the array's processing elements beyond which sums take as few as they can."""
+
+_NOWHERE = -(1 << 30)
+"""The length of a way that there is not."""
 
 _MOST_FOLDS = 6
 """How often sums are folded, all of one kind at a time, for a program that needs more units than there are."""
@@ -203,7 +180,7 @@ def _with_sharing(parts: Partition, options: Options, spec: FabricSpec, stage: _
     live = remove_dead_statements(parts.program)
     if options.share == "auto":
         with stage("share"):
-            shared = choose_shared(live, lambda p: _scheduled(p, options, spec, _Looseness(), None), spec.mem)
+            shared = choose_shared(live, lambda p: _scheduled(p, options, spec, Looseness(), None), spec.mem)
         try:
             return _loosened(parts, shared, options, spec, stage, merged, patient)
         except SluiceError:
@@ -217,14 +194,15 @@ def schedule_of(program: Program, options: Options) -> Schedule:
     is only planned."""
     spec = options.fabric()
     live = remove_dead_statements(_prepared(program, options, spec).program)
-    return _scheduled(live, options, spec, _Looseness(), None)
+    return _scheduled(live, options, spec, Looseness(), None)
 
 
 def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bool = False) -> Partition:
     """The program as it is mapped: directives applied, on whole boxes, sums drained, arrays in parts. `by_reads`: with
     statements split that read by several functions, or values of a statement's instances by such."""
     verify(program)
-    program = in_loop_order(apply_script(program, options.transform))
+    program = in_loop_order(with_short_recurrences(apply_script(program, options.transform)))
+    program, _ = with_late_operands(program, _operations)
     growth = fill_domains(program)
     program = growth.after if growth else program
     program = split_by_reads(program) if by_reads else program
@@ -236,6 +214,15 @@ def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bo
     streamed, constants = constant_inputs(program)
     return replace(_partitioned(streamed, options, spec), original=program, constants=constants,
                    growth=growth, words=words)
+
+
+def _operations(statement: Statement, read: int) -> int:
+    """Operations on the longest way from an operand to the result."""
+    def step(node: Expr, ways: list[int]) -> int:
+        mine = 0 if isinstance(node, Read) and node.index == read else max(ways, default=_NOWHERE)
+        return mine + isinstance(node, Apply)
+
+    return fold(statement.value, step)
 
 
 def _partitioned(program: Program, options: Options, spec: FabricSpec) -> Partition:
@@ -255,17 +242,13 @@ def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpe
               merged: bool, patient: bool) -> CgraDesign:
     """The mapping at the least looseness at which there is one; without patience only at the full rate."""
     failure: SluiceError | None = None
-    too_fast: dict[bool, int] = {}
-    for looseness in _LOOSER if merged else [step._replace(rings=False) for step in _LOOSER if not step.shared]:
-        hopeless = looseness.interval <= too_fast.get(looseness.sparse, 0)
-        slow = looseness.interval > 1 and not patient
-        if hopeless or slow or (looseness.wide and options.memory != "pub"):
-            continue
+    ways = Ways(merged, patient, options.memory == "pub")
+    for looseness in ways:
         try:
             return _with_slack(parts, live, options, spec, stage, looseness)
         except TimingLoop as error:
             failure = failure or error.of(live)
-            too_fast[looseness.sparse] = looseness.interval
+            ways.note(looseness, error)
         except (VectorizationError, ConfigurationError, UnbalancedError) as error:
             failure = failure or error
         except (CapacityError, ArrayTooSmall) as error:
@@ -277,7 +260,7 @@ def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpe
 
 
 def _with_slack(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
-                looseness: _Looseness) -> CgraDesign:
+                looseness: Looseness) -> CgraDesign:
     """The mapping at one looseness. Where the way through shared units and back turns out longer than the schedule has
     time for, they get more."""
     slack = default_slack(live) if live.shared else None
@@ -289,7 +272,7 @@ def _with_slack(parts: Partition, live: Program, options: Options, spec: FabricS
     return _compile_at(parts, live, options, spec, stage, looseness, slack)
 
 
-def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: _Looseness, slack: int | None) -> Schedule:
+def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: Looseness, slack: int | None) -> Schedule:
     staged = stage_streams(live, _tile_depth(live, options, spec), looseness.windows)
     if options.schedule == "sequential":
         if live.shared:
@@ -302,13 +285,13 @@ def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: _Lo
 def _in_turns(schedule: Schedule, live: Program, options: Options, spec: FabricSpec) -> Schedule:
     """The schedule with buffers written before they are read, if that ends before one at half the rate does."""
     found = None if live.shared else writers_first(schedule)
-    if found is None or found.end >= _scheduled(live, options, spec, _Looseness(interval=2), None).end:
+    if found is None or found.end >= _scheduled(live, options, spec, Looseness(interval=2), None).end:
         raise VectorizationError("no buffer is sooner written and then read than both at half the rate")
     return found
 
 
 def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
-                looseness: _Looseness, slack: int | None) -> CgraDesign:
+                looseness: Looseness, slack: int | None) -> CgraDesign:
     """All stages after the first, at one looseness; `live` is the program of `parts` without its dead statements.
     Buffers that turn out to have too little time in one memory tile together get one each."""
     with stage("schedule"):
@@ -332,7 +315,7 @@ def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricS
 
 
 def _mapped(parts: Partition, schedule: Schedule, options: Options, spec: FabricSpec, stage: _Stopwatch,
-            looseness: _Looseness, apart: frozenset[BufferKey]) -> CgraDesign:
+            looseness: Looseness, apart: frozenset[BufferKey]) -> CgraDesign:
     """The configured array; no buffer of `apart` shares its tile."""
     with stage("map"):
         applications = _applications(schedule, options, spec, looseness, apart)
@@ -354,7 +337,7 @@ def _mapped(parts: Partition, schedule: Schedule, options: Options, spec: Fabric
     return design
 
 
-def _applications(schedule: Schedule, options: Options, spec: FabricSpec, looseness: _Looseness,
+def _applications(schedule: Schedule, options: Options, spec: FabricSpec, looseness: Looseness,
                   apart: frozenset[BufferKey]) -> list[Application]:
     """The units of the program, with sums that end soon and with sums of few units: which of the two takes less room
     shows when paths are balanced. What is asked for is first, on a crowded array the one of few units."""

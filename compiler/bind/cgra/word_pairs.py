@@ -146,6 +146,10 @@ class _Words:
             case Apply("abs", (a,)) if _signed(a):
                 value, zero = self.pair(a), Pair(_const(0), _const(0))
                 return _select(_less(value, zero, True), _subtract(zero, value), value)
+            case Apply("absd", (a, b)):
+                first, second = self.pair(a), self.pair(b)
+                less = _less(first, second, _signed(a))
+                return _select(less, _subtract(second, first), _subtract(first, second))
             case Apply(op, (a, b)) if op in _OPERATIONS:
                 return _OPERATIONS[op](self.pair(a), self.pair(b))
         raise _NoPairs

@@ -9,15 +9,16 @@ from itertools import pairwise, product
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, pipeline
-from compiler.bind.dataflow.late_operands import with_late_operands
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.reshape import in_memory_order, interleaved, parallel_dimensions, slowed, with_lanes
 from compiler.bind.dataflow.ticks import Idle, TickClock, tick_clock
 from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, settle, slowdown
 from compiler.bind.dataflow.validate import validate_kernel
-from compiler.ir.program import Program
+from compiler.ir.program import Program, Statement
+from compiler.sched.late_operands import Way, with_late_operands
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.process_network import NetworkError, ProcessNetwork, networks
+from compiler.sched.reductions import with_short_recurrences
 from hw.dataflow.spec import KernelSpec
 
 __all__ = ["Plan", "make_plan"]
@@ -72,7 +73,8 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
 
     Raises `DataflowError`, `NetworkError`, `DependenceError`, each naming the statement.
     """
-    program, moved = with_late_operands(remove_dead_statements(program), options)
+    program = with_short_recurrences(remove_dead_statements(program))
+    program, moved = with_late_operands(program, _way(program, options))
     candidate, choices = _best(program, options, sizes)
     if moved:
         choices["terms"] = f"in {', '.join(moved)} by the time at which they are there"
@@ -82,6 +84,17 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
         choices["ticks per time"] = f"{candidate.slow}: a recurrence waits for its operators"
         candidate = _measured(slowed(candidate.network, candidate.slow), options, candidate.slow)
     return _finished(program.name, candidate, options, choices)
+
+
+def _way(program: Program, options: Options) -> Way:
+    """Ticks from an operand to the result."""
+    tables = [table.name for table in program.tables]
+
+    def ticks(statement: Statement, read: int) -> int:
+        found = pipeline(statement, options, tables)
+        return found.latency - found.offsets[read]
+
+    return ticks
 
 
 def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, dict[str, str]]:

@@ -21,6 +21,7 @@ from compiler.sched.edge_terms import fill_domains
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.loop_order import in_loop_order
 from compiler.sched.partition import partition
+from compiler.sched.reductions import with_short_recurrences
 from compiler.sched.streams import StagedProgram, StreamError, stage_streams
 from compiler.sched.verify import check_parts
 from hw.pipeline.system import SystemSpec
@@ -45,7 +46,8 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     """
     start = time.perf_counter()
     verify(program)
-    alone = in_loop_order(replace(program, shared=()))  # here every statement has operators of its own
+    alone = replace(program, shared=())  # here every statement has operators of its own
+    alone = in_loop_order(with_short_recurrences(alone))
     growth = fill_domains(alone)
     parts = replace(partition(static_form(growth.after if growth else alone)), growth=growth)
     live = remove_dead_statements(parts.program)

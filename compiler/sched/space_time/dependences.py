@@ -20,9 +20,9 @@ import islpy as isl
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.affine import maps
 from compiler.sched.dependences import Dependence, flow
+from compiler.sched.reductions import Reduction, reduction
 from compiler.sched.space_time.errors import SpaceTimeError
 from compiler.sched.space_time.nests import Nest, candidates, common_loops, identity
-from compiler.sched.space_time.reductions import Reduction, reduction
 from compiler.sched.space_time.reuse import null_directions, subscripts
 
 __all__ = ["Analysis", "Kind", "UniformDependence", "analyse"]

@@ -16,8 +16,8 @@ import islpy as isl
 
 from compiler.ir.program import Program, Statement
 from compiler.sched.process_network.transfers import is_copy
+from compiler.sched.reductions import hull
 from compiler.sched.space_time.errors import SpaceTimeError
-from compiler.sched.space_time.reductions import hull
 
 __all__ = ["Nest", "candidates", "common_loops", "identity"]
 

@@ -11,6 +11,7 @@ from compiler.ir.expr import Read, children, mentions
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.verify import verify
+from compiler.sched.reductions import accumulating
 from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.instances import Renaming
 from compiler.sched.transform.place import Place, order_of_places, places, set_apart
@@ -44,9 +45,9 @@ class _Sum:
     """The sum in statement `old` over `iterator`, in `count` parts. Raises `TransformError` if it is no such sum."""
 
     def __init__(self, program: Program, old: Statement, iterator: str, count: int) -> None:
-        self._old, self._count = old, count
         self._number = old.iterators.index(iterator)
-        self._chain, self._own = _chain(old, self._number)
+        self._old, self._chain, self._own = _chain(program, old, self._number)
+        self._count = count
         box = old.box()
         if box is None:
             raise TransformError(f"{old}: its domain is no box, which partial sums need")
@@ -105,7 +106,8 @@ class _Sum:
         renaming = Renaming(self._old, self._old.name, self._rest, values)
         whole = renaming.access(self._old.reads[self._own])
         reads = (whole, *(self._element(self._old.name, self._rest, str(k)) for k in range(self._count)))
-        value = combined(self._chain, [Read(k, self._chain.type) for k in range(len(reads))])
+        # What comes back from the step before is last: it waits for one operation, not for all of them.
+        value = combined(self._chain, [Read(k, self._chain.type) for k in (*range(1, len(reads)), 0)])
         return replace(self._old, iterators=self._rest, domain=renaming.domain, reads=reads,
                        write=renaming.access(self._old.write), value=value), renaming
 
@@ -132,19 +134,32 @@ class _Sum:
         return Place(tuple(positions), tuple(loops))
 
 
-def _chain(old: Statement, number: int) -> tuple[Chain, int]:
-    """The chain of operations that is the value of a statement, and which of its reads is what it overwrites."""
-    found = next((chain for chain in chains(old.value) if chain.root is old.value), None)
-    own = None if found is None else next(
-        (node.index for node in found.terms if isinstance(node, Read) and _is_own(old, node.index)), None)
-    if found is None or own is None:
+def _chain(program: Program, old: Statement, number: int) -> tuple[Statement, Chain, int]:
+    """The statement with a chain of operations as its value, that chain, and which of its reads is what it
+    overwrites."""
+    plain, own = old, _own(old)
+    if own is None:
+        plain = accumulating(program, old)
+        own = None if plain is None else _own(plain)
+    if plain is None or own is None:
         raise TransformError(f"{old} does not add to its own result, or with an operation that needs an order")
     others = [read for k, read in enumerate(old.reads) if k != own and read.array == old.write.array]
-    if others or mentions(old.value, own) > 1:
+    if others or mentions(plain.value, own) > 1:
         raise TransformError(f"{old} uses its own result in another way than to add to it")
     if old.write.map.involves_dims(isl.dim_type.in_, number, 1) or not children(old.value):
         raise TransformError(f"{old} writes another element in every iteration of '{old.iterators[number]}'")
-    return found, own
+    return plain, _whole_chains(plain)[0], own
+
+
+def _whole_chains(statement: Statement) -> list[Chain]:
+    """The chain that is the value of a statement, if it is one."""
+    return [chain for chain in chains(statement.value) if chain.root is statement.value]
+
+
+def _own(statement: Statement) -> int | None:
+    """The read of what a statement overwrites, if it is a term of the chain that is its value."""
+    return next((node.index for chain in _whole_chains(statement) for node in chain.terms
+                 if isinstance(node, Read) and _is_own(statement, node.index)), None)
 
 
 def _is_own(old: Statement, index: int) -> bool:

@@ -7,7 +7,7 @@ side, and subtraction, which adds the negative.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, fold, mentions, renumbered
 from compiler.ir.narrow import table_ranges
@@ -15,7 +15,8 @@ from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
 
-__all__ = ["MODULAR", "Reduction", "accumulated", "hull", "neutral", "reduction"]
+__all__ = ["MODULAR", "Reduction", "accumulated", "accumulating", "hull", "neutral", "reduction",
+           "with_short_recurrences"]
 
 MODULAR = ("add", "mul", "and", "or", "xor")
 """Operations whose low bits depend only on the operands' low bits, so accumulators may be as narrow as the array."""
@@ -61,6 +62,44 @@ def _same_element(statement: Statement, number: int) -> bool:
         return False
     read, write = access.map, statement.write.map
     return read.intersect_domain(statement.domain).is_equal(write.intersect_domain(statement.domain))
+
+
+def accumulating(program: Program, statement: Statement) -> Statement | None:
+    """`statement` with the value ``x op body``, or None if it does not accumulate."""
+    one = reduction(program, statement)
+    if one is None:
+        return None
+    own = Read(one.read, program.array(statement.write.array).type)
+    return replace(statement, value=apply(one.op, own, one.body))
+
+
+def with_short_recurrences(program: Program) -> Program:
+    """`program` in which nothing but one operation stands between an accumulator and its next value: conditions decide
+    on what is accumulated instead of on its result (``if (c) x += e``), and nothing is converted on the way.
+
+    Statements that share units stay as they are, alike.
+    """
+    shared = {name for group in program.shared for name in group}
+    return replace(program, statements=tuple(s if s.name in shared else _short(program, s)
+                                             for s in program.statements))
+
+
+def _short(program: Program, statement: Statement) -> Statement:
+    one = reduction(program, statement)
+    if one is None or _is_chain(statement.value, one):
+        return statement
+    return accumulating(program, statement) or statement
+
+
+def _is_chain(value: Expr, one: Reduction) -> bool:
+    """Whether the accumulator goes through operations of one kind only."""
+    operations = (one.op, "sub") if one.op == "add" else (one.op,)
+    node = value
+    while not isinstance(node, Read):
+        if not isinstance(node, Apply) or node.op not in operations:
+            return False
+        node = next(arg for arg in node.args if mentions(arg, one.read))
+    return True
 
 
 def accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:
