@@ -128,7 +128,8 @@ RECURRENCES = {
               "c[0] = 0; for (int y = 0; y < 4; y++) for (int x = 0; x < 16; x++) if (a[y][x] > 99) c[0] += a[y][x];",
               "pub", 64 + 40),
     "largest": ("const uint8_t a[4][16], uint8_t c[1]",
-                "c[0] = 3; for (int y = 0; y < 4; y++) for (int x = 0; x < 16; x++) if (a[y][x] > c[0]) c[0] = a[y][x];",
+                "c[0] = 3; for (int y = 0; y < 4; y++) for (int x = 0; x < 16; x++) "
+                "if (a[y][x] > c[0]) c[0] = a[y][x];",
                 "dual-port", 64 + 50),
     "the newest value first": ("const int16_t b[6][8], int16_t a[6][8]",
                                "for (int y = 0; y < 6; y++) { a[y][0] = b[y][0]; for (int x = 1; x < 8; x++) "

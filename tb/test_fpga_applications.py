@@ -18,6 +18,7 @@ from random_programs import programs
 import compiler
 from compiler.bind.fpga.errors import FpgaError
 from compiler.frontend.apps import load
+from compiler.frontend.c_scop import parse_scop
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
@@ -82,6 +83,27 @@ def test_lanes_are_words_per_cycle(simulator):
     check(program, design, simulator, seed=4, stall=STALLS)
     assert len(design.system.outputs) == 4
     assert design.predicted_cycles <= 16 * (18 // 4 + 2) + 10
+
+
+POLYNOMIALS = """
+void f(const int x[12], const int c[4], int y[12], unsigned short large[1]) {
+#pragma scop
+  large[0] = 0;
+  for (int i = 0; i < 12; i++) {
+    y[i] = c[3];
+    for (int k = 2; k >= 0; k--) y[i] = y[i] * x[i] + c[k];
+    if (y[i] > 1000) large[0] += 1;
+  }
+#pragma endscop
+}"""
+
+
+def test_recurrences_side_by_side(simulator):
+    """The product of one polynomial is computed while those of others begin, and a condition stands before a sum."""
+    program = parse_scop(POLYNOMIALS)
+    design = compiler.compile(program, target="fpga")
+    check(program, design, simulator, seed=6, stall=STALLS)
+    assert design.predicted_cycles <= 2 * 12 * 3
 
 
 def test_random_programs(simulator):

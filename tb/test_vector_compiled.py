@@ -17,7 +17,7 @@ from compiler.bind.vector.apps import load
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.frontend import parallel_array as pa
 from compiler.frontend.apps import load as load_nest
-from compiler.frontend.c_scop import load_c
+from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
@@ -120,6 +120,31 @@ def test_a_c_program(simulator: str) -> None:
     design = compiler.compile(program, target="vector", lanes=4)
     inputs = random_inputs(program, 4)
     run = design.simulate(inputs, simulator)
+    for name, wanted in interpret(program, inputs).items():
+        np.testing.assert_array_equal(run.outputs[name], wanted)
+
+
+ROWS = """
+void rows(const unsigned char a[4][12], unsigned short sums[4][12], unsigned char largest[4]) {
+#pragma scop
+  for (int y = 0; y < 4; y++) {
+    sums[y][0] = a[y][0];
+    largest[y] = a[y][0];
+    for (int x = 1; x < 12; x++) {
+      sums[y][x] = sums[y][x - 1] + a[y][x];
+      if (a[y][x] > largest[y]) largest[y] = a[y][x];
+    }
+  }
+#pragma endscop
+}"""
+
+
+def test_recurrences_side_by_side(simulator: str) -> None:
+    """All rows take a step of their sums at a time."""
+    program = parse_scop(ROWS)
+    design = compiler.compile(program, target="vector", lanes=4)
+    inputs = random_inputs(program, 4)
+    run = design.simulate(inputs, simulator, **SLOW)
     for name, wanted in interpret(program, inputs).items():
         np.testing.assert_array_equal(run.outputs[name], wanted)
 

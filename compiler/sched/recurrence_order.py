@@ -26,18 +26,24 @@ from compiler.sched.transform.place import Place, places
 __all__ = ["recurrence_order"]
 
 
-def recurrence_order(program: Program, cycles: int) -> str:
+def recurrence_order(program: Program, cycles: int | None, parts: bool = True) -> str:
     """Directives that move loops inside those that carry a recurrence, until what it carries is back after `cycles`
-    steps or no loop is left that could move; "" if every recurrence has the time, or none can be given more.
+    steps (None: after as many as there can be) or no loop is left that could move; "" if every recurrence has the time,
+    or none can be given more.
 
     Statements that share the loops of a recurrence get loops of their own where it leaves them. Loops move only where
     that changes no result, which the directives check; inside, they stand as whoever reads the results walks these.
-    What then still comes back too soon, and is a sum, is split into partial sums.
+    What then still comes back too soon, and is a sum, is split into partial sums, unless `parts` is false.
     """
+    cycles = _EVER if cycles is None else cycles
     program, moves, moved = _followed(program, _reordered, cycles)
     program, reading = _for_readers(program, moved) if moves else (program, [])
-    _, parts, _ = _followed(program, _in_parts, cycles)
-    return "; ".join([*moves, *reading, *parts])
+    split = _followed(program, _in_parts, cycles)[1] if parts else []
+    return "; ".join([*moves, *reading, *split])
+
+
+_EVER = 1 << 62
+"""More steps than any program has."""
 
 
 def _followed(program: Program, suggestions: Callable[[Program, int], Iterator[_Nest | _Parts]],
@@ -58,12 +64,13 @@ def _followed(program: Program, suggestions: Callable[[Program, int], Iterator[_
 
 
 def _directives(program: Program, found: _Nest | _Parts) -> Iterator[str]:
-    """The directives of a suggestion; first those that take along all statements beside its own, so that what these
-    compute needs no memory on the way."""
+    """The directives of a suggestion; first those that take along all statements beside its own that have no recurrence
+    themselves, so that what these compute needs no memory on the way."""
     if isinstance(found, _Nest):
         where = places(program)
         prefix = where[next(iter(found.members))].positions[: len(found.loops)]
-        beside = {name for name, place in where.items() if place.positions[: len(found.loops)] == prefix}
+        others = {name for recurrence in _recurrences(program) for name in recurrence.members - found.members}
+        beside = {name for name, place in where.items() if place.positions[: len(found.loops)] == prefix} - others
         with suppress(TransformError):
             if beside != found.members:
                 yield replace(found, members=frozenset(beside)).directives(program)

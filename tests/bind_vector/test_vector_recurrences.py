@@ -61,6 +61,36 @@ def test_an_integral_image(height: int, width: int, limit: float) -> None:
     np.testing.assert_array_equal(design.execute(inputs)["sums"], interpret(program, inputs)["sums"])
 
 
+SIDE_BY_SIDE = {
+    "polynomials": ("const int x[64], const int c[5], int y[64]",
+                    "for (int i = 0; i < 64; i++) { y[i] = c[4]; "
+                    "for (int k = 3; k >= 0; k--) y[i] = y[i] * x[i] + c[k]; }", 1000),
+    "prefix sums of rows": ("const unsigned char a[8][16], unsigned short y[8][16]",
+                            "for (int v = 0; v < 8; v++) { y[v][0] = a[v][0]; "
+                            "for (int u = 1; u < 16; u++) y[v][u] = y[v][u - 1] + a[v][u]; }", 6000),
+    "dilation": ("const unsigned char a[18][18], unsigned char y[16][16]",
+                 "for (int v = 0; v < 16; v++) for (int u = 0; u < 16; u++) { y[v][u] = 0; "
+                 "for (int j = 0; j < 3; j++) for (int i = 0; i < 3; i++) "
+                 "if (a[v + j][u + i] > y[v][u]) y[v][u] = a[v + j][u + i]; }", 300),
+    "a count": ("const unsigned char a[16][16], unsigned short y[1]",
+                "y[0] = 0; for (int v = 0; v < 16; v++) for (int u = 0; u < 16; u++) "
+                "if (a[v][u] > 128) y[0] += 1;", 300),
+}
+"""What it computes, and the most cycles that four lanes may take by the cost model."""
+
+
+@pytest.mark.parametrize("case", SIDE_BY_SIDE)
+def test_what_no_recurrence_holds_back_is_done_together(case: str) -> None:
+    """Loops around recurrences go inside these, conditions decide on what is accumulated: whole vectors at a time."""
+    arguments, body, most = SIDE_BY_SIDE[case]
+    program = parse_scop(f"void f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}")
+    design = compiler.compile(program, target="vector", lanes=4)
+    assert isinstance(design, VectorDesign)
+    assert design.predicted_cycles <= most
+    inputs = random_inputs(program, 5)
+    np.testing.assert_array_equal(design.execute(inputs)["y"], interpret(program, inputs)["y"])
+
+
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_what_only_later_tiles_need_is_loaded(lanes: int) -> None:
     """The means come in two tiles, and each element of a row of sums is an array of its own that one of them reads."""

@@ -163,6 +163,7 @@ def test_latencies_and_registers_are_options():
     ({"register_gap": 65}, "option register_gap is 65, must be 1 to 64"),
     ({"bus_bits": 48}, "option bus_bits is 48, must be one of 64, 128, 256, 512"),
     ({"tile_depth": -1}, "option tile_depth is -1, must be a number from 0"),
+    ({"loops": "best"}, "option loops is 'best', must be one of auto, asked"),
 ])
 def test_impossible_options(options, message):
     with pytest.raises(FpgaError, match=message):
@@ -237,6 +238,23 @@ def test_recurrences_wait_for_their_operators(tmp_path):
     quick, slow = (emulate(program, multiplier_latency=latency) for latency in (2, 5))
     assert quick.lower_bound == 32 and 3 * 31 <= quick.predicted_cycles <= 3 * 31 + 16
     assert 6 * 31 <= slow.predicted_cycles <= 6 * 31 + 16
+
+
+def test_loops_go_inside_those_that_carry_a_recurrence(tmp_path):
+    """Many polynomials: while the product of one is computed, those of others begin."""
+    program = c_program(tmp_path, "horner", "int x[16], int c[5], int y[16]", """
+    for (int i = 0; i < 16; i++) {
+        y[i] = c[4];
+        for (int k = 3; k >= 0; k--)
+            y[i] = y[i] * x[i] + c[k];
+    }""")
+    auto, asked = (emulate(program, loops=loops) for loops in ("auto", "asked"))
+    assert auto.predicted_cycles <= 16 * 4 + 16
+    assert asked.predicted_cycles >= 3 * 16 * 4
+    assert auto.choices["loops moved"] == "distribute(S1, 1); reorder(k, i, on=[S1])"
+    assert (asked.choices["loops moved"], asked.choices["initiation interval"]) == ("none", "3")
+    patient = emulate(program, multiplier_latency=8, operator_latency=4)
+    assert patient.predicted_cycles <= 16 * 4 + 40
 
 
 def test_a_recurrence_that_is_too_long(tmp_path):

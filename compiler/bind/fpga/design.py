@@ -35,7 +35,8 @@ _PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
 
 @dataclass
 class FpgaDesign(Design):
-    """See `Design`. `parts` holds the program that was mapped, `built` its pipeline, `system` what is emitted."""
+    """See `Design`. `parts` holds the program that was mapped, `built` its pipeline, `system` what is emitted.
+    `transform`: the schedule directives that put loops in another order."""
 
     program: Program
     parts: Partition
@@ -43,6 +44,7 @@ class FpgaDesign(Design):
     built: BuiltPipeline
     system: SystemSpec
     seconds: float
+    transform: str = ""
 
     @property
     def schedule(self) -> Schedule:
@@ -108,6 +110,7 @@ class FpgaDesign(Design):
         staged = self.schedule.staged
         taken = {"tile loops": f"{staged.tile_depth} ({staged.tiles} tiles)",
                  "period": f"{self.schedule.period} cycles",
+                 "initiation interval": str(self.schedule.interval), "loops moved": self.transform or "none",
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 

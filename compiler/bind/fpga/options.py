@@ -9,6 +9,8 @@ from hw.pipeline.system import BUSES
 
 __all__ = ["Options"]
 
+_LOOPS = ("auto", "asked")
+
 _LIMITS = {"operator_latency": (1, 4), "multiplier_latency": (1, 8), "register_gap": (1, 64)}
 
 
@@ -20,7 +22,8 @@ class Options:
     tile_depth: shared outer loops that enumerate tiles, each fetched anew; None for what takes the least storage.
     operator_latency, multiplier_latency: cycles of an operation, and of a multiplication; from two on there is a
     register before it. register_gap: longest delay, in cycles, that registers give between two taps; longer ones take
-    a memory. bus_bits: width of main memory, 64 to 512.
+    a memory. bus_bits: width of main memory, 64 to 512. loops: "auto" for loops in another order where a recurrence
+    would wait for its operators, "asked" for those of the program.
     """
 
     fusion_level: int | None = None
@@ -29,6 +32,7 @@ class Options:
     multiplier_latency: int = 2
     register_gap: int = 12
     bus_bits: int = 64
+    loops: str = "auto"
 
     def __post_init__(self) -> None:
         for name, (low, high) in _LIMITS.items():
@@ -39,5 +43,7 @@ class Options:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 0):
                 raise FpgaError(f"option {name} is {value!r}, must be a number from 0")
+        if self.loops not in _LOOPS:
+            raise FpgaError(f"option loops is {self.loops!r}, must be one of {', '.join(_LOOPS)}")
         if self.bus_bits not in BUSES:
             raise FpgaError(f"option bus_bits is {self.bus_bits!r}, must be one of {', '.join(map(str, BUSES))}")

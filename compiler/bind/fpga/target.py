@@ -21,9 +21,12 @@ from compiler.sched.edge_terms import fill_domains
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.loop_order import in_loop_order
 from compiler.sched.partition import partition
+from compiler.sched.recurrence_order import recurrence_order
 from compiler.sched.reductions import with_short_recurrences
 from compiler.sched.streams import StagedProgram, StreamError, stage_streams
+from compiler.sched.transform import apply_script
 from compiler.sched.verify import check_parts
+from hw.errors import SluiceError
 from hw.pipeline.system import SystemSpec
 
 __all__ = ["PLACE", "Options", "compile_program"]
@@ -39,15 +42,47 @@ _SLOWER = 1.1
 
 
 def compile_program(program: Program, options: Options) -> FpgaDesign:
-    """Compile `program`; the finished pipeline is proven from outside.
+    """Compile `program`; the finished pipeline is proven from outside. With ``loops=auto`` loops around recurrences are
+    in the order in which there is time for these, where that ends earlier.
 
     Raises `ProgramError`, `NoOutputError`, `DependenceError`, `StreamError`, `FusionError` and `FpgaError`, each naming
     what does not fit, and `ValidationError` for a fault of the compiler.
     """
     start = time.perf_counter()
     verify(program)
-    alone = replace(program, shared=())  # here every statement has operators of its own
-    alone = in_loop_order(with_short_recurrences(alone))
+    alone = with_short_recurrences(replace(program, shared=()))  # here every statement has operators of its own
+    fastest = _fastest(program, alone, options)
+    return replace(fastest, seconds=time.perf_counter() - start)
+
+
+def _fastest(program: Program, alone: Program, options: Options) -> FpgaDesign:
+    """The design with loops as they are, or in another order."""
+    if options.loops == "asked":
+        return _compiled(program, alone, options)
+    try:
+        asked = _compiled(program, alone, options)
+    except SlowRecurrence:
+        ordered = _ordered(program, alone, options, _INTERVALS[-1])
+        if ordered is None:
+            raise
+        return ordered
+    ordered = _ordered(program, alone, options, asked.schedule.interval)
+    return asked if ordered is None else min(asked, ordered, key=lambda design: design.predicted_cycles)
+
+
+def _ordered(program: Program, alone: Program, options: Options, interval: int) -> FpgaDesign | None:
+    """The design with loops in an order that gives recurrences more time, where they need any; None if there is none,
+    or it cannot be compiled."""
+    script = recurrence_order(alone, interval) if interval > 1 else ""
+    with suppress(SluiceError):
+        return _compiled(program, apply_script(alone, script), options, script) if script else None
+    return None
+
+
+def _compiled(program: Program, alone: Program, options: Options, script: str = "") -> FpgaDesign:
+    """The design of `program`, which is `alone` with loops in this order. `script`: what brought these there."""
+    start = time.perf_counter()
+    alone = in_loop_order(alone)
     growth = fill_domains(alone)
     parts = replace(partition(static_form(growth.after if growth else alone)), growth=growth)
     live = remove_dead_statements(parts.program)
@@ -58,7 +93,7 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
                         options.bus_bits)
     check_parts(parts)
     validate(parts.program, built, system)
-    return FpgaDesign(parts.asked, parts, options, built, system, time.perf_counter() - start)
+    return FpgaDesign(program, parts, options, built, system, time.perf_counter() - start, script)
 
 
 def _built(program: Program, options: Options) -> BuiltPipeline:

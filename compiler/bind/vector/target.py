@@ -27,6 +27,9 @@ from compiler.bind.vector.verify import verify_program
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
+from compiler.sched.recurrence_order import recurrence_order
+from compiler.sched.reductions import with_short_recurrences
+from compiler.sched.transform import apply_script
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]
@@ -44,7 +47,9 @@ def compile_program(program: Program | ArrayProgram, options: Options) -> Vector
         return compile_arrays(program, options)
     start = time.perf_counter()
     verify(program)
-    design = compile_arrays(from_program(program), options)
+    short = with_short_recurrences(replace(program, shared=()))
+    wide = apply_script(short, recurrence_order(short, cycles=None, parts=False))
+    design = compile_arrays(from_program(wide), options)
     return replace(design, program=program, seconds=time.perf_counter() - start)
 
 
