@@ -67,8 +67,10 @@ def _same_element(statement: Statement, number: int) -> bool:
 def accumulating(program: Program, statement: Statement) -> Statement | None:
     """`statement` with the value ``x op body``, or None if it does not accumulate."""
     one = reduction(program, statement)
-    if one is None:
-        return None
+    return None if one is None else _accumulating(program, statement, one)
+
+
+def _accumulating(program: Program, statement: Statement, one: Reduction) -> Statement:
     own = Read(one.read, program.array(statement.write.array).type)
     return replace(statement, value=apply(one.op, own, one.body))
 
@@ -88,18 +90,16 @@ def _short(program: Program, statement: Statement) -> Statement:
     one = reduction(program, statement)
     if one is None or _is_chain(statement.value, one):
         return statement
-    return accumulating(program, statement) or statement
+    return _accumulating(program, statement, one)
 
 
 def _is_chain(value: Expr, one: Reduction) -> bool:
     """Whether the accumulator goes through operations of one kind only."""
     operations = (one.op, "sub") if one.op == "add" else (one.op,)
     node = value
-    while not isinstance(node, Read):
-        if not isinstance(node, Apply) or node.op not in operations:
-            return False
-        node = next(arg for arg in node.args if mentions(arg, one.read))
-    return True
+    while isinstance(node, Apply) and node.op in operations:
+        node = next((arg for arg in node.args if mentions(arg, one.read)), None)
+    return isinstance(node, Read)
 
 
 def accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:

@@ -219,9 +219,9 @@ class _Builder:
         """`signal`, which brings values back, marked if they come before they could go through a chain of all
         operations."""
         operations = sum(isinstance(node, Apply) for node in postorder(statement.value))
-        distance = min((self.schedule.distance(d)[0] for d in carried), default=_LATENCY)
-        soon = distance < _WAY_BACK + _WAY_THROUGH * operations
-        return replace(signal, rank=Signal.LAST - distance) if soon else signal
+        soon = [distance for d in carried
+                if (distance := self.schedule.distance(d)[0]) < _WAY_BACK + _WAY_THROUGH * operations]
+        return replace(signal, rank=Signal.LAST - min(soon)) if soon else signal
 
     def _is_constant(self, dependence: Dependence) -> bool:
         return isinstance(self.schedule.staged.program.statement(dependence.source).value, Const)
