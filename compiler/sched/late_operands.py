@@ -32,8 +32,11 @@ _Signed = tuple[int, Expr]
 
 
 def with_late_operands(program: Program, way: Way) -> tuple[Program, list[str]]:
-    """`program` with other orders of terms where that makes recurrences shorter, and the names of the statements."""
-    wanted = {s.name for s in program.statements if _reads_own(s) and _has_three_terms(s.value)}
+    """`program` with other orders of terms where that makes recurrences shorter, and the names of the statements; those
+    that share units stay alike."""
+    shared = {name for group in program.shared for name in group}
+    wanted = {s.name for s in program.statements
+              if s.name not in shared and _reads_own(s) and _has_three_terms(s.value)}
     if not wanted:
         return program, []
     own: dict[str, dict[int, tuple[int, ...]]] = {name: {} for name in wanted}

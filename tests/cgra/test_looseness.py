@@ -6,7 +6,9 @@ import pytest
 
 from compiler.bind.cgra.looseness import Looseness, Ways
 from compiler.bind.cgra.netlist import Edge, Pin
+from compiler.bind.cgra.target import Options, schedule_of
 from compiler.bind.cgra.timing import TimingLoop
+from compiler.frontend.apps import load
 
 
 def loop(excess: int, unit: str = "sum") -> TimingLoop:
@@ -59,3 +61,10 @@ def test_without_patience_or_wide_fetches() -> None:
     assert {one.interval for one in Ways(merged=True, patient=False, wide=True)} == {1}
     assert not any(one.wide for one in Ways(merged=True, patient=True, wide=False))
     assert not any(one.shared or one.rings for one in Ways(merged=False, patient=True, wide=True))
+
+
+def test_statements_that_share_units_stay_alike() -> None:
+    """Some of them see their own values soon, others do not: their sums keep one order."""
+    program = load("sr_cnn", size=10, channels=4, features=2, unroll=2, shared=True)
+    assert program.shared
+    assert schedule_of(program, Options(array="8x16")).end < 2000
