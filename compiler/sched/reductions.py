@@ -14,6 +14,7 @@ from compiler.ir.narrow import table_ranges
 from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
+from compiler.sched.whole_boxes import same_elements
 
 __all__ = ["MODULAR", "Reduction", "accumulated", "accumulating", "hull", "neutral", "reduction",
            "with_short_recurrences"]
@@ -44,7 +45,8 @@ def reduction(program: Program, statement: Statement) -> Reduction | None:
     """How `statement` accumulates, or None if it does not: it must read the element it writes, once on every way to
     the result, as an operand of an operation that is associative and commutative at the width of the array."""
     type_ = program.array(statement.write.array).type
-    own = [k for k, access in enumerate(statement.reads) if _same_element(statement, k)]
+    own = [k for k, access in enumerate(statement.reads)
+           if same_elements(access, statement.write, statement.domain)]
     others = [k for k, access in enumerate(statement.reads) if access.array == statement.write.array and k not in own]
     if not own or others or not isinstance(type_, Int):
         return None
@@ -54,14 +56,6 @@ def reduction(program: Program, statement: Statement) -> Reduction | None:
         if body is not None and (op in MODULAR or _fits(program, statement, body, type_)):
             return Reduction(op, own[0], converted(body, type_))
     return None
-
-
-def _same_element(statement: Statement, number: int) -> bool:
-    access = statement.reads[number]
-    if access.array != statement.write.array:
-        return False
-    read, write = access.map, statement.write.map
-    return read.intersect_domain(statement.domain).is_equal(write.intersect_domain(statement.domain))
 
 
 def accumulating(program: Program, statement: Statement) -> Statement | None:
