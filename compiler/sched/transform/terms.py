@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.ir import expr
@@ -22,14 +22,12 @@ from compiler.ir.expr import (
 )
 from compiler.ir.program import Access
 from compiler.ir.types import BIT, Int
+from compiler.sched import reductions
 
 __all__ = ["Chain", "Term", "chains", "combined", "leaves", "neutral", "pruned", "term_of", "with_leaves"]
 
-_NEUTRAL: dict[str, Callable[[Int], int]] = {
-    "add": lambda type: 0, "or": lambda type: 0, "xor": lambda type: 0, "and": lambda type: type.wrap(-1),
-    "min": lambda type: type.maximum, "max": lambda type: type.minimum,
-}
-"""Operations whose operands may come in any order and grouping, with the value that changes nothing."""
+_IN_ANY_ORDER = ("add", "or", "xor", "and", "min", "max")
+"""Operations whose operands may come in any order and grouping."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def chains(value: Expr) -> list[Chain]:
     inner: set[int] = set()
     found = []
     for node in reversed(list(postorder(value))):
-        if isinstance(node, Apply) and node.op in _NEUTRAL and _whole(node) and id(node) not in inner:
+        if isinstance(node, Apply) and node.op in _IN_ANY_ORDER and _whole(node) and id(node) not in inner:
             terms: list[Expr] = []
             stack: list[Expr] = [node]
             while stack:
@@ -83,7 +81,7 @@ def _whole(node: Apply) -> bool:
 
 def neutral(op: str, type: Int) -> Const:
     """The value that operation `op` of a chain leaves alone."""
-    return Const(_NEUTRAL[op](type), type)
+    return Const(reductions.neutral(op, type), type)
 
 
 def combined(chain: Chain, terms: Sequence[Expr]) -> Expr:
