@@ -66,3 +66,19 @@ void f(const uint16_t in[4][4], uint16_t out[4][4]) {
 }
 """)
     assert compile_program(load_c(file), "cgra", array="4x4").predicted_cycles >= 16
+
+
+def test_a_copy_in_a_wider_type_that_is_read_before_the_narrow_value(tmp_path: Path) -> None:
+    """What is drawn for both is a byte with a sign; the copy, of another sign, is compared as what it becomes."""
+    file = tmp_path / "mixed.c"
+    file.write_text("""#include <stdint.h>
+void f(const int8_t a[4][4], const int8_t b[4][4], uint16_t s[4][4]) {
+#pragma scop
+  for (int y = 0; y < 4; y++) for (int x = 0; x < 4; x++) {
+    s[y][x] = a[y][x];
+    if (b[y][x] < s[y][x]) s[y][x] = a[y][x] * 3;
+  }
+#pragma endscop
+}
+""")
+    assert compile_program(load_c(file), "cgra", array="4x4").predicted_cycles >= 16

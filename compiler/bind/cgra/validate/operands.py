@@ -18,8 +18,8 @@ def expected_values(program: Program, statement: Statement, vectors: Mapping[int
                     classes: Mapping[int, int]) -> tuple[dict[int, np.ndarray], np.ndarray]:
     """The expression's values, and the operands, on those vectors that look nothing up outside a table.
 
-    `vectors` holds one column per class of reads; a read of a copy has the same word in its own type. Raises
-    `ValidationError` if no vector stays within the tables.
+    `vectors` holds one column per class of reads, in the narrowest of their types; each read has the same word in its
+    own type. Raises `ValidationError` if no vector stays within the tables.
     """
     tables = {table.name: table for table in program.tables}
     types = [program.array(read.array).type for read in statement.reads]
@@ -27,7 +27,7 @@ def expected_values(program: Program, statement: Statement, vectors: Mapping[int
 
     def read(columns: Mapping[int, np.ndarray], k: int) -> np.ndarray:
         type_, column = types[k], columns[classes[k]]
-        return type_.wrap(column) if isinstance(type_, Int) and classes[k] != k else column
+        return type_.wrap(column) if isinstance(type_, Int) else column
 
     while True:
         try:
