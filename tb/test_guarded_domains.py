@@ -21,7 +21,8 @@ from hw.sim.simulate import StallProfile
 ARRAY = "8x4"
 """The small array of the other benches, whose builds are there."""
 
-SMALL = [(name, memory) for name in ("trmv", "triu", "trmm") for memory in ("pub", "dual-port")] + [("trmv", "buffet")]
+SMALL = [*((name, memory) for name in ("trmv", "triu", "trmm", "factors") for memory in ("pub", "dual-port")),
+         ("trmv", "buffet"), ("solve", "dual-port")]
 RANDOM = {7: "pub", 15: "dual-port", 26: "pub"}
 """Seeds of random programs that fit the small array, and memories."""
 
@@ -45,7 +46,7 @@ def test_triangles_on_the_array(name, memory, simulator):
     check(triangular(name, 6), compiled(name, memory=memory, array=ARRAY), simulator)
 
 
-@pytest.mark.parametrize("name", ["symmetric", "three cases", "checkerboard", "words of 32 bits"])
+@pytest.mark.parametrize("name", ["symmetric", "three cases", "checkerboard", "words of 32 bits", "factors"])
 def test_triangles_on_pipelines(name, simulator):
     check(triangular(name, 6), compiled(name, target="fpga"), simulator)
 

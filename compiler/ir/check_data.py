@@ -19,7 +19,8 @@ def check_bounds(program: Program) -> None:
         for verb, access in _accesses(statement):
             array = program.array(access.array)
             inside = access.map.intersect_range(_elements(array)).domain()
-            time = _first(program, statement, statement.domain.subtract(inside))
+            asked = statement.domain.intersect(access.map.domain())
+            time = _first(program, statement, asked.subtract(inside))
             if time is not None:
                 outside.append((time, statement, verb, access))
     if outside:
@@ -64,7 +65,7 @@ def _reads_without_source(program: Program) -> Iterator[tuple[Statement, Access,
 def _unwritten(program: Program, statement: Statement, access: Access) -> isl.Set:
     """Iterations of `statement` for which no write to the element of `access` comes earlier."""
     read = access.map.intersect_domain(statement.domain)
-    missing = statement.domain
+    missing = read.domain()
     for writer in program.statements:
         if writer.write.array == access.array and not missing.is_empty():
             write = writer.write.map.intersect_domain(writer.domain)

@@ -21,7 +21,7 @@ import numpy as np
 
 from compiler.ir.evaluate import TableIndexError, evaluate, integer, storage
 from compiler.ir.floating import as_elements
-from compiler.ir.points import Columns, enumerate_points, evaluate_map
+from compiler.ir.points import Columns, contains, enumerate_points, evaluate_map
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Fixed, Float, ProgramError
 
@@ -106,11 +106,14 @@ class _Instances:
         return evaluate_map(mapping, self.statement.domain, columns, count)
 
     def _address(self, access: Access) -> np.ndarray:
-        """The element of the flat array that every instance accesses."""
-        flat = np.zeros(self._points[0], np.int64)
+        """The element of the flat array that every instance accesses; the first one for an instance that has none."""
+        count, columns = self._points
+        flat = np.zeros(count, np.int64)
         for size, index in zip(self._program.array(access.array).shape, self._image(access.map), strict=True):
             flat = flat * size + index
-        return flat
+        if self.statement.domain.is_subset(access.map.domain()):
+            return flat
+        return np.where(contains(access.map.domain(), columns, count), flat, 0)
 
     def _selected(self, number: int, rows: Rows) -> np.ndarray:
         """Addresses of access `number` (the write comes last); kept for reuse only if not all instances run at once."""

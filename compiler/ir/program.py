@@ -86,7 +86,7 @@ class Statement:
     """For every point of `domain`: read `reads`, compute `value`, store it through `write`.
 
     `iterators` names the dimensions of `domain`, outermost loop first. `Read(i)` in `value` is what ``reads[i]``
-    delivers.
+    delivers. Inside the compiler a read may have no element behind a guard that is closed: it then delivers anything.
     """
 
     name: str

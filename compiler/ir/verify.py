@@ -21,8 +21,9 @@ from compiler.ir.types import Fixed, Float, Int, ProgramError, Type
 
 __all__ = ["verify"]
 
-def verify(program: Program) -> None:
-    """Raise `ProgramError` with the first fault of `program`.
+def verify(program: Program, guarded: bool = False) -> None:
+    """Raise `ProgramError` with the first fault of `program`. `guarded`: reads may be without an element where a guard
+    of the value is closed, as the compiler makes them.
 
     Faults of a statement name it and its source line; faults of its data name the first offending iteration in
     execution order.
@@ -31,7 +32,7 @@ def verify(program: Program) -> None:
     for statement in program.statements:
         _check_domain(statement)
         for access in (*statement.reads, statement.write):
-            _check_access(program, statement, access)
+            _check_access(program, statement, access, guarded and access is not statement.write)
         _check_write(program, statement)
         _check_value(program, statement)
     check_shared(program)
@@ -98,7 +99,7 @@ def _space_text(domain: isl.Set) -> str:
     return f"{_tuple_name(domain)}[{domain.dim(isl.dim_type.set)} dimensions]"
 
 
-def _check_access(program: Program, statement: Statement, access: Access) -> None:
+def _check_access(program: Program, statement: Statement, access: Access, partial: bool) -> None:
     label = statement.label(access)
     if all(array.name != access.array for array in program.arrays):
         known = ", ".join(array.name for array in program.arrays)
@@ -113,7 +114,8 @@ def _check_access(program: Program, statement: Statement, access: Access) -> Non
     if access.map.domain().get_space() != statement.domain.get_space():
         raise ProgramError(f"{label}: the access to '{array.name}' is not a map from the statement's iterations")
     used = access.map.intersect_domain(statement.domain)
-    if not statement.domain.is_subset(used.domain()) or not used.is_single_valued():
+    everywhere = partial or statement.domain.is_subset(used.domain())
+    if not everywhere or not used.is_single_valued():
         raise ProgramError(f"{label}: the access to '{array.name}' does not give every iteration exactly one element")
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "constant_bounds",
     "final_writers",
     "flow",
+    "last_writers",
     "read_too_early",
     "recurrences",
     "recurring",
@@ -93,13 +94,18 @@ def _sources_of_read(program: Program, statement: Statement, index: int) -> tupl
     access = statement.reads[index]
     sink = access.map.intersect_domain(statement.domain)
     writers = [s for s in program.statements if s.write.array == access.array]
-    order = _order(program, [statement, *writers])
     found = [Dependence(statement.name, index, source, access.array, relation)
-             for source, relation in _last_writers(order, sink, writers).items()]
-    missing = statement.domain
+             for source, relation in last_writers(program, statement, sink, writers).items()]
+    missing = sink.domain()
     for dependence in found:
         missing = missing.subtract(dependence.relation.domain())
     return found, missing
+
+
+def last_writers(program: Program, statement: Statement, sink: isl.Map,
+                 writers: Sequence[Statement]) -> dict[str, isl.Map]:
+    """By writer: {instance of `statement` -> the last instance before it that writes the element that `sink` gives}."""
+    return _last_writers(_order(program, [statement, *writers]), sink, writers)
 
 
 def read_too_early(program: Program) -> frozenset[str]:
@@ -117,7 +123,7 @@ def _order(program: Program, statements: Sequence[Statement]) -> isl.UnionMap:
     return order
 
 
-def _last_writers(order: isl.UnionMap, sink: isl.Map, writers: list[Statement]) -> dict[str, isl.Map]:
+def _last_writers(order: isl.UnionMap, sink: isl.Map, writers: Sequence[Statement]) -> dict[str, isl.Map]:
     writes = isl.UnionMap.empty(sink.get_space().params())
     for writer in writers:
         writes = writes.union(isl.UnionMap.from_map(writer.write.map.intersect_domain(writer.domain)))

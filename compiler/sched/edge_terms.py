@@ -38,12 +38,12 @@ from compiler.sched.whole_boxes import (
 __all__ = ["beside_inputs", "copies_itself", "fill_domains"]
 
 
-def fill_domains(program: Program) -> Growth | None:
+def fill_domains(program: Program, everywhere: bool = False) -> Growth | None:
     """`program` with zeros for the terms that sums leave out and copies of elements at the edges for reads that stop
-    there, and on whole boxes: as they are where these leave everything else as it is, else behind guards; None if that
-    is what it has, or if nothing can be done."""
+    there, and on whole boxes: as they are where these leave everything else as it is, else behind guards, with reads
+    `everywhere` or not (`compiler.sched.guards`); None if that is what it has, or if nothing can be done."""
     around = _with_surroundings(program) or Growth(program, program)
-    ends = fill_boxes(around.after) or guard_boxes(around.after)
+    ends = fill_boxes(around.after) or guard_boxes(around.after, everywhere)
     if ends is not None:
         return around.then(ends)
     return around if around.after is not program else None

@@ -35,11 +35,12 @@ _SELECT = 0xD8
 """Truth table of ``p ? q : r``."""
 
 
-def guard_boxes(program: Program) -> Growth | None:
+def guard_boxes(program: Program, everywhere: bool = False) -> Growth | None:
     """`program` with the statements on boxes behind guards whose domain is none, nor a few boxes; None if there are
     none, if its order is not made of loops, or if they touch what is in front of an array that is no input.
 
-    Statements that share units have to stay alike and are left.
+    Behind a closed guard only the statement's own element is read, and inputs; `everywhere`: all else is, too, whatever
+    it is there. Statements that share units have to stay alike and are left.
     """
     shared = {name for group in program.shared for name in group}
     ragged = [s for s in program.statements
@@ -56,7 +57,8 @@ def guard_boxes(program: Program) -> Growth | None:
         whole = _whole(program, where, statement, bounds[statement.name])
         if whole is None:
             return None
-        found[statement.name] = guarded(statement, whole, program.array(statement.write.array).type)
+        chosen = guarded(statement, whole, program.array(statement.write.array).type)
+        found[statement.name] = chosen if everywhere else _asked_only(program, statement, chosen)
     return _with_room(program, found)
 
 
@@ -171,6 +173,16 @@ def guarded(statement: Statement, whole: Statement, type_: Type) -> Statement:
     term = _in_the_sum(value, own, guard)
     chosen = term if term is not None else _chosen(guard, value, Read(own, type_))
     return replace(whole, reads=reads, value=chosen)
+
+
+def _asked_only(program: Program, statement: Statement, whole: Statement) -> Statement:
+    """`whole` with reads of arrays that are no inputs only where `statement` has an instance, but for those of the
+    element that it writes: what stands behind a closed guard has no need to be there."""
+    inputs = {array.name for array in program.inputs}
+    reads = tuple(
+        read if read.array in inputs or same_elements(read, whole.write, whole.domain)
+        else replace(read, map=read.map.intersect_domain(statement.domain)) for read in whole.reads)
+    return replace(whole, reads=reads)
 
 
 def _in_the_sum(value: Expr, own: int, guard: Expr) -> Expr | None:

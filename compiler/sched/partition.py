@@ -72,7 +72,8 @@ class Partition:
     """`program` is `original` with the parents of `parts` replaced by their parts, and without the statements that
     keep what is `untouched`. `constants`: inputs of `program` that are none of `original`, with their elements.
     `words`: where `original` is a program on arrays of words, what it was made from. `growth`: where that is, or
-    `original` is, one on whole boxes, what it was made from."""
+    `original` is, one on whole boxes, what it was made from. `elements`: where `original` has arrays of values
+    (`compiler.sched.held_values`), the program on elements."""
 
     original: Program
     program: Program
@@ -81,6 +82,7 @@ class Partition:
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     growth: Growth | None = None
     words: WordArrays | None = None
+    elements: Program | None = None
 
     @property
     def asked(self) -> Program:

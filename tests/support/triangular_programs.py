@@ -41,6 +41,22 @@ TRIANGULAR = {
         for (int j = i; j < N; j++)
             y[i] -= A[i][j] * x[j];
     }"""),
+    "factors": ("short A[N][N]", """
+    for (int k = 0; k < N; k++)
+        for (int i = k + 1; i < N; i++)
+            for (int j = k + 1; j < N; j++)
+                A[i][j] -= A[i][k] * A[k][j] >> 4;"""),
+    "half of the factors": ("short A[N][N]", """
+    for (int k = 0; k < N; k++)
+        for (int i = k + 1; i < N; i++)
+            for (int j = i; j < N; j++)
+                A[i][j] -= A[k][i] * A[k][j] >> 4;"""),
+    "solve": ("const short L[N][N], const short b[N], short x[N]", """
+    for (int i = 0; i < N; i++) {
+        x[i] = b[i];
+        for (int j = 0; j < i; j++)
+            x[i] -= L[i][j] * x[j] >> 4;
+    }"""),
     "symmetric": ("const short A[N][N], short C[N][N]", """
     for (int i = 0; i < N; i++)
         for (int j = 0; j <= i; j++) {

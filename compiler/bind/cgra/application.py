@@ -122,6 +122,8 @@ class _Builder:
     hopeless: list[str] = field(default_factory=list)
     _found: dict[tuple[str, int, str], Signal] = field(default_factory=dict)
     _waiting: dict[tuple[str, int, str], Pin] = field(default_factory=dict)
+    _awaited: dict[tuple[str, int, str], Pin] = field(default_factory=dict)
+    _heads: dict[Pin, Signal] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         program, dependences = self.schedule.staged.program, self.schedule.dependences
@@ -153,6 +155,8 @@ class _Builder:
             return
         for k in range(len(statement.reads)):
             self._merge(statement, k)
+            if (statement.name, k) not in self.reads:
+                self.reads[statement.name, k] = self._later(statement, k)
         operands = [self.reads[statement.name, k] for k in range(len(statement.reads))]
         self._cover(statement, operands)
 
@@ -169,7 +173,7 @@ class _Builder:
 
     def connect_shared(self) -> list[SharedUse]:
         """Give the units that statements share their operands."""
-        heads = self.shared.connect()
+        heads = self.shared.connect() | self._heads
         self.nodes |= self.shared.nodes
         self.reads = {key: _moved(signal, heads) for key, signal in self.reads.items()}
         self.edges = [replace(edge, source=heads[edge.source].pin, distance=edge.distance + heads[edge.source].distance)
@@ -223,6 +227,14 @@ class _Builder:
                 if (distance := self.schedule.distance(d)[0]) < _WAY_BACK + _WAY_THROUGH * operations]
         return replace(signal, rank=Signal.LAST - min(soon)) if soon else signal
 
+    def _later(self, statement: Statement, read: int) -> Signal:
+        """A stand-in for the stream of a read whose only source comes later: values that a recurrence brings back, and
+        that nobody asks for before."""
+        dependence = self.sources[statement.name, read][0]
+        pin = Pin(f"{statement.name}.read{read}", "out")
+        self._awaited[dependence.key] = pin
+        return self._in_turn(statement, Signal(pin, Kind.WORD), [dependence])
+
     def _is_constant(self, dependence: Dependence) -> bool:
         return isinstance(self.schedule.staged.program.statement(dependence.source).value, Const)
 
@@ -249,7 +261,9 @@ class _Builder:
 
     def _control(self, statement: Statement, dependence: Dependence) -> Signal:
         """The bit that is 1 where a read sees the value of this dependence."""
-        table = control_table(self.schedule, statement, dependence.relation.domain(), self.mem)
+        asked = statement.reads[dependence.read].map.domain()
+        chosen = dependence.relation.domain().gist(asked)
+        table = control_table(self.schedule, statement, chosen, self.mem)
         for name, have in self.controls.items():
             delay = table.delay_from(have)
             if delay is not None and 0 <= delay < _NEAR:
@@ -272,7 +286,9 @@ class _Builder:
             self.shared.deliver(reader, signal)
             return
         self._found[key] = signal
-        if key in self._waiting:
+        if key in self._awaited:
+            self._heads[self._awaited[key]] = signal
+        elif key in self._waiting:
             self.edges.append(Edge(signal.pin, self._waiting.pop(key), "word", signal.distance))
         elif len(self.sources[reader.statement, reader.read]) == 1:
             self.reads[reader.statement, reader.read] = signal

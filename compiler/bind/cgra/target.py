@@ -31,6 +31,7 @@ from compiler.sched.boxes import split_by_reads, split_by_sources
 from compiler.sched.constant_inputs import constant_inputs, with_short_indices
 from compiler.sched.cycle_accurate import Schedule, schedule_program, sequential_schedule
 from compiler.sched.edge_terms import fill_domains
+from compiler.sched.held_values import BEHIND_GUARDS, BehindGuards, from_their_source, has_open_reads
 from compiler.sched.late_operands import with_late_operands
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.loop_order import in_loop_order
@@ -167,6 +168,19 @@ def _compile(program: Program, options: Options, merged: bool = True) -> CgraDes
     stage = _Stopwatch()
     with stage("verify"):
         parts = _prepared(program, options, spec)
+    try:
+        return _split_if_needed(program, parts, options, spec, stage, merged)
+    except SluiceError:
+        for behind in BEHIND_GUARDS[1:] if has_open_reads(parts.program) else ():
+            with suppress(SluiceError):
+                other = _prepared(program, options, spec, behind=behind)
+                return _split_if_needed(program, other, options, spec, stage, merged)
+        raise
+
+
+def _split_if_needed(program: Program, parts: Partition, options: Options, spec: FabricSpec, stage: _Stopwatch,
+                     merged: bool) -> CgraDesign:
+    """The mapping of `program`, prepared in `parts`, as it is, or with statements split."""
     if split_by_sources(split_by_reads(parts.program)) is not parts.program:
         with suppress(VectorizationError, TimingLoop):
             return _with_sharing(parts, options, spec, stage, merged, patient=False)
@@ -197,13 +211,15 @@ def schedule_of(program: Program, options: Options) -> Schedule:
     return _scheduled(live, options, spec, Looseness(), None)
 
 
-def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bool = False) -> Partition:
+def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bool = False,
+              behind: BehindGuards = BEHIND_GUARDS[0]) -> Partition:
     """The program as it is mapped: directives applied, on whole boxes, sums drained, arrays in parts. `by_reads`: with
-    statements split that read by several functions, or values of a statement's instances by such."""
+    statements split that read by several functions, or values of a statement's instances by such. `behind`: what
+    guards leave open."""
     verify(program)
     program = in_loop_order(with_short_recurrences(apply_script(program, options.transform)))
     program, _ = with_late_operands(program, _operations)
-    growth = fill_domains(program)
+    growth = fill_domains(program, behind.everywhere)
     program = growth.after if growth else program
     program = split_by_reads(program) if by_reads else program
     program = with_short_indices(program)
@@ -211,9 +227,10 @@ def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bo
     program = words.after if words else program
     program = share_resampled_windows(static_form(program))
     program = split_by_sources(program) if by_reads else program
+    elements, program = program, from_their_source(program) if behind.computed else program
     streamed, constants = constant_inputs(program)
     return replace(_partitioned(streamed, options, spec), original=program, constants=constants,
-                   growth=growth, words=words)
+                   growth=growth, words=words, elements=elements)
 
 
 def _operations(statement: Statement, read: int) -> int:

@@ -92,7 +92,7 @@ class _Rewrite:
         arrays = tuple(half for array in self.program.arrays for half in self._arrays(array)) + tuple(self.waiting)
         after = replace(self.program, arrays=arrays, statements=tuple(statements),
                         order=order_of_places(tuple(statements), new))
-        verify(after)
+        verify(after, guarded=True)
         return WordArrays(self.program, after, self.halves, parts, self.kept, WORD.width)
 
     def _kept(self, old: Statement, parts: list[Statement]) -> Statement:

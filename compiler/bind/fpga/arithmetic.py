@@ -10,13 +10,18 @@ import numpy as np
 from compiler.bind.fpga.leaves import Leaf, resolved
 from compiler.ir.evaluate import evaluate, integer, storage
 from compiler.ir.expr import Cast, Expr, Lookup, fold, with_children
+from compiler.ir.points import contains
 from compiler.ir.program import Program, Statement, Table
 from compiler.ir.types import Int
 from compiler.sched.verify import ValidationError, operand_vectors
+from compiler.sched.verify.points import some_points
 from hw.ops import operation
 from hw.pipeline.spec import ConstantCell, OperatorCell, OutputCell, PipelineSpec, Tap, Word
 
 __all__ = ["check_arithmetic"]
+
+_ITERATIONS = 256
+"""Instances that are tried of a statement without reads."""
 
 
 def check_arithmetic(program: Program, statement: Statement, spec: PipelineSpec, root: int,
@@ -41,14 +46,21 @@ def check_arithmetic(program: Program, statement: Statement, spec: PipelineSpec,
 
 def _operands(program: Program, statement: Statement,
               same: Sequence[int]) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
-    """Columns of values for the reads, and for the iterators within their bounds."""
+    """Columns of values for the reads, and for the iterators of instances, half of them without a closed guard. Where
+    one leaves open what a read delivers, that is something else than what another one does."""
     types = [integer(program.array(read.array).type) for read in statement.reads]
-    box = statement.box() or {}
-    ranges = [Int(max(first.bit_length(), last.bit_length()) + 1) for first, last in box.values()]
-    columns = operand_vectors([*types, *ranges])
-    reads = [columns[same[k]].astype(storage(types[k])) for k in range(len(types))]
-    bounds = zip(box.items(), columns[len(types) :], strict=True)
-    return reads, {name: np.clip(column, low, high) for (name, (low, high)), column in bounds}
+    asked = [statement.domain.intersect(read.map.domain()) for read in statement.reads]
+    columns = operand_vectors(types)
+    count = len(columns[0]) if columns else _ITERATIONS
+    smallest = min(asked, key=lambda part: part.count_val().to_python(), default=statement.domain)
+    points = np.concatenate([some_points(part, count // 2 + 1) for part in (smallest, statement.domain)])
+    points = np.random.default_rng(0).permutation(points)[:count]
+    iterators = {name: points[:, k] for k, name in enumerate(statement.iterators)}
+    reads = []
+    for k, type_ in enumerate(types):
+        open_ = asked[k].is_equal(statement.domain) or contains(asked[k], list(points.T), count)
+        reads.append(np.where(open_, columns[same[k]], columns[k]).astype(storage(type_)))
+    return reads, iterators
 
 
 def _total(value: Expr, tables: Sequence[Table]) -> tuple[Expr, dict[str, Table]]:

@@ -74,6 +74,8 @@ class NetBuilder:
     def _read(self, statement: Statement, read: int) -> Use:
         """A read's use: of what its one producer gave it, or of a merge. Raises `FpgaError`."""
         sources = self.sources[statement.name, read]
+        if (statement.name, read) not in self.net.reads and len(sources) == 1:
+            raise FpgaError(f"{read_label(statement, read)} only sees what comes back to it, behind a guard")
         if len(sources) > 1:
             decision = decide(self.events, sources)
             if decision is None:

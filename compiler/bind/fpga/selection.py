@@ -23,6 +23,9 @@ __all__ = ["Decision", "Leaf", "Selection", "decide"]
 _MOST_BOXES = 16
 """Most boxes that decisions by iterators may lead to."""
 
+_ANY = -1
+"""In place of the source of what a closed guard leaves open."""
+
 _MOST_ORDERED = 4
 """Most sources whose numbering is searched for."""
 
@@ -55,7 +58,7 @@ def decide(events: Events, sources: Sequence[Dependence]) -> Decision | None:
     """How a read finds its values, of which all `sources`, two or more, have some; None if no counters with short
     tables say so."""
     sink = sources[0].sink
-    taken = np.zeros(len(events.times(sink)), np.int64)
+    taken = np.full(len(events.times(sink)), _ANY)
     for number, dependence in enumerate(sources):
         taken[events.reads(dependence).instances] = number
     trips = events.trips(sink)
@@ -75,7 +78,7 @@ class _Boxes:
 
     def tree(self, box: tuple[slice, ...]) -> Decision | Leaf | None:
         """The decisions inside a box of instances."""
-        taken = self.taken.reshape(self.trips)[box]
+        taken = _continued(self.taken.reshape(self.trips)[box])
         if (taken == taken.flat[0]).all():
             self.left -= 1
             return None if self.left < 0 else self._leaf(int(taken.flat[0]), box)
@@ -98,6 +101,16 @@ class _Boxes:
         return Leaf(self.sources[number], Reads(reads.instances[kept], reads.words[kept]))
 
 
+def _continued(taken: np.ndarray) -> np.ndarray:
+    """Sources of a box of instances, those that may have any taking that of one beside them."""
+    for axis in reversed(range(taken.ndim)):
+        for way in (slice(None), slice(None, None, -1)):
+            lines = np.moveaxis(taken, axis, -1)[..., way]
+            place = np.maximum.accumulate(np.where(lines == _ANY, 0, np.arange(lines.shape[-1])), axis=-1)
+            taken = np.moveaxis(np.take_along_axis(lines, place, axis=-1)[..., way], -1, axis)
+    return taken
+
+
 def _best_cut(taken: np.ndarray) -> tuple[int, int]:
     """Axis and place of the cut that most instances on both sides have in common: where the fewest other changes are
     along its axis, and the most instances change."""
@@ -115,7 +128,7 @@ def _best_cut(taken: np.ndarray) -> tuple[int, int]:
 
 def _numbered(events: Events, sources: Sequence[Dependence], taken: np.ndarray) -> Decision | None:
     """Decisions by the number of the source, the sources in an order in which counters can name them."""
-    times = events.times(sources[0].sink)
+    times, taken = events.times(sources[0].sink), _continued(taken)
     count = len(sources)
     for order in permutations(range(count)) if count <= _MOST_ORDERED else [tuple(range(count))]:
         numbers = np.argsort(order)[taken]

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from compiler.bind.fpga.build import BuiltPipeline, build_pipeline
 from compiler.bind.fpga.design import FpgaDesign
-from compiler.bind.fpga.errors import SlowRecurrence
+from compiler.bind.fpga.errors import FpgaError, SlowRecurrence
 from compiler.bind.fpga.memory import stream_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.validate import validate
@@ -18,9 +18,10 @@ from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
 from compiler.sched.cycle_accurate import Schedule, schedule_program
 from compiler.sched.edge_terms import fill_domains
+from compiler.sched.held_values import BEHIND_GUARDS, BehindGuards, from_their_source, has_open_reads
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.loop_order import in_loop_order
-from compiler.sched.partition import partition
+from compiler.sched.partition import Partition, partition
 from compiler.sched.recurrence_order import recurrence_order
 from compiler.sched.reductions import with_short_recurrences
 from compiler.sched.streams import StagedProgram, StreamError, stage_streams
@@ -80,11 +81,34 @@ def _ordered(program: Program, alone: Program, options: Options, interval: int) 
 
 
 def _compiled(program: Program, alone: Program, options: Options, script: str = "") -> FpgaDesign:
-    """The design of `program`, which is `alone` with loops in this order. `script`: what brought these there."""
-    start = time.perf_counter()
+    """The design of `program`, which is `alone` with loops in this order. `script`: what brought these there. Where
+    guards leave it open what is read, the fastest one."""
     alone = in_loop_order(alone)
-    growth = fill_domains(alone)
-    parts = replace(partition(static_form(growth.after if growth else alone)), growth=growth)
+    found: list[FpgaDesign] = []
+    failure: FpgaError | None = None
+    for behind in BEHIND_GUARDS:
+        parts = _prepared(alone, behind)
+        try:
+            found.append(_built_from(program, parts, options, script))
+        except FpgaError as error:
+            failure = failure or error
+        if parts.elements is None or not has_open_reads(parts.elements):
+            break
+    if failure is not None and not found:
+        raise failure
+    return min(found, key=lambda design: design.predicted_cycles)
+
+
+def _prepared(alone: Program, behind: BehindGuards) -> Partition:
+    """The program as it is built: on whole boxes, sums drained, arrays in parts."""
+    growth = fill_domains(alone, behind.everywhere)
+    elements = static_form(growth.after if growth else alone)
+    program = from_their_source(elements, everywhere=True) if behind.computed else elements
+    return replace(partition(program), growth=growth, elements=elements)
+
+
+def _built_from(program: Program, parts: Partition, options: Options, script: str) -> FpgaDesign:
+    start = time.perf_counter()
     live = remove_dead_statements(parts.program)
     built = _built(live, options)
     staged, spec = built.schedule.staged, built.spec

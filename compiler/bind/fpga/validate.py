@@ -19,6 +19,7 @@ on time every claim is reduced to claims about earlier cycles and, in the end, t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -187,7 +188,7 @@ class _Proof:
         claim = self.built.results[statement.name]
         found = leaves(self.spec, claim.cell, self.carries)
         origins = [self._origin(statement, k) for k in range(len(statement.reads))]
-        same = [next(j for j, other in enumerate(origins) if np.array_equal(origin, other)) for origin in origins]
+        same = [_fullest(origins, origin) for origin in origins]
         operands: dict[Leaf, int | str] = {}
         for leaf in found:
             if isinstance(self.spec.cells[leaf.cell], CounterCell):
@@ -228,15 +229,15 @@ class _Proof:
         """Which read a leaf is."""
         cycles = self._cycles(statement.name) - leaf.cycles
         seen = self._carried(Tap(leaf.cell), cycles)
-        for number, origin in enumerate(origins):
-            if np.array_equal(seen, origin):
-                return number
+        right = [k for k, origin in enumerate(origins) if _agree(origin, seen)]
+        if right:
+            return max(right, key=lambda k: np.count_nonzero(origins[k] >= 0))
         sources = self._sources(seen)
-        best = min(origins, key=lambda o: (not sources & self._sources(o), int((o != seen).sum())), default=None)
+        best = min(origins, key=lambda o: (not sources & self._sources(o), int(_wrong(o, seen).sum())), default=None)
         if best is None or (sources and not sources & self._sources(best)):
             names = ", ".join(sorted(sources))
             raise ValidationError(f"{statement}: it takes values of {names}, which it does not read")
-        wrong = int(np.flatnonzero(best != seen)[0])
+        wrong = int(np.flatnonzero(_wrong(best, seen))[0])
         point = tuple(int(i) for i in self._instances(statement)[wrong])
         raise ValidationError(f"{statement} at {point}: {self.tokens.text(int(seen[wrong]))} arrives in cycle "
                               f"{cycles[wrong]}, it means {self.tokens.text(int(best[wrong]))}")
@@ -301,6 +302,21 @@ class _Proof:
                                       f"where the program writes those of {source.name}")
         if count != len(stored):
             raise ValidationError(f"output {cell.name}: {len(stored)} elements are stored, the program writes {count}")
+
+
+def _wrong(origin: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Instances that see something else than they mean; some mean nothing, behind a closed guard."""
+    return (origin >= 0) & (origin != seen)
+
+
+def _agree(origin: np.ndarray, seen: np.ndarray) -> bool:
+    return not _wrong(origin, seen).any()
+
+
+def _fullest(origins: Sequence[np.ndarray], origin: np.ndarray) -> int:
+    """Of the reads that mean what this one does wherever it means anything, the first of those that mean most."""
+    return max((k for k, other in enumerate(origins) if _agree(origin, other)),
+               key=lambda k: (np.count_nonzero(origins[k] >= 0), -k))
 
 
 def _place(sorted_cycles: np.ndarray, cycles: np.ndarray) -> np.ndarray:

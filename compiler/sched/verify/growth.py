@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 import islpy as isl
-import numpy as np
 
-from compiler.ir.evaluate import evaluate, integer
+from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Const, converted
-from compiler.ir.program import Access, Array, Program, Statement, Table
+from compiler.ir.program import Access, Array, Program, Statement
 from compiler.sched.edge_terms import beside_inputs, copies_itself
 from compiler.sched.verify.errors import ValidationError
-from compiler.sched.verify.expressions import operand_vectors
-from compiler.sched.verify.points import some_points
+from compiler.sched.verify.kept import operands, stays
 from compiler.sched.whole_boxes import Growth, same_elements
 
 __all__ = ["check_growth"]
@@ -91,10 +88,10 @@ def _check_guarded(growth: Growth, old: Statement, new: Statement, extra: isl.Se
     if not added <= own or not own:
         raise ValidationError(f"{new} reads something else on its whole box")
     program = growth.after
-    columns, steps, tables = _operands(program, new, own, old.domain)
+    columns, steps, tables = operands(program, new, own, old.domain)
     wanted = evaluate(converted(old.value, program.array(new.write.array).type), columns.__getitem__, steps, tables)
     same = (evaluate(new.value, columns.__getitem__, steps, tables) == wanted).all()
-    if not same or not _stays(program, new, (), own, extra):
+    if not same or not stays(program, new, (), own, extra):
         raise ValidationError(f"{new} stores something else on its whole box")
 
 
@@ -106,31 +103,9 @@ def _changing(growth: Growth, new: Statement, instances: isl.Set) -> isl.Set:
     asked = replace(new, reads=tuple(Access(r.array, r.map.apply_range(back[r.array])) for r in new.reads))
     rest = instances
     for zeros, some in beside_inputs(growth.before, asked, instances, growth.edges) if own else ():
-        if not some.is_empty() and _stays(growth.after, new, zeros, own, some):
+        if not some.is_empty() and stays(growth.after, new, zeros, own, some):
             rest = rest.subtract(some)
     return rest
-
-
-def _stays(program: Program, statement: Statement, zeros: Collection[int], own: Collection[int],
-           instances: isl.Set) -> bool:
-    """Whether the value is that of the reads in `own` where those in `zeros` are zero: on vectors of operands, for the
-    iterators of some of the instances."""
-    columns, steps, tables = _operands(program, statement, own, instances)
-    for k in zeros:
-        columns[k] = np.zeros_like(columns[k])
-    found = evaluate(statement.value, columns.__getitem__, steps, tables)
-    return bool((found == columns[min(own)]).all())
-
-
-def _operands(program: Program, statement: Statement, own: Collection[int], instances: isl.Set,
-              ) -> tuple[list[np.ndarray], dict[str, np.ndarray], dict[str, Table]]:
-    """Words of all reads, equal ones of those in `own`; iterators of some of the instances; tables."""
-    columns = operand_vectors([integer(program.array(read.array).type) for read in statement.reads])
-    for k in own:
-        columns[k] = columns[min(own)]
-    points = some_points(instances, len(columns[0]))
-    steps = {name: points[:, k] for k, name in enumerate(statement.iterators)}
-    return columns, steps, {table.name: table for table in program.tables}
 
 
 def _on(access: Access, statement: Statement) -> isl.Map:

@@ -15,6 +15,7 @@ from compiler.sched.untouched import Untouched
 from compiler.sched.verify.constants import without_constants
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.growth import check_growth
+from compiler.sched.verify.held import check_held_values
 from compiler.sched.verify.words import check_word_arrays
 
 __all__ = ["check_parts"]
@@ -29,6 +30,8 @@ def check_parts(partition: Partition) -> None:
         check_word_arrays(partition.words)
     if partition.growth is not None:
         check_growth(partition.growth)
+    if partition.elements is not None and partition.elements is not partition.original:
+        check_held_values(partition.elements, partition.original)
     before, after = partition.original, partition.program
     parents = {part.name: part for part in partition.parts}
     moved = _without_untouched(partition)

@@ -40,7 +40,7 @@ def read_origins(program: Program, statement: Statement, index: int) -> Origins:
     if program.array(access.array).role == "input":
         return {Source(access.array, computed=False): read}
     found = _last_writers(program, access.array, read, _order(program))
-    missing = statement.domain
+    missing = read.domain()
     for relation in found.values():
         missing = missing.subtract(relation.domain())
     if not missing.is_empty():

@@ -7,7 +7,7 @@ values are tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import islpy as isl
@@ -19,7 +19,7 @@ from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.verify import Origins, operand_vectors, read_origins
 
-__all__ = ["operand_types", "same_values"]
+__all__ = ["operand_types", "same_origins", "same_values"]
 
 T = TypeVar("T")
 
@@ -27,9 +27,15 @@ _WORD = 0xFFFF
 """The bits of a word, which is what a wire carries and a memory holds, whatever the type."""
 
 
-def same_values(program: Program, origins: Mapping[int, Origins]) -> dict[int, int]:
-    """For every read the first one that always sees the same word; `origins` tells where each read's are from."""
-    return _classes({k: _beyond_copies(program, mine) for k, mine in origins.items()}, _equal)
+def same_values(program: Program, origins: Mapping[int, Origins],
+                together: Iterable[Sequence[int]] = ()) -> dict[int, int]:
+    """For every read the first one that always sees the same word; `origins` tells where each read's are from. Of reads
+    that are proven to come `together`, some may see less than others do: nothing, behind a closed guard."""
+    classes = _classes({k: _beyond_copies(program, mine) for k, mine in origins.items()}, same_origins)
+    for reads in together:
+        joined = {classes[k] for k in reads}
+        classes = {k: min(joined) if mine in joined else mine for k, mine in classes.items()}
+    return classes
 
 
 def operand_types(program: Program, statement: Statement, classes: Mapping[int, int]) -> dict[int, Int]:
@@ -90,5 +96,6 @@ def _classes(values: Mapping[int, T], equal: Callable[[T, T], bool]) -> dict[int
     return classes
 
 
-def _equal(first: Origins, second: Origins) -> bool:
+def same_origins(first: Origins, second: Origins) -> bool:
+    """Whether all instances see the same values by both."""
     return first.keys() == second.keys() and all(first[name].is_equal(second[name]) for name in first)

@@ -12,7 +12,7 @@ from compiler.bind.cgra.physical import Physical
 from compiler.bind.cgra.validate.addressed import AddressedProof, AddressStreams
 from compiler.bind.cgra.validate.banks import BankProof, require_disjoint_arrays
 from compiler.bind.cgra.validate.claims import Claims
-from compiler.bind.cgra.validate.copies import same_values
+from compiler.bind.cgra.validate.copies import same_origins, same_values
 from compiler.bind.cgra.validate.datapath import Datapath, Leaf, require_same_value, require_tables
 from compiler.bind.cgra.validate.enumeration import Enumeration
 from compiler.bind.cgra.validate.fabric import Fabric, Origin
@@ -214,15 +214,23 @@ class Proof:
         numbers = range(len(statement.reads))
         pins = {k: pin for k in numbers if (pin := claims.read(name, k)) is not None}
         datapath = Datapath(statement, self.fabric, claims.result(name), frozenset(pins.values()))
-        sees = {leaf: min((k for k, pin in pins.items() if pin == leaf.origin),
-                          key=lambda k: abs(claims.lag(name, k) - leaf.lag)) for leaf in datapath.leaves}
+        sees = {leaf: self._seen(name, pins, leaf) for leaf in datapath.leaves}
         origins = {k: read_origins(self.program, statement, k) for k in numbers}
-        for leaf, k in sees.items():
-            self._prove_leaf(statement, leaf, k, origins[k])
+        for leaf, reads in sees.items():
+            for place, k in enumerate(reads):
+                if not any(same_origins(origins[k], origins[j]) for j in reads[:place]):
+                    self._prove_leaf(statement, leaf, k, origins[k])
         require_tables(self.program, datapath)
-        classes = same_values(self.program, origins)
-        self.report.vectors += require_same_value(self.program, datapath, sees, classes)
+        classes = same_values(self.program, origins, sees.values())
+        first = {leaf: reads[0] for leaf, reads in sees.items()}
+        self.report.vectors += require_same_value(self.program, datapath, first, classes)
         self.report.units += len(datapath.units)
+
+    def _seen(self, name: str, pins: Mapping[int, Origin], leaf: Leaf) -> list[int]:
+        """The reads of a statement that a leaf is. It is several only if a closed guard leaves open what some deliver:
+        else reads of one word at one time have the same origins."""
+        late = {k: abs(self.claims.lag(name, k) - leaf.lag) for k, pin in pins.items() if pin == leaf.origin}
+        return [k for k, cycles in late.items() if cycles == min(late.values())]
 
     def _prove_leaf(self, statement: Statement, leaf: Leaf, index: int, origins: Origins) -> None:
         """The word that enters a statement's arithmetic is the value that its read means, for every instance."""

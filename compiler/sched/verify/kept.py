@@ -1,0 +1,37 @@
+"""Whether instances of a statement store what their element held before, and operands to try that with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import islpy as isl
+import numpy as np
+
+from compiler.ir.evaluate import evaluate, integer
+from compiler.ir.program import Program, Statement, Table
+from compiler.sched.verify.expressions import operand_vectors
+from compiler.sched.verify.points import some_points
+
+__all__ = ["operands", "stays"]
+
+
+def stays(program: Program, statement: Statement, zeros: Collection[int], own: Collection[int],
+           instances: isl.Set) -> bool:
+    """Whether the value is that of the reads in `own` where those in `zeros` are zero: on vectors of operands, for the
+    iterators of some of the instances."""
+    columns, steps, tables = operands(program, statement, own, instances)
+    for k in zeros:
+        columns[k] = np.zeros_like(columns[k])
+    found = evaluate(statement.value, columns.__getitem__, steps, tables)
+    return bool((found == columns[min(own)]).all())
+
+
+def operands(program: Program, statement: Statement, own: Collection[int], instances: isl.Set,
+              ) -> tuple[list[np.ndarray], dict[str, np.ndarray], dict[str, Table]]:
+    """Words of all reads, equal ones of those in `own`; iterators of some of the instances; tables."""
+    columns = operand_vectors([integer(program.array(read.array).type) for read in statement.reads])
+    for k in own:
+        columns[k] = columns[min(own)]
+    points = some_points(instances, len(columns[0]))
+    steps = {name: points[:, k] for k, name in enumerate(statement.iterators)}
+    return columns, steps, {table.name: table for table in program.tables}
