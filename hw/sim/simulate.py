@@ -38,7 +38,7 @@ _WORD = 8
 _MINIMUM_BYTES = 4096
 _BANDWIDTHS = ("separate", "shared")
 _DRIVER = "hw.sim.cocotb_job"
-_SHORT = 10_000
+_SHORT = 100_000
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Job:
       a DRAM, in turns of up to 32 beats when both wait.
     * `cycle_limit`: cycles from the last register write after which a run counts as hung.
     * `simulator`: ``"verilator"`` or ``"icarus"``; `fast`: for long runs, a build that takes about twice as long and
-      simulates faster (Verilator). `expected_cycles`, if known: up to 10000, the build takes less time instead.
+      simulates faster (Verilator). `expected_cycles`, if known: up to 100000, the build takes less time instead.
     * `waves` leaves a waveform in `folder`, which is also where the logs go; without a `folder`, a temporary one.
     """
 

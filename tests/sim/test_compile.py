@@ -40,8 +40,8 @@ def test_what_is_only_read_is_no_input():
         'public_flat_rd -module "top" -var "y"', 'public_flat_rd -module "tile" -var "y"']
 
 
-@pytest.mark.parametrize(("expected", "fast", "option"), [(None, False, "-O1"), (10_001, False, "-O1"),
-                                                          (10_000, False, "-O0"), (10, True, "-O2")])
+@pytest.mark.parametrize(("expected", "fast", "option"), [(None, False, "-O1"), (100_001, False, "-O1"),
+                                                          (100_000, False, "-O0"), (10, True, "-O2")])
 def test_short_runs_are_built_in_less_time(expected: int | None, fast: bool, option: str, monkeypatch):
     """As far as their length is known, and nobody asks for speed."""
     asked: list[BuildRequest] = []

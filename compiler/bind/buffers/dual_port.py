@@ -55,6 +55,10 @@ def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
         return _counted(buffer, AffineNest(traffic.write.ranges, traffic.write.time, start,
                                            (Affine(traffic.write.address),)))
     fit = fit_nest([read.time, read.address], spec.dims)
+    if fit is None and not buffer.ring:
+        # The tile wraps addresses in the region, so those in it will do: of values that replace those of the step
+        # before in place, some of this step and some of that one are read.
+        fit = fit_nest([read.time, read.address % buffer.region], spec.dims)
     if fit is None:
         raise VectorizationError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
     address = Affine((*fit.strides[1], traffic.tile_words), fit.offsets[1])

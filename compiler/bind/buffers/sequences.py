@@ -201,6 +201,14 @@ class Lattice:
             size *= count if level != row else -(-count // packing) * packing
         return tuple(reversed(strides)), size
 
+    def addresses(self, numbers: Sequence[np.ndarray], entry: StatementSchedule, packing: int) -> np.ndarray:
+        """Word addresses of iterations, given per loop."""
+        found = np.zeros(len(numbers[0]), np.int64) if numbers else np.zeros(1, np.int64)
+        for number, first, step, words in zip(numbers, self.firsts, self.steps, self.words(entry, packing)[0],
+                                              strict=True):
+            found += (number - first) // step * words
+        return found
+
     def _times(self, entry: StatementSchedule) -> tuple[int, ...]:
         """Cycles from one iteration of each loop to the next."""
         return tuple(step * stride for step, stride in zip(self.steps, entry.strides.values(), strict=True))
@@ -243,7 +251,7 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadP
                *(g + box[n][0] for g, n in zip(grid, inner, strict=True))]
     relation = reader.dependence.relation
     served = relation.domain()
-    source = evaluate_map(_everywhere(relation), statement.domain, columns, count)[depth:]
+    sources = [evaluate_map(function, statement.domain, columns, count)[depth:] for function in _everywhere(relation)]
     entry = reader.schedule
     time, real = np.full(count, entry.offset), np.ones(count, dtype=bool)
     for g, n in zip(grid, inner, strict=True):
@@ -251,12 +259,10 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadP
         real &= g < entry.trips[n]
     if not statement.domain.is_subset(served):
         real &= contains(served, columns, count)
-    numbers = [index - low for index, low in zip(source, producer.low.values(), strict=True)]
-    lattice = Lattice.around([n[real] for n in numbers])
-    address = np.zeros(count, np.int64)
-    for number, first, step, words in zip(numbers, lattice.firsts, lattice.steps, lattice.words(producer, packing)[0],
-                                          strict=True):
-        address += (number - first) // step * words
+    numbers = [[index - low for index, low in zip(source, producer.low.values(), strict=True)] for source in sources]
+    lattice = Lattice.around([n[real] for n in numbers[0]])
+    addresses = [lattice.addresses(some, producer, packing) for some in numbers]
+    address = _continued(addresses, real) if len(addresses) > 1 else addresses[0]
     address = _evenly(address, real, grid) if not real.all() else address
     return lattice, ReadTraffic(f"{reader.statement}.{reader.read}", time, address, real)
 
@@ -270,12 +276,21 @@ def _evenly(address: np.ndarray, real: np.ndarray, grid: np.ndarray) -> np.ndarr
     return even if np.array_equal(even[real], address[real]) else address
 
 
-def _everywhere(relation: isl.Map) -> isl.Map:
-    """A function that agrees with `relation` on its domain and goes on evenly beyond it, if it has one piece."""
-    parts = pieces(relation)
-    if len(parts) > 1:
-        return relation
-    return isl.Map.from_multi_aff(parts[0][1])
+def _continued(addresses: Sequence[np.ndarray], real: np.ndarray) -> np.ndarray:
+    """The first of the `addresses`, and where nobody uses the word what the first other ones say that exist."""
+    found, size = addresses[0], int(addresses[0][real].max()) + 1
+    left = ~real
+    for other in addresses[1:]:
+        here = left & (other >= 0) & (other < size)
+        found, left = np.where(here, other, found), left & ~here
+    return found
+
+
+def _everywhere(relation: isl.Map) -> list[isl.Map]:
+    """A function that agrees with `relation` on its domain and goes on evenly beyond it, if it has one piece; else
+    `relation`, and what its pieces are everywhere."""
+    parts = [isl.Map.from_multi_aff(function) for _, function in pieces(relation)]
+    return [relation, *parts] if len(parts) > 1 else parts
 
 
 def _padded_trips(schedule: Schedule, reader: ReadPort) -> dict[str, int]:

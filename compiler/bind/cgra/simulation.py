@@ -63,6 +63,7 @@ def _job(design: Executable, inputs: Mapping[str, np.ndarray], simulator: str, r
         reads=[registers.address(name) for name in ("STATUS", "DETAIL", *_COUNTERS)],
         dumps=[(addresses[a.name], array_bytes(a)) for a in design.program.outputs],
         seed=0 if seed is None else seed, stall=stall or NO_STALLS, cycle_limit=limit, simulator=simulator,
+        expected_cycles=design.predicted_cycles + len(design.image) // 8,
         waves=waves, folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
         status={"DETAIL": registers.address("DETAIL")},
         explain=lambda values: describe_wait(registers, values["DETAIL"]),
