@@ -29,6 +29,7 @@ _MANY_INSTANCES = 64
 _VERY_LARGE = 1_500_000
 _SQUARE = "-fno-tree-fre -fno-tree-dse"
 _TIMESCALE = "1ns/1ps"
+_JOBS = 2
 _WAVES_MODULE = "sluice_waves"
 _WAVES = """\
 module {module};
@@ -111,7 +112,7 @@ def _verilator(work: Path, request: BuildRequest, toolchain: Toolchain, waves: s
     variables = _optimisation(request) | dict(toolchain.make_variables)
     runtime = Runtime(runtimes, work, toolchain, variables)
     settings = [f"{name}={value}" for name, value in (variables | runtime.reuse()).items()]
-    _run(["make", "-j", "2", "-f", "Vtop.mk", *settings], work, toolchain, "The C++ compiler")
+    _run(["make", "-j", str(_JOBS), "-f", "Vtop.mk", *settings], work, toolchain, "The C++ compiler")
     runtime.keep()
     return work / EXECUTABLES["verilator"]
 
@@ -134,6 +135,8 @@ def _optimisation(request: BuildRequest) -> dict[str, str]:
 def _verilator_options(request: BuildRequest, waves: str | None) -> list[str]:
     """Verilator's command line.
 
+    What it writes is put together in as many files as are compiled at a time: reading the same headers for every small
+    file takes half of the compiler's time.
     Statements under the same condition are gathered, which makes simulation half as fast again. The time for that is
     the square of the length of a function: for the modules of a system that is dissolved in one, it grows to most of
     the build.
@@ -142,7 +145,7 @@ def _verilator_options(request: BuildRequest, waves: str | None) -> list[str]:
     options = ["--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", ".", "-o", EXECUTABLES["verilator"]]
     options += ["--top-module", request.top, "--timescale", _TIMESCALE]
     options += ["-O3", "--x-assign", "fast", "--x-initial", "fast"]
-    options += ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--timing", "--quiet"]
+    options += ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--timing", "--quiet", "--output-groups", str(_JOBS)]
     options += ["-fno-merge-cond-motion"] if _very_large(request) and not request.fast else []
     options += [f"--trace-{waves}"] if waves else []
     options += ["-LDFLAGS", f"-shared -Wl,-Bsymbolic -Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"]
