@@ -46,7 +46,8 @@ def test_triangles_on_the_array(name, memory, simulator):
     check(triangular(name, 6), compiled(name, memory=memory, array=ARRAY), simulator)
 
 
-@pytest.mark.parametrize("name", ["symmetric", "three cases", "checkerboard", "words of 32 bits", "factors"])
+@pytest.mark.parametrize("name", ["symmetric", "three cases", "checkerboard", "words of 32 bits",
+                                  "factors by inverses"])
 def test_triangles_on_pipelines(name, simulator):
     check(triangular(name, 6), compiled(name, target="fpga"), simulator)
 

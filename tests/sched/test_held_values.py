@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import islpy as isl
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from triangular_programs import triangular
 
 import compiler
+from compiler.frontend.c_scop import load_c
 from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -113,3 +115,10 @@ def test_programs_of_users_have_an_element_for_every_read():
     with pytest.raises(ProgramError, match="does not give every iteration exactly one element"):
         verify(elements)
     verify(elements, guarded=True)
+
+
+@pytest.mark.parametrize(("memory", "most"), [("dual-port", 400), ("pub", 800)])
+def test_lu_in_an_imperfect_nest(memory, most):
+    """Its two statements see values of each other and of themselves, in turns."""
+    program = load_c(Path(__file__).parents[2] / "apps" / "dataflow" / "lu.c", N=6)
+    assert compiler.compile(program, memory=memory).predicted_cycles < most

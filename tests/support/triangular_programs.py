@@ -46,6 +46,13 @@ TRIANGULAR = {
         for (int i = k + 1; i < N; i++)
             for (int j = k + 1; j < N; j++)
                 A[i][j] -= A[i][k] * A[k][j] >> 4;"""),
+    "factors by inverses": ("const short r[N], short A[N][N]", """
+    for (int k = 0; k < N; k++)
+        for (int i = k + 1; i < N; i++) {
+            A[i][k] *= r[k];
+            for (int j = k + 1; j < N; j++)
+                A[i][j] -= A[i][k] * A[k][j];
+        }"""),
     "half of the factors": ("short A[N][N]", """
     for (int k = 0; k < N; k++)
         for (int i = k + 1; i < N; i++)
@@ -72,7 +79,7 @@ TRIANGULAR = {
             else B[i][j] = A[j][i];
         }"""),
 }
-"""Parameters and body of every function, by name; the last two need more than an 8x4 array."""
+"""Parameters and body of every function, by name; some need more than an 8x4 array."""
 
 
 def triangular(name: str, size: int) -> Program:

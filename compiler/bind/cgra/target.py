@@ -181,7 +181,8 @@ def _compile(program: Program, options: Options, merged: bool = True) -> CgraDes
 def _split_if_needed(program: Program, parts: Partition, options: Options, spec: FabricSpec, stage: _Stopwatch,
                      merged: bool) -> CgraDesign:
     """The mapping of `program`, prepared in `parts`, as it is, or with statements split."""
-    if split_by_sources(split_by_reads(parts.program)) is not parts.program:
+    elements = parts.program if parts.elements is parts.original or parts.elements is None else parts.elements
+    if split_by_sources(split_by_reads(elements)) is not elements:
         with suppress(VectorizationError, TimingLoop):
             return _with_sharing(parts, options, spec, stage, merged, patient=False)
         with suppress(SluiceError):

@@ -62,7 +62,7 @@ def rewritten(program: Program, statements: tuple[Statement, ...], where: Mappin
     result = replace(program, statements=statements, order=order_of_places(statements, where),
                      shared=tuple(g for group in program.shared for g in _parts(program, group, images, directive)))
     check_legal(program, result, images, directive)
-    verify(result)
+    verify(result, guarded=True)
     return result
 
 
