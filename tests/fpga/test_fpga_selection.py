@@ -20,8 +20,11 @@ def test_they_take_that_of_one_beside_them(taken, found):
     assert _continued(np.array(taken)).tolist() == found
 
 
+SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4))
+
+
 @settings(max_examples=60, deadline=None)
-@given(arrays(np.int64, st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4)), elements=st.integers(-1, 2)))
+@given(arrays(np.int64, SHAPES, elements=st.integers(-1, 2)))
 def test_both_sides_of_a_cut_have_some_that_are_not_open(taken):
     """Else a decision would lead to values that nobody reads."""
     if (taken == -1).all():
