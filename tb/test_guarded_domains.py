@@ -25,6 +25,8 @@ SMALL = [*((name, memory) for name in ("trmv", "triu", "trmm", "factors") for me
          ("trmv", "buffet"), ("solve", "dual-port")]
 RANDOM = {7: "pub", 15: "dual-port", 26: "pub"}
 """Seeds of random programs that fit the small array, and memories."""
+TRANSPOSED = 2
+"""Seed of a program whose elements come back transposed, from a nest that is deeper than their reader's."""
 
 
 @cache
@@ -56,3 +58,8 @@ def test_triangles_on_pipelines(name, simulator):
 def test_random_parts_of_boxes(seed, simulator):
     program = parse_scop(random_triangle(Random(seed), 5), "f.c")
     check(program, compiler.compile(program, memory=RANDOM[seed], array=ARRAY), simulator)
+
+
+def test_a_recurrence_of_nests_of_different_depth(simulator):
+    program = parse_scop(random_triangle(Random(TRANSPOSED), 6), "f.c")
+    check(program, compiler.compile(program, target="fpga"), simulator)

@@ -12,6 +12,7 @@ which shifts every statement by a constant and so keeps all distances.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -35,6 +36,7 @@ from compiler.sched.dependences import (
 from compiler.sched.exact_turns import Lag, TurnProblem
 from compiler.sched.least_storage import Wait, settle, words_kept
 from compiler.sched.load_rhythm import in_step
+from compiler.sched.shared_loops import shared_loops
 from compiler.sched.sharing import NoTurnError, Turns, default_slack, feedback, instance_cycles
 from compiler.sched.streams import StagedProgram
 from hw.errors import SluiceError
@@ -307,7 +309,15 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     them, by default an estimate. `rhythm`: loads keep step with readers that fetch so many words at once, 0 for loads
     as fast as they can (`compiler.sched.load_rhythm`).
     """
-    aligned, alone = _apart_where_sooner(_Aligned.of(staged, fusion_level, rhythm), alignment, interval)
+    try:
+        aligned, alone = _apart_where_sooner(_Aligned.of(staged, fusion_level, rhythm), alignment, interval)
+    except DependenceError:
+        if staged.program.shared:
+            raise
+        with suppress(DependenceError):
+            written = _Aligned.of(staged, fusion_level, rhythm, as_written=True)
+            return _settled(_schedule_at(written, (), alignment, interval, 0), fusion_level)
+        raise
     groups = staged.program.shared
     if not groups:
         return _settled(alone, fusion_level)
@@ -339,9 +349,10 @@ class _Aligned:
 
     @staticmethod
     def of(staged: StagedProgram, fusion_level: int | None, rhythm: int,
-           apart: frozenset[str] = frozenset()) -> _Aligned:
-        """The producers in `apart` share no loops with their consumers. Raises `DependenceError`, and `FusionError` for
-        a level that no statement has."""
+           apart: frozenset[str] = frozenset(), as_written: bool = False) -> _Aligned:
+        """The producers in `apart` share no loops with their consumers; statements that see values of each other share
+        those that they do in the program, if they are to be `as_written`. Raises `DependenceError`, and `FusionError`
+        for a level that no statement has."""
         dependences = flow(staged.program)
         order = topological_order(staged.program, dependences)
         statements = {name: staged.program.statement(name) for name in order}
@@ -352,7 +363,8 @@ class _Aligned:
             raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
         trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
         timed = [d for d in _timed(staged, dependences) if d.source not in apart]
-        levels = _align(staged, nests, order, timed, trips)
+        written = shared_loops(staged.program, timed) if as_written else ()
+        levels = _align(staged, nests, order, timed, trips, written)
         return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels, rhythm, apart)
 
     def setting_apart(self, name: str) -> _Aligned:
@@ -540,10 +552,15 @@ def _period(levels: _Levels, weights: Mapping[int, int], trips: Mapping[Loop, in
 
 
 def _align(staged: StagedProgram, nests: Mapping[str, tuple[str, ...]], order: list[str],
-           dependences: Sequence[Dependence], trips: Mapping[Loop, int]) -> _Levels:
+           dependences: Sequence[Dependence], trips: Mapping[Loop, int],
+           written: Sequence[tuple[Loop, Loop]]) -> _Levels:
     """Join the loops of producers and consumers, but not where a consumer that walks the same values again and again
-    (it has a loop of its own around theirs) would then wait for a longer loop of the producer each time."""
+    (it has a loop of its own around theirs) would then wait for a longer loop of the producer each time. Those that are
+    `written` as one are so first."""
     levels = _Levels(nests)
+    for one, other in written:
+        if one in trips and other in trips:
+            levels.join(one, other, Fraction(1))
     position = {name: k for k, name in enumerate(order)}
     refused: set[tuple[tuple[Loop, Loop, Fraction], ...]] = set()
     for dependence in sorted(dependences, key=lambda d: position[d.sink]):

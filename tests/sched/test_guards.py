@@ -109,6 +109,16 @@ def test_random_parts_of_boxes(seed: int) -> None:
     np.testing.assert_array_equal(run_design(design, inputs)["y"], interpret(program, inputs)["y"])
 
 
+@pytest.mark.parametrize("seed", [2, 3, 6, 12, 21])
+def test_a_transposed_element_comes_back_in_loops_as_they_are_written(seed: int) -> None:
+    """Loops that were joined as the values are walked would be two nests, of which each waits for the other one."""
+    program = parse_scop(random_triangle(Random(seed), 6), "f.c")
+    inputs = random_inputs(program, seed)
+    design = compiler.compile(program, target="fpga")
+    assert isinstance(design, FpgaDesign)
+    np.testing.assert_array_equal(run_design(design, inputs)["y"], interpret(program, inputs)["y"])
+
+
 def test_a_sum_has_its_guard_before_the_term() -> None:
     """The way from one step of a sum to the next stays one addition."""
     growth = growth_of(triangular("trmv", 6))
