@@ -18,10 +18,9 @@ import networkx as nx
 
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
-from compiler.ir.types import Int
 from compiler.sched.affine import pieces
 from compiler.sched.dependences import flow, last_writers
-from compiler.sched.verify.kept import stays
+from compiler.sched.verify.kept import computing
 from compiler.sched.whole_boxes import same_elements
 
 __all__ = ["BEHIND_GUARDS", "BehindGuards", "from_their_source", "has_open_reads"]
@@ -64,7 +63,7 @@ def from_their_source(program: Program, everywhere: bool = False) -> Program:
 def _with_sources(program: Program, array: Array, everywhere: bool) -> Program:
     """`program` with an element of `array` for every value, if reads profit from that."""
     writers = [s for s in program.statements if s.write.array == array.name]
-    fresh = {s.name: _computing(program, s) for s in writers}
+    fresh = {s.name: computing(program, s) for s in writers}
     if all(s.domain.is_subset(fresh[s.name]) for s in writers):
         return program
     reads = [(s, k) for s in program.statements for k, read in enumerate(s.reads) if read.array == array.name]
@@ -85,19 +84,6 @@ def _with_sources(program: Program, array: Array, everywhere: bool) -> Program:
 def _last(program: Program, statement: Statement, read: int) -> Sources:
     """What a read sees: the last instances that wrote its elements."""
     return {d.source: d.relation for d in flow(program) if (d.sink, d.read) == (statement.name, read)}
-
-
-def _computing(program: Program, statement: Statement) -> isl.Set:
-    """The instances that may store something else than what their element held: all, or those whose reads all have
-    elements, if the others are proven to keep it."""
-    asked = statement.domain
-    for read in statement.reads:
-        asked = asked.intersect(read.map.domain())
-    closed = statement.domain.subtract(asked)
-    integers = all(isinstance(program.array(read.array).type, Int) for read in statement.reads)
-    own = {k for k, read in enumerate(statement.reads) if same_elements(read, statement.write, statement.domain)}
-    kept = integers and own and not closed.is_empty() and stays(program, statement, (), own, closed)
-    return asked if kept else statement.domain
 
 
 def _components(program: Program) -> dict[str, int]:

@@ -137,6 +137,7 @@ def _verilator_options(request: BuildRequest, waves: str | None) -> list[str]:
 
     What it writes is put together in as many files as are compiled at a time: reading the same headers for every small
     file takes half of the compiler's time.
+
     Statements under the same condition are gathered, which makes simulation half as fast again. The time for that is
     the square of the length of a function: for the modules of a system that is dissolved in one, it grows to most of
     the build.

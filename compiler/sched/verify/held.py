@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify.errors import ValidationError
-from compiler.sched.verify.kept import stays
+from compiler.sched.verify.kept import computing
 from compiler.sched.verify.values import read_origins
-from compiler.sched.whole_boxes import same_elements
 
 __all__ = ["check_held_values"]
 
@@ -22,7 +21,7 @@ def check_held_values(before: Program, after: Program) -> None:
     roles = [{(a.name, a.shape, a.type, a.role) for a in (*p.inputs, *p.outputs)} for p in (before, after)]
     if roles[0] != roles[1]:
         raise ValidationError(f"the values of program '{before.name}' have other inputs or outputs")
-    fresh = replace(before, statements=tuple(_computing(before, s) for s in before.statements))
+    fresh = replace(before, statements=tuple(replace(s, domain=computing(before, s)) for s in before.statements))
     for old, new in zip(before.statements, after.statements, strict=True):
         _check_statement(before, after, old, new)
         for k in range(len(old.reads)):
@@ -38,18 +37,6 @@ def _check_statement(before: Program, after: Program, old: Statement, new: State
     if old.write.array == new.write.array and not old.write.map.intersect_domain(old.domain).is_equal(
             new.write.map.intersect_domain(new.domain)):
         raise ValidationError(f"{new} writes another element of '{new.write.array}'")
-
-
-def _computing(program: Program, statement: Statement) -> Statement:
-    """The statement without the instances that only keep what their element held."""
-    asked = statement.domain
-    for read in statement.reads:
-        asked = asked.intersect(read.map.domain())
-    closed = statement.domain.subtract(asked)
-    own = [k for k, read in enumerate(statement.reads) if same_elements(read, statement.write, statement.domain)]
-    if closed.is_empty() or asked.is_empty() or not own or not stays(program, statement, (), own, closed):
-        return statement
-    return replace(statement, domain=asked)
 
 
 def _check_read(before: Program, after: Program, fresh: Program, k: int, old: Statement, new: Statement) -> None:

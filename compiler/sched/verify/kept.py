@@ -9,10 +9,25 @@ import numpy as np
 
 from compiler.ir.evaluate import evaluate, integer
 from compiler.ir.program import Program, Statement, Table
+from compiler.ir.types import Int
 from compiler.sched.verify.expressions import operand_vectors
 from compiler.sched.verify.points import some_points
+from compiler.sched.whole_boxes import same_elements
 
-__all__ = ["operands", "stays"]
+__all__ = ["computing", "operands", "stays"]
+
+
+def computing(program: Program, statement: Statement) -> isl.Set:
+    """The instances that may store something else than what their element held: all, or those whose reads all have
+    elements, if the others are proven to keep it."""
+    asked = statement.domain
+    for read in statement.reads:
+        asked = asked.intersect(read.map.domain())
+    closed = statement.domain.subtract(asked)
+    integers = all(isinstance(program.array(read.array).type, Int) for read in statement.reads)
+    own = {k for k, read in enumerate(statement.reads) if same_elements(read, statement.write, statement.domain)}
+    kept = integers and own and not closed.is_empty() and stays(program, statement, (), own, closed)
+    return asked if kept else statement.domain
 
 
 def stays(program: Program, statement: Statement, zeros: Collection[int], own: Collection[int],
