@@ -143,12 +143,12 @@ RECURRENCES = {
                             "for (int y = 0; y < 4; y++) for (int x = 0; x < 4; x++) { "
                             "int e = a[y][x] - b[y + v][x + u]; d[v][u] += e < 0 ? -e : e; } }",
                             "pub", 400 + 60),
-    "lengths of shortest paths": ("const uint16_t w[4][4], uint16_t d[4][4]",
-                                  "for (int y = 0; y < 4; y++) for (int x = 0; x < 4; x++) d[y][x] = w[y][x] & 4095; "
-                                  "for (int k = 0; k < 4; k++) for (int y = 0; y < 4; y++) "
-                                  "for (int x = 0; x < 4; x++) { uint16_t by = d[y][k] + d[k][x]; "
+    "lengths of shortest paths": ("const uint16_t w[5][5], uint16_t d[5][5]",
+                                  "for (int y = 0; y < 5; y++) for (int x = 0; x < 5; x++) d[y][x] = w[y][x] & 4095; "
+                                  "for (int k = 0; k < 5; k++) for (int y = 0; y < 5; y++) "
+                                  "for (int x = 0; x < 5; x++) { uint16_t by = d[y][k] + d[k][x]; "
                                   "if (by < d[y][x]) d[y][x] = by; }",
-                                  "dual-port", 64 * 16 + 40),
+                                  "dual-port", 125 * 16 + 40),
     "planes side by side": ("const uint8_t a[4][4][4], uint8_t b[8][8]",
                             "for (int y = 0; y < 8; y++) for (int x = 0; x < 8; x++) "
                             "b[y][x] = a[2 * (y % 2) + x % 2][y / 2][x / 2];", "pub", 64 + 40),

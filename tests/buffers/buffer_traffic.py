@@ -61,10 +61,12 @@ def _axis(draw: st.DrawFn, size: int) -> tuple[int, int, int]:
 
 
 @st.composite
-def traffics(draw: st.DrawFn, packing: int, readers: int = 2, largest: int = 12, tiles: int = 9) -> BufferTraffic:
-    """A writer and up to `readers` readers in up to `tiles` tiles; each tile takes as long as its slowest part."""
+def traffics(draw: st.DrawFn, packing: int, readers: int = 2, largest: int = 12, tiles: int = 9,
+             unused: int = 0) -> BufferTraffic:
+    """A writer and up to `readers` readers in up to `tiles` tiles; each tile takes as long as its slowest part. Up to
+    `unused` wide words lie between rows."""
     shape = draw(shapes(largest))
-    pitch = -(-shape.columns // packing) * packing
+    pitch = (-(-shape.columns // packing) + draw(st.integers(0, unused))) * packing
     write = WriteTraffic((shape.columns, shape.rows), (shape.step, shape.row), draw(st.integers(0, 9)), (1, pitch))
     found = [draw(reads(shape, pitch, f"r{k}")) for k in range(draw(st.integers(1, readers)))]
     starts = [draw(st.integers(0, 2 * shape.span + 9)) for _ in found]

@@ -41,6 +41,19 @@ def test_shifts_are_exactly_those_that_brute_force_allows(traffic: BufferTraffic
 
 
 @settings(max_examples=150, deadline=None)
+@given(st.sampled_from((1, 4)).flatmap(lambda packing: traffics(packing, unused=5)), st.integers(0, 6))
+def test_no_word_is_lost_where_some_between_them_are_never_written(traffic: BufferTraffic, log_region: int) -> None:
+    region = 1 << log_region
+    for read in traffic.reads:
+        complete, uses = stream(traffic, read)
+        life = block_lifetimes(traffic, read)
+        assert life.minimum_shift() == max(complete[block] - cycle for block, cycle in uses)
+        lost = [complete[other] - cycle for block, cycle in uses
+                for other in range(block + region, max(complete) + 1, region) if other in complete]
+        assert life.maximum_shift(region) <= min(lost, default=UNLIMITED)
+
+
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from((1, 4)).flatmap(traffics))
 def test_live_words_are_those_that_brute_force_counts(traffic: BufferTraffic) -> None:
     """Taking reads as late as they must be: a word that is read before it is written would never be live."""

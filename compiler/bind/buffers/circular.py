@@ -61,11 +61,20 @@ def block_lifetimes(traffic: BufferTraffic, read: ReadTraffic) -> Lifetimes:
     step = traffic.write.time[0]
     firsts = address % traffic.packing == 0
     complete = time[firsts] + (traffic.packing - 1) * step
-    first, last = _uses(read, traffic.packing, len(complete))
     if traffic.homogeneous:
-        return Lifetimes(complete, first, last, len(time) * step, 1 << 60)
-    assert traffic.tile_words == traffic.packing * len(complete), "rows are padded, so every block has a first word"
-    return Lifetimes(complete, first, last, traffic.period, traffic.tiles * len(complete))
+        return Lifetimes(complete, *_uses(read, traffic.packing, len(complete)), len(time) * step, 1 << 60)
+    complete = _by_number(complete, address[firsts] // traffic.packing, traffic)
+    uses = _uses(read, traffic.packing, len(complete))
+    return Lifetimes(complete, *uses, traffic.period, traffic.tiles * len(complete))
+
+
+def _by_number(complete: np.ndarray, blocks: np.ndarray, traffic: BufferTraffic) -> np.ndarray:
+    """When each block of a tile is complete. One that is never written counts as the next one that is: nobody reads
+    it, and what lies in its place lives at least until then."""
+    after = int(complete[0]) + traffic.period if traffic.tiles > 1 else int(complete[-1])
+    found = np.full(traffic.tile_words // traffic.packing, after)
+    found[blocks] = complete
+    return np.minimum.accumulate(found[::-1])[::-1]
 
 
 def _uses(read: ReadTraffic, packing: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:

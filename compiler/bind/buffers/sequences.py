@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import lcm, prod
 
 import islpy as isl
@@ -177,19 +178,24 @@ def _delay(first: ReadTraffic, second: ReadTraffic) -> int | None:
 @dataclass(frozen=True)
 class Lattice:
     """Iterations of a writer's loops, outermost first: in each loop `trips` of them, `steps` apart, from `firsts` on
-    (counted from the loop's own first)."""
+    (counted from the loop's own first).
+
+    The words of each iteration of loop `replacing` begin at a multiple of a power of two: a region of that size holds
+    each word where the iteration before had it (a memory tile wraps addresses with a mask).
+    """
 
     firsts: tuple[int, ...]
     steps: tuple[int, ...]
     trips: tuple[int, ...]
+    replacing: int | None = None
 
     @staticmethod
-    def around(numbers: Sequence[np.ndarray]) -> Lattice:
+    def around(numbers: Sequence[np.ndarray], replacing: int | None = None) -> Lattice:
         """The smallest lattice with these iterations, given per loop."""
         firsts = tuple(int(n.min()) for n in numbers)
         steps = tuple(int(np.gcd.reduce(n - first)) or 1 for n, first in zip(numbers, firsts, strict=True))
-        return Lattice(firsts, steps, tuple((int(n.max()) - first) // step + 1
-                                            for n, first, step in zip(numbers, firsts, steps, strict=True)))
+        trips = tuple((int(n.max()) - first) // step + 1 for n, first, step in zip(numbers, firsts, steps, strict=True))
+        return Lattice(firsts, steps, trips, replacing)
 
     def words(self, entry: StatementSchedule, packing: int) -> tuple[tuple[int, ...], int]:
         """Words from one iteration of each loop to the next, rows padded to whole wide words, and of all together.
@@ -197,6 +203,7 @@ class Lattice:
         row = self._row(entry, packing)
         strides, size = [], packing if row is None else 1
         for level, count in reversed(list(enumerate(self.trips))):
+            size = 1 << (size - 1).bit_length() if level == self.replacing else size
             strides.append(size)
             size *= count if level != row else -(-count // packing) * packing
         return tuple(reversed(strides)), size
@@ -260,11 +267,22 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadP
     if not statement.domain.is_subset(served):
         real &= contains(served, columns, count)
     numbers = [[index - low for index, low in zip(source, producer.low.values(), strict=True)] for source in sources]
-    lattice = Lattice.around([n[real] for n in numbers[0]])
+    lattice = Lattice.around([n[real] for n in numbers[0]], _replacing(sources[1:]) if packing == 1 else None)
     addresses = [lattice.addresses(some, producer, packing) for some in numbers]
     address = _continued(addresses, real) if len(addresses) > 1 else addresses[0]
     address = _evenly(address, real, grid) if not real.all() else address
     return lattice, ReadTraffic(f"{reader.statement}.{reader.read}", time, address, real)
+
+
+def _replacing(sources: Sequence[Sequence[np.ndarray]]) -> int | None:
+    """The loop of the producer whose iterations replace words, seen from a reader: of the iterations that it reads, by
+    several functions of its own loops, some are one iteration of that loop apart, and no other loop."""
+    for first, second in pairwise(sources):
+        apart = [(b - a).tolist() for a, b in zip(first, second, strict=True)]
+        moved = [level for level, distances in enumerate(apart) if any(distances)]
+        if len(moved) == 1 and set(apart[moved[0]]) in ({1}, {-1}):
+            return moved[0]
+    return None
 
 
 def _evenly(address: np.ndarray, real: np.ndarray, grid: np.ndarray) -> np.ndarray:
