@@ -31,6 +31,7 @@ from compiler.sched.dependences import (
     constant_bounds,
     flow,
     recurrences,
+    recurring_together,
     topological_order,
 )
 from compiler.sched.exact_turns import Lag, TurnProblem
@@ -41,11 +42,30 @@ from compiler.sched.sharing import NoTurnError, Turns, default_slack, feedback, 
 from compiler.sched.streams import StagedProgram
 from hw.errors import SluiceError
 
-__all__ = ["FusionError", "Schedule", "StatementSchedule", "schedule_program", "sequential_schedule"]
+__all__ = ["FULL_RATE", "FusionError", "Pace", "Schedule", "StatementSchedule", "schedule_program",
+           "sequential_schedule"]
 
 
 class FusionError(SluiceError):
     """The asked-for loop fusion level does not exist."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The initiation interval of innermost loops: of all, or of those around the statements in `slow` and others by way
+    of which their values come back to them; `elsewhere` is that of the rest."""
+
+    interval: int = 1
+    slow: frozenset[str] | None = None
+    elsewhere: int = 1
+
+    def __str__(self) -> str:
+        where = f" for {', '.join(sorted(self.slow))}, {self.elsewhere} for others" if self.slow else ""
+        return f"{self.interval}{where}"
+
+
+FULL_RATE = Pace()
+"""One instance in every cycle."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +101,7 @@ class StatementSchedule:
 class Schedule:
     """Schedules of all statements of one staged program. Tile t starts ``t * period`` cycles after tile 0.
 
-    `interval` is the initiation interval of the busiest loop, `alignment` what loop lengths were rounded up to.
+    `pace` says how fast innermost loops are, `alignment` is what loop lengths were rounded up to.
     `method`: how the starts were found, with shared units their turns, and how far they are from the optimum.
     """
 
@@ -90,7 +110,7 @@ class Schedule:
     statements: dict[str, StatementSchedule]
     period: int
     alignment: int = 1
-    interval: int = 1
+    pace: Pace = FULL_RATE
     method: str = ""
 
     @cached_property
@@ -195,8 +215,11 @@ Loop = tuple[str, str]  # statement and iterator
 class _Levels:
     """Loops joined into levels, each loop with a rate; joins that would contradict a nest's order are refused."""
 
-    def __init__(self, nests: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, nests: Mapping[str, tuple[str, ...]], slow: frozenset[str] = frozenset()) -> None:
+        """Every loop a level of its own. Loops around the statements in `slow` have the initiation interval of a pace,
+        if not all have."""
         self.nests = nests
+        self.slow = slow
         self.level: dict[Loop, int] = {}
         self.rate: dict[Loop, Fraction] = {}
         for statement, iterators in nests.items():
@@ -212,12 +235,12 @@ class _Levels:
         """Undo all joins since a snapshot."""
         self.level, self.rate = dict(before[0]), dict(before[1])
 
-    def longest(self, trips: Mapping[Loop, int]) -> int:
+    def longest(self, trips: Mapping[Loop, int], pace: Pace) -> int:
         """Cycles that the slowest nest takes if the loops stay joined as they are."""
-        trial = _Levels(self.nests)
+        trial = _Levels(self.nests, self.slow)
         trial.restore(self.snapshot())
         trial.make_rates_whole()
-        weights = trial.weights(trips, 1, 1)
+        weights = trial.weights(trips, 1, pace)
         return max((1 + sum(int(trial.rate[s, n]) * weights[trial.level[s, n]] * (trips[s, n] - 1) for n in nest)
                     for s, nest in self.nests.items()), default=1)
 
@@ -265,14 +288,22 @@ class _Levels:
             for loop in loops:
                 self.rate[loop] = self.rate[loop] * scale / common
 
-    def weights(self, trips: Mapping[Loop, int], alignment: int, interval: int) -> dict[int, int]:
-        """Cycles between two steps of each level: the length of the longest level directly inside it."""
+    def _slow_levels(self, graph: nx.DiGraph) -> set[int]:
+        """The innermost levels of the nests of slow statements, and all that lie inside these."""
+        inner = {self.level[name, self.nests[name][-1]] for name in self.slow if self.nests[name]}
+        return inner.union(*(nx.descendants(graph, level) for level in inner))
+
+    def weights(self, trips: Mapping[Loop, int], alignment: int, pace: Pace) -> dict[int, int]:
+        """Cycles between two steps of each level: the length of the longest level directly inside it, or its initiation
+        interval."""
         graph = self.order()
+        slow = self._slow_levels(graph)
         weight: dict[int, int] = {}
         steps: dict[int, int] = {}
         members = self.by_level()
         for level in reversed(list(nx.topological_sort(graph))):
-            weight[level] = max((weight[k] * steps[k] for k in graph.successors(level)), default=interval)
+            own = pace.interval if level in slow or pace.slow is None else pace.elsewhere
+            weight[level] = max((weight[k] * steps[k] for k in graph.successors(level)), default=own)
             steps[level] = self._steps(members[level], trips, alignment)
         return weight
 
@@ -295,8 +326,8 @@ _NEAR_BOUND = 1.05
 
 
 def schedule_program(staged: StagedProgram, fusion_level: int | None = None, alignment: int = 1,
-                     interval: int = 1, slack: int | None = None, rhythm: int = 0) -> Schedule:
-    """Schedule `staged`, one instance of the busiest loop every `interval` cycles.
+                     pace: Pace = FULL_RATE, slack: int | None = None, rhythm: int = 0) -> Schedule:
+    """Schedule `staged`, with one instance of innermost loops in as many cycles as `pace` says.
 
     `fusion_level` is the number of loops inside the tile loops that producers and consumers share step by step:
     None (default) means all of them, 1 lets a consumer start only when whole iterations of the producer's outermost
@@ -305,28 +336,28 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     `FusionError` for a level that no statement has.
 
     Statements that share units take turns. Where there are too few cycles for that, either the period grows or a
-    multiple of `interval` is taken, whatever ends earlier. `slack`: cycles for the way through shared units and back to
-    them, by default an estimate. `rhythm`: loads keep step with readers that fetch so many words at once, 0 for loads
-    as fast as they can (`compiler.sched.load_rhythm`).
+    multiple of the interval is taken, whatever ends earlier. `slack`: cycles for the way through shared units and back
+    to them, by default an estimate. `rhythm`: loads keep step with readers that fetch so many words at once, 0 for
+    loads as fast as they can (`compiler.sched.load_rhythm`).
     """
     try:
-        aligned, alone = _apart_where_sooner(_Aligned.of(staged, fusion_level, rhythm), alignment, interval)
+        aligned, alone = _apart_where_sooner(_Aligned.of(staged, fusion_level, rhythm, pace), alignment, pace)
     except DependenceError:
         if staged.program.shared:
             raise
         with suppress(DependenceError):
-            written = _Aligned.of(staged, fusion_level, rhythm, as_written=True)
-            return _settled(_schedule_at(written, (), alignment, interval, 0), fusion_level)
+            written = _Aligned.of(staged, fusion_level, rhythm, pace, as_written=True)
+            return _settled(_schedule_at(written, (), alignment, pace, 0), fusion_level)
         raise
     groups = staged.program.shared
     if not groups:
         return _settled(alone, fusion_level)
     slack = default_slack(staged.program) if slack is None else slack
-    best = _schedule_at(aligned, groups, alignment, interval, slack)
+    best = _schedule_at(aligned, groups, alignment, pace, slack)
     if best.end <= _WORTH * alone.end:
         return best
     for times in range(2, 1 + max(map(len, groups))):
-        slower = _schedule_at(aligned, groups, alignment, interval * times, slack)
+        slower = _schedule_at(aligned, groups, alignment, replace(pace, interval=pace.interval * times), slack)
         if slower.end <= _WORTH * best.end:
             best = slower
     return best
@@ -334,7 +365,7 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
 
 @dataclass(frozen=True)
 class _Aligned:
-    """A program whose loops are joined into levels: what its schedules at all initiation intervals have in common."""
+    """A program whose loops are joined into levels, as suits a pace."""
 
     staged: StagedProgram
     fusion_level: int | None
@@ -345,10 +376,11 @@ class _Aligned:
     trips: Mapping[Loop, int]
     levels: _Levels
     rhythm: int
+    pace: Pace
     apart: frozenset[str]
 
     @staticmethod
-    def of(staged: StagedProgram, fusion_level: int | None, rhythm: int,
+    def of(staged: StagedProgram, fusion_level: int | None, rhythm: int, pace: Pace,
            apart: frozenset[str] = frozenset(), as_written: bool = False) -> _Aligned:
         """The producers in `apart` share no loops with their consumers; statements that see values of each other share
         those that they do in the program, if they are to be `as_written`. Raises `DependenceError`, and `FusionError`
@@ -362,14 +394,15 @@ class _Aligned:
         if fusion_level is not None and not 0 <= fusion_level <= deepest:
             raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
         trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
+        slow = _slow(_timed(staged, dependences), pace)
         timed = [d for d in _timed(staged, dependences) if d.source not in apart]
         written = shared_loops(staged.program, timed) if as_written else ()
-        levels = _align(staged, nests, order, timed, trips, written)
-        return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels, rhythm, apart)
+        levels = _align(staged, _Levels(nests, slow), order, timed, trips, written, pace)
+        return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels, rhythm, pace, apart)
 
     def setting_apart(self, name: str) -> _Aligned:
         """The same with one more producer apart."""
-        return _Aligned.of(self.staged, self.fusion_level, self.rhythm, self.apart | {name})
+        return _Aligned.of(self.staged, self.fusion_level, self.rhythm, self.pace, self.apart | {name})
 
 
 _SOONER = 1.05
@@ -377,13 +410,13 @@ _SOONER = 1.05
 values are kept then."""
 
 
-def _apart_where_sooner(aligned: _Aligned, alignment: int, interval: int) -> tuple[_Aligned, Schedule]:
+def _apart_where_sooner(aligned: _Aligned, alignment: int, pace: Pace) -> tuple[_Aligned, Schedule]:
     """The schedule, of statements that do not take turns, with those producers apart that are there sooner at their own
     rate: one reader of theirs keeps step with them, but another one needs their last values first."""
-    best = _schedule_at(aligned, (), alignment, interval, 0)
-    for name in _waited_for(best, interval):
+    best = _schedule_at(aligned, (), alignment, pace, 0)
+    for name in _waited_for(best, pace.interval if pace.slow is None else pace.elsewhere):
         other = aligned.setting_apart(name)
-        found = _schedule_at(other, (), alignment, interval, 0)
+        found = _schedule_at(other, (), alignment, pace, 0)
         if _SOONER * found.end < best.end:
             aligned, best = other, found
     return aligned, best
@@ -398,11 +431,11 @@ def _waited_for(schedule: Schedule, interval: int) -> list[str]:
     return [name for name, cycles in waits.items() if cycles > _SOONER * interval * prod(entries[name].trips.values())]
 
 
-def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, interval: int,
+def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, pace: Pace,
                  slack: int) -> Schedule:
-    """The schedule at this initiation interval; the period is the least at which the units of `groups` suffice."""
+    """The schedule at this pace; the period is the least at which the units of `groups` suffice."""
     staged, levels, timed = aligned.staged, aligned.levels, _timed(aligned.staged, aligned.dependences)
-    weights = levels.weights(aligned.trips, alignment, interval)
+    weights = levels.weights(aligned.trips, alignment, pace)
     entries = _strides(levels, weights, aligned.statements, aligned.nests)
     if aligned.rhythm:
         entries = in_step(entries, [footprint.statement for footprint in staged.inputs], timed, aligned.rhythm)
@@ -417,7 +450,7 @@ def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignme
             longer = max(error.bound, period + max(1, period // 16))
             period = -(-longer // alignment) * alignment
             continue
-        schedule = Schedule(staged, aligned.dependences, placed, period, alignment, interval)
+        schedule = Schedule(staged, aligned.dependences, placed, period, alignment, pace)
         return _with_best_turns(schedule, turns, shortest) if groups else schedule
 
 
@@ -529,7 +562,7 @@ def sequential_schedule(staged: StagedProgram) -> Schedule:
     nests = {name: staged.inner_iterators(s) for name, s in statements.items()}
     trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
     levels = _Levels(nests)
-    entries = _strides(levels, levels.weights(trips, 1, 1), statements, nests)
+    entries = _strides(levels, levels.weights(trips, 1, FULL_RATE), statements, nests)
     carried = recurrences(staged.program, dependences)
     for name in order:
         ends = [entries[d.source].last + 1 for d in dependences if d.sink == name and d.key not in carried]
@@ -551,13 +584,11 @@ def _period(levels: _Levels, weights: Mapping[int, int], trips: Mapping[Loop, in
     return max((weights[k] * levels.length(k, trips, alignment) for k in outermost), default=alignment)
 
 
-def _align(staged: StagedProgram, nests: Mapping[str, tuple[str, ...]], order: list[str],
-           dependences: Sequence[Dependence], trips: Mapping[Loop, int],
-           written: Sequence[tuple[Loop, Loop]]) -> _Levels:
+def _align(staged: StagedProgram, levels: _Levels, order: list[str], dependences: Sequence[Dependence],
+           trips: Mapping[Loop, int], written: Sequence[tuple[Loop, Loop]], pace: Pace) -> _Levels:
     """Join the loops of producers and consumers, but not where a consumer that walks the same values again and again
     (it has a loop of its own around theirs) would then wait for a longer loop of the producer each time. Those that are
     `written` as one are so first."""
-    levels = _Levels(nests)
     for one, other in written:
         if one in trips and other in trips:
             levels.join(one, other, Fraction(1))
@@ -565,14 +596,14 @@ def _align(staged: StagedProgram, nests: Mapping[str, tuple[str, ...]], order: l
     refused: set[tuple[tuple[Loop, Loop, Fraction], ...]] = set()
     for dependence in sorted(dependences, key=lambda d: position[d.sink]):
         matches = _matches(staged, dependence)
-        if tuple(matches) not in refused and not _join(levels, nests, matches, trips):
+        if tuple(matches) not in refused and not _join(levels, matches, trips, pace):
             refused.add(tuple(matches))
     levels.make_rates_whole()
     return levels
 
 
-def _join(levels: _Levels, nests: Mapping[str, tuple[str, ...]], matches: list[tuple[Loop, Loop, Fraction]],
-          trips: Mapping[Loop, int]) -> bool:
+def _join(levels: _Levels, matches: list[tuple[Loop, Loop, Fraction]], trips: Mapping[Loop, int],
+          pace: Pace) -> bool:
     """Join as many pairs of loops, from the outermost inwards, as slow nobody down: where a consumer walks a block of
     values several times, they share the loop over blocks, and the next block comes while this one is in use.
 
@@ -586,9 +617,9 @@ def _join(levels: _Levels, nests: Mapping[str, tuple[str, ...]], matches: list[t
         if levels.level == before[0]:
             return True
         joined = levels.snapshot()
-        after = levels.longest(trips)
+        after = levels.longest(trips, pace)
         levels.restore(before)
-        alone = alone or levels.longest(trips) * (1 if _walks_again(nests, matches) else _HALO)
+        alone = alone or levels.longest(trips, pace) * (1 if _walks_again(levels.nests, matches) else _HALO)
         if after <= alone:
             levels.restore(joined)
             return True
@@ -628,6 +659,12 @@ def _matches(staged: StagedProgram, dependence: Dependence) -> list[tuple[Loop, 
     place = [sink.iterators.index(consumer[1]) for _, consumer, _ in found]
     ordered = [all(place[k] < later for later in place[k + 1:]) for k in range(len(place))]
     return found[: ordered.index(False)] if False in ordered else found
+
+
+def _slow(dependences: Sequence[Dependence], pace: Pace) -> frozenset[str]:
+    """The statements around which loops have the initiation interval, where not all have it."""
+    named = pace.slow or frozenset()
+    return frozenset().union(*(part for part in recurring_together(dependences) if part & named))
 
 
 def _trips(statement: Statement) -> dict[str, int]:

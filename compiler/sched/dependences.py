@@ -27,6 +27,7 @@ __all__ = [
     "read_too_early",
     "recurrences",
     "recurring",
+    "recurring_together",
     "topological_order",
 ]
 
@@ -172,9 +173,14 @@ def topological_order(program: Program, dependences: tuple[Dependence, ...]) -> 
 
 def recurring(dependences: Sequence[Dependence]) -> set[str]:
     """Statements that see values of their own, maybe by way of others."""
+    return set().union(*recurring_together(dependences))
+
+
+def recurring_together(dependences: Sequence[Dependence]) -> list[frozenset[str]]:
+    """The statements that see values of their own, with the others by way of which they do."""
     graph = nx.DiGraph((d.source, d.sink) for d in dependences)
-    return {name for component in nx.strongly_connected_components(graph)
-            for name in component if len(component) > 1 or graph.has_edge(name, name)}
+    return [frozenset(component) for component in nx.strongly_connected_components(graph)
+            if len(component) > 1 or any(graph.has_edge(name, name) for name in component)]
 
 
 def recurrences(program: Program, dependences: tuple[Dependence, ...]) -> frozenset[tuple[str, int, str]]:

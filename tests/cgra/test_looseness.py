@@ -9,6 +9,9 @@ from compiler.bind.cgra.netlist import Edge, Pin
 from compiler.bind.cgra.target import Options, schedule_of
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.frontend.apps import load
+from compiler.sched.cycle_accurate import Pace
+
+SUM, PRODUCT = frozenset({"sum"}), frozenset({"product"})
 
 
 def loop(excess: int, unit: str = "sum") -> TimingLoop:
@@ -19,12 +22,13 @@ def intervals(cycles: int, steps: int = 1, ways: Ways | None = None) -> list[int
     """The intervals that are tried for a loop of so many cycles, whose value is back after `steps` of them."""
     ways, tried = ways or Ways(merged=True, patient=True, wide=False), []
     for looseness in ways:
-        if not tried or tried[-1] != looseness.interval:
-            tried.append(looseness.interval)
-        excess = cycles - steps * looseness.interval
+        interval = looseness.pace.interval
+        if not tried or tried[-1] != interval:
+            tried.append(interval)
+        excess = cycles - steps * interval
         if excess <= 0:
             return tried
-        ways.note(looseness, loop(excess))
+        ways.note(looseness, loop(excess), SUM)
     return [*tried, 0]
 
 
@@ -36,29 +40,61 @@ def test_two_intervals_tell_the_one_that_is_needed(cycles: int, steps: int, trie
     assert intervals(cycles, steps) == tried
 
 
-def test_what_no_interval_helps_is_tried_at_all_of_them() -> None:
-    ways = Ways(merged=True, patient=True, wide=True)
-    tried = []
+@pytest.mark.parametrize(("wide", "tried"), [(False, [1, 2, 3, 4]), (True, [1, 2, 3, 4, 6, 8, 12, 16, 24, 32])])
+def test_what_no_interval_helps_is_given_up(wide: bool, tried: list[int]) -> None:
+    """Later on memories with wide fetches: their words come sooner again once each has a wide word of its own."""
+    ways = Ways(merged=True, patient=True, wide=wide)
+    found: dict[tuple[int, bool], list[int]] = {}
     for looseness in ways:
-        tried.append(looseness)
-        ways.note(looseness, loop(5))
-    assert [one.interval for one in tried if not one.sparse] == [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
-    assert [one.interval for one in tried if one.sparse] == [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
+        found.setdefault((looseness.alignment, looseness.sparse), []).append(looseness.pace.interval)
+        ways.note(looseness, loop(5), SUM)
+    assert found == {(alignment, sparse): tried[sparse:] for sparse in {False, wide} for alignment in (1, 4)}
+
+
+def test_only_slow_recurrences_have_the_interval() -> None:
+    """Another one that turns out to be slow has it, too, and is tried at the same one."""
+    ways, tried = Ways(merged=True, patient=True, wide=False), []
+    for looseness in ways:
+        tried.append((looseness.alignment, looseness.pace))
+        pace = looseness.pace
+        if pace.slow is None or not pace.slow >= SUM:
+            ways.note(looseness, loop(9 - pace.interval), SUM)
+        elif not pace.slow >= PRODUCT or looseness.alignment > 1:
+            ways.note(looseness, loop(3, "product"), PRODUCT)
+        else:
+            break
+    both = SUM | PRODUCT
+    assert tried == [(1, Pace(1)), (4, Pace(1)), (1, Pace(2, SUM)), (4, Pace(2, both)), (1, Pace(2, both))]
+
+
+def test_what_memories_cannot_follow_slows_the_rest_down() -> None:
+    ways = Ways(merged=True, patient=True, wide=False)
+    paces: list[Pace] = []
+    for looseness in ways:
+        paces += [looseness.pace] if looseness.pace not in paces else []
+        if looseness.pace.interval < 6:
+            ways.note(looseness, loop(6 - looseness.pace.interval), SUM)
+        else:
+            ways.note_memory()
+        if looseness.pace.interval > 8:
+            break
+    assert paces == [Pace(1), Pace(2, SUM), *(Pace(6, SUM, others) for others in (1, 2, 4, 6)), Pace(8, SUM, 8),
+                     Pace(12, SUM, 12)]
 
 
 def test_a_wide_word_for_every_word_is_a_way_of_its_own() -> None:
     """A loop that is faster there does not wait for the interval that the other ways need."""
     ways = Ways(merged=True, patient=True, wide=True)
     for looseness in ways:
-        excess = (4 if looseness.sparse else 9) - looseness.interval
+        excess = (4 if looseness.sparse else 9) - looseness.pace.interval
         if excess <= 0:
-            assert looseness == Looseness(4, 4, sparse=True)
+            assert looseness == Looseness(1, Pace(4, SUM), sparse=True)
             return
-        ways.note(looseness, loop(excess))
+        ways.note(looseness, loop(excess), SUM)
 
 
 def test_without_patience_or_wide_fetches() -> None:
-    assert {one.interval for one in Ways(merged=True, patient=False, wide=True)} == {1}
+    assert {one.pace.interval for one in Ways(merged=True, patient=False, wide=True)} == {1}
     assert not any(one.wide for one in Ways(merged=True, patient=True, wide=False))
     assert not any(one.shared or one.rings for one in Ways(merged=False, patient=True, wide=True))
 

@@ -14,7 +14,7 @@ from compiler.bind.cgra.netlist import Edge, Pin, Separation
 from compiler.bind.cgra.signals import Signal
 from compiler.frontend.loop_nest import load, prog
 from compiler.ir.program import Program
-from compiler.sched.cycle_accurate import schedule_program
+from compiler.sched.cycle_accurate import Pace, schedule_program
 from compiler.sched.streams import choose_tile_depth, stage_streams
 from hw.memtile import MemTileSpec
 from hw.ops import Kind
@@ -28,7 +28,7 @@ def build(program: Program, spec: MemTileSpec, interval: int = 1, sparse: bool =
           fusion_level: int | None = None, half_words: int = 1 << 15) -> Application:
     staged = stage_streams(program, choose_tile_depth(program, half_words))
     alignment = 4 if interval > 1 else 1
-    return build_application(schedule_program(staged, fusion_level, alignment, interval), spec, sparse)
+    return build_application(schedule_program(staged, fusion_level, alignment, Pace(interval)), spec, sparse)
 
 
 @pytest.mark.parametrize(("name", "pub", "dual"), [

@@ -15,7 +15,7 @@ from compiler.frontend.loop_nest import load, prog
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program, Statement
 from compiler.sched.accumulators import drain_accumulators, propagate_constants
-from compiler.sched.cycle_accurate import FusionError, Schedule, schedule_program, sequential_schedule
+from compiler.sched.cycle_accurate import FULL_RATE, FusionError, Pace, Schedule, schedule_program, sequential_schedule
 from compiler.sched.partition import partition
 from compiler.sched.streams import choose_tile_depth, stage_streams
 
@@ -87,7 +87,7 @@ def test_gaussian_reads_at_constant_distances() -> None:
     assert [have.distance(d) for d in have.dependences] == [
         (distance, distance) for distance in (130, 129, 128, 66, 65, 64, 2, 1, 0)]
     assert have.statements["Gaussian"].last == 130 + 61 * 64 + 61 == 4095
-    assert (have.period, have.lower_bound, have.interval, have.alignment) == (4096, 4096, 1, 1)
+    assert (have.period, have.lower_bound, have.pace, have.alignment) == (4096, 4096, FULL_RATE, 1)
 
 
 def test_cascaded_stencils_add_their_distances() -> None:
@@ -219,10 +219,10 @@ def test_a_diagonal_is_not_fused() -> None:
 @pytest.mark.parametrize(("alignment", "interval"), [(4, 1), (4, 2), (4, 8)])
 def test_alignment_and_interval(alignment: int, interval: int) -> None:
     """Loop lengths are rounded up to whole fetches, and the busiest loop steps every `interval` cycles."""
-    have = schedule(load("gaussian", width=10, height=7), alignment=alignment, interval=interval)
+    have = schedule(load("gaussian", width=10, height=7), alignment=alignment, pace=Pace(interval))
     assert strides(have) == dict.fromkeys(("load_input", "Gaussian"), (12 * interval, interval))
     assert have.period == 8 * 12 * interval
-    assert (have.alignment, have.interval) == (alignment, interval)
+    assert (have.alignment, have.pace) == (alignment, Pace(interval))
     assert have.lower_bound == 70
 
 
@@ -298,7 +298,7 @@ def test_every_application_has_a_legal_schedule(name: str, level: int | None) ->
 @settings(max_examples=40, deadline=None)
 @given(programs(largest=9, stages=4), st.sampled_from([None, None, 0, 1]), st.sampled_from([(1, 1), (4, 1), (4, 4)]))
 def test_random_programs_have_legal_schedules(program: Program, level: int | None, loose: tuple[int, int]) -> None:
-    require_legal(schedule(program, fusion_level=level, alignment=loose[0], interval=loose[1]))
+    require_legal(schedule(program, fusion_level=level, alignment=loose[0], pace=Pace(loose[1])))
 
 
 def test_the_sequential_schedule_of_the_published_layer() -> None:

@@ -11,7 +11,7 @@ from shared_programs import chain, weighted
 from compiler.frontend.loop_nest import load, prog
 from compiler.ir.program import Program
 from compiler.sched import transform
-from compiler.sched.cycle_accurate import Schedule, schedule_program
+from compiler.sched.cycle_accurate import FULL_RATE, Pace, Schedule, schedule_program
 from compiler.sched.sharing import NoTurnError, Turns
 from compiler.sched.streams import stage_streams
 
@@ -62,7 +62,7 @@ def test_a_pyramid_fits_between_its_own_cycles() -> None:
     program = load("gaussian_pyramid")
     apart = scheduled(program)
     shared = scheduled(transform.share(program, "Reduce_f1", "Reduce_f2", "Reduce_output"))
-    assert (shared.period, shared.interval) == (apart.period, apart.interval) == (4096, 1)
+    assert (shared.period, shared.pace) == (apart.period, apart.pace) == (4096, FULL_RATE)
     assert shared.statements["Reduce_f1"] == apart.statements["Reduce_f1"]
     assert apart.end < shared.end < 1.05 * apart.end
 
@@ -71,7 +71,7 @@ def test_dense_stages_slow_each_other_down() -> None:
     """Every second cycle each, rather than one after the other, which would keep a whole image."""
     program = chain(weighted, [[(0, 0), (1, 1)], [(0, 0), (1, 1)]], [1, 1], 20)
     schedule = scheduled(program)
-    assert schedule.interval == 2
+    assert schedule.pace == Pace(2)
     first, second = (schedule.statements[f"Stage{k}"] for k in (0, 1))
     assert second.offset < first.offset + first.span // 4
 

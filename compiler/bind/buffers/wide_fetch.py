@@ -93,11 +93,12 @@ def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec, in_rows: bool
     number = np.cumsum(starts) - 1
     holder = _holding_fetch(block, starts, number)
     fetches = np.flatnonzero(starts)
-    last = np.full(len(fetches), NEVER)
-    np.maximum.at(last, holder[read.real], read.time[read.real])
+    wanted, last = _uses_of_fetches(holder, read, len(fetches))
+    # All fetches wait for the least time that any block lies there before somebody wants a word of it.
+    wait = int(np.min((wanted - read.time[fetches])[last > NEVER]))
     place = read.address % packing
     ahead = np.floor(place[fetches] * _cycles_per_word(read, packing)) if in_rows else np.zeros(len(fetches))
-    first = read.time[fetches] - ahead.astype(np.int64)
+    first = read.time[fetches] + wait - ahead.astype(np.int64)
     return FetchPlan(block[fetches], first, last, last > NEVER, holder * spec.fetch_width + place)
 
 

@@ -22,7 +22,7 @@ from compiler.ir.expr import Apply, Const, postorder
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import Schedule
-from compiler.sched.dependences import Dependence, recurrences, topological_order
+from compiler.sched.dependences import Dependence, recurrences, recurring_together, topological_order
 from compiler.sched.sharing import feedback
 from hw.errors import SluiceError
 from hw.memtile import MemTileSpec
@@ -129,6 +129,7 @@ class _Builder:
         program, dependences = self.schedule.staged.program, self.schedule.dependences
         self._tables = {table.name: table.values for table in program.tables}
         self.carried = recurrences(program, dependences)
+        self.together = recurring_together(dependences)
         self.back = self.carried | feedback(program.shared, dependences, self.carried)
         self.sources: dict[tuple[str, int], list[Dependence]] = {}
         for dependence in self.schedule.dependences:
@@ -306,12 +307,13 @@ class _Builder:
         constant = [r for r in readers if r.distance is not None]
         gap = self._register_gap(buffer)
         # A value that comes back in the next step is under way all the time: units and registers hold it anyway.
-        near = self.schedule.interval if back and gap else 0
+        near = self.schedule.pace.interval if back and gap else 0
         groups = group_taps(constant, gap, near) if constant else []
         self.taps[buffer.name] = groups
         heads = [g.head for g in groups if g.head]
         entry, staged = buffer.writer.schedule, self.schedule.staged
         length = (staged.tiles - 1) * self.schedule.period + entry.span
+        back = back or any(self._inside(reader) for reader in readers)
         delayed = dict(zip(heads, self.allocator.delays(buffer.name, source, entry.offset, length, heads, back,
                                                            buffer.origin),
                            strict=True))
@@ -321,6 +323,10 @@ class _Builder:
                 assert tap.distance is not None
                 self._deliver(tap, stream.delayed(tap.distance - group.head))
         self._serve_varying(buffer, source, [r for r in readers if r.distance is None], back)
+
+    def _inside(self, reader: ReadPort) -> bool:
+        """Whether a value stays in a recurrence on this way: the writer waits for what becomes of it."""
+        return any({reader.dependence.source, reader.statement} <= part for part in self.together)
 
     def _register_gap(self, buffer: UnifiedBuffer) -> int:
         """Cycles between two taps that registers give: what the array's level of storage allows."""

@@ -34,7 +34,7 @@ def choose_shared(program: Program, schedule: Callable[[Program], Schedule], mem
 
 
 def _is_free(base: Schedule, trial: Schedule) -> bool:
-    return (trial.period, trial.interval) == (base.period, base.interval) and trial.end <= _LATER * base.end
+    return (trial.period, trial.pace) == (base.period, base.pace) and trial.end <= _LATER * base.end
 
 
 def _alike(program: Program, mem: MemTileSpec) -> list[list[str]]:

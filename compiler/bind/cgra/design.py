@@ -138,7 +138,7 @@ class CgraDesign(Design):
         staged = self.schedule.staged
         taken = {"tile loops": f"{staged.tile_depth} ({staged.tiles} tiles)",
                  "period": f"{self.schedule.period} cycles",
-                 "initiation interval": str(self.schedule.interval),
+                 "initiation interval": str(self.schedule.pace),
                  "alignment of loop lengths": str(self.schedule.alignment),
                  "shared units": "; ".join(map(str, self.application.shared)) or "none",
                  "starts": self.schedule.method,

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import ceil
 from typing import NamedTuple
 
 from compiler.bind.cgra.timing import TimingLoop
+from compiler.sched.cycle_accurate import FULL_RATE, Pace
 
 __all__ = ["Looseness", "Ways"]
 
 
 class Looseness(NamedTuple):
-    """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation interval of the
-    busiest loop, whether reads that are no delay lines get a wide word for every word (wide fetch only), and whether
+    """How much slower or larger than ideal a mapping may be: alignment of loop lengths, initiation intervals of
+    innermost loops, whether reads that are no delay lines get a wide word for every word (wide fetch only), and whether
     two of them may share a memory tile. `rings`: delay lines have circular regions of any size. `in_step`: loads keep
     step with their readers, `windows`: rows are loaded once for each step of a window, `in_turns`: buffers are written
     before they are read (wide fetch only)."""
 
     alignment: int = 1
-    interval: int = 1
+    pace: Pace = FULL_RATE
     sparse: bool = False
     shared: bool = False
     rings: bool = True
@@ -32,6 +34,11 @@ class Looseness(NamedTuple):
         """Whether it makes a difference to memories with wide fetches only."""
         return self.sparse or self.in_step or self.windows or self.in_turns
 
+    @property
+    def tight(self) -> bool:
+        """Whether nothing at its initiation interval is tighter: no schedule at a longer one ends sooner."""
+        return self.alignment == 1 and not self.in_step and not self.windows and not self.in_turns
+
 
 _FULL_RATE = (
     Looseness(shared=True), Looseness(), Looseness(shared=True, in_step=True), Looseness(in_step=True),
@@ -40,25 +47,36 @@ _FULL_RATE = (
 _INTERVALS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _LONGEST = 256
 """The longest initiation interval that a recurrence may need."""
+_ELSEWHERE = (1, 2, 4)
+"""Initiation intervals of other loops, where memories cannot follow; after these all loops have the same."""
+_NO_USE = {False: 4, True: 32}
+"""From which initiation interval on a loop that a longer one did not help is given up, for narrow and wide memories:
+wide words take longer to fill at longer intervals, until each word has one of its own."""
+_KINDS = ((1, False), (4, False), (1, True), (4, True))
+
+_Kind = tuple[int, bool]
 
 
 class Ways:
     """What is tried, fastest first: all at the full rate, then at longer and longer initiation intervals.
 
-    A loop that was too slow at two intervals tells at which one it is fast enough: nothing is tried before that.
-    `merged`: two buffers may share a memory tile, and delay lines wrap in loops instead of masks. `patient`: longer
-    intervals are tried, too. `wide`: memories have wide fetches.
+    Only loops of recurrences that were too slow have the longer interval, unless a memory could not follow. A loop that
+    was too slow at two intervals tells at which one it is fast enough: nothing is tried before that. `merged`: two
+    buffers may share a memory tile, and delay lines wrap in loops instead of masks. `patient`: longer intervals are
+    tried, too. `wide`: memories have wide fetches.
     """
 
     def __init__(self, merged: bool, patient: bool, wide: bool) -> None:
         self._merged, self._patient, self._wide = merged, patient, wide
-        self._least = {False: 1, True: 1}
-        self._needed = {False: 1, True: 1}
-        self._excess: dict[tuple[bool, frozenset[str]], tuple[int, int]] = {}
+        self._least: Counter[_Kind] = Counter()
+        self._needed: Counter[_Kind] = Counter()
+        self._excess: dict[tuple[_Kind, frozenset[str]], tuple[int, int]] = {}
+        self._slow: frozenset[str] = frozenset()
+        self._behind = False
 
     def __iter__(self) -> Iterator[Looseness]:
         for looseness in self._all():
-            if (looseness.wide and not self._wide) or looseness.interval < self._least[looseness.sparse]:
+            if (looseness.wide and not self._wide) or looseness.pace.interval < self._least[_kind(looseness)]:
                 continue
             if self._merged:
                 yield looseness
@@ -67,23 +85,43 @@ class Ways:
 
     def _all(self) -> Iterator[Looseness]:
         yield from _FULL_RATE
-        interval = 1
-        while self._patient and (interval := self._after(interval)):
-            yield Looseness(1, interval)
-            yield Looseness(4, interval)
-            yield Looseness(4, interval, sparse=True)
+        interval, others, again = 1, 0, False
+        while self._patient and (again or (interval := self._after(interval))):
+            slow, self._behind = self._slow, False
+            elsewhere = min((*_ELSEWHERE, interval)[others], interval)
+            for alignment, sparse in _KINDS:
+                yield Looseness(alignment, Pace(interval, self._slow, elsewhere) if self._slow else Pace(interval),
+                                sparse)
+            slower = self._behind and bool(slow) and elsewhere < interval
+            others, again = others + slower, slower or slow != self._slow
 
     def _after(self, interval: int) -> int:
         """The next interval; 0 if there is none."""
         longer = [step for step in (*_INTERVALS, *self._needed.values()) if interval < step <= _LONGEST]
         return min(longer, default=0)
 
-    def note(self, looseness: Looseness, loop: TimingLoop) -> None:
-        """That a loop was too slow."""
-        interval, sparse, key = looseness.interval, looseness.sparse, (looseness.sparse, frozenset(loop.units))
+    def note_memory(self) -> None:
+        """That a memory could not follow."""
+        self._behind = True
+
+    def note(self, looseness: Looseness, loop: TimingLoop, slow: frozenset[str]) -> None:
+        """That a loop was too slow, through these statements. If they had no longer interval, the same one may do."""
+        interval, kind = looseness.pace.interval, _kind(looseness)
+        paced = looseness.pace.slow is None or slow <= looseness.pace.slow
+        self._slow |= slow
+        if interval > 1 and not paced:
+            return
+        key = kind, frozenset(loop.units)
         before, excess = self._excess.get(key, (interval, loop.excess))
         self._excess[key] = interval, loop.excess
         if before < interval and loop.excess < excess:
             gain = ceil((excess - loop.excess) / (interval - before))
-            self._needed[sparse] = max(self._needed[sparse], interval + ceil(loop.excess / gain))
-        self._least[sparse] = max(self._needed[sparse], interval + 1)
+            self._needed[kind] = max(self._needed[kind], interval + ceil(loop.excess / gain))
+        elif before < interval >= _NO_USE[self._wide]:
+            self._needed[kind] = _LONGEST + 1
+        self._least[kind] = max(self._needed[kind], interval + 1)
+
+
+def _kind(looseness: Looseness) -> _Kind:
+    """What decides, with the interval, how long a loop takes and how much time there is for it."""
+    return looseness.alignment, looseness.sparse

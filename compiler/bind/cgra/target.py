@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.application import Application, build_application
@@ -29,7 +29,8 @@ from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
 from compiler.sched.boxes import split_by_reads, split_by_sources
 from compiler.sched.constant_inputs import constant_inputs, with_short_indices
-from compiler.sched.cycle_accurate import Schedule, schedule_program, sequential_schedule
+from compiler.sched.cycle_accurate import FULL_RATE, Pace, Schedule, schedule_program, sequential_schedule
+from compiler.sched.dependences import flow, recurring_together
 from compiler.sched.edge_terms import fill_domains
 from compiler.sched.held_values import BEHIND_GUARDS, BehindGuards, from_their_source, has_open_reads
 from compiler.sched.late_operands import with_late_operands
@@ -62,14 +63,24 @@ _WAY_BACK, _GOOD = 8, 1.2
 """Cycles from one step of a sum to the next through an addition, a merge and wires between them; and how many times its
 bound a program with loops in another order may take without another attempt."""
 
+_WORTH = 0.95
+"""Part of the cycles of a design within which a schedule has to end for another attempt."""
+
 _CROWDED = 0.8
 """Part of the array's processing elements beyond which sums take as few as they can."""
 
 _NOWHERE = -(1 << 30)
 """The length of a way that there is not."""
 
+_NEVER = 1 << 60
+"""A cycle that no program reaches."""
+
 _MOST_FOLDS = 6
 """How often sums are folded, all of one kind at a time, for a program that needs more units than there are."""
+
+
+class TooLate(SluiceError):
+    """No design of a program ends before one that is known."""
 
 
 class _Stopwatch:
@@ -83,6 +94,18 @@ class _Stopwatch:
             yield
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What stays the same whatever is tried. `merged`: two buffers may share a memory tile, and delay lines wrap in
+    loops instead of masks. Only a design that ends before cycle `known` is of use."""
+
+    options: Options
+    spec: FabricSpec
+    merged: bool
+    known: int
+    stage: _Stopwatch
 
 
 def compile_program(program: Program, options: Options) -> CgraDesign:
@@ -122,13 +145,12 @@ def _ordered(program: Program, options: Options) -> CgraDesign:
         ordered = _with_time(program, options)
     if ordered is not None and ordered.predicted_cycles <= _GOOD * ordered.lower_bound:
         return ordered
-    try:
-        asked = _compile_as_asked(program, options)
-    except SluiceError:
-        if ordered is None:
-            raise
-        return ordered
-    return asked if ordered is None else min(asked, ordered, key=lambda design: design.predicted_cycles)
+    if ordered is None:
+        return _compile_as_asked(program, options)
+    with suppress(SluiceError):
+        asked = _compile_as_asked(program, options, ordered.predicted_cycles)
+        return min(asked, ordered, key=lambda design: design.predicted_cycles)
+    return ordered
 
 
 def _with_time(program: Program, options: Options) -> CgraDesign | None:
@@ -148,60 +170,59 @@ def _with_time(program: Program, options: Options) -> CgraDesign | None:
     return None
 
 
-def _compile_as_asked(program: Program, options: Options) -> CgraDesign:
+def _compile_as_asked(program: Program, options: Options, known: int = _NEVER) -> CgraDesign:
+    """The design; one that ends before cycle `known`, if that makes it impossible sooner."""
     if options.memory == "buffet":
         options.fabric()
-        return elastic_design(_compile(program, replace(options, memory="dual-port"), False), options)
-    return _compile(program, options)
+        return elastic_design(_compile(program, replace(options, memory="dual-port"), known, False), options)
+    return _compile(program, options, known)
 
 
-def _compile(program: Program, options: Options, merged: bool = True) -> CgraDesign:
+def _compile(program: Program, options: Options, known: int, merged: bool = True) -> CgraDesign:
     """Compile `program`; every stage checks its own input, and the finished mapping is validated from outside.
 
     Where memory tiles cannot follow the tightest schedule, it is loosened step by step: loop lengths are rounded up
     to the fetch width, then the initiation interval grows, as it does where a recurrence takes longer than its
     distance. `CgraDesign.choices` says what was needed. Where no schedule helps, statements are split whose reads
-    change their functions. `merged`: two buffers may share a memory tile, and delay lines wrap in loops instead of
-    masks.
+    change their functions. `known` and `merged` as in `_Task`.
     """
     spec = options.fabric()
-    stage = _Stopwatch()
-    with stage("verify"):
+    task = _Task(options, spec, merged, known, _Stopwatch())
+    with task.stage("verify"):
         parts = _prepared(program, options, spec)
     try:
-        return _split_if_needed(program, parts, options, spec, stage, merged)
+        return _split_if_needed(program, parts, task)
     except SluiceError:
         for behind in BEHIND_GUARDS[1:] if has_open_reads(parts.program) else ():
             with suppress(SluiceError):
                 other = _prepared(program, options, spec, behind=behind)
-                return _split_if_needed(program, other, options, spec, stage, merged)
+                return _split_if_needed(program, other, task)
         raise
 
 
-def _split_if_needed(program: Program, parts: Partition, options: Options, spec: FabricSpec, stage: _Stopwatch,
-                     merged: bool) -> CgraDesign:
+def _split_if_needed(program: Program, parts: Partition, task: _Task) -> CgraDesign:
     """The mapping of `program`, prepared in `parts`, as it is, or with statements split."""
     elements = parts.program if parts.elements is parts.original or parts.elements is None else parts.elements
     if split_by_sources(split_by_reads(elements)) is not elements:
         with suppress(VectorizationError, TimingLoop):
-            return _with_sharing(parts, options, spec, stage, merged, patient=False)
+            return _with_sharing(parts, task, patient=False)
         with suppress(SluiceError):
-            return _with_sharing(_prepared(program, options, spec, by_reads=True), options, spec, stage, merged)
-    return _with_sharing(parts, options, spec, stage, merged)
+            return _with_sharing(_prepared(program, task.options, task.spec, by_reads=True), task)
+    return _with_sharing(parts, task)
 
 
-def _with_sharing(parts: Partition, options: Options, spec: FabricSpec, stage: _Stopwatch, merged: bool,
-                  patient: bool = True) -> CgraDesign:
+def _with_sharing(parts: Partition, task: _Task, patient: bool = True) -> CgraDesign:
     live = remove_dead_statements(parts.program)
-    if options.share == "auto":
-        with stage("share"):
-            shared = choose_shared(live, lambda p: _scheduled(p, options, spec, Looseness(), None), spec.mem)
+    if task.options.share == "auto":
+        with task.stage("share"):
+            shared = choose_shared(live, lambda p: _scheduled(p, task.options, task.spec, Looseness(), None),
+                                   task.spec.mem)
         try:
-            return _loosened(parts, shared, options, spec, stage, merged, patient)
+            return _loosened(parts, shared, task, patient)
         except SluiceError:
             if shared == live:
                 raise
-    return _loosened(parts, live, options, spec, stage, merged, patient)
+    return _loosened(parts, live, task, patient)
 
 
 def schedule_of(program: Program, options: Options) -> Schedule:
@@ -256,38 +277,55 @@ def _tile_depth(live: Program, options: Options, spec: FabricSpec) -> int:
     return choose_tile_depth(live, spec.glb.half_words) if options.tile_depth is None else options.tile_depth
 
 
-def _loosened(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
-              merged: bool, patient: bool) -> CgraDesign:
-    """The mapping at the least looseness at which there is one; without patience only at the full rate."""
+def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> CgraDesign:
+    """The mapping at the least looseness at which there is one, or at another one of which it ends sooner; without
+    patience only at the full rate."""
     failure: SluiceError | None = None
-    ways = Ways(merged, patient, options.memory == "pub")
+    found: CgraDesign | None = None
+    ways = Ways(task.merged, patient, task.options.memory == "pub")
     for looseness in ways:
+        known = found.predicted_cycles if found else task.known
+        if known < _NEVER and _scheduled(live, task.options, task.spec, looseness, None).end >= _WORTH * known:
+            if looseness.tight:
+                break
+            continue
         try:
-            return _with_slack(parts, live, options, spec, stage, looseness)
+            design = _with_slack(parts, live, task, looseness)
+            good = design.predicted_cycles <= _GOOD * design.lower_bound
+            if good or (looseness.tight and looseness.pace == FULL_RATE):
+                return design
+            found = min(found or design, design, key=lambda design: design.predicted_cycles)
         except TimingLoop as error:
             failure = failure or error.of(live)
-            ways.note(looseness, error)
+            ways.note(looseness, error, _around(live, error))
         except (VectorizationError, ConfigurationError, UnbalancedError) as error:
             failure = failure or error
+            ways.note_memory()
         except (CapacityError, ArrayTooSmall) as error:
-            if not looseness.in_turns:
+            if found is None and not looseness.in_turns:
                 raise
             failure = failure or error
-    assert failure is not None
-    raise failure
+    if found is not None:
+        return found
+    raise failure or TooLate("nothing ends before what is known")
 
 
-def _with_slack(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
-                looseness: Looseness) -> CgraDesign:
+def _around(live: Program, loop: TimingLoop) -> frozenset[str]:
+    """The statements of the recurrence that is too slow."""
+    units = {unit.partition(".")[0] for unit in loop.units}
+    return frozenset().union(*(part for part in recurring_together(flow(live)) if part & units))
+
+
+def _with_slack(parts: Partition, live: Program, task: _Task, looseness: Looseness) -> CgraDesign:
     """The mapping at one looseness. Where the way through shared units and back turns out longer than the schedule has
     time for, they get more."""
     slack = default_slack(live) if live.shared else None
     for _ in range(_TRIES if live.shared else 0):
         try:
-            return _compile_at(parts, live, options, spec, stage, looseness, slack)
+            return _compile_at(parts, live, task, looseness, slack)
         except TimingLoop as error:
             slack = (slack or 0) + error.excess + _MARGIN
-    return _compile_at(parts, live, options, spec, stage, looseness, slack)
+    return _compile_at(parts, live, task, looseness, slack)
 
 
 def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: Looseness, slack: int | None) -> Schedule:
@@ -297,44 +335,44 @@ def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: Loo
             raise OptionsError("statements that share units take turns, which needs schedule=pipelined")
         return sequential_schedule(staged)
     rhythm = spec.mem.fetch_width if looseness.in_step else 0
-    return schedule_program(staged, options.fusion_level, looseness.alignment, looseness.interval, slack, rhythm)
+    return schedule_program(staged, options.fusion_level, looseness.alignment, looseness.pace, slack, rhythm)
 
 
 def _in_turns(schedule: Schedule, live: Program, options: Options, spec: FabricSpec) -> Schedule:
     """The schedule with buffers written before they are read, if that ends before one at half the rate does."""
     found = None if live.shared else writers_first(schedule)
-    if found is None or found.end >= _scheduled(live, options, spec, Looseness(interval=2), None).end:
+    if found is None or found.end >= _scheduled(live, options, spec, Looseness(pace=Pace(2)), None).end:
         raise VectorizationError("no buffer is sooner written and then read than both at half the rate")
     return found
 
 
-def _compile_at(parts: Partition, live: Program, options: Options, spec: FabricSpec, stage: _Stopwatch,
-                looseness: Looseness, slack: int | None) -> CgraDesign:
+def _compile_at(parts: Partition, live: Program, task: _Task, looseness: Looseness, slack: int | None) -> CgraDesign:
     """All stages after the first, at one looseness; `live` is the program of `parts` without its dead statements.
     Buffers that turn out to have too little time in one memory tile together get one each."""
-    with stage("schedule"):
-        schedule = _scheduled(live, options, spec, looseness, slack)
+    with task.stage("schedule"):
+        schedule = _scheduled(live, task.options, task.spec, looseness, slack)
         if looseness.in_turns:
-            schedule = _in_turns(schedule, live, options, spec)
+            schedule = _in_turns(schedule, live, task.options, task.spec)
     if looseness.windows and not repeated_inputs(schedule):
         raise VectorizationError("no input is loaded in the order of a window")
     apart: frozenset[BufferKey] = frozenset()
     for attempt in range(1 + _TRIES):
         try:
-            design = _mapped(parts, schedule, options, spec, stage, looseness, apart)
+            design = _mapped(parts, schedule, task, looseness, apart)
             break
         except CrowdedTile as error:
             if not looseness.shared or error.buffers <= apart or attempt == _TRIES:
                 raise
             apart |= error.buffers
-    with stage("validate"):
+    with task.stage("validate"):
         design.validate()
     return design
 
 
-def _mapped(parts: Partition, schedule: Schedule, options: Options, spec: FabricSpec, stage: _Stopwatch,
-            looseness: Looseness, apart: frozenset[BufferKey]) -> CgraDesign:
+def _mapped(parts: Partition, schedule: Schedule, task: _Task, looseness: Looseness,
+            apart: frozenset[BufferKey]) -> CgraDesign:
     """The configured array; no buffer of `apart` shares its tile."""
+    options, spec, stage = task.options, task.spec, task.stage
     with stage("map"):
         applications = _applications(schedule, options, spec, looseness, apart)
     failure: ArrayTooSmall | None = None

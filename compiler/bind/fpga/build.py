@@ -84,7 +84,7 @@ def build_pipeline(schedule: Schedule, options: Options) -> BuiltPipeline:
     try:
         times = retime(net, first, {name: events.last(name) for name in names})
     except SlowRecurrence as error:
-        raise SlowRecurrence(program.statement(str(error.statement))) from None
+        raise SlowRecurrence(error.name, str(program.statement(error.name))) from None
     return _Assembly(schedule, options, net, times, events, buffers).build(staged.program.name)
 
 

@@ -110,7 +110,7 @@ class FpgaDesign(Design):
         staged = self.schedule.staged
         taken = {"tile loops": f"{staged.tile_depth} ({staged.tiles} tiles)",
                  "period": f"{self.schedule.period} cycles",
-                 "initiation interval": str(self.schedule.interval), "loops moved": self.transform or "none",
+                 "initiation interval": str(self.schedule.pace), "loops moved": self.transform or "none",
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 

@@ -12,10 +12,10 @@ class FpgaError(SluiceError):
 
 
 class SlowRecurrence(FpgaError):
-    """Values of `statement` come back to it in fewer cycles than its operators take; a larger initiation interval
-    helps."""
+    """Values come back to the statement `name`, which messages call `label`, in fewer cycles than its operators take; a
+    larger initiation interval helps."""
 
-    def __init__(self, statement: object):
-        super().__init__(f"{statement}: values come back to it in fewer cycles than its operators take, at the largest "
-                         "initiation interval, too")
-        self.statement = statement
+    def __init__(self, name: str, label: str = ""):
+        super().__init__(f"{label or name}: values come back to it in fewer cycles than its operators take, at the "
+                         "largest initiation interval, too")
+        self.name = name

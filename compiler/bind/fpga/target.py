@@ -16,7 +16,8 @@ from compiler.bind.fpga.validate import validate
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
-from compiler.sched.cycle_accurate import Schedule, schedule_program
+from compiler.sched.cycle_accurate import Pace, Schedule, schedule_program
+from compiler.sched.dependences import flow, recurring_together
 from compiler.sched.edge_terms import fill_domains
 from compiler.sched.held_values import BEHIND_GUARDS, BehindGuards, from_their_source, has_open_reads
 from compiler.sched.liveness import remove_dead_statements
@@ -67,7 +68,7 @@ def _fastest(program: Program, alone: Program, options: Options) -> FpgaDesign:
         if ordered is None:
             raise
         return ordered
-    ordered = _ordered(program, alone, options, asked.schedule.interval)
+    ordered = _ordered(program, alone, options, asked.schedule.pace.interval)
     return asked if ordered is None else min(asked, ordered, key=lambda design: design.predicted_cycles)
 
 
@@ -121,17 +122,29 @@ def _built_from(program: Program, parts: Partition, options: Options, script: st
 
 
 def _built(program: Program, options: Options) -> BuiltPipeline:
-    """The pipeline at the smallest initiation interval that recurrences allow, with the least storage."""
+    """The pipeline at the smallest initiation interval that recurrences allow, with the least storage. Only the loops
+    of recurrences that need it have the interval."""
     tilings = _tilings(program, options)
+    failure: SlowRecurrence | None = None
+    slow: frozenset[str] = frozenset()
+    for interval in _INTERVALS:
+        while True:
+            schedules = _schedules(tilings, options, Pace(interval, slow or None))
+            try:
+                return min((build_pipeline(schedule, options) for schedule in schedules), key=_storage)
+            except SlowRecurrence as error:
+                failure = error
+            known, slow = slow, slow | _around(program, failure)
+            if interval == 1 or slow == known:
+                break
+    assert failure is not None
+    raise failure
 
-    def at(interval: int) -> BuiltPipeline:
-        schedules = _schedules(tilings, options, interval)
-        return min((build_pipeline(schedule, options) for schedule in schedules), key=_storage)
 
-    for interval in _INTERVALS[:-1]:
-        with suppress(SlowRecurrence):
-            return at(interval)
-    return at(_INTERVALS[-1])
+def _around(program: Program, failure: SlowRecurrence) -> frozenset[str]:
+    """The statements of the recurrence that is too slow."""
+    parts = recurring_together(flow(program))
+    return frozenset().union(*(part for part in parts if failure.name in part))
 
 
 def _tilings(program: Program, options: Options) -> list[StagedProgram]:
@@ -145,9 +158,9 @@ def _tilings(program: Program, options: Options) -> list[StagedProgram]:
     return found
 
 
-def _schedules(tilings: Sequence[StagedProgram], options: Options, interval: int) -> list[Schedule]:
+def _schedules(tilings: Sequence[StagedProgram], options: Options, pace: Pace) -> list[Schedule]:
     """A schedule for every tiling that is not much slower than the best one."""
-    found = [schedule_program(staged, options.fusion_level, interval=interval) for staged in tilings]
+    found = [schedule_program(staged, options.fusion_level, pace=pace) for staged in tilings]
     fastest = min(map(_cycles, found))
     return [schedule for schedule in found if _cycles(schedule) <= _SLOWER * fastest]
 
