@@ -208,9 +208,10 @@ class Lattice:
             size *= count if level != row else -(-count // packing) * packing
         return tuple(reversed(strides)), size
 
-    def addresses(self, numbers: Sequence[np.ndarray], entry: StatementSchedule, packing: int) -> np.ndarray:
-        """Word addresses of iterations, given per loop."""
-        found = np.zeros(len(numbers[0]), np.int64) if numbers else np.zeros(1, np.int64)
+    def addresses(self, numbers: Sequence[np.ndarray], count: int, entry: StatementSchedule,
+                  packing: int) -> np.ndarray:
+        """Word addresses of `count` iterations, given per loop."""
+        found = np.zeros(count, np.int64)
         for number, first, step, words in zip(numbers, self.firsts, self.steps, self.words(entry, packing)[0],
                                               strict=True):
             found += (number - first) // step * words
@@ -268,7 +269,7 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadP
         real &= contains(served, columns, count)
     numbers = [[index - low for index, low in zip(source, producer.low.values(), strict=True)] for source in sources]
     lattice = Lattice.around([n[real] for n in numbers[0]], _replacing(sources[1:]) if packing == 1 else None)
-    addresses = [lattice.addresses(some, producer, packing) for some in numbers]
+    addresses = [lattice.addresses(some, count, producer, packing) for some in numbers]
     address = _continued(addresses, real) if len(addresses) > 1 else addresses[0]
     address = _evenly(address, real, grid) if not real.all() else address
     return lattice, ReadTraffic(f"{reader.statement}.{reader.read}", time, address, real)

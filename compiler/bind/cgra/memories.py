@@ -7,7 +7,7 @@ retiming the smallest circular region that this lag needs is taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -32,7 +32,10 @@ __all__ = ["BufferKey", "CapacityError", "CrowdedTile", "MemoryAllocator", "Memo
            "configure_memory"]
 
 BufferKey = tuple[str, ...]
-"""What tells buffers apart: name, and names of the reads."""
+"""What tells buffers apart: name, and names of the reads; and before them, where reads are to have one tile each,
+`_EACH`."""
+
+_EACH = "each read of"
 
 SLACK = 64
 """Cycles by which reads may at least be later than scheduled, so that routing has room."""
@@ -55,7 +58,7 @@ class CapacityError(SluiceError):
 
 
 class CrowdedTile(VectorizationError):
-    """Buffers that have one tile together, but too little time in it. `buffers`: all such, of all tiles."""
+    """Buffers, or reads of a buffer, that have one tile together, but too little time in it. `buffers`: all such."""
 
     def __init__(self, message: str, buffers: frozenset[BufferKey]):
         self.buffers = buffers
@@ -103,9 +106,9 @@ class MemoryAllocator:
                  cycles: int = 0, apart: frozenset[BufferKey] = frozenset(), rings: bool = True,
                  memories: Mapping[int, int] | None = None) -> None:
         """`sparse`: reads that are no delay lines get a wide word for every word, so that any order will do. `shared`:
-        two of them may share a tile, except those of `apart`. `counter` and `cycles` as in `AddressUnits`.
-        `rings`: delay lines may have regions of any size. `memories`: how many memories of each depth there are
-        (`FabricSpec.memories`), None for any number like `spec`, which is the largest."""
+        two of them may share a tile, except those of `apart`, some of which have a tile for each read. `counter` and
+        `cycles` as in `AddressUnits`. `rings`: delay lines may have regions of any size. `memories`: how many memories
+        of each depth there are (`FabricSpec.memories`), None for any number like `spec`, which is the largest."""
         self.spec = spec
         self.stock = MemoryStock.of(spec, memories)
         self.shared = shared
@@ -176,14 +179,22 @@ class MemoryAllocator:
     def reads(self, traffic: BufferTraffic, source: Signal, back: bool = False) -> list[Signal]:
         """Streams that deliver the reads of `traffic`, whatever their order; `back` as in `delays`."""
         found: list[Signal] = []
-        for first in range(0, len(traffic.reads), self.outputs):
-            part = replace(traffic, reads=traffic.reads[first: first + self.outputs])
+        for part in self._together(traffic):
             held = self._held(part) if self.shared and not self._several and self.spec.kind == "dual-port" else None
             if held is not None:
                 found += self._place_held(held, source, back)
                 continue
             found += self._place(part, source, share=self.shared and len(part.reads) == 1, back=back)
         return found
+
+    def _together(self, traffic: BufferTraffic) -> Iterator[BufferTraffic]:
+        """`traffic` with the reads that one tile serves, for each tile."""
+        for first in range(0, len(traffic.reads), self.outputs):
+            part = replace(traffic, reads=traffic.reads[first: first + self.outputs])
+            if (_EACH, *_key(part)) in self.apart:
+                yield from (replace(traffic, reads=(read,)) for read in part.reads)
+            else:
+                yield part
 
     def multiplexed(self, traffic: BufferTraffic, source: Signal) -> Pin:
         """An output that delivers the only read of `traffic`, and its chain input in all other cycles."""
@@ -380,14 +391,15 @@ def configure_memory(tile: MemoryTile, times: Mapping[Pin, int],
     """Configuration of one tile for the times that retiming has found.
 
     Raises `VectorizationError`, naming its buffers, if its controllers or ports cannot serve everything in time;
-    `CrowdedTile` if there are several.
+    `CrowdedTile` if there are several, or several reads.
     """
     try:
         return _configured(tile, times, spec)
     except VectorizationError as error:
-        if len(tile.buffers) < 2:
+        keys = frozenset(_key(buffer.traffic) for buffer in tile.buffers)
+        if len(tile.buffers) < 2 and len(tile.buffers[0].reads) < 2:
             raise
-        raise CrowdedTile(str(error), frozenset(_key(b.traffic) for b in tile.buffers)) from None
+        raise CrowdedTile(str(error), keys if len(keys) > 1 else frozenset((_EACH, *key) for key in keys)) from None
 
 
 def _configured(tile: MemoryTile, times: Mapping[Pin, int],

@@ -348,7 +348,8 @@ def _in_turns(schedule: Schedule, live: Program, options: Options, spec: FabricS
 
 def _compile_at(parts: Partition, live: Program, task: _Task, looseness: Looseness, slack: int | None) -> CgraDesign:
     """All stages after the first, at one looseness; `live` is the program of `parts` without its dead statements.
-    Buffers that turn out to have too little time in one memory tile together get one each."""
+    Buffers, and then reads of a buffer, that turn out to have too little time in one memory tile together get one
+    each."""
     with task.stage("schedule"):
         schedule = _scheduled(live, task.options, task.spec, looseness, slack)
         if looseness.in_turns:
@@ -356,14 +357,17 @@ def _compile_at(parts: Partition, live: Program, task: _Task, looseness: Loosene
     if looseness.windows and not repeated_inputs(schedule):
         raise VectorizationError("no input is loaded in the order of a window")
     apart: frozenset[BufferKey] = frozenset()
+    crowded: CrowdedTile | None = None
     for attempt in range(1 + _TRIES):
         try:
             design = _mapped(parts, schedule, task, looseness, apart)
             break
         except CrowdedTile as error:
-            if not looseness.shared or error.buffers <= apart or attempt == _TRIES:
+            if error.buffers <= apart or attempt == _TRIES:
                 raise
-            apart |= error.buffers
+            apart, crowded = apart | error.buffers, error
+        except ArrayTooSmall as error:
+            raise crowded or error from None
     with task.stage("validate"):
         design.validate()
     return design
