@@ -157,6 +157,12 @@ _ENTRIES = (
     # The truth table comes first among the operands of `evaluate`; hardware takes it from configuration.
     Operation("lut3", 23, (B, B, B), B, lambda w, table, p, q, r: _lookup_bit(table, p, q, r),
               lambda d: d.table.bit_select(Cat(d.p, d.q, d.r), 1)),
+    # Longer numbers are added and subtracted word by word: the bit that a sum has beyond the words of its operands goes
+    # on to the next words. What a difference borrows there is `lt`.
+    Operation("carry", 27, (W, W), B, lambda w, a, b: (a + b) >> w & 1, lambda d: (d.a + d.b)[d.width],
+              commutative=True),
+    Operation("adc", 28, (W, W, B), W, lambda w, a, b, p: a + b + p, lambda d: d.a + d.b + d.p),
+    Operation("sbb", 29, (W, W, B), W, lambda w, a, b, p: a - b - p, lambda d: d.difference - d.p),
 )
 
 OPERATIONS: dict[str, Operation] = {entry.name: entry for entry in _ENTRIES}

@@ -149,6 +149,17 @@ RECURRENCES = {
                                   "for (int x = 0; x < 5; x++) { uint16_t by = d[y][k] + d[k][x]; "
                                   "if (by < d[y][x]) d[y][x] = by; }",
                                   "dual-port", 125 * 16 + 40),
+    "sums and what comes back": ("const uint8_t a[6][6], uint16_t y[6][6]",
+                                 "for (int i = 0; i < 6; i++) for (int j = 0; j < 6; j++) { y[i][j] = 0; "
+                                 "for (int k = 0; k < 6; k++) y[i][j] += a[i][k] * a[k][j]; } "
+                                 "for (int i = 0; i < 6; i++) for (int j = 1; j < 6; j++) y[i][j] += 3 * y[i][j - 1];",
+                                 "dual-port", 216 + 30 * 11 + 60),
+    "products of columns": ("const int16_t a[6][6], int16_t r[6][6]",
+                            "for (int k = 0; k < 6; k++) for (int j = 0; j < 6; j++) { r[k][j] = 0; "
+                            "for (int i = 0; i < 6; i++) r[k][j] += a[i][k] * a[i][j]; }", "pub", 216 + 70),
+    "decay": ("const int16_t a[3][12], int16_t y[3][12]",
+              "for (int i = 0; i < 3; i++) { y[i][0] = a[i][0]; "
+              "for (int j = 1; j < 12; j++) y[i][j] = (y[i][j - 1] * 3 + a[i][j]) >> 2; }", "dual-port", 36 * 6 + 40),
     "planes side by side": ("const uint8_t a[4][4][4], uint8_t b[8][8]",
                             "for (int y = 0; y < 8; y++) for (int x = 0; x < 8; x++) "
                             "b[y][x] = a[2 * (y % 2) + x % 2][y / 2][x / 2];", "pub", 64 + 40),

@@ -49,6 +49,9 @@ DEFINITIONS: dict[str, Callable[..., int]] = {
     "div": lambda w, a, b: math.trunc(Fraction(a, b)) if b else -1,
     "rem": lambda w, a, b: a - b * math.trunc(Fraction(a, b)) if b else a,
     "neg": lambda w, a: -a,
+    "carry": lambda w, a, b: (a + b) // 2**w % 2,
+    "adc": lambda w, a, b, p: a + b + p,
+    "sbb": lambda w, a, b, p: a - b - p,
 }
 
 
@@ -105,7 +108,7 @@ def test_lut3_is_its_truth_table(table: int) -> None:
 
 
 def test_an_unknown_operation_is_an_error_with_the_names() -> None:
-    with pytest.raises(KeyError, match="unknown operation 'divide'; there are: abs, absd, add, and, div, eq"):
+    with pytest.raises(KeyError, match="unknown operation 'divide'; there are: abs, absd, adc, add, and, carry"):
         operation("divide")
 
 

@@ -163,6 +163,9 @@ _RULES: dict[str, Callable[[int, list[Range]], Range]] = {
     "lt": lambda w, r: _truth(r[0][1] < r[1][0], r[0][0] >= r[1][1]),
     "ge": lambda w, r: _truth(r[0][0] >= r[1][1], r[0][1] < r[1][0]),
     "gt": lambda w, r: _truth(r[0][0] > r[1][1], r[0][1] <= r[1][0]),
+    "carry": lambda w, r: (0, 0) if r[0][0] >= 0 and r[1][0] >= 0 and r[0][1] + r[1][1] < 1 << w else (0, 1),
+    "adc": lambda w, r: sum_range(sum_range(r[0], r[1]), r[2]),
+    "sbb": lambda w, r: difference_range(difference_range(r[0], r[1]), r[2]),
     "le": lambda w, r: _truth(r[0][1] <= r[1][0], r[0][0] > r[1][1]),
 }
 

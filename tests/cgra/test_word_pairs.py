@@ -83,7 +83,7 @@ def test_carries_are_computed_where_they_count() -> None:
     low = in_words(Cast(sum_of(0, 1, 2), S16))
     assert [node.op for node in postorder(low) if isinstance(node, Apply)] == ["add", "add"]
     mean = in_words(Cast(Apply("shr", (sum_of(0, 1), Const(1, S32)), S32), S16))
-    assert sum(isinstance(node, Apply) and node.op == "lt" for node in postorder(mean)) == 1
+    assert sum(isinstance(node, Apply) and node.op == "carry" for node in postorder(mean)) == 1
 
 
 def test_what_pairs_do_not_have_stays() -> None:

@@ -115,7 +115,8 @@ def test_integers_of_any_width(type):
 
     def function(a, b):
         sharp = kernel.select(a < b, a * 3 - b, kernel.apply("absd", a, b) >> 1)
-        return kernel.apply("mul_high", sharp, b) + (a * b) - kernel.apply("min", a, other) * 5
+        long = kernel.apply("adc", sharp, b, kernel.apply("carry", a, b)) - kernel.apply("sbb", a, b, a < b)
+        return kernel.apply("mul_high", long, b) + (a * b) - kernel.apply("min", a, other) * 5
 
     program = pointwise(function, 2, type)
     design = compiler.compile(program, target="fpga")

@@ -30,7 +30,7 @@ from hw.pe.config import PeConfig
 
 __all__ = ["CoverError", "Coverer"]
 
-_OVERFLOWING = {"add", "sub", "mul", "mad", "shl", "abs", "absd"}
+_OVERFLOWING = {"add", "sub", "mul", "mad", "shl", "abs", "absd", "adc", "sbb"}
 _LINEAR = {"add", "sub", "mul", "mad"}
 _CYCLES_PER_TERM, _NOTICEABLE = 2.5, 1 / 1200
 """About how long a term of a sum takes with the way to it, and the part of a program's cycles that is worth a few
@@ -202,6 +202,8 @@ class Coverer:
             return self._sum(expr)
         if expr.op in ("mul_mid", "mul_high") and word_type.width < WIDTH:
             return self._narrow_product(expr, word_type)
+        if expr.op == "carry" and word_type.width < WIDTH:
+            return self._narrow_carry(expr, word_type)
         operand = self._unit(expr.op, [self._cover(a) for a in expr.args], word_type.signed)
         return self._wrap(operand, word_type) if expr.op in _OVERFLOWING else operand
 
@@ -212,6 +214,12 @@ class Coverer:
         amount = type_.width // 2 if expr.op == "mul_mid" else type_.width
         product = self._unit("mul", [self._cover(a) for a in expr.args], type_.signed)
         return self._wrap(self._unit("shr", [product, Constant(amount)], type_.signed), type_)
+
+    def _narrow_carry(self, expr: Apply, type_: Int) -> Operand:
+        """Whether a sum of narrow words, which is one word, has the bit beyond them."""
+        total = self._unit("add", [self._cover(a) for a in expr.args], type_.signed)
+        beyond = self._unit("and", [total, Constant(1 << type_.width)], signed=False)
+        return self._unit("ne", [beyond, Constant(0)], signed=False)
 
     def _lut(self, table: int, operands: list[Operand]) -> Operand:
         if all(isinstance(o, Constant) for o in operands):

@@ -249,14 +249,12 @@ def _joined(kept: Expr, other: Expr, op: str, amount: int) -> Expr:
 
 
 def _add(a: Pair, b: Pair) -> Pair:
-    low = _unsigned("add", a.low, b.low)
-    carry = Cast(Apply("lt", (low, a.low), BIT), _U)
-    return Pair(low, _unsigned("add", _unsigned("add", a.high, b.high), carry))
+    carry = Apply("carry", (a.low, b.low), BIT)
+    return Pair(_unsigned("add", a.low, b.low), Apply("adc", (a.high, b.high, carry), _U))
 
 
 def _add_word(pair: Pair, word: Expr) -> Pair:
-    low = _unsigned("add", pair.low, word)
-    return Pair(low, _unsigned("add", pair.high, Cast(Apply("lt", (low, word), BIT), _U)))
+    return _add(pair, Pair(word, _const(0)))
 
 
 def _unsigned_high(a: Pair, b: Pair) -> Pair:
@@ -270,8 +268,8 @@ def _unsigned_high(a: Pair, b: Pair) -> Pair:
 
 
 def _subtract(a: Pair, b: Pair) -> Pair:
-    borrow = Cast(Apply("lt", (a.low, b.low), BIT), _U)
-    return Pair(_unsigned("sub", a.low, b.low), _unsigned("sub", _unsigned("sub", a.high, b.high), borrow))
+    borrow = Apply("lt", (a.low, b.low), BIT)
+    return Pair(_unsigned("sub", a.low, b.low), Apply("sbb", (a.high, b.high, borrow), _U))
 
 
 def _select(bit: Expr, a: Pair, b: Pair) -> Pair:
