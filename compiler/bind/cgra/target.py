@@ -79,7 +79,7 @@ _MOST_FOLDS = 6
 """How often sums are folded, all of one kind at a time, for a program that needs more units than there are."""
 
 
-class TooLate(SluiceError):
+class _TooLate(SluiceError):
     """No design of a program ends before one that is known."""
 
 
@@ -307,7 +307,7 @@ def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> Cg
             failure = failure or error
     if found is not None:
         return found
-    raise failure or TooLate("nothing ends before what is known")
+    raise failure or _TooLate("nothing ends before what is known")
 
 
 def _around(live: Program, loop: TimingLoop) -> frozenset[str]:
