@@ -3,7 +3,8 @@
 The loops of all statements are aligned into common *levels* (seed 001, section 4.4.1): a consumer's loop joins the
 level of the producer's loop whose values it walks, at the rate at which it walks them. Levels are flattened
 innermost first, so that the busiest statement of a level sets its length, and every statement then starts as
-early as its dependences allow (section 4.4, equation 4.14). Initiation interval: one.
+early as its dependences allow (section 4.4, equation 4.14). The initiation interval is one, but for loops that a `Pace`
+slows down.
 
 These are *logical* cycles: arithmetic takes none. Latencies of units and wires are added after routing by retiming,
 which shifts every statement by a constant and so keeps all distances.

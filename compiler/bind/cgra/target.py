@@ -30,7 +30,7 @@ from compiler.sched.accumulators import static_form
 from compiler.sched.boxes import split_by_reads, split_by_sources
 from compiler.sched.constant_inputs import constant_inputs, with_short_indices
 from compiler.sched.cycle_accurate import FULL_RATE, Pace, Schedule, schedule_program, sequential_schedule
-from compiler.sched.dependences import flow, recurring_together
+from compiler.sched.dependences import DependenceError, flow, recurring_together
 from compiler.sched.edge_terms import fill_domains
 from compiler.sched.held_values import BEHIND_GUARDS, BehindGuards, from_their_source, has_open_reads
 from compiler.sched.late_operands import with_late_operands
@@ -182,7 +182,7 @@ def _compile(program: Program, options: Options, known: int, merged: bool = True
     """Compile `program`; every stage checks its own input, and the finished mapping is validated from outside.
 
     Where memory tiles cannot follow the tightest schedule, it is loosened step by step: loop lengths are rounded up
-    to the fetch width, then the initiation interval grows, as it does where a recurrence takes longer than its
+    to the fetch width, then the initiation interval grows, as that of a recurrence does which takes longer than its
     distance. `CgraDesign.choices` says what was needed. Where no schedule helps, statements are split whose reads
     change their functions. `known` and `merged` as in `_Task`.
     """
@@ -284,8 +284,7 @@ def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> Cg
     found: CgraDesign | None = None
     ways = Ways(task.merged, patient, task.options.memory == "pub")
     for looseness in ways:
-        known = found.predicted_cycles if found else task.known
-        if known < _NEVER and _scheduled(live, task.options, task.spec, looseness, None).end >= _WORTH * known:
+        if not _ends_before(found.predicted_cycles if found else task.known, live, task, looseness):
             if looseness.tight:
                 break
             continue
@@ -295,6 +294,10 @@ def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> Cg
             if good or (looseness.tight and looseness.pace == FULL_RATE):
                 return design
             found = min(found or design, design, key=lambda design: design.predicted_cycles)
+        except DependenceError as error:
+            if looseness.pace == FULL_RATE:
+                raise
+            failure = failure or error
         except TimingLoop as error:
             failure = failure or error.of(live)
             ways.note(looseness, error, _around(live, error))
@@ -308,6 +311,15 @@ def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> Cg
     if found is not None:
         return found
     raise failure or _TooLate("nothing ends before what is known")
+
+
+def _ends_before(known: int, live: Program, task: _Task, looseness: Looseness) -> bool:
+    """Whether the schedule at this looseness leaves a design the chance to end before cycle `known`."""
+    if known == _NEVER:
+        return True
+    with suppress(DependenceError):
+        return _scheduled(live, task.options, task.spec, looseness, None).end < _WORTH * known
+    return False
 
 
 def _around(live: Program, loop: TimingLoop) -> frozenset[str]:
