@@ -210,6 +210,27 @@ def test_tokens_that_stop_are_found() -> None:
         play(keep, design.static_plan, small, 900)
 
 
+def test_reads_that_nobody_uses_may_wait_for_ever() -> None:
+    program = parse_scop("""void f(const short a[5][5], short y[5][5]) {
+#pragma scop
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 5; j++)
+            y[i][j] = 0;
+    for (int i = 0; i < 5; i++)
+        for (int j = i + 1; j < 5; j++) {
+            y[i][j] = a[i][j] + 1;
+            if ((i + j) / 3 == 1) y[j][i] = y[i][j] * a[i][j];
+        }
+    for (int i = 0; i < 5; i++)
+        for (int j = 4 - i; j < 5; j++)
+            if (i > 1 && j <= i) y[j][i] = 6;
+#pragma endscop
+}""", "f.c")
+    with pytest.raises(ElasticError, match=r"tokens stop: buffer \w+\.S\d \(written by statement 'S\d' \(f.c:\d+\)\) "
+                                           r"is read where nobody uses the word.*use --memory dual-port"):
+        compiler.compile(program, memory="buffet", array="16x16")
+
+
 def test_a_buffer_that_one_buffet_cannot_hold() -> None:
     """An array and its transpose: the last row needs the first column, so nearly everything has to be there."""
     prg = prog("both")

@@ -7,7 +7,9 @@ from functools import cached_property
 
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.convert import to_elastic
+from compiler.bind.cgra.elastic.errors import ElasticError
 from compiler.bind.cgra.elastic.game import Outcome, play
+from compiler.bind.cgra.elastic.programs import reads_what_nobody_uses
 from compiler.bind.cgra.elastic.validate import require_same
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.validate import ValidationReport
@@ -79,5 +81,13 @@ def elastic_design(static: CgraDesign, options: Options) -> ElasticDesign:
                            static.seconds, static.config, static.spec, static.plan)
     static_words = decode_array(static.words, static.spec)
     require_same(static_words, decode_array(design.words, spec), static.spec, spec)
-    _ = design.outcome
+    try:
+        _ = design.outcome
+    except ElasticError:
+        waiting = next(filter(reads_what_nobody_uses, static.application.memories), None)
+        if waiting is None:
+            raise
+        raise ElasticError(f"tokens stop: buffer {waiting.buffers[0].traffic.title} is read where nobody uses the "
+                           "word, which may come later, and the other reads alone are no loop nest; use --memory "
+                           "dual-port") from None
     return design
