@@ -64,7 +64,10 @@ _WAY_BACK, _GOOD = 8, 1.2
 bound a program with loops in another order may take without another attempt."""
 
 _WORTH = 0.95
-"""Part of the cycles of a design within which a schedule has to end for another attempt."""
+"""Part of the cycles of a schedule within which another one has to end for another attempt."""
+
+_MORE = 6
+"""Attempts in a row that may fail once there is a design."""
 
 _CROWDED = 0.8
 """Part of the array's processing elements beyond which sums take as few as they can."""
@@ -282,39 +285,52 @@ def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> Cg
     patience only at the full rate."""
     failure: SluiceError | None = None
     found: CgraDesign | None = None
+    failed = 0
     ways = Ways(task.merged, patient, task.options.memory == "pub")
     for looseness in ways:
-        if not _ends_before(found.predicted_cycles if found else task.known, live, task, looseness):
-            if looseness.tight:
+        known = found.application.schedule.end if found else task.known
+        if failed == _MORE or not _ends_before(known, live, task, looseness):
+            if failed == _MORE or looseness.tight:
                 break
             continue
-        try:
-            design = _with_slack(parts, live, task, looseness)
-            good = design.predicted_cycles <= _GOOD * design.lower_bound
-            if good or (looseness.tight and looseness.pace == FULL_RATE):
-                return design
-            found = min(found or design, design, key=lambda design: design.predicted_cycles)
-        except DependenceError as error:
-            if looseness.pace == FULL_RATE:
-                raise
-            failure = failure or error
-        except TimingLoop as error:
-            failure = failure or error.of(live)
-            ways.note(looseness, error, _around(live, error))
-        except (VectorizationError, ConfigurationError, UnbalancedError) as error:
-            failure = failure or error
-            ways.note_memory()
-        except (CapacityError, ArrayTooSmall) as error:
-            if found is None and not looseness.in_turns:
-                raise
-            failure = failure or error
+        made = _attempt(parts, live, task, looseness, ways, first=found is None)
+        if isinstance(made, SluiceError):
+            failure = failure or made
+            failed += found is not None
+            continue
+        good = made.predicted_cycles <= _GOOD * made.lower_bound
+        if good or (looseness.tight and looseness.pace == FULL_RATE):
+            return made
+        found, failed = min(found or made, made, key=lambda design: design.predicted_cycles), 0
     if found is not None:
         return found
     raise failure or _TooLate("nothing ends before what is known")
 
 
+def _attempt(parts: Partition, live: Program, task: _Task, looseness: Looseness, ways: Ways,
+             first: bool) -> CgraDesign | SluiceError:
+    """The mapping at one looseness, or why there is none, of which `ways` learn. Raises what no other one would mend;
+    the `first` one has to show whether the array is large enough."""
+    try:
+        return _with_slack(parts, live, task, looseness)
+    except DependenceError as error:
+        if looseness.pace == FULL_RATE:
+            raise
+        return error
+    except TimingLoop as error:
+        ways.note(looseness, error, _around(live, error))
+        return error.of(live)
+    except (VectorizationError, ConfigurationError, UnbalancedError) as error:
+        ways.note_memory()
+        return error
+    except (CapacityError, ArrayTooSmall) as error:
+        if first and not looseness.in_turns:
+            raise
+        return error
+
+
 def _ends_before(known: int, live: Program, task: _Task, looseness: Looseness) -> bool:
-    """Whether the schedule at this looseness leaves a design the chance to end before cycle `known`."""
+    """Whether the schedule at this looseness ends noticeably before cycle `known`."""
     if known == _NEVER:
         return True
     with suppress(DependenceError):
