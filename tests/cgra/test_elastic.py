@@ -226,8 +226,8 @@ def test_reads_that_nobody_uses_may_wait_for_ever() -> None:
             if (i > 1 && j <= i) y[j][i] = 6;
 #pragma endscop
 }""", "f.c")
-    with pytest.raises(ElasticError, match=r"tokens stop: buffer \w+\.S\d \(written by statement 'S\d' \(f.c:\d+\)\) "
-                                           r"is read where nobody uses the word.*use --memory dual-port"):
+    with pytest.raises(ElasticError, match=r"^buffer \w+\.S\d \(written by statement 'S\d' \(f.c:\d+\)\) is "
+                                           r"read where nobody uses the word.*: tokens stop.*; use --memory dual-port"):
         compiler.compile(program, memory="buffet", array="16x16")
 
 

@@ -79,15 +79,13 @@ def elastic_design(static: CgraDesign, options: Options) -> ElasticDesign:
     config = to_elastic(static.application, static.physical, static.config, spec)
     design = ElasticDesign(static.program, static.parts, options, spec, static.application, static.physical, config,
                            static.seconds, static.config, static.spec, static.plan)
-    static_words = decode_array(static.words, static.spec)
-    require_same(static_words, decode_array(design.words, spec), static.spec, spec)
     try:
+        require_same(decode_array(static.words, static.spec), decode_array(design.words, spec), static.spec, spec)
         _ = design.outcome
-    except ElasticError:
-        waiting = next(filter(reads_what_nobody_uses, static.application.memories), None)
-        if waiting is None:
+    except ElasticError as error:
+        passed = next(filter(reads_what_nobody_uses, static.application.memories), None)
+        if passed is None:
             raise
-        raise ElasticError(f"tokens stop: buffer {waiting.buffers[0].traffic.title} is read where nobody uses the "
-                           "word, which may come later, and the other reads alone are no loop nest; use --memory "
-                           "dual-port") from None
+        raise ElasticError(f"buffer {passed.buffers[0].traffic.title} is read where nobody uses the word, which "
+                           f"buffets cannot always pass over: {error}; use --memory dual-port") from None
     return design

@@ -14,17 +14,13 @@ from math import prod
 import numpy as np
 
 from compiler.bind.buffers.counters import counted
-from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
+from compiler.bind.buffers.nest_fit import fit_nest
 from compiler.bind.cgra.elastic.errors import ElasticError
 from compiler.bind.cgra.memories import MemoryTile
 from hw.memtile import Affine, AffineNest, BuffetConfig, DualPortConfig, MemTileSpec
 from hw.memtile.affine import deltas
 
 __all__ = ["buffet_program", "reads_what_nobody_uses", "table_program"]
-
-
-_LOOPS = 5
-"""Loops of a controller beside the one over tiles."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,9 @@ def _real_reads(tile: MemoryTile, nest: AffineNest) -> AffineNest:
     """
     traffic = tile.buffers[0].traffic
     read = tile.buffers[0].reads[0]
-    fit = _used(tile)
+    if not reads_what_nobody_uses(tile):
+        return nest.trimmed()
+    fit = fit_nest([read.time[read.real], read.address[read.real]], 5)
     if fit is None:
         return nest.trimmed()
     shift = nest.time_offset - int(read.time[0])
@@ -96,19 +94,10 @@ def _real_reads(tile: MemoryTile, nest: AffineNest) -> AffineNest:
                       (address,)).trimmed()
 
 
-def _used(tile: MemoryTile) -> FittedNest | None:
-    """The reads whose words somebody uses, None if these are all, or no loop nest."""
-    read = tile.buffers[0].reads[0]
-    if tile.buffers[0].traffic.homogeneous or read.real.all():
-        return None
-    return fit_nest([read.time[read.real], read.address[read.real]], _LOOPS)
-
-
 def reads_what_nobody_uses(tile: MemoryTile) -> bool:
-    """Whether the buffet for a memory waits for words that nobody uses, because of those that somebody does there is no
-    loop nest."""
-    read = tile.buffers[0].reads[0]
-    return not tile.buffers[0].traffic.homogeneous and not read.real.all() and _used(tile) is None
+    """Whether some reads of the only buffer in a memory only make its nest regular."""
+    buffer = tile.buffers[0]
+    return not buffer.traffic.homogeneous and not buffer.reads[0].real.all()
 
 
 def _appends(write: AffineNest) -> bool:
