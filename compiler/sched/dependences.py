@@ -5,7 +5,7 @@ Seed 001, section 4.2.3, but by value instead of by memory: a read depends on th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from weakref import ref
@@ -27,6 +27,7 @@ __all__ = [
     "read_too_early",
     "recurrences",
     "recurring",
+    "recurring_around",
     "recurring_together",
     "topological_order",
 ]
@@ -181,6 +182,13 @@ def recurring_together(dependences: Sequence[Dependence]) -> list[frozenset[str]
     graph = nx.DiGraph((d.source, d.sink) for d in dependences)
     return [frozenset(component) for component in nx.strongly_connected_components(graph)
             if len(component) > 1 or any(graph.has_edge(name, name) for name in component)]
+
+
+def recurring_around(dependences: Sequence[Dependence], names: Collection[str]) -> frozenset[str]:
+    """The statements of the recurrences that those in `names` belong to; of all recurrences if they belong to none."""
+    parts = recurring_together(dependences)
+    around = [part for part in parts if not part.isdisjoint(names)]
+    return frozenset().union(*(around or parts))
 
 
 def recurrences(program: Program, dependences: tuple[Dependence, ...]) -> frozenset[tuple[str, int, str]]:

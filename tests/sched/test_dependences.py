@@ -8,9 +8,17 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
+from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import Prog, load, prog
 from compiler.ir.program import Program
-from compiler.sched.dependences import DependenceError, constant_bounds, flow, recurrences, topological_order
+from compiler.sched.dependences import (
+    DependenceError,
+    constant_bounds,
+    flow,
+    recurrences,
+    recurring_around,
+    topological_order,
+)
 from compiler.sched.liveness import NoOutputError, remove_dead_statements
 
 HERE = str(Path(__file__).relative_to(Path(__file__).resolve().parents[2]))
@@ -155,3 +163,21 @@ def test_a_program_without_live_statements_is_an_error() -> None:
     with pytest.raises(NoOutputError) as error:
         remove_dead_statements(replace(program, arrays=hidden))
     assert str(error.value) == "program 'gaussian' writes no output"
+
+
+def test_the_recurrences_that_statements_belong_to():
+    program = parse_scop("""void f(const short a[8], short y[8], short z[8], short w[8]) {
+#pragma scop
+    y[0] = 1;
+    z[0] = 2;
+    for (int i = 1; i < 8; i++) {
+        y[i] = y[i - 1] + a[i];
+        z[i] = z[i - 1] * 2;
+        w[i] = y[i] - z[i];
+    }
+#pragma endscop
+}""", "f.c")
+    dependences = flow(program)
+    assert recurring_around(dependences, ["S2"]) == {"S2"}
+    assert recurring_around(dependences, ["S3", "S4"]) == {"S3"}
+    assert recurring_around(dependences, ["S4", "mem0"]) == {"S2", "S3"}, "not known which, so all"

@@ -30,7 +30,7 @@ from compiler.sched.accumulators import static_form
 from compiler.sched.boxes import split_by_reads, split_by_sources
 from compiler.sched.constant_inputs import constant_inputs, with_short_indices
 from compiler.sched.cycle_accurate import FULL_RATE, Pace, Schedule, schedule_program, sequential_schedule
-from compiler.sched.dependences import DependenceError, flow, recurring_together
+from compiler.sched.dependences import DependenceError, flow, recurring_around
 from compiler.sched.edge_terms import fill_domains
 from compiler.sched.held_values import BEHIND_GUARDS, BehindGuards, from_their_source, has_open_reads
 from compiler.sched.late_operands import with_late_operands
@@ -318,7 +318,8 @@ def _attempt(parts: Partition, live: Program, task: _Task, looseness: Looseness,
             raise
         return error
     except TimingLoop as error:
-        ways.note(looseness, error, _around(live, error))
+        units = [unit.partition(".")[0] for unit in error.units]
+        ways.note(looseness, error, recurring_around(flow(live), units))
         return error.of(live)
     except (VectorizationError, ConfigurationError, UnbalancedError) as error:
         ways.note_memory()
@@ -336,12 +337,6 @@ def _ends_before(known: int, live: Program, task: _Task, looseness: Looseness) -
     with suppress(DependenceError):
         return _scheduled(live, task.options, task.spec, looseness, None).end < _WORTH * known
     return False
-
-
-def _around(live: Program, loop: TimingLoop) -> frozenset[str]:
-    """The statements of the recurrence that is too slow."""
-    units = {unit.partition(".")[0] for unit in loop.units}
-    return frozenset().union(*(part for part in recurring_together(flow(live)) if part & units))
 
 
 def _with_slack(parts: Partition, live: Program, task: _Task, looseness: Looseness) -> CgraDesign:

@@ -17,7 +17,7 @@ from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
 from compiler.sched.cycle_accurate import Pace, Schedule, schedule_program
-from compiler.sched.dependences import flow, recurring_together
+from compiler.sched.dependences import flow, recurring_around
 from compiler.sched.edge_terms import fill_domains
 from compiler.sched.held_values import BEHIND_GUARDS, BehindGuards, from_their_source, has_open_reads
 from compiler.sched.liveness import remove_dead_statements
@@ -134,17 +134,11 @@ def _built(program: Program, options: Options) -> BuiltPipeline:
                 return min((build_pipeline(schedule, options) for schedule in schedules), key=_storage)
             except SlowRecurrence as error:
                 failure = error
-            known, slow = slow, slow | _around(program, failure)
+            known, slow = slow, slow | recurring_around(flow(program), [failure.name])
             if interval == 1 or slow == known:
                 break
     assert failure is not None
     raise failure
-
-
-def _around(program: Program, failure: SlowRecurrence) -> frozenset[str]:
-    """The statements of the recurrence that is too slow."""
-    parts = recurring_together(flow(program))
-    return frozenset().union(*(part for part in parts if failure.name in part))
 
 
 def _tilings(program: Program, options: Options) -> list[StagedProgram]:
