@@ -6,13 +6,16 @@ Every compile proves the configured array against the program; `tb/test_accumula
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
+from random_triangles import random_triangle
 
 import compiler
 from compiler.bind.cgra.application import build_application
 from compiler.bind.cgra.netlist import MemNode, PeNode
+from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import Prog, load, prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -146,3 +149,11 @@ def test_delays_before_a_memory_are_followed() -> None:
     netlist = design.physical.netlist
     assert [edge.sink for edge in netlist.edges
             if edge.source.node == "in_depthwise_delay0" and isinstance(netlist.nodes[edge.sink.node], MemNode)]
+
+
+def test_delays_of_the_bit_of_a_merge_are_followed() -> None:
+    """Its table is so far ahead of it that units pass the bit on."""
+    program = parse_scop(random_triangle(Random(444), 6), "f.c")
+    design = compiler.compile(program, memory="pub", array="16x24")
+    passing = [n.config for n in design.physical.netlist.nodes.values() if isinstance(n, PeNode)]
+    assert any(config.op == "lut3" and config.bit_constants == (None, 0, 0) for config in passing)

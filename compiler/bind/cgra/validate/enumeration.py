@@ -149,21 +149,27 @@ class Enumeration:
     def _bits(self, unit: CoreOutput, cycles: np.ndarray) -> np.ndarray:
         """The bit that a merge takes in these cycles: whether a table's word differs from a constant; -1 if unknown."""
         unknown = np.full(len(cycles), -1)
-        arrival = self.fabric.arrival(unit.row, unit.column, "bit0")
-        test = arrival.origin
+        test, lag = self._behind_delays(unit, "bit0")
         if not isinstance(test, CoreOutput):
             return unknown
         core = self.fabric.tile(test.row, test.column).core
         tested = core.constants[1] if isinstance(core, PeConfig) and core.op == "ne" else None
         if not isinstance(core, PeConfig) or tested is None or core.constants[0] is not None:
             return unknown
-        word = self.fabric.arrival(test.row, test.column, "word0")
-        table = word.origin
+        table, more = self._behind_delays(test, "word0")
         if not isinstance(table, CoreOutput) or (table.row, table.column) not in self.memories:
             return unknown
-        when = cycles - arrival.lag - PE_LATENCY - word.lag
+        when = cycles - lag - PE_LATENCY - more
         known, words = self._memory(table).contents(int(table.port.removeprefix("out")), when)
         return np.where(known, (words != tested).astype(np.int64), -1)
+
+    def _behind_delays(self, unit: CoreOutput, port: str) -> tuple[Origin, int]:
+        """What comes to a port, and how long ago it left, units that only delay it passed over."""
+        arrival = self.fabric.arrival(unit.row, unit.column, port)
+        origin, lag = arrival.origin, arrival.lag
+        while (passed := self.fabric.passed(origin) or self.fabric.passed_bit(origin)) is not None:
+            origin, lag = passed.origin, lag + passed.lag
+        return origin, lag
 
     def _memory(self, origin: CoreOutput) -> MemoryNumbers | AddressedProof:
         place = origin.row, origin.column

@@ -74,6 +74,18 @@ class Fabric:
         arrival = self.arrival(origin.row, origin.column, "word0")
         return Arrival(arrival.origin, arrival.lag + PE_LATENCY)
 
+    def passed_bit(self, origin: Origin) -> Arrival | None:
+        """As `passed`, for a bit: a truth table of one bit alone that is that bit."""
+        if not isinstance(origin, CoreOutput):
+            return None
+        core = self.tile(origin.row, origin.column).core
+        if not isinstance(core, PeConfig) or core.op != "lut3" or origin.port != core.output:
+            return None
+        if core.bit_constants != (None, 0, 0) or core.table & 0b11 != 0b10:
+            return None
+        arrival = self.arrival(origin.row, origin.column, "bit0")
+        return Arrival(arrival.origin, arrival.lag + PE_LATENCY)
+
     def capture(self, column: int) -> Arrival:
         """What the bank of a column takes."""
         what = f"the bank of column {column}"
