@@ -6,6 +6,7 @@ Every multiplexer selects one source, so every input and wire has one driver.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from compiler.sched.verify import ValidationError
@@ -64,26 +65,20 @@ class Fabric:
 
     def passed(self, origin: Origin) -> Arrival | None:
         """What a unit that only passes its input on takes, a cycle before it shows it; None for any other unit."""
-        if not isinstance(origin, CoreOutput):
-            return None
-        core = self.tile(origin.row, origin.column).core
-        if not isinstance(core, PeConfig) or core.op != "pass" or core.constants[0] is not None:
-            return None
-        if origin.port != core.output:
-            return None
-        arrival = self.arrival(origin.row, origin.column, "word0")
-        return Arrival(arrival.origin, arrival.lag + PE_LATENCY)
+        return self._passed(origin, "word0", lambda core: core.op == "pass" and core.constants[0] is None)
 
     def passed_bit(self, origin: Origin) -> Arrival | None:
         """As `passed`, for a bit: a truth table of one bit alone that is that bit."""
+        return self._passed(origin, "bit0", lambda core: (core.op == "lut3" and core.bit_constants == (None, 0, 0)
+                                                          and core.table & 0b11 == 0b10))
+
+    def _passed(self, origin: Origin, port: str, passes: Callable[[PeConfig], bool]) -> Arrival | None:
         if not isinstance(origin, CoreOutput):
             return None
         core = self.tile(origin.row, origin.column).core
-        if not isinstance(core, PeConfig) or core.op != "lut3" or origin.port != core.output:
+        if not isinstance(core, PeConfig) or origin.port != core.output or not passes(core):
             return None
-        if core.bit_constants != (None, 0, 0) or core.table & 0b11 != 0b10:
-            return None
-        arrival = self.arrival(origin.row, origin.column, "bit0")
+        arrival = self.arrival(origin.row, origin.column, port)
         return Arrival(arrival.origin, arrival.lag + PE_LATENCY)
 
     def capture(self, column: int) -> Arrival:
