@@ -254,7 +254,7 @@ class _Narrower:
                 type = _smallest(_own(node.args[0]), hull(*map(self._range, node.args)))
                 return checked_apply(node.op, *[self.low(arg, type) for arg in node.args])
             case Apply():
-                return checked_apply(node.op, node.args[0], *map(self._exact_value, node.args[1:]))
+                return self._unchanged(node)
             case Lookup():
                 return Lookup(node.table, self._exact_value(node.index), node.type)
         return node

@@ -19,12 +19,15 @@ from hw.dataflow.spec import Word
 from hw.errors import SluiceError
 
 __all__ = [
-    "BUFFER_LATENCY", "MINIMUM_LINE", "BufferCell", "Cell", "ConstantCell", "CounterCell", "InputCell", "Level",
-    "LineCell", "MergeCell", "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "Tap", "Walk", "Word",
+    "BUFFER_LATENCY", "MINIMUM_LINE", "TABLE_LATENCY", "BufferCell", "Cell", "ConstantCell", "CounterCell", "InputCell",
+    "Level", "LineCell", "MergeCell", "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "Tap", "Walk", "Word",
 ]
 
 BUFFER_LATENCY = 2
 """Cycles from a read event of a buffer to its word: the memory's register and one behind it."""
+
+TABLE_LATENCY = 2
+"""Cycles from an index of a table to its entry: the memory's register and one behind it."""
 
 MINIMUM_LINE = 4
 """Shortest delay line in memory: two words, the memory's register and one behind it."""
@@ -125,8 +128,9 @@ class OperatorCell:
     """Operation `op` of `hw.ops`, or ``cast``, or ``table`` (`value`: number of the table).
 
     `words` are the operands' types by the program, whose width counts for shifts and partial products; the cells
-    themselves may be narrower. The result is there `latency` cycles after the operands. With more than one cycle there
-    is a register before the operation, too.
+    themselves may be narrower. The result is there `latency` cycles after the operands, constants included. With more
+    than one cycle there is a register before the operation, too. A table always has `TABLE_LATENCY`: raises
+    `PipelineError` for another one.
     """
 
     op: str
@@ -135,6 +139,10 @@ class OperatorCell:
     word: Word
     latency: int = 0
     value: int = 0
+
+    def __post_init__(self) -> None:
+        if self.op == "table" and self.latency != TABLE_LATENCY:
+            raise PipelineError(f"a table takes {TABLE_LATENCY} cycles, not {self.latency}")
 
 
 @dataclass(frozen=True)

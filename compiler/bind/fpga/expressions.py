@@ -15,12 +15,11 @@ from compiler.bind.sums import flatten_sum
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
 from compiler.ir.program import Statement
 from compiler.ir.types import BIT, Int, Type
-from hw.dataflow.spec import Word
+from hw.pipeline.spec import TABLE_LATENCY, Word
 
-__all__ = ["TABLE_LATENCY", "Operators", "read_label", "word_of"]
+__all__ = ["Operators", "read_label", "word_of"]
 
 WIDEST = 32
-TABLE_LATENCY = 2
 _LINEAR = {"add", "sub", "mul", "mad"}
 _PRODUCTS = {"mul", "mul_mid", "mul_high"}
 _WIRES = {"shl", "shr", "and", "or", "xor"}
@@ -119,8 +118,6 @@ class Operators:
 
     def _emit(self, op: str, uses: Sequence[Use], words: Sequence[Word], word: Word, latency: int,
               value: int = 0) -> Use:
-        if all(self.net.is_constant(use) for use in uses):
-            latency = 0
         node = Node("operator", word, self.statement.name, tuple(uses), tuple(words), op, latency, value)
         return Use(self.net.add(node))
 

@@ -11,6 +11,9 @@ from hw.pipeline.spec import BufferCell, ConstantCell, CounterCell, LineCell, Me
 __all__ = ["Leaf", "leaves", "resolved"]
 
 
+_LEAVES = BufferCell | CounterCell | MergeCell | ConstantCell
+
+
 class Leaf(NamedTuple):
     """Cell `cell`, `cycles` cycles before the result that is computed from it."""
 
@@ -26,8 +29,8 @@ def resolved(spec: PipelineSpec, tap: Tap, carries: Mapping[int, str]) -> Tap:
 
 
 def leaves(spec: PipelineSpec, root: int, carries: Mapping[int, str]) -> list[Leaf]:
-    """The leaves of the value of cell number `root`: cells that `carries` statements' values, buffers, merges and
-    counters."""
+    """The leaves of the value of cell number `root`: cells that `carries` statements' values, buffers, merges,
+    counters and constants."""
     if not isinstance(spec.cells[root], OperatorCell):
         return []
     found: dict[Leaf, None] = {}
@@ -39,11 +42,11 @@ def leaves(spec: PipelineSpec, root: int, carries: Mapping[int, str]) -> list[Le
             continue
         seen.add(place)
         cell = spec.cells[place.cell]
-        if place.cell != root and (place.cell in carries or isinstance(cell, BufferCell | CounterCell | MergeCell)):
+        if place.cell != root and (place.cell in carries or isinstance(cell, _LEAVES)):
             found[place] = None
         elif isinstance(cell, OperatorCell):
             for tap in (resolved(spec, operand, carries) for operand in cell.operands):
                 pending.append(Leaf(tap.cell, place.cycles + tap.cycles + cell.latency))
-        elif not isinstance(cell, ConstantCell):
+        else:
             raise ValidationError(f"cell {place.cell} is used, but carries no statement's values")
     return list(found)

@@ -47,10 +47,9 @@ def retime(net: Net, first: Mapping[str, int], last: Mapping[str, int]) -> list[
 
 
 def _least(net: Net, node: Node, first: Mapping[str, int]) -> int:
-    """The least time of a node by itself: the events of its walk are in cycles from 0 on."""
-    if node.kind == "operator":
-        return 0 if all(map(net.is_constant, node.uses)) else _NEVER
-    if node.kind == "constant":
+    """The least time of a node by itself: the events of its walk are in cycles from 0 on, and what is computed from
+    constants is there after the latency of the operation."""
+    if node.kind == "constant" or (node.kind == "operator" and not all(map(net.is_constant, node.uses))):
         return _NEVER
     return node.latency - first[node.statement]
 

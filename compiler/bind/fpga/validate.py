@@ -191,11 +191,20 @@ class _Proof:
         same = [_fullest(origins, origin) for origin in origins]
         operands: dict[Leaf, int | str] = {}
         for leaf in found:
-            if isinstance(self.spec.cells[leaf.cell], CounterCell):
+            if isinstance(self.spec.cells[leaf.cell], ConstantCell):
+                self._check_settled(statement, leaf)
+            elif isinstance(self.spec.cells[leaf.cell], CounterCell):
                 operands[leaf] = self._iterator(statement, leaf)
             else:
                 operands[leaf] = self._read(statement, leaf, origins)
         check_arithmetic(self.program, statement, self.spec, claim.cell, operands, same)
+
+    def _check_settled(self, statement: Statement, leaf: Leaf) -> None:
+        """What is computed from a constant is asked for after the registers behind that have taken it."""
+        first = int(self._cycles(statement.name).min())
+        if first < leaf.cycles:
+            raise ValidationError(f"{statement}: its first value is wanted in cycle {first}, but what is computed from "
+                                  f"constant {leaf.cell} takes {leaf.cycles} cycles")
 
     def _origin(self, statement: Statement, read: int) -> np.ndarray:
         """What a read means: for every instance the value it sees."""

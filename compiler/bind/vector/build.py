@@ -166,8 +166,10 @@ class GraphBuilder:
         return Access(node, identity(rank), starts)
 
     def copy(self, value: Value, dtype: np.dtype, location: Location, rank: int) -> Access:
-        """A node of its own that holds `value`, in the consumer's own dimensions."""
-        return self._canonical("copy", (value,), dtype, range_of(value), location, rank)
+        """A node of its own that holds `value`, in the consumer's own dimensions; of type `dtype` if that holds all
+        that `value` may be, else of the narrowest type that does."""
+        limits = range_of(value)
+        return self._canonical("copy", (value,), _holding(limits, dtype), limits, location, rank)
 
     def stretching(self, source: Access, factors: tuple[int, ...], location: Location) -> Access:
         """Every element repeated `factors` times."""
@@ -202,6 +204,12 @@ def _origin(accesses: Sequence[Access], rank: int) -> tuple[int, ...]:
         step, offset = next(own, (1, 0))
         origin[dimension] = offset // step
     return tuple(origin)
+
+
+def _holding(limits: Range, wanted: np.dtype) -> np.dtype:
+    """`wanted`, or where it does not hold all numbers of a range the narrowest type that does."""
+    kinds = (wanted, *(np.dtype(f"{'i' if limits[0] < 0 else 'u'}{size}") for size in (1, 2, 4)))
+    return next(kind for kind in kinds if bounds(kind)[0] <= limits[0] and limits[1] <= bounds(kind)[1])
 
 
 def _width(source: Access, reduced: int) -> int:

@@ -1,0 +1,84 @@
+"""One C function on one target, compared with what gcc makes of the same text."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from c_reference import call, compile_c
+from pipeline_emulator import run_design
+
+import compiler
+from compiler.frontend.c_scop import parse_scop
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+
+Data = Mapping[str, np.ndarray]
+
+
+def gcc_results(text: str, name: str, data: Data) -> dict[str, np.ndarray]:
+    """What gcc's function leaves in its arrays, whose order is that of `data`."""
+    memory = {array: values.copy() for array, values in data.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        call(compile_c(Path(folder), {name: text}), name, list(memory.values()))
+    return memory
+
+
+def inputs_of(program: Program, data: Data) -> dict[str, np.ndarray]:
+    """The inputs of `program` among the arrays before the call; an array that is changed is ``NAME_in``."""
+    return {array.name: data[array.name.removesuffix("_in")] for array in program.inputs}
+
+
+def on_machine(program: Program, inputs: Data, options: Mapping[str, Any]) -> Data:
+    """The vector program on the instruction simulator."""
+    return compiler.compile(program, target="vector", **options).execute(inputs)
+
+
+def on_pipeline(program: Program, inputs: Data, options: Mapping[str, Any]) -> Data:
+    """The pipeline's cells, emulated."""
+    return run_design(compiler.compile(program, target="fpga", **options), inputs)
+
+
+def on_array(program: Program, inputs: Data, options: Mapping[str, Any]) -> Data:
+    """The array's configuration, proved against the program on every compile."""
+    compiler.compile(program, target="cgra", **options)
+    return interpret(program, inputs)
+
+
+def on_network(program: Program, inputs: Data, options: Mapping[str, Any]) -> Data:
+    """The process network, proved against the program on every compile."""
+    compiler.compile(program, target="dataflow", **options)
+    return interpret(program, inputs)
+
+
+MODELS: dict[str, Callable[[Program, Data, Mapping[str, Any]], Data]] = {
+    "vector": on_machine, "fpga": on_pipeline, "cgra": on_array, "dataflow": on_network,
+}
+"""How results of a target are found without an RTL simulator."""
+
+
+def simulated(target: str, simulator: str) -> Callable[[Program, Data, Mapping[str, Any]], Data]:
+    """How they are found with one; raises `AssertionError` where the predicted cycles are not those simulated."""
+
+    def run(program: Program, inputs: Data, options: Mapping[str, Any]) -> Data:
+        design = compiler.compile(program, target=target, **options)
+        found = design.simulate(inputs, simulator)
+        if design.predicts_exactly:
+            assert found.cycles == design.predicted_cycles, "mispredicted"
+        return found.outputs
+
+    return run
+
+
+def require_gcc_results(text: str, name: str, data: Data, run: Callable[[Program, Data, Mapping[str, Any]], Data],
+                        options: Mapping[str, Any] | None = None) -> None:
+    """Raise `AssertionError` unless the interpreter and `run` give for the program what gcc's function leaves."""
+    wanted = gcc_results(text, name, data)
+    program = parse_scop(text, f"{name}.c")
+    inputs = inputs_of(program, data)
+    for place, found in (("interpreter", interpret(program, inputs)), ("target", run(program, inputs, options or {}))):
+        for array, values in found.items():
+            np.testing.assert_array_equal(values, wanted[array], err_msg=f"{place}: {array}\n{text}")
