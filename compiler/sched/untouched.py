@@ -34,7 +34,7 @@ def remove_untouched(program: Program) -> tuple[Program, tuple[Untouched, ...]]:
     Inputs that nothing else reads go too. Statements stay whose copies other statements read or write again, and those
     that are an output's only writer.
     """
-    found = tuple(kept for kept in (_untouched(program, s) for s in program.statements) if kept is not None)
+    found = _removable(program, [k for k in (_untouched(program, s) for s in program.statements) if k is not None])
     if not found:
         return program, ()
     names = {kept.statement for kept in found}
@@ -46,6 +46,16 @@ def remove_untouched(program: Program) -> tuple[Program, tuple[Untouched, ...]]:
         domains = domains.union(isl.UnionSet.from_set(statement.domain))
     order = program.order.intersect_domain(domains)
     return replace(program, arrays=arrays, statements=statements, order=order), found
+
+
+def _removable(program: Program, found: list[Untouched]) -> tuple[Untouched, ...]:
+    """All of `found`, but of an output that has no other writers the one with the most elements."""
+    names = {kept.statement for kept in found}
+    written = {s.write.array for s in program.statements if s.name not in names}
+    for output in {kept.output for kept in found} - written:
+        mine = [kept for kept in found if kept.output == output]
+        found.remove(max(mine, key=lambda kept: kept.elements.count_val().to_python()))
+    return tuple(found)
 
 
 def _untouched(program: Program, statement: Statement) -> Untouched | None:

@@ -20,7 +20,8 @@ from hw.errors import SluiceError
 
 __all__ = [
     "BUFFER_LATENCY", "MINIMUM_LINE", "TABLE_LATENCY", "BufferCell", "Cell", "ConstantCell", "CounterCell", "InputCell",
-    "Level", "LineCell", "MergeCell", "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "Tap", "Walk", "Word",
+    "Level", "LineCell", "MergeCell", "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "Tap", "Walk",
+    "Word",
 ]
 
 BUFFER_LATENCY = 2

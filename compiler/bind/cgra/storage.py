@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from compiler.bind.buffers.circular import live_words
+import numpy as np
+
+from compiler.bind.buffers.circular import BufferTraffic, live_words
 from compiler.bind.cgra.memories import MemoryTile, TileBuffer
 from compiler.bind.design import BufferStorage
 from hw.fabric.config import ArrayConfig
@@ -49,9 +51,12 @@ def _reach(nest: AffineNest, number: int) -> int:
 
 
 def _live(parts: Sequence[TileBuffer]) -> int:
-    """Words of one buffer that are live at once: delay lines follow each other, other memories are copies."""
+    """Words of one buffer that are live at once: delay lines follow each other; other memories are copies, and those
+    that hold the same words are counted once."""
     total = sum(live_words(part.traffic) for part in parts if part.traffic.homogeneous)
     copies = [part.traffic for part in parts if not part.traffic.homogeneous]
-    if copies:
-        total += live_words(replace(copies[0], reads=tuple(read for traffic in copies for read in traffic.reads)))
-    return total
+    alike: dict[bytes, list[BufferTraffic]] = {}
+    for traffic in copies:
+        alike.setdefault(np.concatenate(traffic.writes).tobytes(), []).append(traffic)
+    return total + max((live_words(replace(group[0], reads=tuple(read for one in group for read in one.reads)))
+                        for group in alike.values()), default=0)

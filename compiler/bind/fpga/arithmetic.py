@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from compiler.bind.fpga.leaves import Leaf, resolved
 from compiler.ir.evaluate import evaluate, integer, storage
-from compiler.ir.expr import Cast, Expr, Lookup, fold, with_children
 from compiler.ir.points import contains
-from compiler.ir.program import Program, Statement, Table
+from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.verify import ValidationError, operand_vectors
+from compiler.sched.verify.expressions import repeat_entries, wrap_lookups
 from compiler.sched.verify.points import some_points
 from hw.ops import operation
 from hw.pipeline.spec import ConstantCell, OperatorCell, OutputCell, PipelineSpec, Tap, Word
@@ -35,7 +34,7 @@ def check_arithmetic(program: Program, statement: Statement, spec: PipelineSpec,
         return
     reads, iterators = _operands(program, statement, same)
     values = {leaf: iterators[what] if isinstance(what, str) else reads[what] for leaf, what in operands.items()}
-    value, tables = _total(statement.value, program.tables)
+    value, tables = wrap_lookups(statement.value, program.tables)
     meant = evaluate(value, lambda k: reads[k], iterators, tables)
     actual = _Machine(spec, values, {leaf.cell: "" for leaf in values}).value(Leaf(root, 0))
     wrong = np.flatnonzero(np.asarray(meant != actual))
@@ -61,25 +60,6 @@ def _operands(program: Program, statement: Statement,
         open_ = asked[k].is_equal(statement.domain) or contains(asked[k], list(points.T), count)
         reads.append(np.where(open_, columns[same[k]], columns[k]).astype(storage(type_)))
     return reads, iterators
-
-
-def _total(value: Expr, tables: Sequence[Table]) -> tuple[Expr, dict[str, Table]]:
-    """`value` with every index of a table taken modulo the next power of two, and tables that long: operands that are
-    tried need not be those of a run. The pipeline gets the same (`_Machine`)."""
-    long = {table.name: replace(table, values=_repeated(table.values)) for table in tables}
-
-    def step(node: Expr, parts: list[Expr]) -> Expr:
-        if isinstance(node, Lookup):
-            bits = len(long[node.table].values).bit_length() - 1
-            return Lookup(node.table, Cast(parts[0], Int(max(1, bits), signed=False)), node.type)
-        return with_children(node, parts)
-
-    return fold(value, step), long
-
-
-def _repeated(values: tuple[int, ...]) -> tuple[int, ...]:
-    size = max(2, 1 << (len(values) - 1).bit_length())
-    return (values * size)[:size]
 
 
 class _Machine:
@@ -122,7 +102,7 @@ class _Machine:
         if cell.op == "cast":
             return arguments[0]
         if cell.op == "table":
-            table = np.array(_repeated(self.spec.tables[cell.value]), object)
+            table = np.array(repeat_entries(self.spec.tables[cell.value]), object)
             return table[(arguments[0] & (len(table) - 1)).astype(np.int64)]
         self._check_width(cell)
         width = 1 if cell.op == "lut3" else max(word.width for word in cell.words)

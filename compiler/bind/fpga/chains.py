@@ -184,7 +184,9 @@ class Chains:
 
 def _lattice(words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The words of a box of `shape` that lie whole steps apart, from the first to the last of `words` in each
-    dimension: all of `words`, and what makes them loops."""
+    dimension: all of `words`, and what makes them loops. Without dimensions there is one word."""
+    if not shape:
+        return words
     lines = []
     for column, size in zip(np.unravel_index(words, shape), shape, strict=True):
         low, high = int(column.min()), int(column.max())

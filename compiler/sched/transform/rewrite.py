@@ -8,6 +8,7 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.ir.program import Program, Statement
+from compiler.ir.types import ProgramError
 from compiler.ir.verify import verify
 from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.legality import Images, check_legal
@@ -62,7 +63,10 @@ def rewritten(program: Program, statements: tuple[Statement, ...], where: Mappin
     result = replace(program, statements=statements, order=order_of_places(statements, where),
                      shared=tuple(g for group in program.shared for g in _parts(program, group, images, directive)))
     check_legal(program, result, images, directive)
-    verify(result, guarded=True)
+    try:
+        verify(result, guarded=True)
+    except ProgramError as error:
+        raise TransformError(f"{directive}: {error}") from None
     return result
 
 

@@ -1,15 +1,21 @@
-"""Operand vectors on which two forms of an expression are compared: corners of the types, and random words."""
+"""Operand vectors on which two forms of an expression are compared: corners of the types, and random words.
+
+They need not be operands of a run, so tables are looked up modulo a power of two while forms are compared.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
+from compiler.ir.expr import Cast, Expr, Lookup, fold, with_children
+from compiler.ir.program import Table
 from compiler.ir.types import Int
 
-__all__ = ["VECTORS", "operand_vectors"]
+__all__ = ["VECTORS", "operand_vectors", "repeat_entries", "wrap_lookups"]
 
 VECTORS = 256
 """Random operand vectors; corners come on top."""
@@ -48,3 +54,22 @@ def _corner_rows(types: Sequence[Int]) -> list[tuple[int, ...]]:
         rest = [{"low": t.minimum, "zero": 0, "high": t.maximum}[base] for t in types]
         rows += [(*rest[:k], value, *rest[k + 1:]) for k, values in enumerate(corners) for value in values]
     return rows
+
+
+def wrap_lookups(value: Expr, tables: Sequence[Table]) -> tuple[Expr, dict[str, Table]]:
+    """`value` with every index of a table taken modulo the next power of two, and tables that long."""
+    long = {table.name: replace(table, values=repeat_entries(table.values)) for table in tables}
+
+    def step(node: Expr, parts: list[Expr]) -> Expr:
+        if isinstance(node, Lookup):
+            bits = len(long[node.table].values).bit_length() - 1
+            return Lookup(node.table, Cast(parts[0], Int(max(1, bits), signed=False)), node.type)
+        return with_children(node, parts)
+
+    return fold(value, step), long
+
+
+def repeat_entries(values: tuple[int, ...]) -> tuple[int, ...]:
+    """The entries of a table, from the first again until their number is a power of two (at least 2)."""
+    size = max(2, 1 << (len(values) - 1).bit_length())
+    return (values * size)[:size]

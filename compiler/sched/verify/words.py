@@ -14,7 +14,7 @@ from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int, Type
 from compiler.sched.dependences import flow
 from compiler.sched.verify.errors import ValidationError
-from compiler.sched.verify.expressions import VECTORS, operand_vectors
+from compiler.sched.verify.expressions import VECTORS, operand_vectors, wrap_lookups
 from compiler.sched.verify.points import some_points
 from compiler.sched.word_arrays import WordArrays
 
@@ -89,9 +89,9 @@ def _check_values(words: WordArrays, old: Statement, parts: list[Statement]) -> 
     columns = operand_vectors(types)
     points = some_points(old.domain, max((len(column) for column in columns), default=VECTORS))
     steps = {name: points[:, k] for k, name in enumerate(old.iterators)}
-    tables = {table.name: table for table in words.before.tables}
     mask = (1 << words.width) - 1
-    whole = evaluate(old.value, lambda k: _held(columns[k], types[k]), steps, tables)
+    value, tables = wrap_lookups(old.value, words.before.tables)
+    whole = evaluate(value, lambda k: _held(columns[k], types[k]), steps, tables)
     for number, part in enumerate(parts):
         operands = []
         for read in part.reads:
@@ -99,7 +99,7 @@ def _check_values(words: WordArrays, old: Statement, parts: list[Statement]) -> 
             assert origin is not None
             column = columns[origin]
             operands.append(column if half is None else (column >> (half * words.width)) & mask)
-        found = evaluate(part.value, operands.__getitem__, steps, tables)
+        found = evaluate(wrap_lookups(part.value, words.after.tables)[0], operands.__getitem__, steps, tables)
         wanted = np.asarray(whole, dtype=object)
         wanted = wanted if len(parts) == 1 else (wanted >> (number * words.width)) & mask
         wanted, found = np.broadcast_arrays(wanted, np.asarray(found, dtype=object))
