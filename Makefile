@@ -1,6 +1,6 @@
 # make run      compile gaussian for a photograph, simulate it, compare; Verilog, images and report in rtl_out/gaussian
 # make test     lint, type check and the whole test suite on both simulators
-# make figures  measure the figures of the README again (benchmarks/*.json)
+# make figures  measure all figures again (benchmarks/results, README.md, docs/figures.md)
 # make clean    remove the virtual environment and everything that was generated
 #
 # PYTHON=python3.12 picks another interpreter, JOBS=4 another number of test processes.

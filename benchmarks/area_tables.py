@@ -1,4 +1,4 @@
-"""Area and clock rates of `benchmarks.area` as tables, on the terminal and in the README."""
+"""Area and clock rates of `benchmarks.area` as tables, on the terminal and in docs/figures.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All figures: measures everything, commits it to benchmarks/results and renews the table in the README.
+"""All figures: measures everything, commits it to benchmarks/results and renews README.md and docs/figures.md.
 
     python -m benchmarks.figures [--table-only]
 """
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.tables import renew_readme
+from benchmarks.tables import renew_documents
 
 __all__ = ["main"]
 
@@ -18,20 +18,20 @@ MEASUREMENTS = ("applications", "storage", "sharing", "large_array", "compile_ti
                 "resnet_layers --memory pub --memory dual-port", "unrolled", "address_units",
                 "area", "area --intel", "fpga", "vector", "vector_compiled", "dataflow", "dataflow --area", "systolic",
                 "systolic_resources", "systolic_area", "systolic_lu", "targets")
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
 
 
 def main() -> int:
-    """Run every measurement in a process of its own, then renew the README. Returns the first failure's status."""
+    """Run every measurement in a process of its own, then renew the documents. Returns the first failure's status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table-only", action="store_true", help="only renew the table from the committed results")
+    parser.add_argument("--table-only", action="store_true", help="only renew the tables from the committed results")
     if not parser.parse_args().table_only:
         for name in MEASUREMENTS:
             status = subprocess.run([sys.executable, "-m", *f"benchmarks.{name}".split()], check=False).returncode
             if status:
                 print(f"error: measurement '{name}' failed", file=sys.stderr)
                 return status
-    renew_readme(README)
+    renew_documents(ROOT)
     return 0
 
 

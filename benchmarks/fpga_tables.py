@@ -1,4 +1,4 @@
-"""The README's table of pipelines without an array, made from the committed results."""
+"""The table of pipelines without an array, made from the committed results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of the README about layers of networks and about unrolling on the whole array."""
+"""Tables about layers of networks and about unrolling on the whole array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README's table of recurrences on arrays, made from the committed results."""
+"""The table of recurrences on arrays, made from the committed results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README's table of shared units, from the committed results."""
+"""The table of shared units, from the committed results."""
 
 from __future__ import annotations
 

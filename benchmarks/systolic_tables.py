@@ -1,4 +1,4 @@
-"""The README's tables of systolic arrays, from the committed results."""
+"""The tables of systolic arrays, from the committed results."""
 
 from __future__ import annotations
 

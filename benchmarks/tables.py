@@ -1,4 +1,4 @@
-"""The README's table of figures, made from the committed results."""
+"""The tables of docs/figures.md and of the README, made from the committed results."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
 from benchmarks.sharing_tables import sharing_table
 from benchmarks.storage_tables import storage_table
+from benchmarks.summary import summary_tables
 from benchmarks.systolic_tables import systolic_tables
 from benchmarks.vector_tables import vector_tables
 from hw.errors import SluiceError
 from hw.files import write_atomic
 
-__all__ = ["figure_tables", "renew_readme"]
+__all__ = ["figure_tables", "renew_documents"]
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 
@@ -47,8 +48,8 @@ PUBLISHED = {
 mapped designs of the same group's compiler for conv_3_3, cascade and brighten-blur. Fir and sobel are not published."""
 
 
-class ReadmeError(SluiceError):
-    """The README has no place for the figures."""
+class DocumentError(SluiceError):
+    """A document has no place for its figures."""
 
 
 def figure_tables() -> str:
@@ -129,11 +130,21 @@ def _array_text() -> str:
             "simulated cycles per second (`python -m benchmarks.large_array`).")
 
 
-def renew_readme(path: Path) -> None:
-    """Replace the text between the figure marks. Raises `ReadmeError` if they are not there."""
-    text = path.read_text()
-    head, begin, rest = text.partition(BEGIN)
+def renew_documents(root: Path) -> None:
+    """Write the summary into the README in folder `root` and all tables into its docs/figures.md.
+
+    Raises `DocumentError` if one of them lacks the marks between which figures stand.
+    """
+    documents = {root / "README.md": summary_tables(), root / "docs" / "figures.md": figure_tables()}
+    texts = {path: _renewed(path, figures) for path, figures in documents.items()}
+    for path, text in texts.items():
+        write_atomic(path, text)
+
+
+def _renewed(path: Path, figures: str) -> str:
+    """The text of `path` with `figures` between its marks. Raises `DocumentError`."""
+    head, begin, rest = path.read_text().partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not (begin and end):
-        raise ReadmeError(f"{path.name} has no lines {BEGIN} and {END}")
-    write_atomic(path, f"{head}{BEGIN}\n{figure_tables()}\n{END}{tail}")
+        raise DocumentError(f"{path.name} has no lines {BEGIN} and {END}")
+    return f"{head}{BEGIN}\n{figures}\n{END}{tail}"

@@ -2,7 +2,7 @@
 
     python -m benchmarks.vector_tables [--measure]
 
-prints them from the committed results, as they are in the README; with `--measure` it runs every program first.
+prints them from the committed results, as they are in docs/figures.md; with `--measure` it runs every program first.
 """
 
 from __future__ import annotations
