@@ -55,8 +55,9 @@ def target_tables() -> str:
     for program, entries in results["programs"].items():
         rows.append([program, *(_entry(entries.get(name)) for name in names)])
     text = ("The same programs on every target: cycles, and in brackets their ratio to the target's lower bound "
-            "(`python -m benchmarks.targets`; by the compiler's model, exact but for those with *about*). A dash is a program that the target does "
-            "not take (the reasons are in `benchmarks/results/targets.json`), an empty field one that was not tried. "
+            "(`python -m benchmarks.targets`; by the compiler's model, exact but for those with "
+            "*about*). A dash is a program that the target does not take (the reasons are in "
+            "`benchmarks/results/targets.json`), an empty field one that was not tried. "
             "The array has 8x8 tiles, or 16x16 for programs that need more.")
     return f"{text}\n\n{table(['program', *names], rows)}{_target_hardware(results)}"
 

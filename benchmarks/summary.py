@@ -36,10 +36,10 @@ def target_choice_table() -> str:
     rows = [[f"`{name}`", CLASSES[name], _cycles(entries[name]), entries[name]["area"]["lut"],
              entries[name]["mhz"]["mhz"], entries[name]["compile seconds"]] for name in CLASSES]
     text = (f"`{PROGRAM}` on an image of {size}×{size} ([all programs](docs/figures.md); "
-            "`python -m benchmarks.targets`). Cycles are the compiler's model, transfers of the first and last words left "
-            "out: *exact* models are equal to simulation in every test. LUT and MHz on an ECP5, by yosys and nextpnr; "
-            "`cgra` and `vector` are one circuit for all programs (an array of 8×8 tiles, MHz of its slowest tile; four "
-            "lanes with their scalar core).")
+            "`python -m benchmarks.targets`). Cycles are the compiler's model, transfers of the first and last words "
+            "left out: *exact* models are equal to simulation in every test. LUT and MHz on an ECP5, by yosys and "
+            "nextpnr; `cgra` and `vector` are one circuit for all programs (an array of 8×8 tiles, MHz of its slowest "
+            "tile; four lanes with their scalar core).")
     return f"{text}\n\n{table(head, rows)}"
 
 
