@@ -69,15 +69,9 @@ FAULTS = {
     "for (i = 0; i < 5; i++) { if (i > 1) b[i] = t; t = i; } for (i = 0; i < N; i++) { int u; b[i] = u; u = 1; }":
         "6:97: 'u' is read before it is assigned, first at i=0",
     "b[0] = undeclared;": "6:8: 'undeclared' is not declared",
-    "int z[3] = {1, 2, 3}; b[0] = z[1];":
-        "6:5: array 'z' is initialised inside the scop; declare it const or assign its elements",
     "const int z = 3; z = 4; b[0] = z;": "6:18: 'z' cannot be assigned: its value is fixed",
-    "*p = 1;": "6:2: pointers are not supported; use subscripts",
-    "b[0] = *p;": "6:9: pointers are not supported; use subscripts",
     "b[0] = &t;": "6:9: pointers are not supported; use subscripts",
     "int *q; b[0] = 1;": "6:5: 'q' is a pointer; only arrays and scalars can be used in a scop",
-    "_Bool q = 1; b[0] = q;":
-        "6:1: '_Bool' is no arithmetic type; there are char, short, int, long, those of <stdint.h> and float",
     # Floating point.
     "b[0] = (double)a[0];": "6:9: 'double' cannot be compiled: of floating-point types there is float",
     "double s = 0; b[0] = s;": "6:1: 'double' cannot be compiled: of floating-point types there is float",
@@ -103,7 +97,6 @@ FAULTS = {
     "b[0] = a[0] >> -1;": "6:8: shift by -1: amounts outside 0..31 are undefined",
     "b[0] = (t = 3) + 1;": "6:9: an assignment inside an expression is not supported; make it a statement",
     "b[0] = t++;": "6:8: ++ and -- are supported as statements only",
-    "b[0] = sizeof(int);": "6:8: sizeof is not supported",
     "b[0] = a[0] +;": "6:14: not valid C: Invalid expression",
     "b[0] = 1": "7:2: not valid C, before 'pragma'",
 }

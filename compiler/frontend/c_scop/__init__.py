@@ -61,7 +61,7 @@ def load_c(path: str | Path, **parameters: int) -> Program:
     """
     path = Path(path)
     try:
-        text = path.read_text(errors="replace")
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise ScopError(path, f"cannot be read: {error.strerror}") from None
     return parse_scop(text, _shown(path), path.parent, path.stem, narrowed=True, **parameters)

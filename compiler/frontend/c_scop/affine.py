@@ -17,8 +17,9 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, literal
 from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.sizes import size_constant
 from compiler.frontend.c_scop.source import Source
-from compiler.frontend.c_scop.types import INT, Number, number_type, promote, usual
+from compiler.frontend.c_scop.types import BYTE, INT, Bool, Number, number_type, promote, usual
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.types import Int
 
@@ -106,6 +107,8 @@ class AffineReader:
                 return self._literal(node)
             case c_ast.ID():
                 return self._name(node)
+            case c_ast.UnaryOp(op="sizeof"):
+                return self._literal(size_constant(node, self.scope))
             case c_ast.UnaryOp():
                 return self._unary(node)
             case c_ast.BinaryOp() if node.op in _COMPARE or node.op in ("&&", "||"):
@@ -116,6 +119,8 @@ class AffineReader:
                 return self._ternary(node)
             case c_ast.Cast():
                 type = self._cast_type(node)
+                if isinstance(type, Bool):
+                    return self._indicator(self.condition(node.expr)), BYTE
                 return self._converted(node, *self._read(node.expr), type), type
             case c_ast.ArrayRef():
                 raise NotAffine(node, "it depends on the contents of an array")

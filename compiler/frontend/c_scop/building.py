@@ -8,7 +8,7 @@ import islpy as isl
 import numpy as np
 
 from compiler.frontend.c_scop.numbers import as_type, folded
-from compiler.frontend.c_scop.types import Number
+from compiler.frontend.c_scop.types import BYTE, Bool, Number
 from compiler.ir import expr
 from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr
 from compiler.ir.types import BIT, Float, Int
@@ -41,6 +41,8 @@ def apply(op: str, *args: Expr) -> Expr:
 
 def cast(node: Expr, type: Number) -> Expr:
     """`node` converted to `type`."""
+    if isinstance(type, Bool):
+        return cast(truth(node), BYTE)
     if node.type == type:
         return node
     return as_type(node, type) if isinstance(node, Const) else Cast(node, type)

@@ -12,11 +12,12 @@ from pycparser import c_ast
 from compiler.ir.floating import encode_exact
 from compiler.ir.types import FLOAT32, FLOAT64, Float, Int
 
-__all__ = ["NotConstant", "divide", "evaluate", "literal", "literal_constant", "remainder"]
+__all__ = ["NotConstant", "characters", "divide", "evaluate", "literal", "literal_constant", "remainder"]
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlL]*)")
 _FLOATING = re.compile(r"(?P<digits>0[xX][0-9a-fA-F.]+[pP][+-]?\d+|[\d.]+(?:[eE][+-]?\d+)?)(?P<suffix>[fF]?)")
-_ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34}
+_ESCAPED = re.compile(r"\\x([0-9a-fA-F]+)|\\([0-7]{1,3})|\\(.)|(.)", re.DOTALL)
+_ESCAPES = {"?": 63, "n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34}
 
 
 class NotConstant(Exception):
@@ -83,12 +84,27 @@ def _candidates(unsigned: bool, long: bool, decimal: bool) -> list[Int]:
 
 
 def _character(node: c_ast.Constant) -> int:
-    body = node.value[1:-1]
-    if len(body) == 1 and ord(body) < 128:
-        return ord(body)
-    if len(body) == 2 and body[0] == "\\" and body[1] in _ESCAPES:
-        return _ESCAPES[body[1]]
-    raise NotConstant(node, f"character constant {node.value} is not supported")
+    found = characters(node)
+    if len(found) != 1:
+        raise NotConstant(node, f"character constant {node.value} is not supported")
+    return found[0]
+
+
+def characters(node: c_ast.Constant) -> list[int]:
+    """The values, as signed char, of a character constant or a string without its final 0. Raises `NotConstant`."""
+    if node.value[0] not in "\"'":
+        raise NotConstant(node, f"{node.value} is of wide characters, which are not supported")
+    found: list[int] = []
+    for hexadecimal, octal, escape, plain in _ESCAPED.findall(node.value[1:-1]):
+        if escape and escape not in _ESCAPES:
+            raise NotConstant(node, f"{node.value}: there is no escape sequence \\{escape}")
+        if plain:
+            found += plain.encode()
+        else:
+            found.append(int(hexadecimal, 16) if hexadecimal else int(octal, 8) if octal else _ESCAPES[escape])
+    if any(value > 255 for value in found):
+        raise NotConstant(node, f"{node.value}: an escape sequence is larger than a char")
+    return [value - 256 if value > 127 else value for value in found]
 
 
 _BINARY: dict[str, Callable[[int, int], int]] = {

@@ -22,7 +22,9 @@ from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.affine import AffineReader, NotAffine, value_range
 from compiler.frontend.c_scop.constants import NotConstant, literal_constant
 from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.library import LIBRARY, call_library
 from compiler.frontend.c_scop.numbers import arithmetic_type
+from compiler.frontend.c_scop.sizes import size_constant
 from compiler.frontend.c_scop.types import INT, Number, number_type, promote, usual
 from compiler.frontend.c_scop.typing_rules import type_of
 from compiler.frontend.c_scop.variables import Variable
@@ -46,7 +48,7 @@ _REFUSED: dict[type, str] = {
 }
 _UNARY_REFUSED = {
     "*": "pointers are not supported; use subscripts", "&": "pointers are not supported; use subscripts",
-    "sizeof": "sizeof is not supported", "_Alignof": "_Alignof is not supported",
+    "_Alignof": "_Alignof is not supported",
 }
 
 
@@ -85,6 +87,8 @@ class Lowering:
                 return self._name(node)
             case c_ast.ArrayRef():
                 return self._element(node)
+            case c_ast.UnaryOp(op="sizeof"):
+                return self._literal(size_constant(node, self.reader.scope))
             case c_ast.UnaryOp():
                 return self._unary(node)
             case c_ast.BinaryOp():
@@ -95,6 +99,8 @@ class Lowering:
                 return self.converted(node.expr, self._cast_type(node))
             case c_ast.FuncCall():
                 name = node.name.name if isinstance(node.name, c_ast.ID) else "a function"
+                if name in LIBRARY:
+                    return self._library(node, name)
                 raise self._error(node, f"calls {name}(); functions cannot be called in a scop")
         raise self._error(node, _REFUSED.get(type(node), f"{type(node).__name__} is not supported"))
 
@@ -223,6 +229,13 @@ class Lowering:
         self.reads.append(element)
         return expr.Read(len(self.reads) - 1, element.variable.type)
 
+    def _library(self, node: c_ast.FuncCall, name: str) -> Expr:
+        """A call of a function of the standard library."""
+        given, types = node.args.exprs if node.args else [], LIBRARY[name]
+        if len(given) != len(types):
+            raise self._error(node, f"{name}() has {len(types)} parameters, not {len(given)}")
+        return call_library(name, [self.converted(part, type) for part, type in zip(given, types, strict=True)])
+
     # Operators.
 
     def _cast_type(self, node: c_ast.Cast) -> Number:
@@ -296,6 +309,9 @@ class Lowering:
             inverse = building.apply("div", Const(encode_exact(right.type, Fraction(1)), right.type), right)
             power = isinstance(inverse, Const) and building.is_power_of_two(inverse)
             return building.apply("mul", left, inverse) if power else building.apply("div", left, right)
+        lowest = building.integer(left).minimum
+        if isinstance(right, Const) and right.value == lowest < 0:
+            return _divided_by_lowest(node.op, left, right)
         refused = check_divisor(building.integer(left), right.value) if isinstance(right, Const) else None
         if refused:
             raise self._error(node, f"'{node.op}' by {right.value}: {refused}")
@@ -342,6 +358,14 @@ class Lowering:
         if self.domain.is_disjoint(where):
             return False
         raise Split(where)
+
+
+def _divided_by_lowest(op: str, left: Expr, lowest: Const) -> Expr:
+    """``left / lowest`` or ``left % lowest``: only the lowest number itself is divided once, all others never."""
+    equal = building.apply("eq", left, lowest)
+    if op == "/":
+        return building.cast(equal, building.integer(left))
+    return building.select(equal, Const(0, left.type), left)
 
 
 def _pieces(function: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:

@@ -12,7 +12,7 @@ import numpy as np
 from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import evaluate, literal_constant
-from compiler.frontend.c_scop.types import LONG, Number, usual
+from compiler.frontend.c_scop.types import BYTE, LONG, Bool, Number, usual
 from compiler.ir.evaluate import evaluate as evaluate_expression
 from compiler.ir.expr import Const, Expr
 from compiler.ir.expr import apply as typed
@@ -32,6 +32,9 @@ def arithmetic_type(node: Expr) -> Number:
 
 def as_type(constant: Const, type: Number) -> Const:
     """`constant` converted to `type`, as C does."""
+    if isinstance(type, Bool):
+        zero = constant.value == 0 if isinstance(constant.type, Int) else _number(constant) == 0
+        return Const(int(not zero), BYTE)
     if constant.type == type:
         return constant
     if isinstance(constant.type, Int):

@@ -10,6 +10,7 @@ from typing import Any
 from pycparser import c_ast, c_lexer, c_parser
 
 from compiler.frontend.c_scop.errors import Place, ScopError
+from compiler.frontend.c_scop.pointers import without_pointers
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.types import PRELUDE
 from compiler.frontend.c_scop.variables import Scope, names_in
@@ -35,11 +36,12 @@ def parse_c(source: Source, file: str) -> c_ast.FileAST:
     """The syntax tree of preprocessed text. Raises `ScopError`."""
     parser = c_parser.CParser(lexer=_Lexer)
     try:
-        return parser.parse(f'# 1 "<types>"\n{PRELUDE}{source.text}', file)
+        tree = parser.parse(f'# 1 "<types>"\n{PRELUDE}{source.text}', file)
     except c_parser.ParseError as error:
         raise _syntax_error(source, file, str(error), parser.clex) from None
     except RecursionError:
         raise ScopError(Place(file, 1), "the file nests too deeply to be parsed") from None
+    return without_pointers(tree)
 
 
 class _Lexer(c_lexer.CLexer):
@@ -137,6 +139,8 @@ def _surrounded(tree: c_ast.FileAST, block: _Block, source: Source, settings: Ma
         scope.declare(node, "global")
     scope = scope.inner()
     for parameter in _parameters(block.function):
+        if parameter.name in scope.names:
+            raise ScopError(source.place(parameter.coord), f"parameter '{parameter.name}' is declared twice")
         scope.declare(parameter, "parameter")
     scope = scope.inner()
     for item in block.outside:

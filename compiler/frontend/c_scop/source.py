@@ -26,7 +26,7 @@ from pathlib import Path
 from compiler.frontend.c_scop.conditionals import Conditionals
 from compiler.frontend.c_scop.errors import Place, ScopError
 
-__all__ = ["Source", "preprocess"]
+__all__ = ["LARGEST_EXPANSION", "Source", "preprocess"]
 
 _TOKEN = re.compile(
     r"""[A-Za-z_]\w* | \.?\d(?:[eEpP][+-]|[\w.])* | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | \s+ | .""", re.VERBOSE
@@ -35,6 +35,20 @@ _COMMENT = re.compile(r"""//[^\n]* | /\*.*?\*/ | "(?:\\.|[^"\\\n])*" | '(?:\\.|[
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([A-Za-z_]\w*)(?:\(([^)]*)\))?(.*)", re.DOTALL)
 _DEEPEST_INCLUDE = 20
+LARGEST_EXPANSION = 1 << 20
+"""Characters that the macros of one line may expand to."""
+
+LIMITS = {
+    **{f"INT{w}_MAX": str(2 ** (w - 1) - 1) + ("L" if w == 64 else "") for w in (8, 16, 32, 64)},
+    **{f"INT{w}_MIN": f"(-{2 ** (w - 1) - 1}{'L' if w == 64 else ''}-1)" for w in (8, 16, 32, 64)},
+    **{f"UINT{w}_MAX": str(2 ** w - 1) + {32: "U", 64: "UL"}.get(w, "") for w in (8, 16, 32, 64)},
+    "CHAR_BIT": "8", "SCHAR_MAX": "127", "SCHAR_MIN": "(-128)", "UCHAR_MAX": "255", "CHAR_MAX": "127",
+    "CHAR_MIN": "(-128)", "SHRT_MAX": "32767", "SHRT_MIN": "(-32768)", "USHRT_MAX": "65535",
+    "INT_MAX": "2147483647", "INT_MIN": "(-2147483647-1)", "UINT_MAX": "4294967295U",
+    "LONG_MAX": "9223372036854775807L", "LONG_MIN": "(-9223372036854775807L-1)", "ULONG_MAX": "18446744073709551615UL",
+    "true": "1", "false": "0",
+}
+"""Macros of <limits.h>, <stdint.h> and <stdbool.h>, which are always there."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +82,7 @@ class Source:
 
 def preprocess(text: str, file: str, folder: Path, parameters: Mapping[str, str]) -> Source:
     """`text` of `file` without directives; includes are looked for in `folder`. Raises `ScopError`."""
-    source = Source()
+    source = Source(macros=dict(LIMITS))
     worker = _Preprocessor(source, parameters)
     worker.run(text, file, folder, 0)
     return source
@@ -141,7 +155,7 @@ class _Preprocessor:
             raise ScopError(place, f"#include {rest}: includes nest too deeply")
         if not path.is_file():
             raise ScopError(place, f"#include {rest}: there is no file {path}")
-        self.run(path.read_text(errors="replace"), str(path), path.parent, depth + 1)
+        self.run(path.read_text(encoding="utf-8-sig", errors="replace"), str(path), path.parent, depth + 1)
         self._output.append(f'# {place.line} "{place.file}"')
 
     def _expanded(self, line: str, place: Place) -> str:
@@ -179,7 +193,16 @@ class _Preprocessor:
             tokens = tokens[used:]
 
     def _rescanned(self, text: str, hidden: frozenset[str], place: Place) -> str:
-        return "".join(new for _, new in self._units(text, hidden, place))
+        """`text` with macros expanded. Raises `ScopError` as soon as the line expands beyond its budget."""
+        parts: list[str] = []
+        size = 0
+        for _, new in self._units(text, hidden, place):
+            parts.append(new)
+            size += len(new)
+            if size > LARGEST_EXPANSION:
+                raise ScopError(place, f"macros expand to more than {LARGEST_EXPANSION} characters on this line; "
+                                       "assign parts of it to variables")
+        return "".join(parts)
 
     def _called(self, name: str, arguments: list[str], hidden: frozenset[str], place: Place) -> str:
         """A use of a macro with parameters."""

@@ -15,10 +15,19 @@ from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.source import Source
 from compiler.ir.types import FLOAT32, FLOAT64, Float, Int, Type
 
-__all__ = ["INT", "LONG", "PRELUDE", "Number", "named_type", "number_type", "promote", "usual"]
+__all__ = ["BOOL", "BYTE", "INT", "LONG", "PRELUDE", "Bool", "Number", "named_type", "number_type", "promote", "usual"]
 
 INT = Int(32)
 LONG = Int(64)
+
+
+
+class Bool(Int):
+    """The type _Bool: a conversion to it is a comparison with zero. Values have the type `BYTE` afterwards."""
+
+
+BOOL = Bool(8, signed=False)
+BYTE = Int(8, signed=False)
 
 Number = Int | Float
 """Types of C's arithmetic."""
@@ -33,7 +42,7 @@ PRELUDE = "".join(
     for name, base in (("size_t", "unsigned long"), ("ptrdiff_t", "long"), ("ssize_t", "long"), ("FILE", "int"),
                        ("intptr_t", "long"), ("uintptr_t", "unsigned long"), ("intmax_t", "long"),
                        ("uintmax_t", "unsigned long"), ("int_fast8_t", "signed char"), ("va_list", "int"),
-                       ("uint_fast8_t", "unsigned char"))
+                       ("uint_fast8_t", "unsigned char"), ("bool", "_Bool"))
 )
 """Types of the standard headers that a file may use; everything outside the scop only has to parse."""
 
@@ -45,6 +54,8 @@ def named_type(names: tuple[str, ...], typedefs: Mapping[str, Type]) -> Type | N
     """The arithmetic type that specifiers `names` mean, None if they mean none."""
     if len(names) == 1 and names[0] in typedefs:
         return typedefs[names[0]]
+    if names == ("_Bool",):
+        return BOOL
     if names in _FLOATS:
         return _FLOATS[names]
     words = set(names)
@@ -64,8 +75,8 @@ def number_type(node: Any, typedefs: Mapping[str, Type], source: Source) -> Numb
     place = source.place(node.type.coord or node.coord)
     if isinstance(type, Float):
         raise ScopError(place, f"'{text}' cannot be compiled: of floating-point types there is float")
-    raise ScopError(place, f"'{text}' is no arithmetic type; there are char, short, int, long, those of <stdint.h> "
-                           "and float")
+    raise ScopError(place, f"'{text}' is no arithmetic type; there are bool, char, short, int, long, those of "
+                           "<stdint.h> and float")
 
 
 def promote(type: Number) -> Number:

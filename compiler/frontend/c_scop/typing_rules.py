@@ -9,8 +9,10 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.affine import IteratorValue
 from compiler.frontend.c_scop.constants import NotConstant, literal_constant
+from compiler.frontend.c_scop.library import LIBRARY
 from compiler.frontend.c_scop.types import INT, Number, number_type, promote, usual
 from compiler.frontend.c_scop.variables import Scope, Variable
+from compiler.ir.types import Int
 
 __all__ = ["type_of"]
 
@@ -29,10 +31,14 @@ def type_of(node: Any, scope: Scope, iterators: Mapping[str, IteratorValue]) -> 
             return found.type if isinstance(found, Variable) else INT
         case c_ast.ArrayRef():
             return type_of(node.name, scope, iterators)
+        case c_ast.UnaryOp(op="sizeof"):
+            return Int(64, signed=False)
         case c_ast.UnaryOp(op="-" | "+" | "~"):
             return promote(type_of(node.expr, scope, iterators))
         case c_ast.Cast() if isinstance(node.to_type.type, c_ast.TypeDecl):
             return number_type(node.to_type.type, scope.typedefs, scope.source)
+        case c_ast.FuncCall() if isinstance(node.name, c_ast.ID) and node.name.name in LIBRARY:
+            return LIBRARY[node.name.name][0]
         case c_ast.TernaryOp():
             return usual(type_of(node.iftrue, scope, iterators), type_of(node.iffalse, scope, iterators))
         case c_ast.BinaryOp() if node.op not in _TRUTH:

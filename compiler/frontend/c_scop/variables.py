@@ -11,9 +11,11 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 from compiler.frontend.c_scop.errors import Place, ScopError
-from compiler.frontend.c_scop.numbers import as_type, known_number
+from compiler.frontend.c_scop.initialisers import flat_values, written_size
+from compiler.frontend.c_scop.numbers import as_type
+from compiler.frontend.c_scop.sizes import without_sizeof
 from compiler.frontend.c_scop.source import Source
-from compiler.frontend.c_scop.types import LONG, Number, named_type, number_type
+from compiler.frontend.c_scop.types import BYTE, LONG, Bool, Number, named_type, number_type
 from compiler.ir.expr import Const
 from compiler.ir.names import check_name
 from compiler.ir.types import Int, ProgramError, Type
@@ -41,6 +43,12 @@ class Variable:
     values: tuple[int, ...] | None = None
     fixed: bool = False
     pointer: bool = False
+    boolean: Bool | None = None
+
+    @property
+    def stored(self) -> Number:
+        """The type that values are converted to when they are assigned."""
+        return self.boolean or self.type
 
     @property
     def scalar(self) -> bool:
@@ -146,7 +154,7 @@ class Scope:
     def evaluate(self, node: Any) -> int:
         """An integer constant expression. Raises `ScopError`."""
         try:
-            return evaluate(node, self.constants())
+            return evaluate(without_sizeof(node, self), self.constants())
         except NotConstant as error:
             raise ScopError(self.source.place(error.node.coord or node.coord), error.reason) from None
 
@@ -164,15 +172,17 @@ class Scope:
                 raise ScopError(place, f"'{node.name}' is a pointer; only arrays and scalars can be used in a scop")
             kind = kind.type
         type = number_type(kind, self.typedefs, self.source)
-        variable = Variable(node.name, self.free_name(node.name), type, tuple(sizes), storage, place, pointer=pointer)
+        boolean = type if isinstance(type, Bool) else None
+        variable = Variable(node.name, self.free_name(node.name), BYTE if boolean else type, tuple(sizes), storage,
+                            place, pointer=pointer, boolean=boolean)
         self._initialise(variable, node)
         return variable
 
     def _size(self, kind: c_ast.ArrayDecl, node: c_ast.Decl, outermost: bool) -> int | None:
         if kind.dim is None and outermost:
-            return len(node.init.exprs) if isinstance(node.init, c_ast.InitList) else None
+            return None if node.init is None else self._written_size(node)
         try:
-            size = evaluate(kind.dim, self.constants())
+            size = evaluate(without_sizeof(kind.dim, self), self.constants())
         except NotConstant as error:
             place = self.source.place(getattr(error.node, "coord", None) or node.coord)
             raise ScopError(place, f"size of array '{node.name}': {error.reason}{_advice(error.node)}") from None
@@ -180,12 +190,19 @@ class Scope:
             raise ScopError(self.source.place(node.coord), f"size {size} of array '{node.name}' must be positive")
         return size
 
+    def _written_size(self, node: c_ast.Decl) -> int | None:
+        """The first size of an array that only its initialiser tells. Raises `ScopError`."""
+        try:
+            return written_size(node.init, self)
+        except NotConstant as error:
+            raise ScopError(self.source.place(node.coord), f"size of array '{node.name}': {error.reason}") from None
+
     def _initialise(self, variable: Variable, node: c_ast.Decl) -> None:
         const = "const" in (node.quals or [])
         if variable.storage == "parameter":
             if variable.scalar and variable.name in self.settings:
                 value = Const(self.settings[variable.name], LONG)
-                variable.values, variable.fixed = (as_type(value, variable.type).value,), True
+                variable.values, variable.fixed = (as_type(value, variable.stored).value,), True
             return
         static = variable.storage == "global" or "static" in (node.storage or [])
         if node.init is not None and (const or variable.storage == "local"):
@@ -201,19 +218,10 @@ class Scope:
         """The flat initial values, None if they are not constant."""
         sizes = [size or 1 for size in variable.shape]
         try:
-            flat = self._flat(init, sizes)
+            flat = flat_values(init, sizes, self)
         except NotConstant:
             return None
-        return tuple(as_type(value, variable.type).value for value in flat)
-
-    def _flat(self, init: Any, sizes: list[int]) -> list[Const]:
-        if not sizes:
-            return [known_number(init, self.constants())]
-        if not isinstance(init, c_ast.InitList) or len(init.exprs) > sizes[0]:
-            raise NotConstant(init, "not a plain initialiser")
-        step = prod(sizes[1:])
-        parts = [value for entry in init.exprs for value in self._flat(entry, sizes[1:])]
-        return parts + [Const(0, LONG)] * (sizes[0] * step - len(parts))
+        return tuple(as_type(value, variable.stored).value for value in flat)
 
 
 def _possible(name: str) -> bool:

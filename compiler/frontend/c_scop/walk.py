@@ -16,6 +16,7 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.affine import AffineReader, IteratorValue
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.expressions import Element, Lowering, Split
+from compiler.frontend.c_scop.initialisers import array_assignments
 from compiler.frontend.c_scop.loops import iterations, iterator_type, read_head
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
@@ -140,8 +141,9 @@ class Walker:
         if node.init is None or variable.fixed:
             return
         if not variable.scalar:
-            reason = f"array '{variable.name}' is initialised inside the scop; declare it const or assign its elements"
-            raise ScopError(variable.place, reason)
+            for assignment in array_assignments(variable, node, context.scope):
+                self._assignment(assignment, context, None)
+            return
         target = c_ast.ID(node.name, node.coord)
         self._assignment(c_ast.Assignment("=", target, node.init, node.coord), context, None)
 
@@ -244,7 +246,7 @@ class Walker:
         lowering = Lowering(reader, domain, names)
         try:
             write = lowering.element(node.lvalue)
-            result = lowering.converted(value, write.variable.type)
+            result = lowering.converted(value, write.variable.stored)
         except Split as split:
             self._emit(node, value, context, position, domain.intersect(split.where), label)
             self._emit(node, value, context, position, domain.subtract(split.where), label)
