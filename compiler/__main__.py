@@ -20,6 +20,7 @@ from compiler.bind.design import Design, Run
 from compiler.bind.registry import TARGETS, compile_program, target
 from compiler.bind.vector.apps import load_any
 from compiler.frontend.apps import applications, load
+from compiler.frontend.c_scop import list_functions, load_c
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.input_files import read_inputs
 from compiler.ir.floating import same
@@ -51,6 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
                         help="any option of the target (repeat)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the application")
+    parser.add_argument("--function", metavar="NAME", help="the function of a C file with several")
+    parser.add_argument("--list", action="store_true", help="print the functions of a C file that can be compiled")
+    parser.add_argument("-I", dest="include", action="append", default=[], metavar="DIR",
+                        help="where a C file's includes are looked for (repeat)")
     parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
                         help="one hardware for these values of a parameter, which is a register (dataflow; repeat)")
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
@@ -79,6 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
+    if options.list:
+        console.print("\n".join(list_functions(_c_file(options), options.include)))
+        return 0
     _check(options)
     if options.hardware:
         options.target = load_hardware(options.hardware).target
@@ -118,7 +126,16 @@ def _run(options: argparse.Namespace, console: Console) -> int:
 def _load(options: argparse.Namespace) -> Program | ArrayProgram:
     """The application; for the vector processor those of parallel arrays come first."""
     parameters = read_settings("--set", options.set)
+    if options.function or options.include:
+        return load_c(_c_file(options), function=options.function, folders=options.include, **parameters)
     return load_any(options.app, **parameters) if options.target == "vector" else load(options.app, **parameters)
+
+
+def _c_file(options: argparse.Namespace) -> str:
+    """The application, which has to be a C file."""
+    if not options.app.endswith(".c"):
+        raise UsageError("--function, --list and -I are for C files; the name of one ends in .c")
+    return options.app
 
 
 def _check(options: argparse.Namespace) -> None:

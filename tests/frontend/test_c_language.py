@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from c_reference import call, compile_c
 
-from compiler.frontend.c_scop import ScopError, parse_scop
+from compiler.__main__ import main
+from compiler.frontend.c_scop import ScopError, load_c, parse_scop
 from compiler.ir.interpret import interpret
 
 HEAD = "#include <stdint.h>\n#include <stdbool.h>\n#include <stdlib.h>\n#include <limits.h>\n#include <math.h>\n"
@@ -30,6 +31,20 @@ BODIES = {
                     "y[i] = T[x[i] & 5];"),
     "local_array": ("", "int16_t d[3] = {x[i], [2] = 5}; d[1] += d[0]; y[i] = d[0] + d[1] * d[2];"),
     "pointer_sum": ("", "*(y + i) = *(x + 15 - i) + *x + (x + 1)[i / 2];"),
+    "helper": ("static int16_t clip(int32_t v) { return v > 32767 ? 32767 : v < -32768 ? -32768 : v; }",
+               "y[i] = clip(x[i] * 3) + clip(clip(x[i] - 1) * 2);"),
+    "early_return": ("static inline int kind(int16_t v) { if (v < 0) return -1; int t = v & 3; if (t == 1) "
+                     "{ return 7; } else if (t == 2) return t * 5; t += v; return t; }",
+                     "y[i] = kind(x[i]) * 3 + kind(-x[i]);"),
+    "loop_helper": ("static uint8_t ones(uint16_t v) { uint8_t n = 0; for (int k = 0; k < 16; k++) n += v >> k & 1;"
+                    " return n; }", "y[i] = ones(x[i]);"),
+    "return_in_loop": ("static int first(const int16_t *p, int n) { for (int k = 0; k < n; k++) { if (p[k] < 0) "
+                       "return k; } return -1; }", "y[i] = first(x, 16) + first(&x[i / 2], 5) + first(x + 2, 3);"),
+    "array_helper": ("static void put(int32_t *out, int32_t v) { *out = v; out[0] += 1; }", "put(&y[i], x[i]);"),
+    "row_alias": ("static const int T[2][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}};",
+                  "const int *row = T[i & 1]; const int16_t *p = x + 3; y[i] = row[x[i] & 3] + p[i / 2] + *p;"),
+    "changed_argument": ("static int twice(int8_t v) { v *= 2; v += 3; return v; }",
+                         "int t = 2; if (twice(x[i]) > 5) t = twice(i); y[i] = t;"),
     "lowest": ("", "y[i] = x[i] / INT_MIN + x[i] % INT_MIN + (x[i] << 16) / INT_MIN;"),
 }
 
@@ -61,6 +76,10 @@ def test_construct_computes_what_gcc_computes(name, library):
      "macros expand to more than 1048576 characters on this line"),
     ("void f(int y[4]) {\n#pragma scop\nint t[2] = {1, 2, 3};\ny[0] = t[1];\n#pragma endscop\n}",
      "initialiser of 't': more values than the array has elements"),
+    ("static int g(int v) { return v ? g(v - 1) : 0; }\nvoid f(int y[4]) {\n#pragma scop\ny[0] = g(3);\n"
+     "#pragma endscop\n}", "scop.c:1:34: g() calls itself; recursion is not supported, write a loop"),
+    ("void f(int y[4]) {\n#pragma scop\ny[0] = 1;\n#pragma endscop\n}\nvoid g(int y[4]) {\n#pragma scop\n"
+     "y[0] = 2;\n#pragma endscop\n}", "choose with --function one of: f, g"),
     ("void f(int y[4]) {\n#pragma scop\ny[0] = '\\q';\n#pragma endscop\n}", "there is no escape sequence \\q"),
 ])
 def test_refusals(text, message):
@@ -69,7 +88,42 @@ def test_refusals(text, message):
 
 
 def test_byte_order_mark_is_skipped(tmp_path):
-    from compiler.frontend.c_scop import load_c
     path = tmp_path / "mark.c"
     path.write_bytes(b"\xef\xbb\xbf" + _text("lowest").replace("\n", "\r\n").encode())
     assert load_c(path).outputs
+
+
+TWO = ("void f(int y[4]) { for (int i = 0; i < 4; i++) y[i] = 1; }\n"
+       "void g(int y[4]) {\n#pragma scop\ny[0] = 2;\n#pragma endscop\n}")
+
+
+def test_a_function_is_chosen_by_name():
+    assert interpret(parse_scop(TWO, function="f"), {})["y"].tolist() == [1] * 4
+    with pytest.raises(ScopError, match="there is no function 'h'; there are: f, g"):
+        parse_scop(TWO, function="h")
+
+
+def test_a_file_with_one_function_needs_no_pragmas():
+    assert interpret(parse_scop(TWO.split("\n")[0]), {})["y"].tolist() == [1] * 4
+
+
+def test_included_files_are_found_in_given_folders(tmp_path):
+    (tmp_path / "more.h").write_text("#define N 7\n")
+    text = "#include <more.h>\nvoid f(int y[4]) {\n#pragma scop\ny[0] = N; y[1] = y[2] = y[3] = 0;\n#pragma endscop\n}"
+    for form in (text, text.replace("<more.h>", '"more.h"')):
+        assert interpret(parse_scop(form, folders=[tmp_path]), {})["y"].tolist() == [7, 0, 0, 0]
+
+
+def test_the_command_line_lists_and_chooses_functions(tmp_path, capsys):
+    path = tmp_path / "two.c"
+    path.write_text(TWO.replace("{ for", "{\n#pragma scop\nfor").replace("= 1; }", "= 1;\n#pragma endscop\n}"))
+    assert main([str(path), "--list"]) == 0
+    assert capsys.readouterr().out.split() == ["f", "g"]
+    assert main([str(path), "--target", "fpga", "--simulator", "none"]) == 1
+    assert "--function" in capsys.readouterr().err
+    path.write_text("#include <more.h>\nvoid g(const int x[8], int y[8]) {\nfor (int i = 0; i < N; i++) y[i] = x[i];\n}"
+                    "\nvoid h(int y[2]) { y[0] = 1; }")
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "more.h").write_text("#define N 8\n")
+    assert main([str(path), "--function", "g", "-I", str(tmp_path / "inc"), "--target", "fpga", "--simulator", "none",
+                 "--random", "1"]) == 0

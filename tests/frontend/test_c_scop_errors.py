@@ -130,7 +130,8 @@ ONE = "void f(int a[3]) {\n#pragma scop\n  a[0] = 1;\n#pragma endscop\n}\n"
     [
         ("int x;\n", "k.c: there is no '#pragma scop' inside a function"),
         (ONE.replace("#pragma endscop\n", ""), "k.c:2:9: '#pragma scop' has no '#pragma endscop' in the same block"),
-        (ONE + ONE.replace("f(", "g("), "k.c:7:9: a second scop; the first is at k.c:2:9"),
+        (ONE + ONE.replace("f(", "g("),
+         "k.c:7:9: a second scop; the first is at k.c:2:9; choose with --function one of: f, g"),
         ("void f(int a[3]) {\n  for (int i = 0; i < 3; i++) {\n#pragma scop\n    a[i] = 1;\n#pragma endscop\n  }\n}\n",
          "k.c:3:9: the scop is inside a loop or condition; put the pragmas around it"),
         ('#include "none.h"\n', 'k.c:1: #include "none.h": there is no file none.h'),

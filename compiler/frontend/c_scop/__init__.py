@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -40,7 +40,8 @@ import islpy as isl
 
 from compiler.frontend.c_scop.assemble import Surroundings, assemble
 from compiler.frontend.c_scop.errors import ScopError
-from compiler.frontend.c_scop.parse import Scop, find_scop, parse_c
+from compiler.frontend.c_scop.inline import Inliner
+from compiler.frontend.c_scop.parse import Scop, find_scop, functions_with_scops, parse_c
 from compiler.frontend.c_scop.source import Source, preprocess
 from compiler.frontend.c_scop.walk import Walker
 from compiler.ir.constant_division import without_divisions
@@ -48,14 +49,18 @@ from compiler.ir.narrow import narrow
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 
-__all__ = ["ScopError", "load_c", "parse_scop"]
+__all__ = ["ScopError", "list_functions", "load_c", "parse_scop"]
 
 _RECURSION_LIMIT = 5000
 _ROOT = Path(__file__).resolve().parents[3]
 
 
-def load_c(path: str | Path, **parameters: int) -> Program:
+def load_c(path: str | Path, /, *, function: str | None = None, folders: Sequence[str | Path] = (),
+           **parameters: int) -> Program:
     """The verified program of the scop in a C file, with `parameters` as values of macros and scalar parameters.
+
+    `function` names the function if several have a scop, or none has one: then its whole body is the scop. `folders`
+    are where included files are looked for, after that of the file itself.
 
     Raises `ScopError` (file, line, column and reason), or `ProgramError` for subscripts outside their array.
     """
@@ -64,18 +69,31 @@ def load_c(path: str | Path, **parameters: int) -> Program:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise ScopError(path, f"cannot be read: {error.strerror}") from None
-    return parse_scop(text, _shown(path), path.parent, path.stem, narrowed=True, **parameters)
+    return parse_scop(text, _shown(path), path.parent, path.stem, narrowed=True, function=function,
+                      folders=folders, **parameters)
+
+
+def list_functions(path: str | Path, folders: Sequence[str | Path] = ()) -> tuple[str, ...]:
+    """Names of the functions of a C file that `load_c` can be asked for. Raises `ScopError`."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise ScopError(path, f"cannot be read: {error.strerror}") from None
+    source = preprocess(text, _shown(path), (path.parent, *map(Path, folders)), {})
+    return functions_with_scops(parse_c(source, _shown(path)), source)
 
 
 def parse_scop(text: str, file: str = "scop.c", folder: Path = Path(), name: str = "scop", /, *,
-               narrowed: bool = True, **parameters: int) -> Program:
+               narrowed: bool = True, function: str | None = None, folders: Sequence[str | Path] = (),
+               **parameters: int) -> Program:
     """As `load_c`, for C in `text`; `file` is what messages call it.
 
     With ``narrowed=False`` all arithmetic keeps C's width of at least 32 bits.
     """
     try:
         with _deep_recursion():
-            program = _program(text, file, folder, name, parameters)
+            program = _program(text, file, (folder, *map(Path, folders)), name, parameters, function)
             return narrow(program) if narrowed else _without_divisions(program)
     except RecursionError:
         raise ScopError(file, "an expression or a nest is too deep") from None
@@ -99,14 +117,16 @@ def _deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-def _program(text: str, file: str, folder: Path, name: str, parameters: dict[str, int]) -> Program:
+def _program(text: str, file: str, folders: tuple[Path, ...], name: str, parameters: dict[str, int],
+             function: str | None) -> Program:
     """The verified program before narrowing."""
     values = {key: _integer(file, key, value) for key, value in parameters.items()}
-    source = preprocess(text, file, folder, {key: f"({value})" for key, value in values.items()})
-    scop = find_scop(parse_c(source, file), source, file, values)
+    source = preprocess(text, file, folders, {key: f"({value})" for key, value in values.items()})
+    scop = find_scop(parse_c(source, file), source, file, values, function)
     _check_parameters(file, source, scop, values)
+    inliner = Inliner(source, scop.functions, scop.taken)
     walker = Walker(source)
-    walker.run(scop.items, scop.scope)
+    walker.run(inliner.items(scop.items), scop.scope)
     around = Surroundings(scop.scope, scop.before, scop.after, scop.place)
     program = assemble(name, walker.statements, around)
     verify(program)

@@ -15,7 +15,7 @@ from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.types import PRELUDE
 from compiler.frontend.c_scop.variables import Scope, names_in
 
-__all__ = ["Scop", "find_scop", "parse_c"]
+__all__ = ["Scop", "find_scop", "functions_with_scops", "parse_c"]
 
 _MESSAGE = re.compile(r"(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?P<reason>.*)", re.DOTALL)
 
@@ -30,6 +30,8 @@ class Scop:
     after: frozenset[str]
     assigned: frozenset[str]
     place: Place
+    functions: dict[str, c_ast.FuncDef]
+    taken: set[str]
 
 
 def parse_c(source: Source, file: str) -> c_ast.FileAST:
@@ -80,11 +82,34 @@ class _Block:
     place: Place
 
 
-def find_scop(tree: c_ast.FileAST, source: Source, file: str, settings: Mapping[str, int]) -> Scop:
-    """The only scop of the file. Raises `ScopError` if there is none or more than one."""
-    blocks = [block for node in tree.ext if isinstance(node, c_ast.FuncDef) for block in _blocks(node, source)]
+def functions_with_scops(tree: c_ast.FileAST, source: Source) -> tuple[str, ...]:
+    """Names of the functions that have a scop; where none has one, of all functions."""
+    functions = [node for node in tree.ext if isinstance(node, c_ast.FuncDef)]
+    found = [node for node in functions if _blocks(node, source)]
+    return tuple(str(node.decl.name) for node in found or functions)
+
+
+def find_scop(tree: c_ast.FileAST, source: Source, file: str, settings: Mapping[str, int],
+              function: str | None = None) -> Scop:
+    """The only scop of the file, or of `function`. A function without pragmas is a scop if it is asked for, or the only
+    one of the file. Raises `ScopError` if there is none or more than one."""
+    functions = [node for node in tree.ext if isinstance(node, c_ast.FuncDef)]
+    if function is not None:
+        names = [node.decl.name for node in functions]
+        if function not in names:
+            raise ScopError(file, f"there is no function '{function}'; there are: {', '.join(names) or 'none'}")
+        functions = [node for node in functions if node.decl.name == function]
+    blocks = [block for node in functions for block in _blocks(node, source)]
+    if not blocks and len(functions) == 1:
+        blocks = [_Block(functions[0], [], functions[0].body.block_items or [], [],
+                         source.place(functions[0].decl.coord))]
     if not blocks:
-        raise ScopError(file, "there is no '#pragma scop' inside a function")
+        named = f"; name one of the functions with --function: {', '.join(n.decl.name for n in functions)}"
+        raise ScopError(file, f"there is no '#pragma scop' inside a function{named if functions else ''}")
+    if len({block.function.decl.name for block in blocks}) > 1:
+        names = ", ".join(dict.fromkeys(block.function.decl.name for block in blocks))
+        raise ScopError(blocks[1].place, f"a second scop; the first is at {blocks[0].place}; choose with --function "
+                                         f"one of: {names}")
     if len(blocks) > 1:
         raise ScopError(blocks[1].place, f"a second scop; the first is at {blocks[0].place}")
     return _surrounded(tree, blocks[0], source, settings)
@@ -150,7 +175,25 @@ def _surrounded(tree: c_ast.FileAST, block: _Block, source: Source, settings: Ma
             variable = scope.declare(declaration, "local")
             if variable is not None and variable.values is not None and variable.storage == "local":
                 variable.fixed = variable.fixed or variable.name not in (before | assigned)
-    return Scop(block.items, scope, frozenset(before), frozenset(after), frozenset(assigned), block.place)
+    return Scop(block.items, scope, frozenset(before), frozenset(after), frozenset(assigned), block.place,
+                _functions(tree, block.function), _declared_names(tree))
+
+
+def _functions(tree: c_ast.FileAST, scop: c_ast.FuncDef) -> dict[str, c_ast.FuncDef]:
+    """The functions that the scop may call, by name."""
+    return {str(node.decl.name): node for node in tree.ext if isinstance(node, c_ast.FuncDef) and node is not scop}
+
+
+def _declared_names(tree: c_ast.FileAST) -> set[str]:
+    """All names that the file declares anywhere."""
+    found: set[str] = set()
+    stack: list[Any] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, c_ast.Decl) and node.name:
+            found.add(node.name)
+        stack.extend(child for _, child in node.children())
+    return found
 
 
 def _parameters(function: c_ast.FuncDef) -> list[Any]:

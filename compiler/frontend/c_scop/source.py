@@ -7,8 +7,8 @@ are those of the user's file, before macros are expanded. What it does:
 * ``#define NAME text``, ``#define NAME(a, b) text`` with ``##`` (without ``#`` and ``...``), and ``#undef``; the
   arguments of a use are on one line;
 * ``#if``, ``#ifdef``, ``#ifndef``, ``#elif``, ``#else``, ``#endif`` with integer expressions and ``defined``;
-* ``#include "file"`` reads the file if it lies beside the including one; ``#include <...>`` is left out, and the
-  types of ``<stdint.h>`` and ``<stddef.h>`` are always there;
+* ``#include "file"`` reads the file beside the including one or in a given folder; ``#include <...>`` is read if it
+  is in a given folder, else left out, and types and limits of the standard headers are always there;
 * ``#pragma`` lines pass; ``#error`` is an error.
 
 Parameters given by the caller are the values of the object-like macros that the file defines or tests, whatever its
@@ -35,6 +35,7 @@ _COMMENT = re.compile(r"""//[^\n]* | /\*.*?\*/ | "(?:\\.|[^"\\\n])*" | '(?:\\.|[
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([A-Za-z_]\w*)(?:\(([^)]*)\))?(.*)", re.DOTALL)
 _DEEPEST_INCLUDE = 20
+HEADERS = {f"{name}.h" for name in ("stdint", "stdbool", "stdlib", "math", "string", "limits", "stddef", "assert")}
 LARGEST_EXPANSION = 1 << 20
 """Characters that the macros of one line may expand to."""
 
@@ -80,16 +81,20 @@ class Source:
         return Place(file, line, original + (column - start if verbatim else 0))
 
 
-def preprocess(text: str, file: str, folder: Path, parameters: Mapping[str, str]) -> Source:
-    """`text` of `file` without directives; includes are looked for in `folder`. Raises `ScopError`."""
+def preprocess(text: str, file: str, folders: tuple[Path, ...], parameters: Mapping[str, str]) -> Source:
+    """`text` of `file` without directives; includes are looked for in `folders`, of which the first is its own.
+
+    Raises `ScopError`.
+    """
     source = Source(macros=dict(LIMITS))
-    worker = _Preprocessor(source, parameters)
-    worker.run(text, file, folder, 0)
+    worker = _Preprocessor(source, parameters, folders[1:])
+    worker.run(text, file, folders[0], 0)
     return source
 
 
 class _Preprocessor:
-    def __init__(self, source: Source, parameters: Mapping[str, str]) -> None:
+    def __init__(self, source: Source, parameters: Mapping[str, str], folders: tuple[Path, ...]) -> None:
+        self._folders = folders
         self._source = source
         self._parameters = parameters
         self._functions: dict[str, _Function] = {}
@@ -148,9 +153,12 @@ class _Preprocessor:
             self._source.macros[name] = self._parameters.get(name, body)
 
     def _include(self, rest: str, place: Place, folder: Path, depth: int) -> None:
-        if not rest.startswith('"'):
+        angle = rest.startswith("<")
+        name = rest.strip('"<>')
+        candidates = [place / name for place in (*(() if angle else (folder,)), *self._folders)]
+        path = next((path for path in candidates if path.is_file()), folder / name)
+        if angle and (name in HEADERS or not (self._folders and path.is_file())):
             return
-        path = folder / rest.strip('"')
         if depth == _DEEPEST_INCLUDE:
             raise ScopError(place, f"#include {rest}: includes nest too deeply")
         if not path.is_file():
