@@ -1,5 +1,6 @@
 # make run      compile gaussian for a photograph, simulate it, compare; Verilog, images and report in rtl_out/gaussian
 # make test     lint, type check and the whole test suite on both simulators
+# make fuzz     search for wrong results with random programs, FUZZ_MINUTES=10 by default; failures go to fuzz_found/
 # make figures  measure all figures again (benchmarks/results, README.md, docs/figures.md)
 # make clean    remove the virtual environment and everything that was generated
 #
@@ -7,6 +8,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+FUZZ_MINUTES ?= 10
 VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
@@ -14,7 +16,7 @@ OUTPUT := rtl_out/gaussian
 
 SHELL := /bin/sh
 .SUFFIXES:
-.PHONY: run test figures clean prerequisites tools
+.PHONY: run test fuzz figures clean prerequisites tools
 
 run: $(STAMP)
 	$(RUN) -m compiler gaussian --target cgra --array 8x4 --set width=128 --set height=128 \
@@ -27,6 +29,9 @@ test: $(STAMP) tools
 	$(VENV)/bin/ruff check .
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/pyright
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal tests tb
+
+fuzz: $(STAMP) tools
+	$(RUN) -m tests.fuzz --minutes $(FUZZ_MINUTES)
 
 clean:
 	rm -rf $(VENV) build *.egg-info rtl_out/*

@@ -1,7 +1,15 @@
 """Settings of all tests."""
 
 import gc
+import os
+
+from hypothesis import settings
 
 # Netlists, programs and schedules are many small objects that live as long as a test. Looking for garbage among them at
 # Python's usual intervals takes up to a quarter of a test's time.
 gc.set_threshold(100_000, 20, 20)
+
+# The suite draws the same examples on every run; `make fuzz` draws others on every run.
+settings.register_profile("suite", derandomize=True, database=None)
+settings.register_profile("fuzz", derandomize=False, print_blob=True)
+settings.load_profile("fuzz" if os.environ.get("SLUICE_FUZZ") else "suite")

@@ -118,7 +118,7 @@ def test_memory_errors_end_the_run() -> None:
 
 
 @given(st.data())
-@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_kernels(data: st.DataObject) -> None:
     """Random subscripts, loop orders, extents, arrays and tiles."""
     draw = data.draw

@@ -216,7 +216,7 @@ def test_forms_of_kernels(name: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None)
 def test_random_kernels(data: st.DataObject) -> None:
     """Random subscripts, loop orders, extents, arrays and tiles."""
     draw = data.draw

@@ -25,7 +25,7 @@ from hw.vector_lanes.isa import Op
 sizes = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=3)
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(sizes=sizes, ends=st.tuples(*[st.lists(st.integers(1, 4), max_size=2)] * 2), unit=st.integers(1, 3))
 def test_tiles_cover_every_element_once(sizes: list[tuple[int, int]], ends: tuple[list[int], list[int]],
                                          unit: int) -> None:

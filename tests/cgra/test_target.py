@@ -244,7 +244,7 @@ def test_the_first_reason_is_given_if_nothing_helps() -> None:
                         "are no affine loop nest", str(error.value))
 
 
-@settings(max_examples=3, deadline=None, derandomize=True,
+@settings(max_examples=3, deadline=None,
           suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.one_of(accumulations(), programs(largest=8, stages=2)))
 def test_random_programs_compile_for_all_memories(program: Program) -> None:

@@ -330,13 +330,13 @@ def test_f33_a_queue_of_one_word_less_fails() -> None:
     assert not np.array_equal(run.outputs["a"], interpret(tested, inputs)["a"])
 
 
-@settings(max_examples=6, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None)
 @given(nests())
 def test_f34_random_programs(tested: Program) -> None:
     check(tested, gap=0.1)
 
 
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=4, deadline=None)
 @given(nests(), st.sampled_from(["reorder(j, i)", "tile(i=3, j=2)", "split(j, 3)", "reverse(i)", "unroll(j, 2)"]),
        st.integers(1, 3))
 def test_f28_f34_random_programs_after_random_directives(tested: Program, text: str, adder: int) -> None:

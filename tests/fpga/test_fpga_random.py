@@ -13,7 +13,7 @@ from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(largest=10))
 def test_random_programs_compile_and_compute(program):
     design = compiler.compile(program, target="fpga")
@@ -23,7 +23,7 @@ def test_random_programs_compile_and_compute(program):
     assert design.predicted_cycles >= design.lower_bound
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(accumulations())
 def test_random_accumulations_compile_and_compute(program):
     design = compiler.compile(program, target="fpga")
@@ -33,7 +33,7 @@ def test_random_accumulations_compile_and_compute(program):
     assert design.predicted_cycles >= design.lower_bound
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(largest=8))
 def test_latencies_change_times_only(program):
     inputs = random_inputs(program, 6)

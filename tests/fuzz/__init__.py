@@ -1,1 +1,1 @@
-"""Random search for wrong results: ``make fuzz``, or ``python -m tests.fuzz``."""
+"""Random search for wrong results: ``make fuzz``, or ``python -m tests.fuzz --help``."""

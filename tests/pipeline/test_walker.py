@@ -74,7 +74,7 @@ def by_hardware(walk: Walk, runs: int = 1) -> list[list[tuple[int, int]]]:
     return found
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 @given(walks())
 def test_model_is_the_loops(walk):
     times, addresses = walk.events()
@@ -82,7 +82,7 @@ def test_model_is_the_loops(walk):
     assert walk.count == len(times)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(walks())
 def test_hardware_is_the_model(walk):
     aborted, complete = by_hardware(walk, runs=2)

@@ -378,7 +378,7 @@ def _movable(statement: Statement) -> bool:
     return statement.name.startswith("Read")
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None)
 @given(nests(), st.booleans())
 def test_random_affine_programs(tested: Program, movable: bool) -> None:
     check_run(derive(tested, movable=_movable if movable else lambda _: False))

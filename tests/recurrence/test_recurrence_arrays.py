@@ -34,7 +34,7 @@ def test_every_choice_of_space_loops_is_valid(name: str) -> None:
 
 
 @given(random_recurrence())
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None)
 def test_random_recurrences(text: str) -> None:
     for array in arrays(scop(text)):
         assert array.network.fired

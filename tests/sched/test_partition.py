@@ -186,7 +186,7 @@ def test_a_border_that_nobody_writes_stays_with_the_host() -> None:
         check_parts(replace(found, untouched=(wrong, *found.untouched[1:])))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_random_programs_in_lanes(data: st.DataObject) -> None:
     program = data.draw(programs(largest=9, stages=2, tiles=False))

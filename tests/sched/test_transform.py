@@ -265,7 +265,7 @@ def random_directive(draw: st.DrawFn, program: Program) -> Program:
     return transform.distribute(program, statement.name, draw(st.integers(1, 2)))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_random_sequences_of_directives_keep_the_result(data: st.DataObject) -> None:
     before = data.draw(programs(largest=7, stages=2))

@@ -47,7 +47,7 @@ def test_model_of_the_array_computes_the_program(app, memory):
 
 
 @pytest.mark.parametrize(("app", "memory"), CASES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_what_passes_after_a_flipped_bit_computes_the_program(app, memory, data):
     good = small(app, memory)

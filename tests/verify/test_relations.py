@@ -197,13 +197,13 @@ def relations_at(proof: MemoryProof, output: int) -> dict[int, int]:
     return found
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 @given(dual_port())
 def test_dual_port_memories_by_relations_numbers_and_model(config):
     check_against_model(config, MemTileSpec(kind="dual-port", depth=8))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 @given(wide_fetch())
 def test_wide_fetch_memories_by_relations_numbers_and_model(config):
     check_against_model(config, MemTileSpec(kind="pub", depth=16))

@@ -1,0 +1,123 @@
+"""Random search: C functions against gcc on every target, and every property test of the suite with new examples.
+
+Each failure is reduced, printed, and written to a folder as a test that pytest runs. Exit status 1 if there was one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
+
+from tests.fuzz.programs import MODELS, Job, draw, failure_of, text_of  # noqa: E402
+from tests.fuzz.reduce import reduce_text  # noqa: E402
+
+_BATCH = 20
+_PROPERTY = 8
+"""One job in so many is a file of property tests."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Search for as long as asked for."""
+    options = _parser().parse_args(arguments)
+    console = Console(markup=False, highlight=False)
+    console.print(f"seed {options.seed}, {options.minutes:g} minutes, {options.jobs} processes")
+    counts: Counter[str] = Counter()
+    with _executor(options) as executor:
+        for kind, failures in _results(executor, options):
+            counts[kind] += _BATCH if kind != "properties" else 1
+            counts["failures"] += len(failures)
+            for name, text in failures:
+                options.folder.mkdir(parents=True, exist_ok=True)
+                (options.folder / name).write_text(text)
+                console.print(f"{options.folder / name}\n{text}")
+    console.print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
+    return int(counts["failures"] > 0)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="first seed (default: from the clock)")
+    parser.add_argument("--target", action="append", choices=list(MODELS), help="only this one (repeat)")
+    parser.add_argument("--folder", type=Path, default=Path("fuzz_found"), help="where failures go as tests")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="scheduler of a dask cluster to run on")
+    return parser
+
+
+def _executor(options: argparse.Namespace) -> Executor:
+    if not options.cluster:
+        return ProcessPoolExecutor(options.jobs)
+    from distributed import Client
+
+    return Client(options.cluster).get_executor()
+
+
+def _results(executor: Executor, options: argparse.Namespace) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """What jobs found (kind of job, failures as file name and text), until the time is over."""
+    end = time.monotonic() + 60 * options.minutes
+    pending: set[Future[Any]] = set()
+    number = 0
+    while time.monotonic() < end or pending:
+        while time.monotonic() < end and len(pending) < options.jobs:
+            pending.add(_submit(executor, options, number))
+            number += 1
+        done, pending = wait(pending, return_when=FIRST_COMPLETED)
+        yield from (future.result() for future in done)
+
+
+def _submit(executor: Executor, options: argparse.Namespace, number: int) -> Future[Any]:
+    seed = options.seed + number * _BATCH
+    if number % _PROPERTY == _PROPERTY - 1 and not options.target:
+        return executor.submit(search_properties, seed)
+    return executor.submit(search_programs, seed, tuple(options.target or MODELS))
+
+
+def search_programs(first: int, targets: tuple[str, ...]) -> tuple[str, list[tuple[str, str]]]:
+    """The programs of a batch of seeds."""
+    found = []
+    for seed in range(first, first + _BATCH):
+        job = draw(seed, targets)
+        if failure_of(job):
+            text = reduce_text(text_of(job), lambda smaller, job=job: bool(failure_of(job, smaller)))
+            found.append((f"test_found_{job.target}_{seed}.py", _as_test(job, text)))
+    return "programs", found
+
+
+def _as_test(job: Job, text: str) -> str:
+    run = f"simulated({job.target!r}, {job.simulator!r})" if job.simulator else f"MODELS[{job.target!r}]"
+    return (f'"""Found by random search: seed {job.seed} on {job.target}."""\n\n'
+            "from c_targets import MODELS, require_gcc_results, simulated\n"
+            "from random_constants import constant_data\n\n"
+            f'TEXT = """{text}"""\n\n\ndef test_results_are_those_of_gcc():\n'
+            f'    require_gcc_results(TEXT, "f", constant_data(TEXT, {job.seed}), {run})\n')
+
+
+def search_properties(seed: int) -> tuple[str, list[tuple[str, str]]]:
+    """One file of property tests with new examples."""
+    files = sorted(path for folder in ("tests", "tb") for path in (ROOT / folder).rglob("test_*.py")
+                   if "@given" in path.read_text())
+    path = files[seed // _BATCH % len(files)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--hypothesis-seed={seed}", str(path)]
+    result = subprocess.run(command, cwd=ROOT, env=os.environ | {"SLUICE_FUZZ": "1"}, capture_output=True, text=True,
+                            check=False)
+    if result.returncode == 0:
+        return "properties", []
+    return "properties", [(f"{path.stem}_{seed}.txt", f"{' '.join(command)}\n\n{result.stdout}\n{result.stderr}")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""The random search finds what is wrong, makes it small, and writes a test of it."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+
+import pytest
+
+from tests.fuzz import __main__ as command
+from tests.fuzz.programs import MODELS, Job, draw, failure_of, text_of
+from tests.fuzz.reduce import reduce_text
+
+
+def test_a_seed_always_draws_the_same_program():
+    assert draw(11) == draw(11)
+    assert text_of(draw(11)) == text_of(draw(11))
+    assert len({text_of(draw(seed)) for seed in range(20)}) == 20
+
+
+def test_every_target_and_simulator_is_drawn():
+    jobs = [draw(seed) for seed in range(3000)]
+    assert {job.target for job in jobs} == set(MODELS)
+    assert {job.simulator for job in jobs} == {"", "verilator", "icarus"}
+
+
+def test_texts_are_reduced_to_what_fails():
+    text = "#pragma scop\n  y[i] = ((a[i] + (3 * b[i])) << (known & 7)) - (a[i] >> (b[i] & 3));\n"
+    assert reduce_text(text, lambda t: ">>" in t) == "#pragma scop\n  y[i] = (0) - (a[i] >> (0));\n"
+
+
+def test_a_wrong_model_is_found_and_written_as_a_test(monkeypatch, tmp_path, capsys):
+    def wrong(program, inputs, options):
+        return {array.name: inputs[program.inputs[0].name] * 0 + 1 for array in program.outputs}
+
+    monkeypatch.setitem(MODELS, "fpga", wrong)
+    monkeypatch.setattr("tests.fuzz.programs._RTL", 0)
+    seed = next(s for s in range(100) if failure_of(Job(s, "fpga", "")))
+    monkeypatch.setattr(command, "_BATCH", 1)
+    kind, failures = command.search_programs(seed, ("fpga",))
+    assert kind == "programs"
+    ((name, text),) = failures
+    path = tmp_path / name
+    path.write_text(text)
+    scope = runpy.run_path(str(path))
+    with pytest.raises(AssertionError):
+        scope["test_results_are_those_of_gcc"]()
+
+
+def test_refused_programs_are_no_failures():
+    from hw.errors import SluiceError
+
+    def refusing(program, inputs, options):
+        raise SluiceError("not taken")
+
+    MODELS["refusing"] = refusing
+    try:
+        assert failure_of(Job(3, "refusing", "")) == ""
+    finally:
+        del MODELS["refusing"]
+
+
+def test_the_command_line_names_its_targets(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--target", "abacus"])
+    assert "abacus" in capsys.readouterr().err
+    assert "vector" in sys.modules["tests.fuzz.programs"].MODELS
