@@ -43,7 +43,7 @@ def test_shell_blocks_run(command, tmp_path):
 
 def test_documents_only_use_languages_that_run():
     kinds = {kind for path in DOCUMENTS for kind, _ in BLOCK.findall(path.read_text())}
-    assert kinds <= {"python", "sh"}
+    assert kinds <= {"python", "sh", "c"}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)

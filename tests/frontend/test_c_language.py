@@ -80,6 +80,8 @@ def test_construct_computes_what_gcc_computes(name, library):
      "#pragma endscop\n}", "scop.c:1:34: g() calls itself; recursion is not supported, write a loop"),
     ("void f(int y[4]) {\n#pragma scop\ny[0] = 1;\n#pragma endscop\n}\nvoid g(int y[4]) {\n#pragma scop\n"
      "y[0] = 2;\n#pragma endscop\n}", "choose with --function one of: f, g"),
+    ("void f(const int y[4]) {\n#pragma scop\ny[0] = 1;\n#pragma endscop\n}",
+     "'y' cannot be assigned: it is declared const"),
     ("void f(int y[4]) {\n#pragma scop\ny[0] = '\\q';\n#pragma endscop\n}", "there is no escape sequence \\q"),
 ])
 def test_refusals(text, message):

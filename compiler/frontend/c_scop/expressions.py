@@ -309,8 +309,7 @@ class Lowering:
             inverse = building.apply("div", Const(encode_exact(right.type, Fraction(1)), right.type), right)
             power = isinstance(inverse, Const) and building.is_power_of_two(inverse)
             return building.apply("mul", left, inverse) if power else building.apply("div", left, right)
-        lowest = building.integer(left).minimum
-        if isinstance(right, Const) and right.value == lowest < 0:
+        if isinstance(right, Const) and isinstance(right.type, Int) and right.value == right.type.minimum < 0:
             return _divided_by_lowest(node.op, left, right)
         refused = check_divisor(building.integer(left), right.value) if isinstance(right, Const) else None
         if refused:

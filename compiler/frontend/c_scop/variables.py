@@ -44,6 +44,7 @@ class Variable:
     fixed: bool = False
     pointer: bool = False
     boolean: Bool | None = None
+    const: bool = False
 
     @property
     def stored(self) -> Number:
@@ -174,7 +175,7 @@ class Scope:
         type = number_type(kind, self.typedefs, self.source)
         boolean = type if isinstance(type, Bool) else None
         variable = Variable(node.name, self.free_name(node.name), BYTE if boolean else type, tuple(sizes), storage,
-                            place, pointer=pointer, boolean=boolean)
+                            place, pointer=pointer, boolean=boolean, const="const" in (kind.quals or []))
         self._initialise(variable, node)
         return variable
 

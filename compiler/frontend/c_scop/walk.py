@@ -252,6 +252,9 @@ class Walker:
             self._emit(node, value, context, position, domain.subtract(split.where), label)
             return
         reader.check(domain)
+        if write.variable.const and write.variable.storage in ("parameter", "global"):
+            reason = f"'{write.variable.name}' cannot be assigned: it is declared const"
+            raise ScopError(self._source.place(node.coord), reason)
         if write.variable.fixed:
             reason = f"'{write.variable.name}' cannot be assigned: its value is fixed"
             raise ScopError(self._source.place(node.coord), reason)
