@@ -20,6 +20,7 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.affine import AffineReader, NotAffine, value_range
+from compiler.frontend.c_scop.branches import Selection
 from compiler.frontend.c_scop.constants import NotConstant, literal_constant
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.library import LIBRARY, call_library
@@ -318,12 +319,21 @@ class Lowering:
 
     def _ternary(self, node: c_ast.TernaryOp) -> Expr:
         where = self.truth(node.cond)
+        if isinstance(node, Selection):
+            return self._selection(node, where)
         if isinstance(where, Const):
             return self._promoted_as(node, node.iftrue if where.value else node.iffalse)
         yes, no = self._balanced(node, self.value(node.iftrue), self.value(node.iffalse))
         if yes.type == FLOAT64:
             raise self._double(node)
         return building.select(where, yes, no)
+
+    def _selection(self, node: Selection, where: Expr) -> Expr:
+        """A value of the type of what it is assigned to."""
+        type = self.element(node.target).variable.stored
+        if isinstance(where, Const):
+            return self.converted(node.iftrue if where.value else node.iffalse, type)
+        return building.select(where, self.converted(node.iftrue, type), self.converted(node.iffalse, type))
 
     def _promoted_as(self, node: c_ast.TernaryOp, chosen: Any) -> Expr:
         """The chosen branch, in the type that both branches have in common."""

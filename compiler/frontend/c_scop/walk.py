@@ -14,6 +14,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from compiler.frontend.c_scop.affine import AffineReader, IteratorValue
+from compiler.frontend.c_scop.branches import Selection, as_assignment, is_overwritten_by_else, single_assignment
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.expressions import Element, Lowering, Split
 from compiler.frontend.c_scop.initialisers import array_assignments
@@ -45,6 +46,19 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """A condition on data for what a branch assigns. In the first branch of `both` that may be assigned at any rate
+    which the second, which comes later, overwrites."""
+
+    condition: Any
+    both: c_ast.If | None = None
+
+    def holds_back(self, target: Any) -> bool:
+        """Whether an assignment of `target` has to ask for the condition."""
+        return self.both is None or not is_overwritten_by_else(target, self.both)
+
+
+@dataclass(frozen=True)
 class Context:
     """Where the walk is: loops, iterations that get here, position among siblings, names, conditions on data."""
 
@@ -53,7 +67,7 @@ class Context:
     position: tuple[int, ...]
     iterators: dict[str, IteratorValue]
     scope: Scope
-    guards: tuple[Any, ...] = ()
+    guards: tuple[Guard, ...] = ()
     counter: list[int] = field(default_factory=lambda: [0])
 
     def next_position(self) -> tuple[int, ...]:
@@ -196,16 +210,17 @@ class Walker:
 
     def _data_condition(self, node: c_ast.If, context: Context) -> None:
         """``if`` on data: both branches run, their assignments select."""
-        both = _same_target(node)
+        both = as_assignment(node)
         if both is not None:
             self._item(both, context)
             return
-        target = _single_assignment(node.iftrue) if node.iffalse is None else None
+        target = single_assignment(node.iftrue) if node.iffalse is None else None
         condition = node.cond if target is not None else self._stored_condition(node, context)
-        self._item(node.iftrue, replace(context, guards=(*context.guards, condition)))
+        first = Guard(condition, node if node.iffalse else None)
+        self._item(node.iftrue, replace(context, guards=(*context.guards, first)))
         if node.iffalse is not None:
             opposite = c_ast.UnaryOp("!", condition, node.coord)
-            self._item(node.iffalse, replace(context, guards=(*context.guards, opposite)))
+            self._item(node.iffalse, replace(context, guards=(*context.guards, Guard(opposite))))
 
     def _stored_condition(self, node: c_ast.If, context: Context) -> c_ast.ID:
         """Keep the value of the condition, since the branches may change what it depends on."""
@@ -228,13 +243,14 @@ class Walker:
         if node.op != "=":
             value = c_ast.BinaryOp(node.op[:-1], node.lvalue, value, node.coord)
         for guard in reversed(self._guards(node.lvalue, context)):
-            value = c_ast.TernaryOp(guard, value, node.lvalue, node.coord)
+            value = Selection(guard, value, node.lvalue, node.lvalue, node.coord)
         self._emit(node, value, context, context.next_position(), context.domain, label)
 
     def _guards(self, target: Any, context: Context) -> tuple[Any, ...]:
         """Conditions on data for an assignment: a variable declared under some of them is dead where they fail."""
         found = context.scope.find(target.name) if isinstance(target, c_ast.ID) else None
-        return context.guards[self._declared_under.get(found, 0) if isinstance(found, Variable) else 0:]
+        first = self._declared_under.get(found, 0) if isinstance(found, Variable) else 0
+        return tuple(guard.condition for guard in context.guards[first:] if guard.holds_back(target))
 
     def _emit(self, node: c_ast.Assignment, value: Any, context: Context, position: tuple[int, ...],
               domain: isl.Set, label: str | None) -> None:
@@ -306,26 +322,3 @@ def _operands(node: Any, operator: str) -> list[Any]:
     if isinstance(node, c_ast.BinaryOp) and node.op == operator:
         return [*_operands(node.left, operator), *_operands(node.right, operator)]
     return [node]
-
-
-def _single_assignment(node: Any) -> c_ast.Assignment | None:
-    """The only statement of a branch if it is a plain assignment."""
-    while isinstance(node, c_ast.Compound) and node.block_items and len(node.block_items) == 1:
-        node = node.block_items[0]
-    return node if isinstance(node, c_ast.Assignment) and not isinstance(node.rvalue, c_ast.Assignment) else None
-
-
-def _same_target(node: c_ast.If) -> c_ast.Assignment | None:
-    """``if (c) x = a; else x = b;`` as ``x = c ? a : b;``."""
-    yes, no = _single_assignment(node.iftrue), _single_assignment(node.iffalse)
-    if yes is None or no is None or yes.op != "=" or no.op != "=" or not _equal(yes.lvalue, no.lvalue):
-        return None
-    return c_ast.Assignment("=", yes.lvalue, c_ast.TernaryOp(node.cond, yes.rvalue, no.rvalue, node.coord), yes.coord)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    """Whether two syntax trees are the same."""
-    if type(a) is not type(b) or [getattr(a, n) for n in a.attr_names] != [getattr(b, n) for n in b.attr_names]:
-        return False
-    left, right = a.children(), b.children()
-    return len(left) == len(right) and all(_equal(x, y) for (_, x), (_, y) in zip(left, right, strict=True))
