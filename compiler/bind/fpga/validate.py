@@ -59,23 +59,27 @@ def validate(program: Program, built: BuiltPipeline, system: SystemSpec) -> None
 
 class Tokens:
     """Numbers for values, -1 for none: those of a statement's instances, of an input array's elements, and constants
-    have numbers in a row."""
+    have numbers in a row. A statement and an array of one name are two sources."""
 
     def __init__(self) -> None:
-        self._first: dict[str, int] = {}
+        self._first: dict[Source | int, int] = {}
 
-    def of(self, source: str, index: np.ndarray) -> np.ndarray:
+    def of(self, source: Source, index: np.ndarray) -> np.ndarray:
         """The values number `index` of `source`, -1 where that is -1."""
         first = self._first.setdefault(source, len(self._first) * _SPAN)
         return np.where(index < 0, -1, index + first)
 
     def constant(self, value: int, like: np.ndarray) -> np.ndarray:
         """The constant `value`, as many times as there are values in `like`."""
-        return self.of(f"constant {value}", np.zeros(len(like), np.int64))
+        first = self._first.setdefault(value, len(self._first) * _SPAN)
+        return np.full(len(like), first, np.int64)
 
     def source(self, number: int) -> str:
         """Whose value a number is."""
-        return list(self._first)[number // _SPAN] if number >= 0 else "nothing"
+        if number < 0:
+            return "nothing"
+        source = list(self._first)[number // _SPAN]
+        return f"constant {source}" if isinstance(source, int) else source.name
 
     def text(self, number: int) -> str:
         """A value for messages."""
@@ -117,11 +121,15 @@ class _Proof:
             self._points[statement.name] = all_points(statement.domain)
         return self._points[statement.name]
 
-    def _number(self, name: str, points: np.ndarray) -> np.ndarray:
+    def _element(self, array: str, points: np.ndarray) -> np.ndarray:
+        """Row-major numbers of an array's elements."""
+        return _row_major(points, np.zeros(points.shape[1], np.int64), self.program.array(array).shape)
+
+    def _number(self, source: Source, points: np.ndarray) -> np.ndarray:
         """Numbers of instances of a statement, by their iterators, or of an input array's elements."""
-        if any(array.name == name for array in self.program.arrays):
-            return _row_major(points, np.zeros(points.shape[1], np.int64), self.program.array(name).shape)
-        statement = self.program.statement(name)
+        if not source.computed:
+            return self._element(source.name, points)
+        statement = self.program.statement(source.name)
         box = statement.box()
         if box is None:
             raise ValidationError(f"{statement}: its domain is no box")
@@ -136,7 +144,7 @@ class _Proof:
         if tap.cell in self.carries:
             name = self.carries[tap.cell]
             index = _place(self._cycles(name), cycles)
-            return self._fetched(name, index) if isinstance(cell, InputCell) else self.tokens.of(name, index)
+            return self._fetched(name, index) if isinstance(cell, InputCell) else self.tokens.of(_computed(name), index)
         match cell:
             case LineCell():
                 return self._carried(cell.source, cycles - cell.cycles)
@@ -152,7 +160,7 @@ class _Proof:
         """Elements instead of instances of a statement that only loads."""
         stream = self.streams[name]
         elements = _elements(stream, self.program.array(stream.name).shape)
-        return self.tokens.of(stream.name, np.where(index < 0, -1, elements[index]))
+        return self.tokens.of(Source(stream.name, computed=False), np.where(index < 0, -1, elements[index]))
 
     def _stored(self, number: int, cell: BufferCell, cycles: np.ndarray) -> np.ndarray:
         """What a buffer gives: the last write to the address of the last read."""
@@ -222,7 +230,7 @@ class _Proof:
         value = self.program.statement(source.name).value if source.computed else None
         if isinstance(value, Const):
             return self.tokens.constant(value.value, points)
-        return self.tokens.of(source.name, self._number(source.name, points))
+        return self.tokens.of(source, self._number(source, points))
 
     def _concerned(self, statement: Statement, read: int) -> Program:
         """The program with only those statements that the meaning of a read depends on: the reader and the writers of
@@ -302,8 +310,8 @@ class _Proof:
             points = all_points(relation.domain())
             count += len(points)
             _, values = values_at(relation, points)
-            meant = self.tokens.of(source.name, self._number(source.name, values))
-            places = self._number(array.name, points)
+            meant = self.tokens.of(source, self._number(source, values))
+            places = self._element(array.name, points)
             actual = np.array([stored.get(place, -1) for place in places.tolist()])
             if not np.array_equal(actual, meant):
                 given_by = ", ".join(sorted(self._sources(given)))
@@ -311,6 +319,10 @@ class _Proof:
                                       f"where the program writes those of {source.name}")
         if count != len(stored):
             raise ValidationError(f"output {cell.name}: {len(stored)} elements are stored, the program writes {count}")
+
+
+def _computed(statement: str) -> Source:
+    return Source(statement, computed=True)
 
 
 def _wrong(origin: np.ndarray, seen: np.ndarray) -> np.ndarray:
