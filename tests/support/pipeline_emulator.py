@@ -34,8 +34,9 @@ def run_design(design: FpgaDesign, inputs: Mapping[str, np.ndarray]) -> dict[str
     found = {}
     for stream in design.system.outputs:
         array = design.parts.program.array(stream.name)
-        whole = np.zeros(array.shape, np.int64)
-        whole.ravel()[_elements(stream)] = results[stream.name].astype(np.int64)
+        assert isinstance(array.type, Int)
+        whole = np.zeros(array.shape, array.type.dtype)
+        whole.ravel()[_elements(stream)] = results[stream.name].astype(array.type.dtype)
         found[stream.name] = whole
     return design.parts.join(found, inputs)
 

@@ -100,7 +100,7 @@ class _Machine:
 
     def _result(self, cell: OperatorCell, arguments: list[np.ndarray]) -> np.ndarray:
         if cell.op == "cast":
-            return arguments[0]
+            return arguments[0].astype(object)
         if cell.op == "table":
             table = np.array(repeat_entries(self.spec.tables[cell.value]), object)
             return table[(arguments[0] & (len(table) - 1)).astype(np.int64)]

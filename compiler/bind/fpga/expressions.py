@@ -19,7 +19,12 @@ from hw.pipeline.spec import TABLE_LATENCY, Word
 
 __all__ = ["Operators", "read_label", "word_of"]
 
-WIDEST = 32
+WIDEST = 64
+"""Bits of the widest integers."""
+
+COUNTER_BITS = 32
+"""Bits of the widest iterators whose values an expression takes."""
+
 _LINEAR = {"add", "sub", "mul", "mad"}
 _PRODUCTS = {"mul", "mul_mid", "mul_high"}
 _WIRES = {"shl", "shr", "and", "or", "xor"}
@@ -82,7 +87,7 @@ class Operators:
             case Read(index, _):
                 return self.reads[index]
             case Iterator(name, _):
-                return Use(self.net.add(Node("counter", word, self.statement.name, name=name)))
+                return Use(self.net.add(Node("counter", self._counter_word(name, word), self.statement.name, name=name)))
             case Cast(arg, _):
                 return self._cast(self._cover(arg), word)
             case Lookup(table, index, _):
@@ -92,6 +97,20 @@ class Operators:
             case Apply(op, args, _) if op in _LINEAR and self._all_words(args):
                 return self._sum(expr, word)
         return self._apply(expr, word)
+
+    def _counter_word(self, name: str, word: Word) -> Word:
+        """The word of an iterator: no wider than `COUNTER_BITS`, with the values of the iterator's type. Raises
+        `FpgaError` for values outside of it."""
+        if word.width <= COUNTER_BITS:
+            return word
+        place = self.statement.iterators.index(name)
+        low, high = (value.to_python() for value in (self.statement.domain.dim_min_val(place),
+                                                     self.statement.domain.dim_max_val(place)))
+        narrow = Word(COUNTER_BITS, low < 0)
+        if not (Int(narrow.width, narrow.signed).contains(low) and Int(narrow.width, narrow.signed).contains(high)):
+            raise FpgaError(f"{self.statement}: iterator '{name}' has values from {low} to {high}, which are no numbers "
+                            f"of {COUNTER_BITS} bits; let it count from 0 and add the start in the expression")
+        return narrow
 
     @staticmethod
     def _all_words(args: Sequence[Expr]) -> bool:
