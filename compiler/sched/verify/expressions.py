@@ -26,15 +26,18 @@ _FULL_CORNERS = 4
 
 
 def operand_vectors(types: Sequence[Int]) -> list[np.ndarray]:
-    """One int64 array per operand, all equally long; the same for the same types."""
+    """One array per operand, all equally long; the same for the same types. Its elements are int64, or Python ints for
+    types whose values these do not hold."""
     random = np.random.default_rng(_SEED)
     corners = _corner_rows(types)
     columns = []
     for position, type_ in enumerate(types):
-        full = random.integers(type_.minimum, type_.maximum + 1, VECTORS, dtype=np.int64)
+        held = np.int64 if type_.maximum <= np.iinfo(np.int64).max else np.uint64
+        full = random.integers(type_.minimum, type_.maximum, VECTORS, dtype=held, endpoint=True)
+        full = full if held is np.int64 else full.astype(object)
         # Small words reach other branches than large ones do: thresholds, table entries, carries.
         small = full >> random.integers(0, max(1, type_.width), VECTORS)
-        fixed = np.array([row[position] for row in corners], dtype=np.int64)
+        fixed = np.array([row[position] for row in corners], dtype=full.dtype)
         columns.append(np.concatenate([fixed, full, small]))
     return columns
 
