@@ -17,6 +17,7 @@ from compiler.ir.expr import Const, Expr, Read, fold, with_children
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.verify import verify
+from compiler.sched.affine import affine_form
 from compiler.sched.boxes import split_into_boxes
 from compiler.sched.dependences import DependenceError, final_writers, flow
 from compiler.sched.transform.place import Place, order_of_places, places
@@ -34,15 +35,23 @@ def drain_accumulators(program: Program) -> Program:
     """`program` with every output that is written more than once per element, or by several statements and read
     again, as an intermediate array and a drain.
 
-    Where the instances that write final values are no boxes, as where a border keeps its values, one drain copies the
-    whole output at the end. Raises `DependenceError` if what is written is no box either.
+    Where the instances that write final values are no boxes, as where a border keeps its values, or where elements are
+    not written in an affine order, one drain copies the whole output at the end. Raises `DependenceError` if what is written is no box either.
     """
     for array in program.outputs:
         writers = [s for s in program.statements if s.write.array == array.name]
         read = any(access.array == array.name for s in program.statements for access in s.reads)
-        if not _written_once(writers) or (read and len(writers) > 1):
+        if not all(map(_walks_affinely, writers)):
+            program = _drained(program, array, whole=True)
+        elif not _written_once(writers) or (read and len(writers) > 1):
             program = _drained(program, array)
     return program
+
+
+def _walks_affinely(writer: Statement) -> bool:
+    """Whether what a statement writes is an affine function of its iterators, as a stream to memory needs."""
+    written = isl.PwMultiAff.from_map(writer.write.map.intersect_domain(writer.domain))
+    return all(affine_form(written.get_pw_aff(k)) is not None for k in range(written.dim(isl.dim_type.out)))
 
 
 def _written_once(writers: list[Statement]) -> bool:
@@ -53,14 +62,15 @@ def _written_once(writers: list[Statement]) -> bool:
     return all(a.is_disjoint(b) for k, a in enumerate(ranges) for b in ranges[:k])
 
 
-def _drained(program: Program, array: Array) -> Program:
-    """`program` with `array` computed in an intermediate array of its own and copied at the end."""
+def _drained(program: Program, array: Array, whole: bool = False) -> Program:
+    """`program` with `array` computed in an intermediate array of its own and copied at the end; as a `whole` or where
+    the final values are no boxes by one statement."""
     sums = replace(array, name=fresh_name(f"{array.name}_sums", program.names), role="intermediate")
     finals = final_writers(program, array.name)
     moved = tuple(_renamed(statement, array.name, sums.name) for statement in program.statements)
     where = places(program)
     drains = []
-    if all(relation.range().coalesce().is_box() for relation in finals.values()):
+    if not whole and all(relation.range().coalesce().is_box() for relation in finals.values()):
         for source, relation in finals.items():
             statement = next(s for s in moved if s.name == source)
             name = fresh_name(f"{statement.name}_drain", program.names)

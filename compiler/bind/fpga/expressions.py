@@ -108,8 +108,8 @@ class Operators:
                                                      self.statement.domain.dim_max_val(place)))
         narrow = Word(COUNTER_BITS, low < 0)
         if not (Int(narrow.width, narrow.signed).contains(low) and Int(narrow.width, narrow.signed).contains(high)):
-            raise FpgaError(f"{self.statement}: iterator '{name}' has values from {low} to {high}, which are no numbers "
-                            f"of {COUNTER_BITS} bits; let it count from 0 and add the start in the expression")
+            raise FpgaError(f"{self.statement}: iterator '{name}' has values from {low} to {high}, which are no "
+                            f"numbers of {COUNTER_BITS} bits; let it count from 0 and add the start in the expression")
         return narrow
 
     @staticmethod

@@ -89,6 +89,8 @@ def _compiled(program: Program, alone: Program, options: Options, script: str = 
     failure: FpgaError | None = None
     for behind in BEHIND_GUARDS:
         parts = _prepared(alone, behind)
+        if failure is not None and _needs_boxes(parts.program):
+            break  # reads cannot be everywhere: why the first way fails is what counts
         try:
             found.append(_built_from(program, parts, options, script))
         except FpgaError as error:
@@ -98,6 +100,11 @@ def _compiled(program: Program, alone: Program, options: Options, script: str = 
     if failure is not None and not found:
         raise failure
     return min(found, key=lambda design: design.predicted_cycles)
+
+
+def _needs_boxes(program: Program) -> bool:
+    """Whether there are statements that no static schedule takes."""
+    return any(statement.box() is None for statement in program.statements)
 
 
 def _prepared(alone: Program, behind: BehindGuards) -> Partition:
