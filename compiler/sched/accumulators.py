@@ -36,7 +36,8 @@ def drain_accumulators(program: Program) -> Program:
     again, as an intermediate array and a drain.
 
     Where the instances that write final values are no boxes, as where a border keeps its values, or where elements are
-    not written in an affine order, one drain copies the whole output at the end. Raises `DependenceError` if what is written is no box either.
+    not written in an affine order, one drain copies the whole output at the end. Raises `DependenceError` if what is
+    written is no box either.
     """
     for array in program.outputs:
         writers = [s for s in program.statements if s.write.array == array.name]

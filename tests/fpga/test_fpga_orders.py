@@ -1,0 +1,62 @@
+"""Orders in which pipelines write outputs and walk arrays, and refusals that give the reason that counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from c_targets import MODELS, require_gcc_results, simulated
+
+import compiler
+from compiler.bind.fpga.errors import FpgaError
+from compiler.frontend.c_scop import parse_scop
+
+QUASI_AFFINE = """
+#include <stdint.h>
+void f(const int16_t in[3][8], int16_t out[8][3], int16_t half[4][2]) {
+#pragma scop
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 8; i++)
+      out[i * 4 % 8 + i / 2][j] = in[j][i] * 3;
+  for (int i = 0; i < 8; i++)
+    half[(i + 2) / 2 % 4][i % 2] = in[0][i] - in[2][7 - i];
+#pragma endscop
+}
+"""
+
+PREFIXES = """
+void f(const int r[6], int y[6]) {
+  int row[6], total;
+#pragma scop
+  y[0] = r[0];
+  total = r[0];
+  for (int k = 1; k < 6; k++) {
+    total += r[k];
+    for (int i = 0; i < k; i++)
+      row[i] = y[i] + total * y[k - i - 1];
+    for (int i = 0; i < k; i++)
+      y[i] = row[i];
+    y[k] = total;
+  }
+#pragma endscop
+}
+"""
+
+
+def data() -> dict[str, np.ndarray]:
+    given = np.random.default_rng(3).integers(-30000, 30000, (3, 8), np.int16)
+    return {"in": given, "out": np.zeros((8, 3), np.int16), "half": np.zeros((4, 2), np.int16)}
+
+
+@pytest.mark.parametrize("target", ["fpga", "cgra", "dataflow"])
+def test_outputs_in_a_quasi_affine_order(target):
+    require_gcc_results(QUASI_AFFINE, "f", data(), MODELS[target])
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_outputs_in_a_quasi_affine_order_in_hardware(simulator):
+    require_gcc_results(QUASI_AFFINE, "f", data(), simulated("fpga", simulator))
+
+
+def test_the_first_reason_counts_where_reads_cannot_be_everywhere():
+    with pytest.raises(FpgaError, match=r"statement 'S3' \(.*:10\): read 1: it walks what it reads in an order that"):
+        compiler.compile(parse_scop(PREFIXES), target="fpga")
