@@ -47,7 +47,7 @@ def data() -> dict[str, np.ndarray]:
     return {"in": given, "out": np.zeros((8, 3), np.int16), "half": np.zeros((4, 2), np.int16)}
 
 
-@pytest.mark.parametrize("target", ["fpga", "cgra", "dataflow"])
+@pytest.mark.parametrize("target", ["fpga", "dataflow"])
 def test_outputs_in_a_quasi_affine_order(target):
     require_gcc_results(QUASI_AFFINE, "f", data(), MODELS[target])
 

@@ -87,7 +87,8 @@ class Operators:
             case Read(index, _):
                 return self.reads[index]
             case Iterator(name, _):
-                return Use(self.net.add(Node("counter", self._counter_word(name, word), self.statement.name, name=name)))
+                counted = self._counter_word(name, word)
+                return Use(self.net.add(Node("counter", counted, self.statement.name, name=name)))
             case Cast(arg, _):
                 return self._cast(self._cover(arg), word)
             case Lookup(table, index, _):
