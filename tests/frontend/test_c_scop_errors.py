@@ -29,7 +29,6 @@ FAULTS = {
     "goto end; end: t = 1;": "6:1: 'goto' is not supported",
     "if (a[0]) break;": "6:11: 'break' is not supported: the trip count would depend on data",
     "return;": "6:1: 'return' is not supported inside a scop",
-    "switch (n) { case 0: b[0] = 1; }": "6:1: 'switch' is not supported; use 'if'",
     "a[0];": "6:1: this statement does nothing; only assignments do",
     "": "5:9: the scop has no statements that are ever executed",
     "if (N > 9) b[0] = 1;": "5:9: the scop has no statements that are ever executed",

@@ -13,8 +13,9 @@
 
 The file is ordinary C that any compiler takes, and the program computes what the compiled function computes.
 
-* **Control**: ``for`` loops with affine bounds and constant steps, ``if`` with affine conditions (exact, any nesting)
-  or conditions on data (they select), blocks, declarations, labels (they name the statement).
+* **Control**: ``for`` loops with affine bounds and constant steps, other counted loops, ``switch`` and ``continue``
+  (`compiler.frontend.c_scop.normalize`), ``if`` with affine conditions (exact, any nesting) or conditions on data
+  (they select), blocks, declarations, labels (they name the statement).
 * **Data**: arrays and scalars of integer types from 8 to 64 bits and of float; parameters, globals, locals. What
   becomes an input or an output: `compiler.frontend.c_scop.assemble`. The data of the function's other statements does
   not count.
@@ -41,6 +42,7 @@ import islpy as isl
 from compiler.frontend.c_scop.assemble import Surroundings, assemble
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.inline import Inliner
+from compiler.frontend.c_scop.normalize import normalize
 from compiler.frontend.c_scop.parse import Scop, find_scop, functions_with_scops, parse_c
 from compiler.frontend.c_scop.source import Source, preprocess
 from compiler.frontend.c_scop.walk import Walker
@@ -126,7 +128,7 @@ def _program(text: str, file: str, folders: tuple[Path, ...], name: str, paramet
     _check_parameters(file, source, scop, values)
     inliner = Inliner(source, scop.functions, scop.taken)
     walker = Walker(source)
-    walker.run(inliner.items(scop.items), scop.scope)
+    walker.run(normalize(inliner.items(scop.items), source), scop.scope)
     around = Surroundings(scop.scope, scop.before, scop.after, scop.place)
     program = assemble(name, walker.statements, around)
     verify(program)

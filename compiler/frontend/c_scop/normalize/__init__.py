@@ -1,0 +1,27 @@
+"""Statements of C in fewer forms, before the scop is walked: ``switch`` and ``continue`` become ``if``, and counted
+loops of every form become ``for`` loops with one iterator.
+
+Every pass goes from syntax tree to syntax tree, with the coordinates of the source, and leaves alone what it does not
+know, which the walk then refuses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.normalize.counters import normalize_loops
+from compiler.frontend.c_scop.normalize.jumps import remove_continue
+from compiler.frontend.c_scop.normalize.switches import remove_switches
+from compiler.frontend.c_scop.source import Source
+
+__all__ = ["normalize"]
+
+
+def normalize(items: list[Any], source: Source) -> list[Any]:
+    """The statements `items` in the forms that the walk knows. Raises `ScopError` for jumps that have none."""
+
+    def refuse(node: Any, reason: str) -> ScopError:
+        return ScopError(source.place(node.coord), reason)
+
+    return normalize_loops(remove_continue(remove_switches(items, refuse), refuse))

@@ -1,0 +1,218 @@
+"""Counted loops of every form as ``for`` loops with one iterator and a constant step.
+
+* ``while (c) { ...; i += k; }`` whose counter was set before in the same block and is stepped nowhere else;
+* ``for (i = n; i-- > e;)``: i - 1 takes the place of i;
+* ``for (int i = a, j = b; ...; i++, j--)``: the second counter, which has the type of the first, is a function of it;
+* ``for (s = a; s < b; s *= c)`` and other steps between constants: one copy of the body for every value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pycparser import c_ast
+
+from compiler.frontend.c_scop.constants import NotConstant, evaluate
+from compiler.frontend.c_scop.normalize.trees import assigned_names, block, block_items, contains, rebuild, substitute
+
+__all__ = ["normalize_loops"]
+
+_COPIES = 256
+"""Values that a loop with a step that is no sum may have."""
+
+_STEPS = {"++": 1, "p++": 1, "--": -1, "p--": -1}
+
+
+def normalize_loops(items: list[Any]) -> list[Any]:
+    """`items` with counted loops as ``for`` loops with one iterator."""
+    items = [_normalized(item) for item in items]
+    found: list[Any] = []
+    for item in items:
+        taken = _counted_while(found, item) if isinstance(item, c_ast.While) else None
+        if taken is None:
+            found.append(item)
+        else:
+            place, loop = taken
+            found[place] = _without_value(found[place])
+            found.append(_loop(loop))
+    return [item for item in found if item is not None]
+
+
+def _normalized(node: Any) -> Any:
+    if isinstance(node, c_ast.Compound):
+        return c_ast.Compound(normalize_loops(node.block_items or []), node.coord)
+    node = rebuild(node, _normalized)
+    return _loop(node) if isinstance(node, c_ast.For) else node
+
+
+def _loop(node: c_ast.For) -> Any:
+    """A ``for`` loop in the form that the walk knows, if it is one of those above."""
+    for form in (_tested_by_stepping, _two_counters, _unrolled):
+        changed = form(node)
+        if changed is not None:
+            return changed
+    return node
+
+
+# while
+
+
+def _counted_while(before: list[Any], node: c_ast.While) -> tuple[int, c_ast.For] | None:
+    """Where the counter of a loop got its value, and the loop."""
+    body = block_items(node.stmt)
+    names = assigned_names(body[-1]) if body else []
+    if len(names) != 1 or assigned_names(node.stmt).count(names[0]) != 1 or contains(node.stmt, (c_ast.Continue,)):
+        return None
+    name = names[0]
+    place = next((k for k in reversed(range(len(before))) if _sets(before[k], name)), None)
+    if place is None or any(name in _used(item) for item in before[place + 1 :]):
+        return None
+    value = _value_of(before[place])
+    if value is None or any(set(assigned_names(item)) & _used(value) for item in before[place + 1 :]):
+        return None
+    init = c_ast.Assignment("=", c_ast.ID(name, node.coord), value, node.coord)
+    return place, c_ast.For(init, node.cond, body[-1], block(body[:-1], node.coord), node.coord)
+
+
+def _sets(item: Any, name: str) -> bool:
+    if isinstance(item, c_ast.Decl):
+        return item.name == name
+    return isinstance(item, c_ast.Assignment) and item.op == "=" and assigned_names(item) == [name]
+
+
+def _value_of(item: Any) -> Any:
+    return item.init if isinstance(item, c_ast.Decl) else item.rvalue
+
+
+def _without_value(item: Any) -> Any:
+    """A declaration without its value, which the loop gives; nothing for an assignment."""
+    if not isinstance(item, c_ast.Decl):
+        return None
+    return c_ast.Decl(item.name, item.quals, item.align, item.storage, item.funcspec, item.type, None, item.bitsize,
+                      item.coord)
+
+
+def _used(node: Any) -> set[str]:
+    own = {node.name} if isinstance(node, c_ast.ID) else set()
+    return own.union(*(_used(child) for _, child in node.children()))
+
+
+# for
+
+
+def _counters(node: c_ast.For) -> list[tuple[str, Any, Any]]:
+    """Name, first value and declaration (None for an assignment) of every counter that a head sets."""
+    if isinstance(node.init, c_ast.DeclList):
+        return [(d.name, d.init, d) for d in node.init.decls]
+    inits = node.init.exprs if isinstance(node.init, c_ast.ExprList) else [node.init]
+    return [(i.lvalue.name, i.rvalue, None) if isinstance(i, c_ast.Assignment) and isinstance(i.lvalue, c_ast.ID)
+            else ("", None, None) for i in inits]
+
+
+def _tested_by_stepping(node: c_ast.For) -> c_ast.For | None:
+    """``for (i = n; i-- > e;)``; also without a comparison."""
+    test = node.cond
+    bound: Any = c_ast.Constant("int", "0", node.coord)
+    if isinstance(test, c_ast.BinaryOp) and (test.op == ">" or (test.op == "!=" and _is_zero(test.right))):
+        test, bound = test.left, test.right
+    stepped = isinstance(test, c_ast.UnaryOp) and test.op == "p--" and isinstance(test.expr, c_ast.ID)
+    counters = _counters(node)
+    if not stepped or node.next is not None or len(counters) != 1 or counters[0][0] != test.expr.name:
+        return None
+    name = test.expr.name
+    if name in assigned_names(node.stmt):
+        return None
+    below = c_ast.BinaryOp("-", c_ast.ID(name, node.coord), c_ast.Constant("int", "1", node.coord), node.coord)
+    step = c_ast.UnaryOp("p--", c_ast.ID(name, node.coord), node.coord)
+    test = c_ast.BinaryOp(">", c_ast.ID(name, node.coord), bound, node.coord)
+    return c_ast.For(node.init, test, step, substitute(node.stmt, name, below), node.coord)
+
+
+def _is_zero(node: Any) -> bool:
+    try:
+        return evaluate(node) == 0
+    except NotConstant:
+        return False
+
+
+def _two_counters(node: c_ast.For) -> Any:
+    """The second counter and the others as functions of the first, in a declaration of their own in the body."""
+    counters, steps = _counters(node), _head_steps(node.next)
+    names = [name for name, _, _ in counters]
+    known = steps is not None and sorted(steps) == sorted(names) and not set(assigned_names(node.stmt)) & set(names)
+    if len(counters) < 2 or steps is None or not known or not isinstance(node.init, c_ast.DeclList):
+        return None
+    (name, first, declaration), cond, body = counters[0], node.cond, node.stmt
+    for other, start, _ in counters[1:]:
+        value = _function_of(name, first, steps[name], start, steps[other], node.coord)
+        cond, body = substitute(cond, other, value), substitute(body, other, value)
+    one = c_ast.ID(name, node.coord)
+    init = c_ast.DeclList([declaration], node.coord)
+    size = c_ast.Constant("int", str(abs(steps[name])), node.coord)
+    step = c_ast.Assignment("+=" if steps[name] > 0 else "-=", one, size, node.coord)
+    return c_ast.For(init, cond, step, body, node.coord)
+
+
+def _function_of(name: str, first: Any, step: int, start: Any, other: int, coord: Any) -> Any:
+    """``start + (name - first) / step * other``."""
+    def whole(number: int) -> c_ast.Constant:
+        return c_ast.Constant("int", str(number), coord)
+
+    turns = c_ast.BinaryOp("-", c_ast.ID(name, coord), first, coord)
+    turns = turns if abs(step) == 1 else c_ast.BinaryOp("/", turns, whole(abs(step)), coord)
+    total = c_ast.BinaryOp("*", turns, whole(abs(other)), coord)
+    return c_ast.BinaryOp("+" if (step > 0) == (other > 0) else "-", start, total, coord)
+
+
+def _head_steps(node: Any) -> dict[str, int] | None:
+    """Constant steps of the counters, by name."""
+    found: dict[str, int] = {}
+    for item in node.exprs if isinstance(node, c_ast.ExprList) else [node]:
+        if isinstance(item, c_ast.UnaryOp) and item.op in _STEPS and isinstance(item.expr, c_ast.ID):
+            found[item.expr.name] = _STEPS[item.op]
+        elif isinstance(item, c_ast.Assignment) and item.op in ("+=", "-=") and isinstance(item.lvalue, c_ast.ID):
+            try:
+                size = evaluate(item.rvalue)
+            except NotConstant:
+                return None
+            found[item.lvalue.name] = size if item.op == "+=" else -size
+        else:
+            return None
+    return found if all(found.values()) else None
+
+
+def _unrolled(node: c_ast.For) -> Any:
+    """A loop between constants whose step is no sum, as one body for each value."""
+    counters = _counters(node)
+    step = node.next
+    scaled = isinstance(step, c_ast.Assignment) and step.op in ("*=", "/=", "<<=", ">>=") and \
+        isinstance(step.lvalue, c_ast.ID)
+    if not scaled or len(counters) != 1 or counters[0][0] != step.lvalue.name or node.cond is None:
+        return None
+    name, first, _ = counters[0]
+    if name in assigned_names(node.stmt):
+        return None
+    following = c_ast.BinaryOp(step.op[:-1], step.lvalue, step.rvalue, step.coord)
+    try:
+        values, value = [], evaluate(first)
+        while evaluate(node.cond, {name: value}):
+            values.append(value)
+            value = evaluate(following, {name: value})
+            if len(values) > _COPIES or abs(value) >= 1 << 31:
+                return None
+    except NotConstant:
+        return None
+    return block([_once(node, value) for value in values], node.coord)
+
+
+def _once(node: c_ast.For, value: int) -> c_ast.For:
+    """The loop with its one counter at one value."""
+    name, _, declaration = _counters(node)[0]
+    number, one = c_ast.Constant("int", str(value), node.coord), c_ast.ID(name, node.coord)
+    init: Any = c_ast.Assignment("=", one, number, node.coord)
+    if declaration is not None:
+        changed = _without_value(declaration)
+        changed.init = number
+        init = c_ast.DeclList([changed], node.coord)
+    return c_ast.For(init, c_ast.BinaryOp("<=", one, number, node.coord), c_ast.UnaryOp("p++", one, node.coord),
+                     node.stmt, node.coord)

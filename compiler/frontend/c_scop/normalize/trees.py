@@ -1,0 +1,86 @@
+"""Syntax trees as values: copies with changes, and questions about them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from pycparser import c_ast
+
+__all__ = ["assigned_names", "block", "block_items", "contains", "rebuild", "substitute"]
+
+
+def rebuild(node: Any, change: Callable[[Any], Any]) -> Any:
+    """`node` with every child replaced by what `change` makes of it; itself if none is another one."""
+    found: dict[str, Any] = {}
+    for name in node.__slots__:
+        if name in ("coord", "__weakref__"):
+            continue
+        value = getattr(node, name)
+        if isinstance(value, c_ast.Node):
+            found[name] = change(value)
+        elif isinstance(value, list) and any(isinstance(item, c_ast.Node) for item in value):
+            found[name] = [change(item) for item in value]
+    if all(_same(getattr(node, name), value) for name, value in found.items()):
+        return node
+    result = copy.copy(node)
+    for name, value in found.items():
+        setattr(result, name, value)
+    return result
+
+
+def _same(old: Any, new: Any) -> bool:
+    return old is new or (isinstance(old, list) and all(a is b for a, b in zip(old, new, strict=True)))
+
+
+def substitute(node: Any, name: str, value: Any) -> Any:
+    """`node` with expression `value` for every use of the variable `name`, as far as no block declares another."""
+    match node:
+        case c_ast.ID():
+            return value if node.name == name else node
+        case c_ast.StructRef():
+            return node
+        case c_ast.Compound():
+            items = node.block_items or []
+            first = next((k for k, item in enumerate(items) if isinstance(item, c_ast.Decl) and item.name == name),
+                         len(items))
+            changed = [substitute(item, name, value) for item in items[:first]]
+            return c_ast.Compound([*changed, *items[first:]], node.coord)
+        case c_ast.For() if _declares(node.init, name):
+            return node
+    return rebuild(node, lambda child: substitute(child, name, value))
+
+
+def _declares(init: Any, name: str) -> bool:
+    return isinstance(init, c_ast.DeclList) and any(d.name == name for d in init.decls)
+
+
+def contains(node: Any, kinds: tuple[type, ...], inside: tuple[type, ...] = ()) -> bool:
+    """Whether a node of one of `kinds` is in `node`, not looking into nodes of the kinds `inside`."""
+    if isinstance(node, kinds):
+        return True
+    return node is not None and any(contains(child, kinds, inside) for _, child in node.children()
+                                    if not isinstance(child, inside))
+
+
+def assigned_names(node: Any) -> list[str]:
+    """Scalar variables that `node` assigns or steps, once for every place."""
+    own: list[str] = []
+    if isinstance(node, c_ast.Assignment) and isinstance(node.lvalue, c_ast.ID):
+        own = [node.lvalue.name]
+    elif isinstance(node, c_ast.UnaryOp) and isinstance(node.expr, c_ast.ID):
+        own = [node.expr.name] if node.op in ("++", "--", "p++", "p--") else []
+    return own + [name for _, child in node.children() for name in assigned_names(child)]
+
+
+def block_items(node: Any) -> list[Any]:
+    """The statements of a branch or of a loop's body."""
+    if node is None:
+        return []
+    return list(node.block_items or []) if isinstance(node, c_ast.Compound) else [node]
+
+
+def block(items: list[Any], coord: Any) -> c_ast.Compound:
+    """A block of statements."""
+    return c_ast.Compound(items, coord)

@@ -1,0 +1,88 @@
+"""Jumps and counted loops of every form, compared with gcc."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from c_targets import MODELS, gcc_results, inputs_of
+
+from compiler.frontend.c_scop import ScopError, parse_scop
+from compiler.ir.interpret import interpret
+
+LOOP = "for (int i = 0; i < 16; i++) {{ {} }}"
+BODIES = {
+    "switch": LOOP.format("""switch (a[i] & 3) { case 0: y[i] = a[i]; break; case 1: case 2: y[i] = -a[i]; break;
+      default: y[i] = 7; }"""),
+    "switch that falls through": LOOP.format("""y[i] = 0; switch (a[i] & 3) { case 2: y[i] += 5; default: y[i] += 1;
+      case 0: y[i] += 10; break; case 1: y[i] = 3; }"""),
+    "switch without default": LOOP.format("y[i] = 1; switch (a[i]) { case -3: case 4: { y[i] = 2; break; } }"),
+    "switch on an iterator": LOOP.format("""switch (i % 3) { case 0: y[i] = a[i]; break; case 1: y[i] = 1; break;
+      case 2: y[i] = 2 * a[i]; }"""),
+    "nested switch": LOOP.format("""switch (a[i] & 1) { case 0: switch (i & 1) { case 0: y[i] = 1; break;
+      default: y[i] = 2; } break; default: y[i] = 3; }"""),
+    "continue": LOOP.format("if (a[i] < 0) continue; y[i] = a[i];"),
+    "continue behind statements": LOOP.format("""y[i] = 1; if (a[i] < 0) { y[i] = 2; continue; } y[i] += a[i];
+      z[i] = 4;"""),
+    "continue on iterators": LOOP.format("if (i % 4 == 1) continue; y[i] = a[i];"),
+    "continue in nested ifs": LOOP.format("""if (a[i] < 0) { if (i & 1) continue; y[i] = 5; } else { z[i] = 1; }
+      z[i] = a[i] + 1;"""),
+    "continue twice": LOOP.format("if (a[i] < 0) continue; y[i] = 1; if (a[i] > 50) { continue; } z[i] = 2;"),
+    "continue in both branches": LOOP.format("""if (a[i] < 0) { y[i] = 1; continue; } else { y[i] = 2; continue; }
+      z[i] = 1;"""),
+    "while": "int i = 0; while (i < 16) { y[i] = a[i] + 200; i++; }",
+    "while with a step": "int i; i = 1; while (i <= 13) { y[i] = a[i]; i += 3; }",
+    "while in a loop": "for (int k = 0; k < 4; k++) { int j = k; while (j < 16) { y[j] = a[j] + k; j += 4; } }",
+    "down to zero": "for (unsigned i = 16; i-- > 0;) y[i] = a[i] + 1;",
+    "down to zero, bare": "for (int i = 16; i--;) y[i] = a[i] - i;",
+    "down to a bound": "for (int i = 12; i-- > 3;) { y[i] = a[i]; z[15 - i] = i; }",
+    "two counters": "for (int i = 0, j = 15; i < j; i++, j--) y[i] = a[j] - j;",
+    "two counters, other steps": "for (int i = 0, j = 1; i < 5; i += 1, j += 3) y[i] = a[j];",
+    "two counters, first by two": "for (int i = 15, j = 0; i > j; i -= 2, ++j) { y[i] = a[j]; y[j] = j; }",
+    "doubling": "for (int s = 1; s < 16; s *= 2) for (int i = 15; i >= s; i--) z[i] += z[i - s];",
+    "shifting": "for (unsigned s = 8; s > 0; s >>= 1) for (int i = 0; i < 16; i++) y[i] += a[i] * (int)s;",
+    "doubling without sign": "for (unsigned s = 1; s < 16; s <<= 1) y[s] = (a[s] - s) / 2;",
+}
+
+
+def program_text(body: str) -> str:
+    return ("#include <stdint.h>\nvoid f(const int16_t a[16], int16_t y[16], int32_t z[16]) {\n#pragma scop\n"
+            f"{body}\n#pragma endscop\n}}\n")
+
+
+def data() -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(4)
+    return {"a": generator.integers(-9, 99, 16).astype(np.int16), "y": np.full(16, -7, np.int16),
+            "z": generator.integers(-9, 9, 16).astype(np.int32)}
+
+
+@pytest.mark.parametrize("case", BODIES)
+def test_results_are_those_of_gcc(case):
+    text = program_text(BODIES[case])
+    program = parse_scop(text)
+    for name, values in interpret(program, inputs_of(program, data())).items():
+        np.testing.assert_array_equal(values, gcc_results(text, "f", data())[name], err_msg=text)
+
+
+@pytest.mark.parametrize("target", MODELS)
+@pytest.mark.parametrize("case", ["switch", "continue", "while", "down to zero", "two counters"])
+def test_targets_take_them(case, target):
+    text = program_text(BODIES[case])
+    program = parse_scop(text)
+    for name, values in MODELS[target](program, inputs_of(program, data()), {}).items():
+        np.testing.assert_array_equal(values, gcc_results(text, "f", data())[name], err_msg=text)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    (LOOP.format("switch (a[i]) { case 0: if (i) break; y[i] = 1; }"),
+     "a 'break' inside an 'if' of a 'switch' is not supported: put what follows it into the other branch of the 'if'"),
+    (LOOP.format("if (a[i]) break; y[i] = 1;"), "'break' is not supported: the trip count would depend on data"),
+    ("int i = 0; while (a[i] > 0) { y[i] = 1; i++; }", "bounds of loop 'i' are not affine"),
+    ("int i = 0; while (i < 9) { if (i & 1) continue; y[i] = 1; i++; }",
+     "'continue' in a 'while' loop is not supported"),
+    (LOOP.format("if (a[i]) { int t = a[i]; if (t > 5) continue; y[i] = t; } z[i] = 1;"),
+     "'continue' in a block with declarations of its own is not supported: declare them before the block"),
+])
+def test_what_is_refused_says_how_to_write_it(body, message):
+    with pytest.raises(ScopError, match=message.replace("(", r"\(")) as caught:
+        parse_scop(program_text(body))
+    assert "scop.c:4" in str(caught.value)
