@@ -24,8 +24,9 @@ IN_DOUBLE = "this computes in double, since a constant has that type; write cons
 
 FAULTS = {
     # Control.
-    "while (t) t--;": "6:1: 'while' loops are not supported: their trip count is not affine; use 'for'",
-    "do t--; while (t);": "6:1: 'do' loops are not supported: their trip count is not affine; use 'for'",
+    "while (t) t--;": "6:1: this 'while' loop counts in no way that is known: set its counter before it in the same "
+                      "block and step it at the end of its body alone, or use 'for'",
+    "do t--; while (t);": "6:1: 'do' loops are not supported: use 'for'",
     "goto end; end: t = 1;": "6:1: 'goto' is not supported",
     "if (a[0]) break;": "6:11: 'break' is not supported: the trip count would depend on data",
     "return;": "6:1: 'return' is not supported inside a scop",

@@ -28,8 +28,8 @@ from compiler.ir.types import Int, ProgramError
 __all__ = ["RawStatement", "Walker"]
 
 _REFUSED: dict[type, str] = {
-    c_ast.While: "this 'while' loop counts in no way that is known: set its counter before it in the same block and step "
-                 "it at the end of its body alone, or use 'for'",
+    c_ast.While: "this 'while' loop counts in no way that is known: set its counter before it in the same block and "
+                 "step it at the end of its body alone, or use 'for'",
     c_ast.DoWhile: "'do' loops are not supported: use 'for'",
     c_ast.Goto: "'goto' is not supported",
     c_ast.Break: "'break' is not supported: the trip count would depend on data",
