@@ -85,5 +85,6 @@ def _choice(node: c_ast.If, yes: list[Any], no: list[Any]) -> list[Any]:
     if yes:
         return [c_ast.If(node.cond, block(yes, node.coord), block(no, node.coord) if no else None, node.coord)]
     if no:
-        return [c_ast.If(c_ast.UnaryOp("!", node.cond, node.coord), block(no, node.coord), None, node.coord)]
+        opposite: Any = c_ast.UnaryOp("!", node.cond, node.coord)
+        return [c_ast.If(opposite, block(no, node.coord), None, node.coord)]
     return []
