@@ -45,6 +45,10 @@ BODIES = {
                   "const int *row = T[i & 1]; const int16_t *p = x + 3; y[i] = row[x[i] & 3] + p[i / 2] + *p;"),
     "changed_argument": ("static int twice(int8_t v) { v *= 2; v += 3; return v; }",
                          "int t = 2; if (twice(x[i]) > 5) t = twice(i); y[i] = t;"),
+    "nested_helper_under_condition": (
+        "static int low(int v) { int t = v & 15; return t * t; }\n"
+        "static int both(int v) { int t = low(v); if (t > 9) t -= low(t); return t; }",
+        "y[i] = x[i] > 3 && both(x[i]) < 5 ? both(x[i] + 1) : 7;"),
     "lowest": ("", "y[i] = x[i] / INT_MIN + x[i] % INT_MIN + (x[i] << 16) / INT_MIN;"),
 }
 
@@ -80,6 +84,9 @@ def test_construct_computes_what_gcc_computes(name, library):
      "#pragma endscop\n}", "scop.c:1:34: g() calls itself; recursion is not supported, write a loop"),
     ("void f(int y[4]) {\n#pragma scop\ny[0] = 1;\n#pragma endscop\n}\nvoid g(int y[4]) {\n#pragma scop\n"
      "y[0] = 2;\n#pragma endscop\n}", "choose with --function one of: f, g"),
+    ("static void put(int *p) { p[0] = 1; }\nstatic int g(int *p) { put(p); return p[0]; }\nvoid f(int y[4]) {\n"
+     "#pragma scop\ny[1] = y[2] ? g(y) : 3;\n#pragma endscop\n}", "g() is called under a condition inside an "
+     "expression and writes more than its result; call it in an if"),
     ("void f(const int y[4]) {\n#pragma scop\ny[0] = 1;\n#pragma endscop\n}",
      "'y' cannot be assigned: it is declared const"),
     ("void f(int y[4]) {\n#pragma scop\ny[0] = '\\q';\n#pragma endscop\n}", "there is no escape sequence \\q"),

@@ -26,7 +26,7 @@ from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.library import LIBRARY, call_library
 from compiler.frontend.c_scop.numbers import arithmetic_type
 from compiler.frontend.c_scop.sizes import size_constant
-from compiler.frontend.c_scop.types import INT, Number, number_type, promote, usual
+from compiler.frontend.c_scop.types import BAD_STRUCTURE, INT, Number, number_type, promote, usual
 from compiler.frontend.c_scop.typing_rules import type_of
 from compiler.frontend.c_scop.variables import Variable
 from compiler.ir import expr
@@ -43,7 +43,7 @@ _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"
 _REFUSED: dict[type, str] = {
     c_ast.Assignment: "an assignment inside an expression is not supported; make it a statement",
     c_ast.ExprList: "the comma operator is not supported inside an expression",
-    c_ast.StructRef: "structures are not supported",
+    c_ast.StructRef: BAD_STRUCTURE,
     c_ast.InitList: "an array can be initialised only where it is declared const",
     c_ast.CompoundLiteral: "compound literals are not supported",
 }

@@ -225,7 +225,7 @@ class Inliner:
         name, kind, coord = node.name.name, function.decl.type.type, node.coord
         if place.before is None:
             raise self._error(node, f"{name}() is called in the head of a loop and is more than one expression")
-        if place.conditional and _has_effects(function):
+        if place.conditional and self._has_effects(function):
             raise self._error(node, f"{name}() is called under a condition inside an expression and writes more than "
                                     "its result; call it in an if")
         inside = self._inside(node, function, place)
@@ -255,6 +255,21 @@ class Inliner:
             inside.names[parameter.name] = self._argument(parameter, function, argument, place)
         return inside
 
+    def _has_effects(self, function: c_ast.FuncDef) -> bool:
+        """Whether a function, or one that it calls, may write anything but its own locals."""
+        seen: dict[str, c_ast.FuncDef] = {}
+        left = [function]
+        while left:
+            inner = left.pop()
+            if _writes_outside(inner):
+                return True
+            for name in _called(inner) - LIBRARY.keys() - seen.keys():
+                if name not in self.functions:
+                    return True
+                seen[name] = self.functions[name]
+                left.append(seen[name])
+        return False
+
     def _argument(self, parameter: c_ast.Decl, function: c_ast.FuncDef, argument: Any, place: _Place) -> Any:
         changed, uses = _assigned(function.body), _uses(function.body, parameter.name)
         if isinstance(parameter.type, c_ast.PtrDecl | c_ast.ArrayDecl):
@@ -265,7 +280,7 @@ class Inliner:
         value = self._copy(argument, place)
         names = _names(value)
         simple = names is not None and not names & changed
-        if parameter.name not in changed and (simple or (uses < 2 and not _has_effects(function))):
+        if parameter.name not in changed and (simple or (uses < 2 and not self._has_effects(function))):
             return _cast(parameter.type, value, argument.coord)
         if place.before is None:
             return _cast(parameter.type, value, argument.coord)
@@ -338,15 +353,25 @@ def _assigned(node: Any) -> set[str]:
     return {target.name for target in _targets(node) if isinstance(target, c_ast.ID)}
 
 
-def _has_effects(function: c_ast.FuncDef) -> bool:
-    """Whether a function may write anything but its own locals."""
-    own = {inner.name for inner in _walk(function.body) if isinstance(inner, c_ast.Decl)}
-    scalars = {p.name for p in (function.decl.type.args.params if function.decl.type.args else [])
-               if isinstance(p, c_ast.Decl) and isinstance(p.type, c_ast.TypeDecl)}
+def _writes_outside(function: c_ast.FuncDef) -> bool:
+    """Whether a function itself may write anything but its own locals."""
+    own = {inner.name for inner in _walk(function.body) if isinstance(inner, c_ast.Decl)
+           and not isinstance(inner.type, c_ast.PtrDecl)}
+    scalars = {p.name for p in _declared(function) if isinstance(p.type, c_ast.TypeDecl)}
     for target in _targets(function.body):
         while isinstance(target, c_ast.ArrayRef | c_ast.StructRef):
             target = target.name
         if not (isinstance(target, c_ast.ID) and target.name in own | scalars):
             return True
-    calls = [inner.name for inner in _walk(function.body) if isinstance(inner, c_ast.FuncCall)]
-    return not all(isinstance(name, c_ast.ID) and name.name in LIBRARY for name in calls)
+    return False
+
+
+def _declared(function: c_ast.FuncDef) -> list[c_ast.Decl]:
+    """The parameters of a function."""
+    arguments = function.decl.type.args
+    return [p for p in arguments.params if isinstance(p, c_ast.Decl)] if arguments else []
+
+
+def _called(function: c_ast.FuncDef) -> set[str]:
+    """Names of what a function calls; that of a call through a pointer is empty."""
+    return {getattr(inner.name, "name", "") for inner in _walk(function.body) if isinstance(inner, c_ast.FuncCall)}

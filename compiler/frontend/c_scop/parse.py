@@ -12,6 +12,7 @@ from pycparser import c_ast, c_lexer, c_parser
 from compiler.frontend.c_scop.errors import Place, ScopError
 from compiler.frontend.c_scop.pointers import without_pointers
 from compiler.frontend.c_scop.source import Source
+from compiler.frontend.c_scop.structures import without_structures
 from compiler.frontend.c_scop.types import PRELUDE
 from compiler.frontend.c_scop.variables import Scope, names_in
 
@@ -43,7 +44,8 @@ def parse_c(source: Source, file: str) -> c_ast.FileAST:
         raise _syntax_error(source, file, str(error), parser.clex) from None
     except RecursionError:
         raise ScopError(Place(file, 1), "the file nests too deeply to be parsed") from None
-    return without_pointers(tree)
+    tree = without_pointers(tree)
+    return without_structures(tree, source, _declared_names(tree))
 
 
 class _Lexer(c_lexer.CLexer):

@@ -1,4 +1,5 @@
-"""Accesses through pointers as subscripts: ``*(p + e)`` is ``p[e]``, ``(&a[k])[e]`` is ``a[k + e]``."""
+"""Accesses through pointers as subscripts: ``*(p + e)`` is ``p[e]``, ``(&a[k])[e]`` is ``a[k + e]``, ``p->f`` is
+``p[0].f``."""
 
 from __future__ import annotations
 
@@ -59,6 +60,10 @@ def _rewrite(node: Any, names: set[str]) -> Any:
         if found is not None:
             zero = c_ast.Constant("int", "0", node.coord)
             return element_of(found[0], found[1] or zero, node.coord)
+    if isinstance(node, c_ast.StructRef) and node.type == "->":
+        base, offset = _parted(node.name, names) or (node.name, None)
+        pointed = element_of(base, offset or c_ast.Constant("int", "0", node.coord), node.coord)
+        return c_ast.StructRef(pointed, ".", node.field, node.coord)
     if isinstance(node, c_ast.ArrayRef):
         found = _parted(node.name, names)
         if found is not None and (found[1] is not None or isinstance(found[0], c_ast.UnaryOp)):

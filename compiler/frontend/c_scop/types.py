@@ -15,7 +15,10 @@ from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.source import Source
 from compiler.ir.types import FLOAT32, FLOAT64, Float, Int, Type
 
-__all__ = ["BOOL", "BYTE", "INT", "LONG", "PRELUDE", "Bool", "Number", "named_type", "number_type", "promote", "usual"]
+__all__ = ["BAD_STRUCTURE", "BOOL", "BYTE", "INT", "LONG", "PRELUDE", "Bool", "Number", "named_type", "number_type", "promote", "usual"]
+
+BAD_STRUCTURE = ("unions, and structures with pointers, bit fields or fields that are no numbers, cannot be compiled; "
+                 "make the fields arrays of their own")
 
 INT = Int(32)
 LONG = Int(64)
@@ -73,6 +76,8 @@ def number_type(node: Any, typedefs: Mapping[str, Type], source: Source) -> Numb
         return type
     text = " ".join(names) or "this type"
     place = source.place(node.type.coord or node.coord)
+    if isinstance(node.type, c_ast.Struct | c_ast.Union):
+        raise ScopError(place, BAD_STRUCTURE)
     if isinstance(type, Float):
         raise ScopError(place, f"'{text}' cannot be compiled: of floating-point types there is float")
     raise ScopError(place, f"'{text}' is no arithmetic type; there are bool, char, short, int, long, those of "
