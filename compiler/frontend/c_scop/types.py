@@ -15,7 +15,10 @@ from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.source import Source
 from compiler.ir.types import FLOAT32, FLOAT64, Float, Int, Type
 
-__all__ = ["BAD_STRUCTURE", "BOOL", "BYTE", "INT", "LONG", "PRELUDE", "Bool", "Number", "named_type", "number_type", "promote", "usual"]
+__all__ = [
+    "BAD_STRUCTURE", "BOOL", "BYTE", "INT", "LONG", "PRELUDE", "Bool", "Number",
+    "named_type", "number_type", "promote", "usual",
+]
 
 BAD_STRUCTURE = ("unions, and structures with pointers, bit fields or fields that are no numbers, cannot be compiled; "
                  "make the fields arrays of their own")
