@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compiler import images
-from compiler.bind.design import Design, Run
+from compiler.bind.design import Design, InputError, Run
 from compiler.bind.registry import TARGETS, compile_program, target
 from compiler.bind.vector.apps import load_any
 from compiler.frontend.apps import applications, load
@@ -35,6 +35,17 @@ from hw.errors import SluiceError
 from hw.files import write_atomic
 
 __all__ = ["main"]
+
+
+_INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+
+def _folder(text: str) -> Path:
+    """A folder's path. Raises what argparse reports for an empty one, which would be the working directory."""
+    if not text:
+        raise argparse.ArgumentTypeError("needs the name of a folder")
+    return Path(text)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,8 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--random", type=int, metavar="SEED", help="draw the inputs that are not given at random")
     parser.add_argument("--output", action="append", default=[], metavar="[NAME=]FILE",
                         help="where an output goes: an image, or an array as .npy (repeat)")
-    parser.add_argument("--report", type=Path, metavar="DIR", help="write report.html and comparison.png there")
-    parser.add_argument("-o", "--directory", type=Path, metavar="DIR", help="where Verilog and the design go")
+    parser.add_argument("--report", type=_folder, metavar="DIR", help="write report.html and comparison.png there")
+    parser.add_argument("-o", "--directory", type=_folder, metavar="DIR", help="where Verilog and the design go")
     return parser
 
 
@@ -77,6 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(markup=False, emoji=False, highlight=False)
     try:
         return _run(options, console)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return _INTERRUPTED
     except SluiceError as error:
         errors = Console(stderr=True, markup=False, emoji=False, highlight=False)
         errors.print(f"error: {error}", style="red", soft_wrap=True)
@@ -96,7 +110,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     program = _load(options)
     if isinstance(program, ArrayProgram):
         return run_vector(options, program, _target_options(options), console)
-    inputs = read_inputs(program, options.input, options.random)
+    inputs = _inputs(options, program)
     outputs = output_paths(program, options.output)
     progress = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
                         console=console, transient=True, disable=not console.is_terminal)
@@ -106,8 +120,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             design = sized.engine().at(**sized.chosen)
         else:
             design = compile_program(program, options.target, **_target_options(options))
-        reference = interpret(program, inputs)
-        run = None
+        run, reference = None, interpret(program, inputs) if inputs else {}
         if options.simulator != "none":
             progress.update(task, description=f"simulating {program.name} ({options.simulator}; the first run builds)")
             run = design.simulate(inputs, options.simulator, **simulation_settings(options))
@@ -121,6 +134,16 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     console.print(_table(design, run, equal, target(options.target).PLACE))
     _write_results(options, outputs, run, console)
     return 0 if equal else 1
+
+
+def _inputs(options: argparse.Namespace, program: Program) -> dict[str, np.ndarray]:
+    """The inputs; without a simulation none are needed, and they are empty where some are missing."""
+    if options.simulator != "none" or options.input or options.random is not None:
+        return read_inputs(program, options.input, options.random)
+    try:
+        return read_inputs(program, [], None)
+    except InputError:
+        return {}
 
 
 def _load(options: argparse.Namespace) -> Program | ArrayProgram:
@@ -140,6 +163,9 @@ def _c_file(options: argparse.Namespace) -> str:
 
 def _check(options: argparse.Namespace) -> None:
     """What would be noticed only after everything else has been done."""
+    for name in ("random", "stall_seed", "seed"):
+        if (getattr(options, name) or 0) < 0:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)}: a seed is 0 or a positive number")
     if options.simulator == "none":
         wanted = {"--output": bool(options.output), "--waves": options.waves,
                   "--stall-seed": options.stall_seed is not None}
@@ -164,11 +190,13 @@ def _table(design: Design, run: Run | None, equal: bool, place: str) -> Table:
         table.add_column(overflow="fold")
     rows: list[tuple[str, str]] = []
     if run:
-        rows.append((f"cycles simulated ({run.simulator})", f"{run.cycles} (+ {run.stall_cycles} stalled)"))
+        rows += [(f"cycles from start to done ({run.simulator})", str(run.wall_cycles)),
+                 (design.cycles_name, f"{run.cycles} (and {run.stall_cycles} stalled)")]
     rows += [
-        ("cycles predicted", str(design.predicted_cycles)),
+        ("unstalled cycles predicted", str(design.predicted_cycles)),
         ("lower bound", str(design.lower_bound)),
-        ("ratio to the bound", f"{(run.cycles if run else design.predicted_cycles) / design.lower_bound:.4f}"),
+        ("ratio to the bound", f"{(run.wall_cycles if run else design.predicted_cycles) / design.lower_bound:.4f}"
+                               f"{'' if run else ' (model, without transfers and stalls)'}"),
         *((name, str(value)) for name, value in design.resources.items()),
     ]
     for item in design.storage:
@@ -190,7 +218,7 @@ def _write_report(folder: Path, design: Design, inputs: dict[str, np.ndarray], r
     write_atomic(folder / "report.html", page)
     if run:
         given, name = inputs[_pictured(design.program).name], next(iter(reference))
-        title = f"{design.program.name}: {run.cycles} cycles, {run.simulator}"
+        title = f"{design.program.name}: {run.wall_cycles} cycles, {run.simulator}"
         picture = images.comparison_picture(given, run.outputs[name], reference[name], title)
         write_atomic(folder / "comparison.png", picture)
 

@@ -68,6 +68,9 @@ class Design(ABC):
     predicts_exactly: ClassVar[bool] = True
     """Whether `predicted_cycles` is what a run takes, to the cycle."""
 
+    cycles_name: ClassVar[str] = "of these unstalled"
+    """What `Run.cycles` are of the clock cycles from start to done."""
+
     program: Any
     """What was compiled: a `Program`, or of another kind that the target takes."""
 

@@ -184,10 +184,11 @@ def test_without_a_simulation_it_compiles_and_writes(capsys: pytest.CaptureFixtu
     assert captured.err == ""
     rows = dict(re.findall(r"│ (\S.*?) +│ (\S.*?) +│", captured.out))
     design = read_design(out)
-    assert rows["cycles predicted"] == str(design.metadata["predicted_cycles"])
+    assert rows["unstalled cycles predicted"] == str(design.metadata["predicted_cycles"])
     assert rows["PEs"] == "10"
     assert rows["lower bound"] == "64"
-    assert rows["ratio to the bound"] == f"{design.metadata['predicted_cycles'] / 64:.4f}"
+    assert rows["ratio to the bound"] == (f"{design.metadata['predicted_cycles'] / 64:.4f} "
+                                          "(model, without transfers and stalls)")
     assert "equal to the reference" not in rows
     assert captured.out.splitlines()[-2:] == [f"Verilog and design directory: {out}", f"report: {report}/report.html"]
     assert [path.name for path in report.iterdir()] == ["report.html"]
@@ -233,7 +234,7 @@ def test_a_simulation_is_compared_and_written(capsys: pytest.CaptureFixture[str]
     captured = capsys.readouterr()
     rows = dict(re.findall(r"│ (\S.*?) +│ (\S.*?) +│", captured.out))
     assert rows["equal to the reference"] == rows["predicted = simulated"] == "yes"
-    assert rows["cycles simulated (verilator)"] == f"{rows['cycles predicted']} (+ 3 stalled)"
+    assert rows["of these unstalled"] == f"{rows['unstalled cycles predicted']} (and 3 stalled)"
     assert rows["simulation speed"] == "2,000 cycles/s (build 0 s)"
     assert f"output output: {output}" in captured.out
     pixels = np.asarray(Image.open(output))
@@ -319,3 +320,35 @@ def test_formats_that_cannot_hold_the_values(tmp_path: Path) -> None:
 
 def test_the_sample_is_a_photograph() -> None:
     assert images.sample_image().shape == (320, 320)
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("--random", "-1"), "--random -1: a seed is 0 or a positive number"),
+    (("--seed", "-3"), "--seed -3: a seed is 0 or a positive number"),
+    (("--stall-seed", "-9"), "--stall-seed -9: a seed is 0 or a positive number"),
+])
+def test_seeds_are_not_negative(capsys, arguments, message):
+    assert fails(capsys, "gaussian", *SMALL, *arguments) == message
+
+
+@pytest.mark.parametrize("option", ["-o", "--report"])
+def test_a_folder_has_a_name(capsys, option):
+    with pytest.raises(SystemExit) as caught:
+        main(("gaussian", *SMALL, *NONE, option, ""))
+    assert caught.value.code == 2
+    assert "needs the name of a folder" in capsys.readouterr().err
+
+
+def test_compiling_needs_no_inputs(capsys):
+    """A filter of a signal has no photograph to fall back on."""
+    assert main(("fir", "--target", "fpga", *NONE)) == 0
+    assert "(model, without transfers and stalls)" in capsys.readouterr().out
+
+
+def test_an_interrupted_run_ends_in_one_line(capsys, monkeypatch):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("compiler.__main__.compile_program", interrupt)
+    assert main(("gaussian", *SMALL, *NONE)) == 130
+    assert capsys.readouterr().err == "interrupted\n"

@@ -58,6 +58,7 @@ class VectorDesign(Design):
     """
 
     predicts_exactly: ClassVar[bool] = False
+    cycles_name: ClassVar[str] = "of these between kernel_begin and kernel_end"
 
     program: Program | ArrayProgram
     arrays: ArrayProgram
