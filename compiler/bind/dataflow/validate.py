@@ -3,7 +3,8 @@
 Nothing here knows networks, channels' planners or isl's view of the counters: the kernel's own predicates, depths and
 addresses say in which tick each channel is written and read, and that gives for every operand of every firing the
 firing whose result arrives. It must be the one that value-based flow names. A queue that would overflow or run empty, a
-register or a place in memory that is overwritten too early, a select that picks the wrong channel: all end here.
+register or a place in memory that is overwritten too early, a select that picks the wrong channel: all end here. What
+nodes compute, and in which ticks and formats, is compared in `compiler.bind.dataflow.validate_nodes`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import islpy as isl
 import numpy as np
 
 from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.dataflow.validate_nodes import iterators_used, validate_nodes
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
 from compiler.sched.dependences import flow
@@ -33,10 +35,12 @@ def validate_kernel(kernel: KernelSpec, program: Program, times: Mapping[str, is
 
     `program`: one statement per node, by name; `times`: the values of the counters at which each instance fires.
     """
+    validate_nodes(kernel, program)
     check = _Validation(kernel, program, times)
     check.outputs()
     for number in range(len(kernel.nodes)):
         check.firings(number)
+        check.indices(number)
     for dependence in flow(program):
         check.expect(dependence.sink, dependence.read, dependence.source, dependence.relation)
 
@@ -82,6 +86,20 @@ class _Validation:
         if not np.array_equal(self.fires[number], np.sort(self._instances(node.name))):
             raise DataflowError(f"kernel {self.kernel.name}: node {node.name} does not fire at the times of its "
                                 "statement")
+
+    def indices(self, number: int) -> None:
+        """An index has to be the value of its iterator in every firing."""
+        node = self.kernel.nodes[number]
+        if not node.indices:
+            return
+        statement = self.program.statement(node.name)
+        count, columns = enumerate_points(statement.domain)
+        ticks = self._tick_of(evaluate_map(self.times[node.name], statement.domain, columns, count), count)
+        for place, name in iterators_used(self.kernel, node, statement).items():
+            at = [column[ticks] for column in self.columns]
+            found = piecewise_column(node.indices[place], at, count)
+            if not np.array_equal(np.broadcast_to(found, count), columns[statement.iterators.index(name)]):
+                raise DataflowError(f"kernel {self.kernel.name}: index {place} of node {node.name} is not '{name}'")
 
     def _instances(self, name: str) -> np.ndarray:
         domain = self.program.statement(name).domain
