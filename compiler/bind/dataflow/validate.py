@@ -35,9 +35,9 @@ def validate_kernel(kernel: KernelSpec, program: Program, times: Mapping[str, is
 
     `program`: one statement per node, by name; `times`: the values of the counters at which each instance fires.
     """
-    validate_nodes(kernel, program)
     check = _Validation(kernel, program, times)
     check.outputs()
+    validate_nodes(kernel, program)
     for number in range(len(kernel.nodes)):
         check.firings(number)
         check.indices(number)
