@@ -11,7 +11,7 @@ import compiler
 from compiler.bind.fpga.validate import validate
 from compiler.frontend.c_scop import parse_scop
 from compiler.sched.verify import ValidationError
-from hw.pipeline.spec import OperatorCell, PipelineError, Tap, Word
+from hw.pipeline.spec import BufferCell, LineCell, OperatorCell, PipelineError, Tap, Word
 
 TEXT = """
 #include <stdint.h>
@@ -76,3 +76,16 @@ def test_products_of_the_other_sign(design):
         first = design.system.pipeline.cells[number].words[0]
         other = Word(first.width, not first.signed)
         rejected(design, number, lambda cell, other=other: replace(cell, words=(other, *cell.words[1:])))
+
+
+def test_words_are_not_cut_on_the_way(design):
+    cells = design.system.pipeline.cells
+    passing = [k for k, cell in enumerate(cells) if isinstance(cell, LineCell | BufferCell)]
+    assert passing
+    for number in passing:
+        have = cells[number].word
+        for word in (Word(have.width - 1, have.signed), Word(have.width, not have.signed)):
+            wrong = [*cells[:number], replace(cells[number], word=word), *cells[number + 1 :]]
+            pipeline = replace(design.system.pipeline, cells=tuple(wrong))
+            with pytest.raises(ValidationError, match=r"cell \d+ passes u?int\d+ on as u?int\d+"):
+                validate(design.parts.program, design.built, replace(design.system, pipeline=pipeline))

@@ -1,8 +1,8 @@
 """Translation validation of what nodes compute: their operators against the expression, and their words and ticks
 against the channels, as the hardware of `hw.dataflow` has them.
 
-A result is in a channel's reach `NodeSpec.delay` and `NodeSpec.latency` ticks after the counters, an operand `delay` and
-its offset; channels have to be written and read exactly then. Within a node no operator may be asked for a result
+A result can be taken `NodeSpec.delay` and `NodeSpec.latency` ticks after the counters, an operand `delay` and its
+offset; channels have to be written and read exactly then. Within a node no operator may be asked for a result
 before it is there. Formats have to be equal from end to end: nothing converts words on the way.
 """
 
@@ -85,8 +85,8 @@ def _check_given(kernel: KernelSpec, channel: ChannelSpec) -> None:
     else:
         word, ready = node.reads[channel.operand].word, node.delay + node.reads[channel.operand].offset
     if channel.word != word or (channel.after is None and channel.written != ready):
-        raise DataflowError(f"kernel {kernel.name}: channel {channel.name} takes {channel.word} {channel.written} ticks "
-                            f"after the counters, node {node.name} has {word} after {ready}")
+        raise DataflowError(f"kernel {kernel.name}: channel {channel.name} takes {channel.word} {channel.written} "
+                            f"ticks after the counters, node {node.name} has {word} after {ready}")
 
 
 # Within a node.

@@ -27,6 +27,7 @@ import numpy as np
 
 from compiler.bind.fpga.arithmetic import check_arithmetic
 from compiler.bind.fpga.build import BuiltPipeline
+from compiler.bind.fpga.formats import check_formats, check_loaded, holds
 from compiler.bind.fpga.leaves import Leaf, leaves
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
@@ -104,6 +105,8 @@ class _Proof:
         if self.spec.tables != tables:
             raise ValidationError("the tables of the pipeline are not those of the program")
         self._check_inputs()
+        self._check_outputs_named()
+        check_formats(self.program, self.spec)
         for statement in self.program.statements:
             if statement.name in self.built.results:
                 self._check_statement(statement)
@@ -270,7 +273,8 @@ class _Proof:
         times, values = cell.walk.events()
         if np.array_equal(times, self._cycles(statement.name) - leaf.cycles):
             for place, name in enumerate(statement.iterators):
-                if np.array_equal(values, self._instances(statement)[:, place] % cell.walk.size):
+                meant = self._instances(statement)[:, place]
+                if np.array_equal(values, meant % cell.walk.size) and holds(cell.word, meant.min(), meant.max()):
                     return name
         raise ValidationError(f"{statement}: counter in cell {leaf.cell} counts none of its iterators")
 
@@ -286,12 +290,15 @@ class _Proof:
                 raise ValidationError(f"input {cell.name} is no statement's")
             if not np.array_equal(cell.walk.events()[0], self._cycles(name)):
                 raise ValidationError(f"input {cell.name} is not taken when statement '{name}' has its values")
+            check_loaded(self.program, stream.name, cell)
             self.streams[name] = stream
 
-    def _check_outputs(self) -> None:
+    def _check_outputs_named(self) -> None:
         named = {array.name for array in self.program.outputs}
         if {cell.name for cell in self.spec.outputs} != named or len(self.spec.outputs) != len(named):
             raise ValidationError("the output streams are not the program's outputs")
+
+    def _check_outputs(self) -> None:
         for stream, cell in zip(self.system.outputs, self.spec.outputs, strict=True):
             with bounded_effort():
                 self._check_output(stream, cell)

@@ -1,0 +1,65 @@
+"""Whether words keep their values on the way through a pipeline's cells, by the formats that the hardware has."""
+
+from __future__ import annotations
+
+from compiler.ir.evaluate import integer
+from compiler.ir.program import Program
+from compiler.ir.types import Int
+from compiler.sched.verify import ValidationError
+from hw.pipeline.spec import (
+    BufferCell,
+    ConstantCell,
+    CounterCell,
+    InputCell,
+    LineCell,
+    MergeCell,
+    OutputCell,
+    PipelineSpec,
+    Word,
+    operands,
+)
+
+__all__ = ["check_formats", "check_loaded", "holds"]
+
+
+def check_formats(program: Program, spec: PipelineSpec) -> None:
+    """Raise `ValidationError` for a cell that only passes words on and is too narrow for them or has another sign, and
+    for streams in other formats than their arrays'."""
+    for number, cell in enumerate(spec.cells):
+        match cell:
+            case LineCell() | BufferCell() | MergeCell() | OutputCell():
+                for tap in operands(cell):
+                    source = spec.cells[tap.cell]
+                    assert not isinstance(source, OutputCell)
+                    if not _contains(cell.word, source.word):
+                        raise ValidationError(f"cell {number} passes {_type(source.word)} on as {_type(cell.word)}")
+            case ConstantCell() if not holds(cell.word, cell.value, cell.value):
+                raise ValidationError(f"cell {number} has the constant {cell.value} as {_type(cell.word)}")
+            case CounterCell() if cell.walk.size > 1 << cell.word.width:
+                raise ValidationError(f"cell {number} counts modulo {cell.walk.size} as {_type(cell.word)}")
+        if isinstance(cell, OutputCell):
+            _check_array(program, cell)
+
+
+def holds(word: Word, low: int, high: int) -> bool:
+    """Whether a word can have all values from `low` to `high`."""
+    return _type(word).contains(low) and _type(word).contains(high)
+
+
+def check_loaded(program: Program, array: str, cell: InputCell) -> None:
+    """Raise `ValidationError` unless an input has the format of the array that it comes from."""
+    if integer(program.array(array).type) != _type(cell.word):
+        raise ValidationError(f"input {cell.name} takes {program.array(array).type} as {_type(cell.word)}")
+
+
+def _check_array(program: Program, cell: OutputCell) -> None:
+    if integer(program.array(cell.name).type) != _type(cell.word):
+        raise ValidationError(f"output {cell.name} gives {program.array(cell.name).type} as {_type(cell.word)}")
+
+
+def _type(word: Word) -> Int:
+    return Int(word.width, word.signed)
+
+
+def _contains(word: Word, other: Word) -> bool:
+    return holds(word, _type(other).minimum, _type(other).maximum)
