@@ -54,7 +54,16 @@ class AffineReader:
     scope: Scope
     space: isl.Space
     iterators: Mapping[str, IteratorValue]
+    locals: Mapping[Variable, IteratorValue] = field(default_factory=dict)
+    unknown: Mapping[Variable, str] = field(default_factory=dict)
     checks: list[tuple[Any, isl.PwAff, Int]] = field(default_factory=list)
+
+    def entry(self, name: str) -> IteratorValue | None:
+        """What variable `name` holds if it is an iterator or a scalar whose value is affine here."""
+        if name in self.iterators:
+            return self.iterators[name]
+        found = self.scope.find(name) if self.locals else None
+        return self.locals.get(found) if isinstance(found, Variable) else None
 
     def function(self, node: Any) -> isl.PwAff:
         """`node` as a function of the iterators. Raises `NotAffine`."""
@@ -136,14 +145,16 @@ class AffineReader:
         return self._number(value), type
 
     def _name(self, node: c_ast.ID) -> tuple[isl.PwAff, Int]:
-        if node.name in self.iterators:
-            entry = self.iterators[node.name]
+        entry = self.entry(node.name)
+        if entry is not None:
             missing = self.space.dim(isl.dim_type.set) - entry.depth
             value = entry.value.add_dims(isl.dim_type.in_, missing) if missing else entry.value
             return value, entry.type
         found = self.scope.find(node.name)
         if isinstance(found, int):
             return self._number(found), INT
+        if isinstance(found, Variable) and found in self.unknown:
+            raise NotAffine(node, self.unknown[found])
         if isinstance(found, Variable) and found.constant is not None:
             return self._number(found.constant), _whole(node, found.type)
         if isinstance(found, Variable) and found.storage == "parameter" and found.scalar:

@@ -77,6 +77,7 @@ class Lowering:
     reader: AffineReader
     domain: isl.Set
     names: tuple[str, ...]
+    unwritten: frozenset[Variable] = frozenset()
     reads: list[Element] = field(default_factory=list)
 
     def value(self, node: Any) -> Expr:
@@ -174,11 +175,18 @@ class Lowering:
         variable = self._variable(node)
         if variable.constant is not None:
             return Const(variable.constant, variable.type)
+        if variable in self.unwritten:
+            if variable not in self.reader.locals:
+                reason = self.reader.unknown.get(variable, f"'{node.name}' has no value that is known here")
+                raise self._error(node, f"{reason}; count in a variable of its own")
+            return self._iterator(node)
         return self._read(self.element(node))
 
     def _iterator(self, node: c_ast.ID) -> Expr:
         """The value of a loop's variable, which is affine in the iterators of the statement."""
-        type = self.reader.iterators[node.name].type
+        entry = self.reader.entry(node.name)
+        assert entry is not None
+        type = entry.type
         value = self.reader.function(node)
         pieces = _pieces(value.gist(self.domain))
         if len(pieces) > 1:

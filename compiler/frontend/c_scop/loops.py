@@ -16,7 +16,7 @@ from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.types import Int
 
-__all__ = ["LoopHead", "iterations", "read_head"]
+__all__ = ["LoopHead", "counts", "iterations", "iterator_type", "read_head", "step_expression"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def read_head(node: c_ast.For, scope: Scope) -> LoopHead:
 
 
 def _step(node: c_ast.For, name: str, scope: Scope) -> int:
-    step = _step_expression(node.next, name)
+    step = step_expression(node.next, name)
     if step is not None:
         sign, value = step
         try:
@@ -62,7 +62,7 @@ def _step(node: c_ast.For, name: str, scope: Scope) -> int:
     raise ScopError(place, f"the step of loop '{name}' must be a constant: {forms}")
 
 
-def _step_expression(node: Any, name: str) -> tuple[int, Any] | None:
+def step_expression(node: Any, name: str) -> tuple[int, Any] | None:
     """Sign and size (None for 1) of the step."""
     match node:
         case c_ast.UnaryOp(expr=c_ast.ID(name=found)) if found == name and node.op in ("++", "p++", "--", "p--"):
@@ -102,6 +102,20 @@ def iterations(head: LoopHead, domain: isl.Set, start: AffineReader,
     _check_type(source, head, inside, value.add(_constant_like(value, head.step)), type)
     reader.check(tested.intersect(counted))
     return inside.coalesce(), entry
+
+
+def counts(inside: isl.Set, start: isl.PwAff, step: int, domain: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:
+    """Iterations before the current one, a function on `inside`, and all iterations, a function on `domain`."""
+    depth = domain.dim(isl.dim_type.set)
+    first = _first_index(start, step)
+    index = _variable(depth).sub(first)
+    last = isl.Map.from_range(inside).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, depth)
+    zero = isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.get_space())))
+    if last.is_empty():
+        return index, zero
+    greatest = last.lexmax_pw_multi_aff().get_at(0)
+    before = start if step == 1 else zero
+    return index, greatest.sub(before).add_constant_val(isl.Val(1)).union_add(zero).intersect_domain(domain)
 
 
 def _affine(source: Source, head: LoopHead, node: Any, read: Callable[[Any], Any]) -> Any:

@@ -18,7 +18,8 @@ from compiler.frontend.c_scop.branches import Selection, as_assignment, is_overw
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.expressions import Element, Lowering, Split
 from compiler.frontend.c_scop.initialisers import array_assignments
-from compiler.frontend.c_scop.loops import iterations, iterator_type, read_head
+from compiler.frontend.c_scop.local_values import LocalValues
+from compiler.frontend.c_scop.loops import LoopHead, counts, iterations, iterator_type, read_head
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.expr import Expr
@@ -70,6 +71,7 @@ class Context:
     scope: Scope
     guards: tuple[Guard, ...] = ()
     counter: list[int] = field(default_factory=lambda: [0])
+    values: LocalValues = field(default_factory=LocalValues)
 
     def next_position(self) -> tuple[int, ...]:
         """The position of one more child."""
@@ -78,7 +80,8 @@ class Context:
 
     def reader(self) -> AffineReader:
         """Reads affine expressions here."""
-        return AffineReader(self.scope.source, self.scope, self.domain.get_space(), self.iterators)
+        return AffineReader(self.scope.source, self.scope, self.domain.get_space(), self.iterators, self.values.known,
+                            self.values.unknown)
 
 
 @dataclass(frozen=True)
@@ -177,15 +180,37 @@ class Walker:
 
         def reader(value: IteratorValue) -> AffineReader:
             space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, depth + 1)
-            return AffineReader(self._source, scope, space, {**context.iterators, head.name: value})
+            return AffineReader(self._source, scope, space, {**context.iterators, head.name: value},
+                                context.values.known, context.values.unknown)
 
-        domain, value = iterations(head, context.domain, context.reader(), reader, type)
+        start = context.reader()
+        domain, value = iterations(head, context.domain, start, reader, type)
         loop = Loop(self._iterator_name(head.name, context), self._loop_count)
         self._loop_count += 1
         inside = replace(context, loops=(*context.loops, loop), domain=domain, position=context.next_position(),
                          iterators={**context.iterators, head.name: value}, scope=scope, counter=[0])
-        if not domain.is_empty():
-            self._item(node.stmt, inside)
+        self._iterate(head, inside, context)
+
+    def _iterate(self, head: LoopHead, inside: Context, context: Context) -> None:
+        """Walk the body of a loop, `inside`, and follow the scalars that it changes to the end of the loop."""
+        values, line = context.values, self._source.place(head.node.coord).line
+        first = context.reader().function(head.start)
+        index, count = counts(inside.domain, first, head.step, context.domain)
+        stepped, unwritten = values.stepped(head.node, inside.scope), set(values.unwritten)
+        if not inside.domain.is_empty():
+            values.enter(stepped, index, inside.domain, line)
+            self._item(head.node.stmt, inside)
+        values.leave(stepped, count, context.domain, line, lambda v: self._is_held_back(v, context))
+        values.unwritten |= unwritten
+        variable = inside.scope.find(head.name)
+        if head.declaration is None and isinstance(variable, Variable):
+            final = None if self._is_held_back(variable, context) else \
+                first.add(count.scale_val(isl.Val(head.step)))
+            values.finish(variable, final, context.domain)
+
+    def _is_held_back(self, variable: Variable, context: Context) -> bool:
+        """Whether an assignment to `variable` here is under a condition on data."""
+        return len(context.guards) > self._declared_under.get(variable, 0)
 
     @staticmethod
     def _iterator_name(name: str, context: Context) -> str:
@@ -204,10 +229,16 @@ class Walker:
             mixed = _separated(node, context)
             self._item(mixed, context) if mixed else self._data_condition(node, context)
             return
+        ends: list[LocalValues] = []
         for domain, branch in ((context.domain.intersect(where), node.iftrue),
                                (context.domain.subtract(where), node.iffalse)):
-            if branch is not None and not domain.is_empty():
-                self._item(branch, replace(context, domain=domain.coalesce()))
+            if not domain.is_empty():
+                inside = replace(context, domain=domain.coalesce(), values=context.values.copy())
+                ends.append(inside.values)
+                if branch is not None:
+                    self._item(branch, inside)
+        if ends:
+            context.values.merge(ends[0], ends[-1], where, context.domain)
 
     def _data_condition(self, node: c_ast.If, context: Context) -> None:
         """``if`` on data: both branches run, their assignments select."""
@@ -243,9 +274,12 @@ class Walker:
             value = value.lvalue
         if node.op != "=":
             value = c_ast.BinaryOp(node.op[:-1], node.lvalue, value, node.coord)
-        for guard in reversed(self._guards(node.lvalue, context)):
+        guards = self._guards(node.lvalue, context)
+        for guard in reversed(guards):
             value = Selection(guard, value, node.lvalue, node.lvalue, node.coord)
         self._emit(node, value, context, context.next_position(), context.domain, label)
+        if not context.domain.is_empty():
+            context.values.assign(node.lvalue, value, context.reader(), context.domain, bool(guards))
 
     def _guards(self, target: Any, context: Context) -> tuple[Any, ...]:
         """Conditions on data for an assignment: a variable declared under some of them is dead where they fail."""
@@ -260,7 +294,7 @@ class Walker:
             return
         names = tuple(loop.name for loop in context.loops)
         reader = context.reader()
-        lowering = Lowering(reader, domain, names)
+        lowering = Lowering(reader, domain, names, frozenset(context.values.unwritten))
         try:
             write = lowering.element(node.lvalue)
             result = lowering.converted(value, write.variable.stored)
