@@ -10,7 +10,9 @@ from c_reference import call, compile_c
 
 from compiler.__main__ import main
 from compiler.frontend.c_scop import ScopError, load_c, parse_scop
+from compiler.frontend.c_scop.limits import LIMITS
 from compiler.ir.interpret import interpret
+from compiler.ir.types import ProgramError
 
 HEAD = "#include <stdint.h>\n#include <stdbool.h>\n#include <stdlib.h>\n#include <limits.h>\n#include <math.h>\n"
 SIZE = 16
@@ -49,6 +51,7 @@ BODIES = {
         "static int low(int v) { int t = v & 15; return t * t; }\n"
         "static int both(int v) { int t = low(v); if (t > 9) t -= low(t); return t; }",
         "y[i] = x[i] > 3 && both(x[i]) < 5 ? both(x[i] + 1) : 7;"),
+    "comma": ("", "int t = 1, u; y[i] = (t = x[i], u = t * 2, t + u) + (x[i], 5);"),
     "lowest": ("", "y[i] = x[i] / INT_MIN + x[i] % INT_MIN + (x[i] << 16) / INT_MIN;"),
 }
 
@@ -77,7 +80,7 @@ def test_construct_computes_what_gcc_computes(name, library):
     ("void f(int x[4], int x[4]) {\n#pragma scop\nx[0] = 1;\n#pragma endscop\n}", "parameter 'x' is declared twice"),
     ("\n".join(["#define M0(a) a + a", *(f"#define M{k}(a) M{k - 1}(a) + M{k - 1}(a)" for k in range(1, 31)),
                 "void f(int x[4]) {", "#pragma scop", "x[0] = M30(x[1]);", "#pragma endscop", "}"]),
-     "macros expand to more than 1048576 characters on this line"),
+     "macros expand to more than 262144 characters on this line"),
     ("void f(int y[4]) {\n#pragma scop\nint t[2] = {1, 2, 3};\ny[0] = t[1];\n#pragma endscop\n}",
      "initialiser of 't': more values than the array has elements"),
     ("static int g(int v) { return v ? g(v - 1) : 0; }\nvoid f(int y[4]) {\n#pragma scop\ny[0] = g(3);\n"
@@ -87,6 +90,11 @@ def test_construct_computes_what_gcc_computes(name, library):
     ("static void put(int *p) { p[0] = 1; }\nstatic int g(int *p) { put(p); return p[0]; }\nvoid f(int y[4]) {\n"
      "#pragma scop\ny[1] = y[2] ? g(y) : 3;\n#pragma endscop\n}", "g() is called under a condition inside an "
      "expression and writes more than its result; call it in an if"),
+    ("static const int T[8] = {[1 ... 3] = 5};\nvoid f(int y[4]) {\n#pragma scop\ny[0] = T[1];\n#pragma endscop\n}",
+     "scop.c:1:29: ranges ('...') are not supported; write a designator or a case for every value"),
+    ("#include <arm_math.h>\nvoid f(int y[4]) {\n#pragma scop\ny[0] = 1;\n#pragma endscop\n}",
+     "scop.c:1: #include <arm_math.h>: it is no known header (assert.h, limits.h, math.h, stdbool.h, stddef.h, "
+     "stdint.h, stdlib.h, string.h) and in no folder that -I gives; add -I DIR"),
     ("void f(const int y[4]) {\n#pragma scop\ny[0] = 1;\n#pragma endscop\n}",
      "'y' cannot be assigned: it is declared const"),
     ("void f(int y[4]) {\n#pragma scop\ny[0] = '\\q';\n#pragma endscop\n}", "there is no escape sequence \\q"),
@@ -94,6 +102,47 @@ def test_construct_computes_what_gcc_computes(name, library):
 def test_refusals(text, message):
     with pytest.raises(ScopError, match=re.escape(message)):
         parse_scop(text)
+
+
+NEST = "".join(f"for (int i{k} = 0; i{k} < 2; i{k}++) " for k in range(22))
+LIMITED = {
+    "macro_characters": ("#define TWO(a) a + a\nvoid f(int y[4]) {\n#pragma scop\n"
+                         "y[0] = TWO(TWO(TWO(TWO(TWO(TWO(y[1]))))));\n#pragma endscop\n}",
+                         "scop.c:4:8: macros expand to more than 200 characters on this line; assign parts of it to "
+                         "variables (set SLUICE_MAX_MACRO_CHARACTERS above 200 to go on)", "200"),
+    "inlined_operations": ("static int g(int v) { return v + v * v; }\nvoid f(int y[4]) {\n#pragma scop\n"
+                           "y[0] = g(g(g(g(y[1]))));\n#pragma endscop\n}",
+                           "calls of functions expand to more than 20 operations; keep results that are used several "
+                           "times in variables (set SLUICE_MAX_INLINED_OPERATIONS above 20 to go on)", "20"),
+    "statements": ("void f(int y[4]) {\n#pragma scop\n" + "y[1] += y[2];\n" * 900 + "#pragma endscop\n}",
+                   "scop.c:403:1: the scop has more than 400 statements after calls, copies and conditions are written "
+                   "out; write loops (set SLUICE_MAX_STATEMENTS above 400 to go on)", ""),
+    "nested_loops": (f"void f(int y[4]) {{\n#pragma scop\n{NEST}y[0] += 1;\n#pragma endscop\n}}",
+                     "more than 12 loops are nested; use the quotient and the remainder of one iterator for several "
+                     "(set SLUICE_MAX_NESTED_LOOPS above 12 to go on)", ""),
+    "initialised_elements": ("void f(int y[4]) {\n#pragma scop\nint t[5000] = {1};\ny[0] = t[0];\n#pragma endscop\n}",
+                             "array 't' has 5000 elements and is initialised one by one; write a loop "
+                             "(set SLUICE_MAX_INITIALISED_ELEMENTS above 4096 to go on)", ""),
+    "copied_fields": ("struct p { int a[3]; };\nvoid f(struct p x[4], int y[4]) {\n#pragma scop\nx[0] = x[1];\n"
+                      "y[0] = 1;\n#pragma endscop\n}", "copies a structure of 3 numbers one by one; write a loop over "
+                      "its array (set SLUICE_MAX_COPIED_FIELDS above 2 to go on)", "2"),
+}
+
+
+@pytest.mark.parametrize("resource", LIMITS)
+def test_every_budget_is_checked_and_adjustable(resource, monkeypatch):
+    text, message, given = LIMITED[resource]
+    if given:
+        assert parse_scop(text).outputs
+        monkeypatch.setenv(f"SLUICE_MAX_{resource.upper()}", given)
+    with pytest.raises(ScopError, match=re.escape(message)):
+        parse_scop(text)
+
+
+def test_a_budget_must_be_a_number(monkeypatch):
+    monkeypatch.setenv("SLUICE_MAX_STATEMENTS", "many")
+    with pytest.raises(ProgramError, match="SLUICE_MAX_STATEMENTS='many' is not a positive integer"):
+        parse_scop(TWO, function="f")
 
 
 def test_byte_order_mark_is_skipped(tmp_path):

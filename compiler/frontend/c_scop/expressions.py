@@ -42,7 +42,6 @@ _SHIFTS = {"<<": "shl", ">>": "shr"}
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _REFUSED: dict[type, str] = {
     c_ast.Assignment: "an assignment inside an expression is not supported; make it a statement",
-    c_ast.ExprList: "the comma operator is not supported inside an expression",
     c_ast.StructRef: BAD_STRUCTURE,
     c_ast.InitList: "an array can be initialised only where it is declared const",
     c_ast.CompoundLiteral: "compound literals are not supported",
@@ -97,6 +96,8 @@ class Lowering:
                 return self._binary(node)
             case c_ast.TernaryOp():
                 return self._ternary(node)
+            case c_ast.ExprList():
+                return self._last(node)
             case c_ast.Cast():
                 return self.converted(node.expr, self._cast_type(node))
             case c_ast.FuncCall():
@@ -157,6 +158,14 @@ class Lowering:
             return found
         reason = "is not declared" if found is None else "is a constant"
         raise self._error(node, f"'{node.name}' {reason}")
+
+    def _last(self, node: c_ast.ExprList) -> Expr:
+        """The value of a comma operator, whose other operands have no effect."""
+        for part in node.exprs[:-1]:
+            reads = len(self.reads)
+            self.value(part)
+            del self.reads[reads:]
+        return self.value(node.exprs[-1])
 
     # Leaves.
 

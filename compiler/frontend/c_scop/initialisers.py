@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, characters, evaluate
 from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.limits import limit, limit_note
 from compiler.frontend.c_scop.numbers import known_number
 from compiler.frontend.c_scop.sizes import without_sizeof
 from compiler.frontend.c_scop.types import LONG
@@ -20,16 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["array_assignments", "elements", "flat_values", "written_size"]
 
 
-LARGEST_LOCAL = 4096
-"""Elements of an array that assignments may initialise, one by one."""
-
-
 def array_assignments(variable: Variable, node: c_ast.Decl, scope: Scope) -> list[c_ast.Assignment]:
     """The declaration of an array in the scop as assignments of its elements. Raises `ScopError`."""
     sizes = [size or 1 for size in variable.shape]
-    if prod(sizes) > LARGEST_LOCAL:
+    if prod(sizes) > limit("initialised_elements"):
         raise ScopError(variable.place, f"array '{variable.name}' has {prod(sizes)} elements and is initialised one by "
-                                        f"one, of which there may be {LARGEST_LOCAL}; write a loop")
+                                        f"one; write a loop {limit_note('initialised_elements')}")
     try:
         found = elements(node.init, sizes, scope)
     except NotConstant as error:

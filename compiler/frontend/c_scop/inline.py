@@ -17,14 +17,12 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.library import LIBRARY
+from compiler.frontend.c_scop.limits import limit, limit_note
 from compiler.frontend.c_scop.pointers import element_of
 from compiler.frontend.c_scop.returns import structured
 from compiler.frontend.c_scop.source import Source
 
-__all__ = ["LARGEST_PROGRAM", "Inliner"]
-
-LARGEST_PROGRAM = 100_000
-"""Nodes of syntax that a scop may have after all calls are replaced."""
+__all__ = ["Inliner"]
 
 _Names = dict[str, Any]
 
@@ -51,6 +49,7 @@ class Inliner:
     functions: Mapping[str, c_ast.FuncDef]
     taken: set[str]
     nodes: int = field(default=0)
+    most: int = field(default_factory=lambda: limit("inlined_operations"))
 
     def items(self, items: list[Any]) -> list[Any]:
         """The statements `items` without calls. Raises `ScopError`."""
@@ -161,9 +160,9 @@ class Inliner:
     def _copy(self, node: Any, place: _Place) -> Any:
         """Expression `node` with names and calls replaced."""
         self.nodes += 1
-        if self.nodes > LARGEST_PROGRAM:
-            raise self._error(node, f"calls of functions expand to more than {LARGEST_PROGRAM} operations; keep "
-                                    "results that are used several times in variables")
+        if self.nodes > self.most:
+            raise self._error(node, f"calls of functions expand to more than {self.most} operations; keep results that "
+                                    f"are used several times in variables {limit_note('inlined_operations')}")
         match node:
             case None:
                 return None
@@ -172,6 +171,10 @@ class Inliner:
             case c_ast.ArrayRef():
                 pointer = self._copy(node.name, place)
                 return element_of(pointer, self._copy(node.subscript, place), node.coord)
+            case c_ast.ExprList() if place.before is not None and not place.conditional:
+                for part in node.exprs[:-1]:
+                    place.before += self._statement(part, _Place(place.names, place.calls)) if _targets(part) else []
+                return self._copy(node.exprs[-1], place)
             case c_ast.FuncCall() if self._defined(node):
                 return self._value(node, place)
             case c_ast.FuncCall() if isinstance(node.name, c_ast.ID) and node.name.name in LIBRARY and node.args:

@@ -70,6 +70,8 @@ def _syntax_error(source: Source, file: str, message: str, lexer: Any) -> ScopEr
         place = source.place(Place(lexer.filename, getattr(token, "lineno", 1), getattr(token, "column", 0)))
         reason = re.sub(r"^.*?: ", "", message)
     before = re.fullmatch(r"before: (.*)", reason)
+    if before and before[1] == "...":
+        return ScopError(place, "ranges ('...') are not supported; write a designator or a case for every value")
     return ScopError(place, f"not valid C, before '{before[1]}'" if before else f"not valid C: {reason}")
 
 

@@ -25,8 +25,9 @@ from pathlib import Path
 
 from compiler.frontend.c_scop.conditionals import Conditionals
 from compiler.frontend.c_scop.errors import Place, ScopError
+from compiler.frontend.c_scop.limits import limit, limit_note
 
-__all__ = ["LARGEST_EXPANSION", "Source", "preprocess"]
+__all__ = ["Source", "preprocess"]
 
 _TOKEN = re.compile(
     r"""[A-Za-z_]\w* | \.?\d(?:[eEpP][+-]|[\w.])* | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | \s+ | .""", re.VERBOSE
@@ -35,9 +36,13 @@ _COMMENT = re.compile(r"""//[^\n]* | /\*.*?\*/ | "(?:\\.|[^"\\\n])*" | '(?:\\.|[
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"([A-Za-z_]\w*)(?:\(([^)]*)\))?(.*)", re.DOTALL)
 _DEEPEST_INCLUDE = 20
+_OUTSIDE_HEADERS = {f"{name}.h" for name in (
+    "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "locale", "setjmp", "signal", "stdalign",
+    "stdarg", "stdatomic", "stdio", "stdnoreturn", "strings", "tgmath", "threads", "time", "uchar", "wchar", "wctype", "unistd",
+    "sys/time", "sys/types", "sys/stat", "immintrin", "omp")}
+"""Headers of the system that code outside of scops uses; nothing of theirs is known in one."""
+
 HEADERS = {f"{name}.h" for name in ("stdint", "stdbool", "stdlib", "math", "string", "limits", "stddef", "assert")}
-LARGEST_EXPANSION = 1 << 20
-"""Characters that the macros of one line may expand to."""
 
 LIMITS = {
     **{f"INT{w}_MAX": str(2 ** (w - 1) - 1) + ("L" if w == 64 else "") for w in (8, 16, 32, 64)},
@@ -95,6 +100,7 @@ def preprocess(text: str, file: str, folders: tuple[Path, ...], parameters: Mapp
 class _Preprocessor:
     def __init__(self, source: Source, parameters: Mapping[str, str], folders: tuple[Path, ...]) -> None:
         self._folders = folders
+        self._most = limit("macro_characters")
         self._source = source
         self._parameters = parameters
         self._functions: dict[str, _Function] = {}
@@ -157,8 +163,14 @@ class _Preprocessor:
         name = rest.strip('"<>')
         candidates = [place / name for place in (*(() if angle else (folder,)), *self._folders)]
         path = next((path for path in candidates if path.is_file()), folder / name)
-        if angle and (name in HEADERS or not (self._folders and path.is_file())):
+        if angle and name in HEADERS:
             return
+        if angle and not (self._folders and path.is_file()):
+            if name in _OUTSIDE_HEADERS:
+                return
+            known = ", ".join(sorted(HEADERS))
+            raise ScopError(place, f"#include {rest}: it is no known header ({known}) and in no folder that -I gives; "
+                                   "add -I DIR")
         if depth == _DEEPEST_INCLUDE:
             raise ScopError(place, f"#include {rest}: includes nest too deeply")
         if not path.is_file():
@@ -207,9 +219,9 @@ class _Preprocessor:
         for _, new in self._units(text, hidden, place):
             parts.append(new)
             size += len(new)
-            if size > LARGEST_EXPANSION:
-                raise ScopError(place, f"macros expand to more than {LARGEST_EXPANSION} characters on this line; "
-                                       "assign parts of it to variables")
+            if size > self._most:
+                raise ScopError(place, f"macros expand to more than {self._most} characters on this line; "
+                                       f"assign parts of it to variables {limit_note('macro_characters')}")
         return "".join(parts)
 
     def _called(self, name: str, arguments: list[str], hidden: frozenset[str], place: Place) -> str:

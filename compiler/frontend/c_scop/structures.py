@@ -19,6 +19,7 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.limits import limit, limit_note
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.structure_types import (
     ArrayOf,
@@ -33,10 +34,7 @@ from compiler.frontend.c_scop.structure_values import filled
 from compiler.frontend.c_scop.types import named_type
 from compiler.ir.types import Type
 
-__all__ = ["LARGEST_COPY", "without_structures"]
-
-LARGEST_COPY = 4096
-"""Scalars that one assignment of structures may copy."""
+__all__ = ["without_structures"]
 
 
 def without_structures(tree: c_ast.FileAST, source: Source, taken: set[str]) -> c_ast.FileAST:
@@ -441,9 +439,9 @@ class _Structures:
 
     def _stores(self, target: _Access, value: Callable[[Leaf, tuple[int, ...]], Any], node: Any) -> list[Any]:
         count = sum(prod(size or 1 for size in leaf.sizes) for leaf in leaves(target.kind))
-        if count > LARGEST_COPY:
-            raise self._error(node, f"copies a structure of {count} numbers, of which there may be {LARGEST_COPY}; "
-                                    "write a loop over its array")
+        if count > limit("copied_fields"):
+            raise self._error(node, f"copies a structure of {count} numbers one by one; write a loop over its array "
+                                    f"{limit_note('copied_fields')}")
         return [c_ast.Assignment("=", _built(target, node.coord, leaf, index), value(leaf, index), node.coord)
                 for leaf in leaves(target.kind) for index in product(*(range(size or 1) for size in leaf.sizes))]
 

@@ -18,6 +18,7 @@ from compiler.frontend.c_scop.branches import Selection, as_assignment, is_overw
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.expressions import Element, Lowering, Split
 from compiler.frontend.c_scop.initialisers import array_assignments
+from compiler.frontend.c_scop.limits import limit, limit_note
 from compiler.frontend.c_scop.local_values import LocalValues
 from compiler.frontend.c_scop.loops import LoopHead, counts, iterations, iterator_type, read_head
 from compiler.frontend.c_scop.source import Source
@@ -177,6 +178,9 @@ class Walker:
             raise ScopError(self._source.place(node.coord), reason)
         type = iterator_type(head, scope)
         depth = len(context.loops)
+        if depth >= (most := limit("nested_loops")):
+            raise ScopError(self._source.place(node.coord), f"more than {most} loops are nested; use the quotient and "
+                            f"the remainder of one iterator for several {limit_note('nested_loops')}")
 
         def reader(value: IteratorValue) -> AffineReader:
             space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, depth + 1)
@@ -309,6 +313,10 @@ class Walker:
         if write.variable.fixed:
             reason = f"'{write.variable.name}' cannot be assigned: its value is fixed"
             raise ScopError(self._source.place(node.coord), reason)
+        most = limit("statements")
+        if len(self.statements) >= most:
+            raise ScopError(self._source.place(node.coord), f"the scop has more than {most} statements after calls, "
+                            f"copies and conditions are written out; write loops {limit_note('statements')}")
         time = _time(position, context.loops)
         self.statements.append(RawStatement(self._statement_name(label), context.loops, time, domain.coalesce(),
                                             tuple(lowering.reads), write, result, self._source.place(node.coord)))
