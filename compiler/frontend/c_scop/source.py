@@ -38,8 +38,8 @@ _DEFINE = re.compile(r"([A-Za-z_]\w*)(?:\(([^)]*)\))?(.*)", re.DOTALL)
 _DEEPEST_INCLUDE = 20
 _OUTSIDE_HEADERS = {f"{name}.h" for name in (
     "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "locale", "setjmp", "signal", "stdalign",
-    "stdarg", "stdatomic", "stdio", "stdnoreturn", "strings", "tgmath", "threads", "time", "uchar", "wchar", "wctype", "unistd",
-    "sys/time", "sys/types", "sys/stat", "immintrin", "omp")}
+    "stdarg", "stdatomic", "stdio", "stdnoreturn", "strings", "tgmath", "threads", "time", "uchar", "wchar", "wctype",
+    "unistd", "sys/time", "sys/types", "sys/stat", "immintrin", "omp")}
 """Headers of the system that code outside of scops uses; nothing of theirs is known in one."""
 
 HEADERS = {f"{name}.h" for name in ("stdint", "stdbool", "stdlib", "math", "string", "limits", "stddef", "assert")}
