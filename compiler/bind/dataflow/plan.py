@@ -12,7 +12,7 @@ from compiler.bind.dataflow.expressions import Pipeline, pipeline
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.reshape import in_memory_order, interleaved, parallel_dimensions, slowed, with_lanes
 from compiler.bind.dataflow.ticks import Idle, TickClock, tick_clock
-from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, settle, slowdown
+from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, settle, short_recurrence, slowdown
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.ir.program import Program, Statement
 from compiler.sched.late_operands import Way, with_late_operands
@@ -245,11 +245,22 @@ def _factors(need: int, extent: int) -> list[int]:
     return list(dict.fromkeys((exact, extent, min(need, extent))))
 
 
+def _too_short(candidate: _Candidate, pipelines: dict[str, Pipeline]) -> str:
+    """Which recurrence has too few ticks, and what would help."""
+    names = short_recurrence(candidate.network, candidate.carried, pipelines)
+    statements = [s for s in candidate.network.program.statements if s.name in names]
+    where = ", ".join(statement.label() for statement in statements) or "the program"
+    longest = max(statements, key=lambda s: pipelines[s.name].latency, default=None)
+    ticks = "" if longest is None else f" ({pipelines[longest.name].latency} ticks in '{longest.name}')"
+    return (f"{where}: a value comes back in fewer ticks than its operators take{ticks}, in every order and at every "
+            "rate that was tried; compute what does not depend on the value in a statement of its own")
+
+
 def _finished(name: str, candidate: _Candidate, options: Options, choices: dict[str, str]) -> Plan:
     pipelines = _pipelines(candidate.network, options)
     settled = settle(candidate.network, candidate.carried, pipelines)
     if settled is None:
-        raise DataflowError(f"program '{name}': a recurrence stays too short however slow the data path is")
+        raise DataflowError(_too_short(candidate, pipelines))
     carried, delays = settled
     kernel = build_kernel(name, candidate.network, candidate.clock, carried, delays, pipelines)
     validate_kernel(kernel, candidate.network.program, candidate.network.times)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 
 from compiler.bind.dataflow.design import DataflowDesign
+from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
 from compiler.bind.dataflow.sized import compile_sizes
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
+from compiler.sched.enumeration import require_enumerable
 from compiler.sched.transform import apply_script
 
 __all__ = ["FLOATING", "PLACE", "Options", "compile_program", "compile_sizes"]
@@ -20,11 +22,15 @@ PLACE = "the dataflow engine"
 FLOATING = True
 """It has operators for floating-point numbers."""
 
+_MOST_LOOPS = 10
+"""Most loops around a statement: to find the next use of a value takes long in many."""
+
 
 def compile_program(program: Program, options: Options) -> DataflowDesign:
     """Compile `program`. Raises `ProgramError`, `DependenceError`, `NetworkError`, `TransformError`,
     `DataflowError`."""
     start = time.perf_counter()
     verify(program)
+    require_enumerable(program, "dataflow", _MOST_LOOPS, DataflowError)
     plan = make_plan(apply_script(program, options.transform), options)
     return DataflowDesign(program, options, plan, time.perf_counter() - start)

@@ -17,7 +17,8 @@ from compiler.bind.dataflow.expressions import Pipeline
 from compiler.bind.dataflow.ticks import TickClock
 from compiler.sched.process_network import Edge, NodeKind, ProcessNetwork
 
-__all__ = ["Carried", "carry", "hardware_offsets", "high_water", "node_delays", "put_off", "settle", "slowdown"]
+__all__ = ["Carried", "carry", "hardware_offsets", "high_water", "node_delays", "put_off", "settle",
+           "short_recurrence", "slowdown"]
 
 _SLOWEST = 4096
 
@@ -117,6 +118,28 @@ def node_delays(network: ProcessNetwork, carried: list[Carried], pipelines: dict
         if before == delays:
             return _inputs_late(network, delays, needs, slow)
     return None
+
+
+def short_recurrence(network: ProcessNetwork, carried: list[Carried],
+                     pipelines: dict[str, Pipeline]) -> tuple[str, ...]:
+    """The nodes of a recurrence whose operators and channels take more ticks than there are from a value to the one
+    that needs it; none if there is no such recurrence."""
+    delays = {node.name: 1 for node in network.nodes}
+    before: dict[str, str] = {}
+    grown = ""
+    for _ in range(len(delays) + 1):
+        grown = ""
+        for source, sink, need, have in _needs(network, carried, pipelines):
+            if delays[sink] < delays[source] + need - have:
+                delays[sink], before[sink], grown = delays[source] + need - have, source, sink
+        if not grown:
+            return ()
+    for _ in delays:  # from anywhere behind the recurrence into it
+        grown = before[grown]
+    found = [grown]
+    while before[found[-1]] != grown:
+        found.append(before[found[-1]])
+    return tuple(reversed(found))
 
 
 def _inputs_late(network: ProcessNetwork, delays: dict[str, int], needs: list[tuple[str, str, int, int]],

@@ -19,6 +19,7 @@ from compiler.sched.accumulators import static_form
 from compiler.sched.cycle_accurate import Pace, Schedule, schedule_program
 from compiler.sched.dependences import flow, recurring_around
 from compiler.sched.edge_terms import fill_domains
+from compiler.sched.enumeration import require_enumerable
 from compiler.sched.held_values import BEHIND_GUARDS, BehindGuards, from_their_source, has_open_reads
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.loop_order import in_loop_order
@@ -39,6 +40,9 @@ PLACE = "a pipeline of its own"
 _INTERVALS = (*range(1, 9), 12, 16, 24, 32, 48, 64)
 """Initiation intervals that are tried."""
 
+_MOST_LOOPS = 14
+"""Most loops around a statement; what is symbolic takes seconds then."""
+
 _SLOWER = 1.1
 """Tile loops may make a program this many times slower, if that saves storage."""
 
@@ -52,6 +56,7 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     """
     start = time.perf_counter()
     verify(program)
+    require_enumerable(program, "fpga", _MOST_LOOPS, FpgaError)
     alone = with_short_recurrences(replace(program, shared=()))  # here every statement has operators of its own
     fastest = _fastest(program, alone, options)
     return replace(fastest, seconds=time.perf_counter() - start)
