@@ -10,11 +10,13 @@ from typing import Any
 
 from amaranth.back import rtlil, verilog
 
-__all__ = ["convert", "convert_files", "convert_together"]
+__all__ = ["convert", "convert_files", "convert_together", "wake_processes"]
 
 # A process of one register, which is how the back end writes each of them.
 _REGISTER = re.compile(r"^  always @\((posedge [^\n()]+)\)\n(    (?!begin|if|case)[^\n]* <= [^\n]*;\n)", re.MULTILINE)
 _MODULE = re.compile(r"^(?:\(\*[^\n]*\*\)\n)*module .*?^endmodule\n", re.MULTILINE | re.DOTALL)
+# The signal that wakes combinational processes, which has its value by declaration.
+_WAKING = re.compile(r"^  reg (\\\$auto\$verilog_backend\S+ ) = 0;$", re.MULTILINE)
 # Up to the first dot: modules below another one are called after it.
 _NAME = re.compile(r"^module \\?([^\s.(]+)", re.MULTILINE)
 
@@ -25,7 +27,7 @@ def convert(component: Any, name: str, **options: Any) -> str:
     `options` are those of `amaranth.back.verilog.convert`, such as `ports` where the component has no signature.
     """
     with _no_collection():
-        return _gathered(verilog.convert(component, name, emit_src=False, **options))
+        return _finished(verilog.convert(component, name, emit_src=False, **options))
 
 
 def convert_together(modules: Iterable[tuple[str, Any, Any]], **options: Any) -> str:
@@ -35,7 +37,7 @@ def convert_together(modules: Iterable[tuple[str, Any, Any]], **options: Any) ->
     with _no_collection():
         texts = [rtlil.convert(part, name=name, ports=ports, emit_src=False, **options)
                  for name, part, ports in modules]
-        return _gathered(verilog._convert_rtlil_text("\n".join(texts)))
+        return _finished(verilog._convert_rtlil_text("\n".join(texts)))
 
 
 def convert_files(modules: Mapping[str, Any], ports: Mapping[str, Any] | None = None, **options: Any) -> dict[str, str]:
@@ -50,6 +52,20 @@ def convert_files(modules: Mapping[str, Any], ports: Mapping[str, Any] | None = 
         assert name is not None
         files.setdefault(f"{name[1]}.v", [f"{head}\n"]).append(module)
     return {name: "\n".join(texts) for name, texts in files.items()}
+
+
+def _finished(text: str) -> str:
+    return wake_processes(_gathered(text))
+
+
+def wake_processes(text: str) -> str:
+    """`text` with an event for every combinational process at time zero, in Verilog and in SystemVerilog.
+
+    The back end has each ``always @*`` read a signal that is declared with a value. In SystemVerilog declarations take
+    effect before any process runs: no event, and outputs stay undefined until an input changes, which may be for ever.
+    A nonblocking assignment takes effect when all processes of time zero wait already, in both languages.
+    """
+    return _WAKING.sub(r"  reg \1;\n  initial \1<= 0;", text)
 
 
 def _gathered(text: str) -> str:

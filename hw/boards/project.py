@@ -16,6 +16,7 @@ from hw.boards.registry import Board
 from hw.boards.top import BoardTop
 from hw.designs.system import SystemDesign
 from hw.pnr import KEEP_REGISTERS
+from hw.verilog import wake_processes
 
 __all__ = ["TOP", "Project", "make_project"]
 
@@ -118,7 +119,8 @@ def _texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
     """
     texts = {name: _text(content) for name, content in sorted(files.items()) if name != f"{TOP}.debug.v"}
     if f"{TOP}.il" in texts:
-        texts[f"{TOP}.v"] = _text(verilog._convert_rtlil_text(texts[f"{TOP}.il"], strip_internal_attrs=True))
+        top = verilog._convert_rtlil_text(texts[f"{TOP}.il"], strip_internal_attrs=True)
+        texts[f"{TOP}.v"] = _text(wake_processes(top))
         script = texts[f"{TOP}.ys"].replace(f"read_rtlil {TOP}.il", f"read_verilog {TOP}.v")
         texts[f"{TOP}.ys"] = script.replace("synth_ecp5 ", f"hierarchy -top {TOP}; {KEEP_REGISTERS}\nsynth_ecp5 ", 1)
         texts[f"build_{TOP}.sh"] = texts[f"build_{TOP}.sh"].replace(" --log ", f" {' '.join(_REPORT)} --log ")

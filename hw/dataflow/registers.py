@@ -39,8 +39,8 @@ _STATUS = (
 )
 
 _WAITING = (
-    Field("inputs", 0, 16, "input streams (one bit each, the first 16) with words left to fetch"),
-    Field("outputs", 16, 16, "output streams with words left to store"),
+    Field("inputs", 0, 16, "input streams (one bit each, the first 16) with words that have not come"),
+    Field("outputs", 16, 16, "output streams with words that memory has not acknowledged"),
 )
 
 

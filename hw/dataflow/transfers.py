@@ -163,7 +163,7 @@ class _StreamEngine(wiring.Component):
         engine = m.submodules.engine = self._engine
         m.submodules.turns = turns = self._turns = _Turns([s.words * element_bytes(s.word.width) for s in self.streams])
         m.d.comb += [
-            turns.load.eq(self.load), turns.busy.eq(engine.busy | self.stop), self.left.eq(turns.left),
+            turns.load.eq(self.load), turns.busy.eq(engine.busy | self.stop),
             engine.job.valid.eq(turns.go), turns.step.eq(turns.go & engine.job.ready),
             engine.job.p.address.eq(turns.from_), engine.job.p.row_bytes.eq(turns.chunk),
             engine.job.p.rows.eq(1), engine.job.p.planes.eq(1),
@@ -173,7 +173,9 @@ class _StreamEngine(wiring.Component):
         for k, spec in enumerate(self.streams):
             m.submodules[f"queue{k}"] = queue = WordQueue(BUS_BITS, QUEUE_WORDS)
             size = element_bytes(spec.word.width)
-            m.d.comb += [turns.address[k].eq(self.address[k]),
+            # The turn stays with a chunk until it is moved.
+            m.d.comb += [self.left[k].eq(turns.left[k] | (engine.busy & (turns.turn == k))),
+                         turns.address[k].eq(self.address[k]),
                          getattr(turns, f"bytes{k}").eq(getattr(self, f"words_{k}") * size)]
             self._stream(m, k, spec, queue)
         return m
@@ -185,8 +187,8 @@ class _StreamEngine(wiring.Component):
 
 class StreamReader(_StreamEngine):
     """Input streams. `load` (with `address` and ``words_k`` for each) starts a run; ``o_k`` are the elements. `left`:
-    bit per stream with bytes still to fetch; `stop` gives up; `busy`: the engine has a job; `error`: memory reported
-    one. `ar`, `r`: AXI4.
+    bit per stream with bytes that have not come; `stop` gives up; `busy`: the engine has a job; `error`: memory
+    reported one. `ar`, `r`: AXI4.
     """
 
     def __init__(self, streams: tuple[StreamSpec, ...]):

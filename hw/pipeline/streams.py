@@ -201,8 +201,8 @@ class _Joiner(wiring.Component):
 class ArrayReader(wiring.Component):
     """Input streams. `load` (with `address[k]` for each) starts a run; ``o_k`` is the next element, used up in a cycle
     with ``take[k]``. `ok`: whatever is taken in this cycle, every stream has an element in the next. `left`: streams
-    with chunks still to fetch; `stop` gives up; `busy`: the engine has a job; `error`: memory reported one. `ar`, `r`:
-    AXI4.
+    with chunks that have not come; `stop` gives up; `busy`: the engine has a job; `error`: memory reported one. `ar`,
+    `r`: AXI4.
     """
 
     def __init__(self, streams: Sequence[ArrayStream], bus_bits: int):
@@ -244,8 +244,8 @@ class ArrayReader(wiring.Component):
 class ArrayWriter(wiring.Component):
     """Output streams. `load` (with `address[k]` for each) starts a run; ``i_k`` is given in cycles with ``give[k]``.
     `ok`: whatever is given in this cycle, there is room for a word of every stream in the next. `left`: streams with
-    chunks still to store; `stop` gives up; `busy`: the engine has a job; `error`: memory reported one. `aw`, `w`, `b`:
-    AXI4.
+    chunks that memory has not acknowledged; `stop` gives up; `busy`: the engine has a job; `error`: memory reported
+    one. `aw`, `w`, `b`: AXI4.
     """
 
     def __init__(self, streams: Sequence[ArrayStream], bus_bits: int):
@@ -290,11 +290,13 @@ class ArrayWriter(wiring.Component):
 def _serve(m: Module, port: ArrayReader | ArrayWriter, engine: BurstReader | BurstWriter, turns: _Turns) -> None:
     """Between the streams' turns and the engine."""
     m.d.comb += [
-        turns.load.eq(port.load), turns.busy.eq(engine.busy | port.stop), port.left.eq(turns.left),
+        turns.load.eq(port.load), turns.busy.eq(engine.busy | port.stop),
         engine.job.valid.eq(turns.go), turns.step.eq(turns.go & engine.job.ready),
         engine.job.p.address.eq(turns.from_), engine.job.p.row_bytes.eq(turns.bytes),
         engine.job.p.rows.eq(1), engine.job.p.planes.eq(1),
         engine.stop.eq(port.stop), port.busy.eq(engine.busy), port.error.eq(engine.error),
     ]
     for k in range(len(port.streams)):
+        # The turn stays with a chunk until it is moved.
+        m.d.comb += port.left[k].eq(turns.left[k] | (engine.busy & (turns.turn == k)))
         m.d.comb += turns.address[k].eq(port.address[k])

@@ -90,8 +90,7 @@ def cocotb_libraries() -> Path:
 
 def _icarus(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None) -> Path:
     (work / "options.f").write_text(f"+timescale+{_TIMESCALE}\n")
-    # Not SystemVerilog: there, declarations initialise registers before any process runs, and an `always @*` whose
-    # inputs do not change after that is never evaluated. Generated Verilog relies on the older order.
+    # What `hw.verilog` emits means the same in SystemVerilog; a source of others, such as a scalar core, need not.
     command = [*toolchain.compile, "-g2005", "-o", EXECUTABLES["icarus"], "-f", "options.f", "-s", request.top]
     command += [f"-P{request.top}.{name}={_literal(value)}" for name, value in request.parameters.items()]
     files = sorted(request.sources)
