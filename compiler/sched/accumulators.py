@@ -137,6 +137,10 @@ def _whole_drain(program: Program, array: Array, sums: Array, finals: Mapping[st
     element = isl.Map(f"{{ {name}[{', '.join(iterators)}] -> [{', '.join(iterators)}] }}").intersect_domain(domain)
     read, write = (Access(one.name, element.set_tuple_name(isl.dim_type.out, one.name), last.write.location)
                    for one in (sums, array))
+    values = {s.value for s in program.statements if s.name in finals}
+    constant = values.pop() if len(values) == 1 else None
+    if isinstance(constant, Const):
+        return Statement(name, iterators, domain, (), write, constant, last.location)
     return Statement(name, iterators, domain, (read,), write, Read(0, array.type), last.location)
 
 

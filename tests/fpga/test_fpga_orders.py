@@ -60,3 +60,21 @@ def test_outputs_in_a_quasi_affine_order_in_hardware(simulator):
 def test_the_first_reason_counts_where_reads_cannot_be_everywhere():
     with pytest.raises(FpgaError, match=r"statement 'S3' \(.*:10\): read 1: it walks what it reads in an order that"):
         compiler.compile(parse_scop(PREFIXES), target="fpga")
+
+
+CONSTANTS = """
+#include <stdint.h>
+void f(const int16_t in[8], int16_t some[8], int32_t none[2][4]) {
+#pragma scop
+  for (int i = 0; i < 8; i++)
+    none[i % 2][i / 2] = 5;
+  for (int i = 0; i < 8; i++)
+    some[i] = i < 5 ? in[i] : some[i];
+#pragma endscop
+}
+"""
+
+
+def test_constants_in_a_quasi_affine_order():
+    given = {"in": np.arange(8, dtype=np.int16), "some": np.full(8, -9, np.int16), "none": np.zeros((2, 4), np.int32)}
+    require_gcc_results(CONSTANTS, "f", given, MODELS["fpga"])
