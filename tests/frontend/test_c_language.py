@@ -51,6 +51,10 @@ BODIES = {
         "static int low(int v) { int t = v & 15; return t * t; }\n"
         "static int both(int v) { int t = low(v); if (t > 9) t -= low(t); return t; }",
         "y[i] = x[i] > 3 && both(x[i]) < 5 ? both(x[i] + 1) : 7;"),
+    "unknown_in_both_branches": ("", "int t = 0; if (i < 8) t = x[i] * x[i]; else t = x[i] * 3; y[i] = x[i] && t > 3;"),
+    "array_under_condition": ("", "if (x[i] > 2) { int t[2] = {x[i]}; t[1] = t[0] * 2; y[i] = t[1]; } else y[i] = 1;"),
+    "call_in_switch": ("static int low(int v) { int t = v & 3; return t * t; }",
+                       "y[i] = 2; switch (low(x[i])) { case 0: y[i] = 5; break; case 4: y[i] = 7; }"),
     "comma": ("", "int t = 1, u; y[i] = (t = x[i], u = t * 2, t + u) + (x[i], 5);"),
     "lowest": ("", "y[i] = x[i] / INT_MIN + x[i] % INT_MIN + (x[i] << 16) / INT_MIN;"),
 }

@@ -84,7 +84,10 @@ class Inliner:
                 cond = self._copy(node.cond, here)
                 yes, no = self._nested(node.iftrue, place), self._nested(node.iffalse, place)
                 return [*before, c_ast.If(cond, yes, no, node.coord)]
-            case c_ast.For() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
+            case c_ast.Switch():
+                cond = self._copy(node.cond, here)
+                return [*before, c_ast.Switch(cond, self._nested(node.stmt, place), node.coord)]
+            case c_ast.For() | c_ast.While() | c_ast.DoWhile():
                 return [self._loop(node, place)]
             case c_ast.Label() | c_ast.Case() | c_ast.Default():
                 return [self._labelled(node, place)]

@@ -86,6 +86,8 @@ class LocalValues:
 
     def merge(self, yes: LocalValues, no: LocalValues, where: isl.Set, domain: isl.Set) -> None:
         """What holds after a condition on iterators: `yes` in the iterations `where`, `no` in the others."""
+        for variable in self.known.keys() - (yes.known.keys() | no.known.keys()):
+            del self.known[variable]
         for variable in yes.known.keys() | no.known.keys():
             first, second = yes.known.get(variable), no.known.get(variable)
             if first is None or second is None:

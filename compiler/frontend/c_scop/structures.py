@@ -342,12 +342,13 @@ class _Structures:
         return variable
 
     def _fresh(self, name: str, kind: Kind, names: _Names, coord: Any) -> _Variable:
-        """A new variable, declared before the statement."""
+        """A new variable, declared before the statement; it is zero, since a return may set it under a condition."""
         assert names.before is not None
         variable = _Variable(kind, {leaf.path: self._free("_".join((name, *leaf.path))) for leaf in leaves(kind)})
         for leaf in leaves(kind):
             name = variable.names[leaf.path]
-            names.before.append(c_ast.Decl(name, [], [], [], [], _sized(leaf, name, coord), None, None, coord))
+            init = _listed({}, leaf, coord)
+            names.before.append(c_ast.Decl(name, [], [], [], [], _sized(leaf, name, coord), init, None, coord))
         return variable
 
     def _several(self, node: Any, names: _Names) -> list[Any] | None:

@@ -287,7 +287,10 @@ class Walker:
 
     def _guards(self, target: Any, context: Context) -> tuple[Any, ...]:
         """Conditions on data for an assignment: a variable declared under some of them is dead where they fail."""
-        found = context.scope.find(target.name) if isinstance(target, c_ast.ID) else None
+        whole = target
+        while isinstance(whole, c_ast.ArrayRef):
+            whole = whole.name
+        found = context.scope.find(whole.name) if isinstance(whole, c_ast.ID) else None
         first = self._declared_under.get(found, 0) if isinstance(found, Variable) else 0
         return tuple(guard.condition for guard in context.guards[first:] if guard.holds_back(target))
 
