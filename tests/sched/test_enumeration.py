@@ -15,6 +15,12 @@ from compiler.ir.program import Program
 ERRORS = {"fpga": FpgaError, "dataflow": DataflowError}
 
 
+@pytest.fixture(autouse=True)
+def any_depth(monkeypatch):
+    """The front end's own limit is not what is tested here."""
+    monkeypatch.setenv("SLUICE_MAX_NESTED_LOOPS", "32")
+
+
 def nested(*trips: int) -> Program:
     """A copy inside of loops of these many iterations."""
     loops = "\n".join(f"for (int i{k} = 0; i{k} < {count}; i{k}++)" for k, count in enumerate(trips))
