@@ -12,7 +12,6 @@ from compiler.bind.design import Design
 from compiler.ir.expr import postorder
 from compiler.ir.program import Program
 from compiler.ir.types import Float
-from compiler.sched.distinct_names import rename_clashing_statements
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 
@@ -53,10 +52,8 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     if not isinstance(program, getattr(module, "PROGRAMS", (Program,))):
         raise TargetError(f"target {target_name} does not take programs of type {type(program).__name__}")
     given = _options(module, target_name, options)
-    if isinstance(program, Program):
-        program = rename_clashing_statements(program)
-        if not getattr(module, "FLOATING", False):
-            _check_integers(program, target_name)
+    if isinstance(program, Program) and not getattr(module, "FLOATING", False):
+        _check_integers(program, target_name)
     return module.compile_program(program, module.Options(**given))
 
 

@@ -172,11 +172,11 @@ def test_impossible_options(options, message):
 
 
 def test_too_wide_integers():
-    with pytest.raises(FpgaError, match="array a0 has values of type int40; the fpga target has integers of up to 32"):
-        compiler.compile(pointwise(lambda a: a + 1, 1, Int(40, True)), target="fpga")
-    wide = Int(48, True)
+    with pytest.raises(FpgaError, match="array a0 has values of type int72; the fpga target has integers of up to 64"):
+        compiler.compile(pointwise(lambda a: a + 1, 1, Int(72, True)), target="fpga")
+    wide = Int(72, True)
     program = pointwise(lambda a: kernel.cast(Int(16, True), kernel.cast(wide, a) * 3), 1, Int(16, True))
-    with pytest.raises(FpgaError, match=r"statement 'Point'.*has values of type int48; the fpga target has integers"):
+    with pytest.raises(FpgaError, match=r"statement 'Point'.*has values of type int72; the fpga target has integers"):
         compiler.compile(program, target="fpga")
 
 

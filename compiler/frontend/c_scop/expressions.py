@@ -350,7 +350,11 @@ class Lowering:
         type = self.element(node.target).variable.stored
         if isinstance(where, Const):
             return self.converted(node.iftrue if where.value else node.iffalse, type)
-        return building.select(where, self.converted(node.iftrue, type), self.converted(node.iffalse, type))
+        yes, no = self.value(node.iftrue), self.value(node.iffalse)
+        common = usual(yes.type, no.type)
+        if all(_holds(common, value.type) for value in (yes, no)):
+            return building.select(where, building.cast(yes, common), building.cast(no, common))
+        return building.select(where, building.cast(yes, type), building.cast(no, type))
 
     def _promoted_as(self, node: c_ast.TernaryOp, chosen: Any) -> Expr:
         """The chosen branch, in the type that both branches have in common."""
@@ -420,3 +424,9 @@ def _count_message(variable: Variable, count: int) -> str:
         return f"'{variable.name}' is a scalar and has no subscripts"
     missing = "" if count else "; arrays cannot be used as a whole"
     return f"'{variable.name}' has {len(variable.shape)} dimensions and is used with {count} subscripts{missing}"
+
+
+def _holds(common: Number, type: Number) -> bool:
+    """Whether every value of an integer type is one of `common`, too."""
+    return isinstance(common, Int) and isinstance(type, Int) and common.contains(type.minimum) and \
+        common.contains(type.maximum)
