@@ -49,8 +49,10 @@ _STENCILS = {"brighten_blur": {"size": _IMAGE, "tiles": 1}, "cascade": _BOTH, "c
 
 def programs() -> dict[str, Callable[[], Program]]:
     """What is compiled: programs of the dataflow target, and stencils of the array target on small images."""
-    kernels = {path.stem: partial(load_c, path) for path in sorted((_APPS / "dataflow").glob("*.c"))}
-    return kernels | {name: partial(load, name, **sizes) for name, sizes in _STENCILS.items()}
+    files = sorted((_APPS / "dataflow").glob("*.c"))
+    kernels: dict[str, Callable[[], Program]] = {path.stem: partial(load_c, path) for path in files}
+    stencils: dict[str, Callable[[], Program]] = {n: partial(load, n, **sizes) for n, sizes in _STENCILS.items()}
+    return kernels | stencils
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,6 +12,7 @@ from compiler.bind.design import Design
 from compiler.ir.expr import postorder
 from compiler.ir.program import Program
 from compiler.ir.types import Float
+from compiler.sched.distinct_names import rename_clashing_statements
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 
@@ -32,7 +33,8 @@ class TargetError(SluiceError):
 def target(name: str) -> Any:
     """The module of target `name`.
 
-    It has `Options` (a frozen dataclass), ``compile_program(program, options)``, and `PLACE`: what results call it.
+    It has `Options` (a frozen dataclass), ``compile_program(program, options)``, and `PLACE`: what results call it; and
+    `DISTINCT_NAMES` = False if it keeps apart statements and arrays of one name by itself.
     """
     if name not in TARGETS:
         raise TargetError(f"there is no target '{name}'; there are: {', '.join(TARGETS)}")
@@ -52,8 +54,11 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     if not isinstance(program, getattr(module, "PROGRAMS", (Program,))):
         raise TargetError(f"target {target_name} does not take programs of type {type(program).__name__}")
     given = _options(module, target_name, options)
-    if isinstance(program, Program) and not getattr(module, "FLOATING", False):
-        _check_integers(program, target_name)
+    if isinstance(program, Program):
+        if getattr(module, "DISTINCT_NAMES", True):
+            program = rename_clashing_statements(program)
+        if not getattr(module, "FLOATING", False):
+            _check_integers(program, target_name)
     return module.compile_program(program, module.Options(**given))
 
 

@@ -8,6 +8,8 @@ from c_targets import MODELS, require_gcc_results
 
 import compiler
 from compiler.frontend.c_scop import parse_scop
+from compiler.ir.program import Program
+from compiler.sched.distinct_names import rename_clashing_statements
 from compiler.sched.transform.errors import TransformError
 from compiler.sched.transform.script import apply_script
 
@@ -78,6 +80,15 @@ def test_storage_counts_the_words_of_copies_once(memory):
     text, _ = program_of("windows and a value of their own")
     design = compiler.compile(parse_scop(text), target="cgra", memory=memory)
     assert all(0 < item.live_words <= item.allocated_words for item in design.storage)
+
+
+def test_clashing_statements_get_other_names():
+    program = parse_scop(program_of("array named as a later statement")[0])
+    changed = rename_clashing_statements(program)
+    arrays = {array.name for array in changed.arrays}
+    assert isinstance(changed, Program)
+    assert not arrays & {statement.name for statement in changed.statements}
+    assert rename_clashing_statements(changed) is changed
 
 
 def test_a_table_behind_words_of_32_bits():

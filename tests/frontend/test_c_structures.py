@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 from c_reference import call, compile_c
+from c_targets import gcc_results, inputs_of
 
 from compiler.frontend.c_scop import ScopError, parse_scop
 from compiler.ir.interpret import interpret
@@ -115,3 +116,28 @@ def test_structures_outside_the_scop_may_be_anything():
             "void f(struct list *l, int y[4]) {\n  l->bits = 1;\n#pragma scop\n  y[0] = y[1] = y[2] = y[3] = 5;\n"
             "#pragma endscop\n  l->u.a = y[0];\n}\n")
     assert interpret(parse_scop(text, function="f"), {})["y"].tolist() == [5] * 4
+
+
+CHANGED = """
+struct s { int v[2]; int w; };
+static int g(struct s PARAMETER) { BEGIN q.v[0] = 9; q.w = 5; return q.v[0] + q.v[1] + q.w; }
+void f(const int x[4], int y[4]) {
+#pragma scop
+  for (int i = 0; i < 4; i++) {
+    struct s t = {{x[i], 2}, 3};
+    int r = g(t);
+    y[i] = r * 100 + t.v[0] * 10 + t.w;
+  }
+#pragma endscop
+}
+"""
+
+
+def test_a_structure_with_arrays_is_changed_in_a_copy():
+    with pytest.raises(ScopError, match=r"the function changes structure 'q', which is passed by value and has arrays; "
+                                        r"copy it to a local of the function first, and change that"):
+        parse_scop(CHANGED.replace("PARAMETER", "q").replace("BEGIN", ""))
+    text = CHANGED.replace("PARAMETER", "p").replace("BEGIN", "struct s q = p;")
+    data = {"x": np.arange(4, dtype=np.int32), "y": np.zeros(4, np.int32)}
+    program = parse_scop(text)
+    np.testing.assert_array_equal(interpret(program, inputs_of(program, data))["y"], gcc_results(text, "f", data)["y"])

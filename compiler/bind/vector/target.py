@@ -37,6 +37,9 @@ __all__ = ["PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]
 PLACE = "the vector processor"
 """What results call the target."""
 
+DISTINCT_NAMES = False
+"""Statements and arrays of one name are kept apart."""
+
 PROGRAMS = (Program, ArrayProgram)
 """Kinds of programs that the target takes."""
 

@@ -57,7 +57,7 @@ _RECURSION_LIMIT = 5000
 _ROOT = Path(__file__).resolve().parents[3]
 
 
-def load_c(path: str | Path, /, *, function: str | None = None, folders: Sequence[str | Path] = (),
+def load_c(path: str | Path, /, *, function: Any = None, folders: Any = (),
            **parameters: int) -> Program:
     """The verified program of the scop in a C file, with `parameters` as values of macros and scalar parameters.
 
@@ -87,7 +87,7 @@ def list_functions(path: str | Path, folders: Sequence[str | Path] = ()) -> tupl
 
 
 def parse_scop(text: str, file: str = "scop.c", folder: Path = Path(), name: str = "scop", /, *,
-               narrowed: bool = True, function: str | None = None, folders: Sequence[str | Path] = (),
+               narrowed: bool = True, function: Any = None, folders: Any = (),
                **parameters: int) -> Program:
     """As `load_c`, for C in `text`; `file` is what messages call it.
 

@@ -351,8 +351,9 @@ class Lowering:
         if isinstance(where, Const):
             return self.converted(node.iftrue if where.value else node.iffalse, type)
         yes, no = self.value(node.iftrue), self.value(node.iffalse)
+        assert isinstance(yes.type, Int | Float) and isinstance(no.type, Int | Float)
         common = usual(yes.type, no.type)
-        if all(_holds(common, value.type) for value in (yes, no)):
+        if _holds(common, yes.type) and _holds(common, no.type):
             return building.select(where, building.cast(yes, common), building.cast(no, common))
         return building.select(where, building.cast(yes, type), building.cast(no, type))
 

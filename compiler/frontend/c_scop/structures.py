@@ -214,6 +214,8 @@ class _Structures:
         result, decl, kind = copy.copy(node), copy.copy(node.decl), copy.copy(node.decl.type)
         inside = names.inner()
         returned = self._kind(kind.type, names)
+        for parameter in kind.args.params if kind.args else []:
+            self._check_parameter(parameter, node.body, names)
         parameters = [new for p in (kind.args.params if kind.args else []) for new in self._parameter(p, inside)]
         if isinstance(returned, Structure):
             names.functions[str(node.decl.name)] = returned
@@ -225,6 +227,13 @@ class _Structures:
         decl.type = kind
         result.decl, result.body = decl, c_ast.Compound(self.items(node.body.block_items or [], inside), node.coord)
         return result
+
+    def _check_parameter(self, node: Any, body: Any, names: _Names) -> None:
+        """Arrays in a structure reach the function as they are, not as a copy: none of them may be changed there."""
+        kind = self._kind(node.type, names) if isinstance(node, c_ast.Decl) else None
+        if isinstance(kind, Structure) and any(leaf.sizes for leaf in leaves(kind)) and _may_change(body, node.name):
+            raise self._error(node, f"the function changes structure '{node.name}', which is passed by value and has "
+                                    "arrays; copy it to a local of the function first, and change that")
 
     def _parameter(self, node: Any, names: _Names) -> list[Any]:
         return self._declaration(node, names) if isinstance(node, c_ast.Decl) else [node]
@@ -520,3 +529,22 @@ def _listed(values: dict[tuple[int, ...], Any], leaf: Leaf, coord: Any) -> Any:
     return c_ast.InitList(
         [c_ast.NamedInitializer([c_ast.Constant("int", str(k), coord) for k in index], value)
          for index, value in values.items()] or [c_ast.Constant("int", "0", coord)], coord)
+
+
+def _may_change(node: Any, name: str) -> bool:
+    """Whether `node` assigns a part of variable `name`, or hands it, or its address, to somebody else."""
+    touched: list[Any] = []
+    if isinstance(node, c_ast.Assignment):
+        touched = [node.lvalue]
+    elif isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--", "&"):
+        touched = [node.expr]
+    elif isinstance(node, c_ast.FuncCall):
+        touched = list(node.args.exprs) if node.args else []
+    return any(_root(part) == name for part in touched) or any(_may_change(c, name) for _, c in node.children())
+
+
+def _root(node: Any) -> str:
+    """The variable that an element or a field belongs to."""
+    while isinstance(node, c_ast.ArrayRef | c_ast.StructRef):
+        node = node.name
+    return node.name if isinstance(node, c_ast.ID) else ""
