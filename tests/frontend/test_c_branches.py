@@ -53,6 +53,15 @@ def test_every_way_assigns(case):
         np.testing.assert_array_equal(values, gcc_results(text, "f", data())[name], err_msg=text)
 
 
+def test_a_subscript_that_a_branch_hides_is_another_element():
+    body = "int t = 3; if (a[i] < 0) { { int t = 1; x[t] = 100; } y[i] = 1; } else { x[t] = 5; y[i] = 2; }"
+    text = program_text(body)
+    given = data() | {"a": np.arange(12, dtype=np.int16)}
+    program = parse_scop(text)
+    for name, values in interpret(program, inputs_of(program, given)).items():
+        np.testing.assert_array_equal(values, gcc_results(text, "f", given)[name], err_msg=text)
+
+
 @pytest.mark.parametrize("body", [
     "if (a[i] < 0) x[i] = 1; else if (b[i] & 1) x[i] = 2;",
     "if (a[i] < 0) { x[i] = 1; } else { x[i] += 2; }",

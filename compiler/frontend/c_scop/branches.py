@@ -12,10 +12,9 @@ from typing import Any
 
 from pycparser import c_ast
 
+from compiler.frontend.c_scop.normalize.trees import assigned_names, declared_names, used_names
+
 __all__ = ["Selection", "as_assignment", "is_overwritten_by_else", "same_tree", "single_assignment"]
-
-
-_STEPS = ("++", "--", "p++", "p--")
 
 
 class Selection(c_ast.TernaryOp):
@@ -62,23 +61,9 @@ def single_assignment(node: Any) -> c_ast.Assignment | None:
 def is_overwritten_by_else(target: Any, node: c_ast.If) -> bool:
     """Whether the second branch of `node` assigns `target` in any case, and does not read it before; `target` is the
     same element in both branches."""
-    subscripts = {name for _, child in target.children() for name in _names(child)}
-    return not subscripts & _assigned_names(node) and _overwrites(target, node.iffalse)
-
-
-def _names(node: Any) -> set[str]:
-    own = {node.name} if isinstance(node, c_ast.ID) else set()
-    return own.union(*(_names(child) for _, child in node.children()))
-
-
-def _assigned_names(node: Any) -> set[str]:
-    """Variables without subscripts that are assigned somewhere in `node`."""
-    own: set[str] = set()
-    if isinstance(node, c_ast.Assignment) and isinstance(node.lvalue, c_ast.ID):
-        own = {node.lvalue.name}
-    elif isinstance(node, c_ast.UnaryOp) and node.op in _STEPS and isinstance(node.expr, c_ast.ID):
-        own = {node.expr.name}
-    return own.union(*(_assigned_names(child) for _, child in node.children()))
+    changed = {*assigned_names(node), *declared_names(node)}
+    subscripts = used_names(target) - used_names(_variable(target))
+    return not subscripts & changed and _overwrites(target, node.iffalse)
 
 
 def _overwrites(target: Any, node: Any) -> bool:
@@ -94,13 +79,16 @@ def _overwrites(target: Any, node: Any) -> bool:
     return False
 
 
-def _mentions(node: Any, target: Any) -> bool:
-    """Whether the variable or the array of `target` occurs in `node`."""
+def _variable(target: Any) -> Any:
+    """The variable or the array of which `target` is, or is an element."""
     while isinstance(target, c_ast.ArrayRef):
         target = target.name
-    if isinstance(node, c_ast.ID | c_ast.Decl) and node.name == getattr(target, "name", None):
-        return True
-    return any(_mentions(child, target) for _, child in node.children())
+    return target
+
+
+def _mentions(node: Any, target: Any) -> bool:
+    """Whether the variable or the array of `target` occurs in `node`."""
+    return bool(used_names(_variable(target)) & (used_names(node) | declared_names(node)))
 
 
 def same_tree(a: Any, b: Any) -> bool:

@@ -18,6 +18,7 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.library import LIBRARY
 from compiler.frontend.c_scop.limits import limit, limit_note
+from compiler.frontend.c_scop.normalize.trees import assigned_names
 from compiler.frontend.c_scop.pointers import element_of
 from compiler.frontend.c_scop.returns import structured
 from compiler.frontend.c_scop.source import Source
@@ -277,7 +278,7 @@ class Inliner:
         return False
 
     def _argument(self, parameter: c_ast.Decl, function: c_ast.FuncDef, argument: Any, place: _Place) -> Any:
-        changed, uses = _assigned(function.body), _uses(function.body, parameter.name)
+        changed, uses = set(assigned_names(function.body)), _uses(function.body, parameter.name)
         if isinstance(parameter.type, c_ast.PtrDecl | c_ast.ArrayDecl):
             if parameter.name in changed:
                 reason = f"{function.decl.name}() changes its pointer '{parameter.name}'; use subscripts"
@@ -352,11 +353,6 @@ def _targets(node: Any) -> list[Any]:
         elif isinstance(inner, c_ast.UnaryOp) and inner.op in ("++", "--", "p++", "p--"):
             found.append(inner.expr)
     return found
-
-
-def _assigned(node: Any) -> set[str]:
-    """Scalars that `node` assigns."""
-    return {target.name for target in _targets(node) if isinstance(target, c_ast.ID)}
 
 
 def _writes_outside(function: c_ast.FuncDef) -> bool:

@@ -13,7 +13,15 @@ from typing import Any
 from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
-from compiler.frontend.c_scop.normalize.trees import assigned_names, block, block_items, contains, rebuild, substitute
+from compiler.frontend.c_scop.normalize.trees import (
+    assigned_names,
+    block,
+    block_items,
+    contains,
+    rebuild,
+    substitute,
+    used_names,
+)
 
 __all__ = ["normalize_loops"]
 
@@ -65,10 +73,10 @@ def _counted_while(before: list[Any], node: c_ast.While) -> tuple[int, c_ast.For
         return None
     name = names[0]
     place = next((k for k in reversed(range(len(before))) if _sets(before[k], name)), None)
-    if place is None or any(name in _used(item) for item in before[place + 1 :]):
+    if place is None or any(name in used_names(item) for item in before[place + 1 :]):
         return None
     value = _value_of(before[place])
-    if value is None or any(set(assigned_names(item)) & _used(value) for item in before[place + 1 :]):
+    if value is None or any(set(assigned_names(item)) & used_names(value) for item in before[place + 1 :]):
         return None
     init = c_ast.Assignment("=", c_ast.ID(name, node.coord), value, node.coord)
     return place, c_ast.For(init, node.cond, body[-1], block(body[:-1], node.coord), node.coord)
@@ -90,11 +98,6 @@ def _without_value(item: Any) -> Any:
         return None
     return c_ast.Decl(item.name, item.quals, item.align, item.storage, item.funcspec, item.type, None, item.bitsize,
                       item.coord)
-
-
-def _used(node: Any) -> set[str]:
-    own = {node.name} if isinstance(node, c_ast.ID) else set()
-    return own.union(*(_used(child) for _, child in node.children()))
 
 
 # for

@@ -8,7 +8,8 @@ from typing import Any
 
 from pycparser import c_ast
 
-__all__ = ["assigned_names", "block", "block_items", "contains", "rebuild", "substitute"]
+__all__ = ["assigned_names", "block", "block_items", "contains", "declared_names", "rebuild", "substitute",
+           "used_names"]
 
 
 def rebuild(node: Any, change: Callable[[Any], Any]) -> Any:
@@ -72,6 +73,18 @@ def assigned_names(node: Any) -> list[str]:
     elif isinstance(node, c_ast.UnaryOp) and isinstance(node.expr, c_ast.ID):
         own = [node.expr.name] if node.op in ("++", "--", "p++", "p--") else []
     return own + [name for _, child in node.children() for name in assigned_names(child)]
+
+
+def used_names(node: Any) -> set[str]:
+    """Variables and functions that occur in `node`."""
+    own = {node.name} if isinstance(node, c_ast.ID) else set()
+    return own.union(*(used_names(child) for _, child in node.children()))
+
+
+def declared_names(node: Any) -> set[str]:
+    """Variables that `node` declares."""
+    own = {node.name} if isinstance(node, c_ast.Decl) else set()
+    return own.union(*(declared_names(child) for _, child in node.children()))
 
 
 def block_items(node: Any) -> list[Any]:
