@@ -40,6 +40,13 @@ BODIES = {
     "two counters, first by two": "for (int i = 15, j = 0; i > j; i -= 2, ++j) { y[i] = a[j]; y[j] = j; }",
     "doubling": "for (int s = 1; s < 16; s *= 2) for (int i = 15; i >= s; i--) z[i] += z[i - s];",
     "shifting": "for (unsigned s = 8; s > 0; s >>= 1) for (int i = 0; i < 16; i++) y[i] += a[i] * (int)s;",
+    "two counters from a variable": """for (int k = 2; k < 9; k++)
+      for (int i = k, j = 15; i < j; i++, j -= 2) y[i] = a[j];""",
+    "a counter after its last test": "int i; for (i = 8; i-- > 2;) y[i] = a[i]; z[i + 1] = i;",
+    "a counter without sign after its last test": "unsigned i; for (i = 8; i-- > 0;) y[i] = a[i]; z[0] = i >> 31;",
+    "a counter whose loop is empty": "int i; for (i = 1; i-- > 4;) y[i] = a[i]; z[2] = i;",
+    "a doubled counter after its loop": "int s; for (s = 1; s < 12; s *= 2) y[s] = a[s]; z[1] = s;",
+    "a while loop's counter after it": "int i = 0; while (i < 6) { y[i] = a[i]; i += 4; } z[0] = i;",
     "doubling without sign": "for (unsigned s = 1; s < 16; s <<= 1) y[s] = (a[s] - s) / 2;",
 }
 
@@ -79,6 +86,8 @@ def test_targets_take_them(case, target):
     ("int i = 0; while (a[i] > 0) { y[i] = 1; i++; }", "bounds of loop 'i' are not affine"),
     ("int i = 0; while (i < 9) { if (i & 1) continue; y[i] = 1; i++; }",
      "'continue' in a 'while' loop is not supported"),
+    ("for (int i = 0, j = 9; i < j; i++, j--) for (int i = 0; i < 2; i++) y[j] = i;",
+     "a loop must start with one assignment to its iterator"),
     (LOOP.format("if (a[i]) { int t = a[i]; if (t > 5) continue; y[i] = t; } z[i] = 1;"),
      "'continue' in a block with declarations of its own is not supported: declare them before the block"),
 ])

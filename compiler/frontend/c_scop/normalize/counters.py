@@ -18,6 +18,7 @@ from compiler.frontend.c_scop.normalize.trees import (
     block,
     block_items,
     contains,
+    declared_names,
     rebuild,
     substitute,
     used_names,
@@ -112,8 +113,8 @@ def _counters(node: c_ast.For) -> list[tuple[str, Any, Any]]:
             else ("", None, None) for i in inits]
 
 
-def _tested_by_stepping(node: c_ast.For) -> c_ast.For | None:
-    """``for (i = n; i-- > e;)``; also without a comparison."""
+def _tested_by_stepping(node: c_ast.For) -> Any:
+    """``for (i = n; i-- > e;)``; also without a comparison. The last test steps the counter once more."""
     test = node.cond
     bound: Any = c_ast.Constant("int", "0", node.coord)
     if isinstance(test, c_ast.BinaryOp) and (test.op == ">" or (test.op == "!=" and _is_zero(test.right))):
@@ -128,7 +129,8 @@ def _tested_by_stepping(node: c_ast.For) -> c_ast.For | None:
     below = c_ast.BinaryOp("-", c_ast.ID(name, node.coord), c_ast.Constant("int", "1", node.coord), node.coord)
     step = c_ast.UnaryOp("p--", c_ast.ID(name, node.coord), node.coord)
     test = c_ast.BinaryOp(">", c_ast.ID(name, node.coord), bound, node.coord)
-    return c_ast.For(node.init, test, step, substitute(node.stmt, name, below), node.coord)
+    loop = c_ast.For(node.init, test, step, substitute(node.stmt, name, below), node.coord)
+    return _with_final_value(loop, name, below, declared=counters[0][2] is not None)
 
 
 def _is_zero(node: Any) -> bool:
@@ -142,8 +144,12 @@ def _two_counters(node: c_ast.For) -> Any:
     """The second counter and the others as functions of the first, in a declaration of their own in the body."""
     counters, steps = _counters(node), _head_steps(node.next)
     names = [name for name, _, _ in counters]
-    known = steps is not None and sorted(steps) == sorted(names) and not set(assigned_names(node.stmt)) & set(names)
-    if len(counters) < 2 or steps is None or not known or not isinstance(node.init, c_ast.DeclList):
+    if len(counters) < 2 or steps is None or sorted(steps) != sorted(names):
+        return None
+    if not isinstance(node.init, c_ast.DeclList) or any(value is None for _, value, _ in counters):
+        return None
+    involved = {*names, *(used for _, value, _ in counters for used in used_names(value))}
+    if involved & {*assigned_names(node.stmt), *declared_names(node.stmt)}:
         return None
     (name, first, declaration), cond, body = counters[0], node.cond, node.stmt
     for other, start, _ in counters[1:]:
@@ -192,7 +198,7 @@ def _unrolled(node: c_ast.For) -> Any:
         isinstance(step.lvalue, c_ast.ID)
     if not scaled or len(counters) != 1 or counters[0][0] != step.lvalue.name or node.cond is None:
         return None
-    name, first, _ = counters[0]
+    name, first, declaration = counters[0]
     if name in assigned_names(node.stmt):
         return None
     following = c_ast.BinaryOp(step.op[:-1], step.lvalue, step.rvalue, step.coord)
@@ -205,7 +211,16 @@ def _unrolled(node: c_ast.For) -> Any:
                 return None
     except NotConstant:
         return None
-    return block([_once(node, value) for value in values], node.coord)
+    bodies = block([_once(node, value) for value in values], node.coord)
+    final = c_ast.Constant("int", str(value), node.coord)
+    return _with_final_value(bodies, name, final, declared=declaration is not None)
+
+
+def _with_final_value(loop: Any, name: str, value: Any, *, declared: bool) -> Any:
+    """`loop`, after which counter `name` has a `value`; one that the loop itself `declared` is gone."""
+    if declared:
+        return loop
+    return block([loop, c_ast.Assignment("=", c_ast.ID(name, loop.coord), value, loop.coord)], loop.coord)
 
 
 def _once(node: c_ast.For, value: int) -> c_ast.For:
