@@ -120,8 +120,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             design = sized.engine().at(**sized.chosen)
         else:
             design = compile_program(program, options.target, **_target_options(options))
-        run, reference = None, interpret(program, inputs) if inputs else {}
-        if options.simulator != "none":
+        run, reference = None, {} if inputs is None else interpret(program, inputs)
+        if inputs is not None and options.simulator != "none":
             progress.update(task, description=f"simulating {program.name} ({options.simulator}; the first run builds)")
             run = design.simulate(inputs, options.simulator, **simulation_settings(options))
         if options.directory:
@@ -136,14 +136,14 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     return 0 if equal else 1
 
 
-def _inputs(options: argparse.Namespace, program: Program) -> dict[str, np.ndarray]:
-    """The inputs; without a simulation none are needed, and they are empty where some are missing."""
+def _inputs(options: argparse.Namespace, program: Program) -> dict[str, np.ndarray] | None:
+    """The inputs; without a simulation none are needed: None where some are missing."""
     if options.simulator != "none" or options.input or options.random is not None:
         return read_inputs(program, options.input, options.random)
     try:
         return read_inputs(program, [], None)
     except InputError:
-        return {}
+        return None
 
 
 def _load(options: argparse.Namespace) -> Program | ArrayProgram:
@@ -212,11 +212,11 @@ def _table(design: Design, run: Run | None, equal: bool, place: str) -> Table:
     return table
 
 
-def _write_report(folder: Path, design: Design, inputs: dict[str, np.ndarray], reference: dict[str, np.ndarray],
-                  run: Run | None) -> None:
+def _write_report(folder: Path, design: Design, inputs: Mapping[str, np.ndarray] | None,
+                  reference: dict[str, np.ndarray], run: Run | None) -> None:
     page = design.report(run, None if run is None else _equal(run, reference))
     write_atomic(folder / "report.html", page)
-    if run:
+    if run and inputs is not None:
         given, name = inputs[_pictured(design.program).name], next(iter(reference))
         title = f"{design.program.name}: {run.wall_cycles} cycles, {run.simulator}"
         picture = images.comparison_picture(given, run.outputs[name], reference[name], title)

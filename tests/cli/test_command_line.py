@@ -339,9 +339,10 @@ def test_a_folder_has_a_name(capsys, option):
     assert "needs the name of a folder" in capsys.readouterr().err
 
 
-def test_compiling_needs_no_inputs(capsys):
+def test_compiling_needs_no_inputs(capsys, tmp_path):
     """A filter of a signal has no photograph to fall back on."""
-    assert main(("fir", "--target", "fpga", *NONE)) == 0
+    assert main(("fir", "--target", "fpga", *NONE, "-o", str(tmp_path / "fir"))) == 0
+    assert read_design(tmp_path / "fir").name == "fir"
     assert "(model, without transfers and stalls)" in capsys.readouterr().out
 
 
