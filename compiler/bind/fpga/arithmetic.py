@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from compiler.bind.fpga.formats import contains_all, tapped_word, type_of
 from compiler.bind.fpga.leaves import Leaf, resolved
 from compiler.ir.evaluate import evaluate, integer, storage
 from compiler.ir.points import contains
 from compiler.ir.program import Program, Statement
-from compiler.ir.types import Int
 from compiler.sched.verify import ValidationError, operand_vectors
 from compiler.sched.verify.expressions import repeat_entries, wrap_lookups
 from compiler.sched.verify.points import some_points
 from hw.ops import operation
-from hw.pipeline.spec import ConstantCell, OperatorCell, OutputCell, PipelineSpec, Tap, Word
+from hw.pipeline.spec import ConstantCell, OperatorCell, PipelineSpec
 
 __all__ = ["check_arithmetic"]
 
@@ -96,7 +96,7 @@ class _Machine:
             return np.array([cell.value], object)
         assert isinstance(cell, OperatorCell)
         arguments = [self._known[leaf] for leaf in self._operands(place)]
-        return np.asarray(_type(cell.word).wrap(self._result(cell, arguments)))
+        return np.asarray(type_of(cell.word).wrap(self._result(cell, arguments)))
 
     def _result(self, cell: OperatorCell, arguments: list[np.ndarray]) -> np.ndarray:
         if cell.op == "cast":
@@ -111,16 +111,6 @@ class _Machine:
     def _check_width(self, cell: OperatorCell) -> None:
         """An operand's declared type holds all values of what it is taken from."""
         for tap, word in zip(cell.operands, cell.words, strict=True):
-            have, declared = _type(_word(self.spec, tap)), _type(word)
-            if have.minimum < declared.minimum or have.maximum > declared.maximum:
-                raise ValidationError(f"operator '{cell.op}' takes {have} as {declared}")
-
-
-def _type(word: Word) -> Int:
-    return Int(word.width, word.signed)
-
-
-def _word(spec: PipelineSpec, tap: Tap) -> Word:
-    cell = spec.cells[tap.cell]
-    assert not isinstance(cell, OutputCell)
-    return cell.word
+            given = tapped_word(self.spec, tap)
+            if not contains_all(word, given):
+                raise ValidationError(f"operator '{cell.op}' takes {type_of(given)} as {type_of(word)}")

@@ -15,11 +15,12 @@ from hw.pipeline.spec import (
     MergeCell,
     OutputCell,
     PipelineSpec,
+    Tap,
     Word,
     operands,
 )
 
-__all__ = ["check_formats", "check_loaded", "holds"]
+__all__ = ["check_formats", "check_loaded", "contains_all", "holds", "tapped_word", "type_of"]
 
 
 def check_formats(program: Program, spec: PipelineSpec) -> None:
@@ -29,37 +30,45 @@ def check_formats(program: Program, spec: PipelineSpec) -> None:
         match cell:
             case LineCell() | BufferCell() | MergeCell() | OutputCell():
                 for tap in operands(cell):
-                    source = spec.cells[tap.cell]
-                    assert not isinstance(source, OutputCell)
-                    if not _contains(cell.word, source.word):
-                        raise ValidationError(f"cell {number} passes {_type(source.word)} on as {_type(cell.word)}")
+                    given = tapped_word(spec, tap)
+                    if not contains_all(cell.word, given):
+                        raise ValidationError(f"cell {number} passes {type_of(given)} on as {type_of(cell.word)}")
             case ConstantCell() if not holds(cell.word, cell.value, cell.value):
-                raise ValidationError(f"cell {number} has the constant {cell.value} as {_type(cell.word)}")
+                raise ValidationError(f"cell {number} has the constant {cell.value} as {type_of(cell.word)}")
             case CounterCell() if cell.walk.size > 1 << cell.word.width:
-                raise ValidationError(f"cell {number} counts modulo {cell.walk.size} as {_type(cell.word)}")
+                raise ValidationError(f"cell {number} counts modulo {cell.walk.size} as {type_of(cell.word)}")
         if isinstance(cell, OutputCell):
             _check_array(program, cell)
 
 
 def holds(word: Word, low: int, high: int) -> bool:
     """Whether a word can have all values from `low` to `high`."""
-    return _type(word).contains(low) and _type(word).contains(high)
+    return type_of(word).contains(low) and type_of(word).contains(high)
 
 
 def check_loaded(program: Program, array: str, cell: InputCell) -> None:
     """Raise `ValidationError` unless an input has the format of the array that it comes from."""
-    if integer(program.array(array).type) != _type(cell.word):
-        raise ValidationError(f"input {cell.name} takes {program.array(array).type} as {_type(cell.word)}")
+    if integer(program.array(array).type) != type_of(cell.word):
+        raise ValidationError(f"input {cell.name} takes {program.array(array).type} as {type_of(cell.word)}")
 
 
 def _check_array(program: Program, cell: OutputCell) -> None:
-    if integer(program.array(cell.name).type) != _type(cell.word):
-        raise ValidationError(f"output {cell.name} gives {program.array(cell.name).type} as {_type(cell.word)}")
+    if integer(program.array(cell.name).type) != type_of(cell.word):
+        raise ValidationError(f"output {cell.name} gives {program.array(cell.name).type} as {type_of(cell.word)}")
 
 
-def _type(word: Word) -> Int:
+def type_of(word: Word) -> Int:
+    """The integers that a word has."""
     return Int(word.width, word.signed)
 
 
-def _contains(word: Word, other: Word) -> bool:
-    return holds(word, _type(other).minimum, _type(other).maximum)
+def contains_all(word: Word, other: Word) -> bool:
+    """Whether a word can have every value of another."""
+    return holds(word, type_of(other).minimum, type_of(other).maximum)
+
+
+def tapped_word(spec: PipelineSpec, tap: Tap) -> Word:
+    """The format of what a tap carries."""
+    cell = spec.cells[tap.cell]
+    assert not isinstance(cell, OutputCell)
+    return cell.word
