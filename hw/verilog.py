@@ -17,6 +17,10 @@ _REGISTER = re.compile(r"^  always @\((posedge [^\n()]+)\)\n(    (?!begin|if|cas
 _MODULE = re.compile(r"^(?:\(\*[^\n]*\*\)\n)*module .*?^endmodule\n", re.MULTILINE | re.DOTALL)
 # The signal that wakes combinational processes, which has its value by declaration.
 _WAKING = re.compile(r"^  reg (\\\$auto\$verilog_backend\S+ ) = 0;$", re.MULTILINE)
+_WAKEN = r"""  reg \1;
+  /* verilator lint_off INITIALDLY */
+  initial \1<= 0;
+  /* verilator lint_on INITIALDLY */"""
 # Up to the first dot: modules below another one are called after it.
 _NAME = re.compile(r"^module \\?([^\s.(]+)", re.MULTILINE)
 
@@ -63,9 +67,10 @@ def wake_processes(text: str) -> str:
 
     The back end has each ``always @*`` read a signal that is declared with a value. In SystemVerilog declarations take
     effect before any process runs: no event, and outputs stay undefined until an input changes, which may be for ever.
-    A nonblocking assignment takes effect when all processes of time zero wait already, in both languages.
+    A nonblocking assignment takes effect when all processes of time zero wait already, in both languages. Verilator,
+    which settles combinational logic before it starts, makes it a blocking one and would say so each time.
     """
-    return _WAKING.sub(r"  reg \1;\n  initial \1<= 0;", text)
+    return _WAKING.sub(_WAKEN, text)
 
 
 def _gathered(text: str) -> str:
