@@ -27,8 +27,8 @@ from benchmarks.results import RESULTS, write_results
 from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.target import compile_program
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c
-from compiler.input_files import random_inputs
 from hw.dataflow.system import SYSTEM_MODULE
 from hw.errors import SluiceError
 from hw.sim.simulate import StallProfile

@@ -20,8 +20,8 @@ import compiler
 from benchmarks.checks import check_run
 from benchmarks.command import Measurement, reports_errors
 from compiler.bind.cgra.design import CgraDesign
+from compiler.cli.images import image_to_array, sample_image
 from compiler.frontend.apps import load
-from compiler.images import image_to_array, sample_image
 from compiler.ir.program import Program
 
 __all__ = ["CASES", "Case", "main", "measure"]

@@ -35,8 +35,8 @@ from compiler.bind.systolic.tuner.estimate import Tilings
 from compiler.bind.systolic.tuner.resources import evaluate_resources
 from compiler.bind.systolic.tuner.search import step_choices
 from compiler.bind.systolic.tuner.shapes import Shape
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c
-from compiler.input_files import random_inputs
 from compiler.ir.program import Program
 from compiler.ir.types import Int
 from hw.errors import SluiceError

@@ -14,10 +14,10 @@ from compiler.bind.cgra.route import Unroutable
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.bind.design import Design
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.frontend.loop_nest import prog
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.text import print_program

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import compiler
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 

@@ -19,11 +19,11 @@ from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.sized import SizedDesign, compile_sizes
 from compiler.bind.design import InputError, Run
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import load_c
 from compiler.frontend.kernel import cast
 from compiler.frontend.loop_nest import prog
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import Int

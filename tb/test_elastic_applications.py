@@ -14,8 +14,8 @@ import compiler
 from compiler.bind.cgra.elastic.errors import ElasticError
 from compiler.bind.cgra.route import Unroutable
 from compiler.bind.cgra.sites import ArrayTooSmall
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.sim.simulate import StallProfile

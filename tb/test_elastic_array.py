@@ -11,8 +11,8 @@ from array_patterns import Routes
 
 import compiler
 from compiler.bind.cgra.elastic.design import ElasticDesign
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.fabric.array import emit_array

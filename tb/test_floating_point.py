@@ -12,10 +12,10 @@ from dataflow_group import Group
 
 import compiler
 from compiler.bind.dataflow.design import DataflowDesign
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.frontend.kernel import cast
 from compiler.frontend.loop_nest import prog
-from compiler.input_files import random_inputs
 from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program

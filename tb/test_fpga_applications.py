@@ -17,9 +17,9 @@ from random_programs import programs
 
 import compiler
 from compiler.bind.fpga.errors import FpgaError
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 

@@ -12,8 +12,8 @@ from triangular_programs import triangular
 
 import compiler
 from compiler.bind.design import Design
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.sim.simulate import StallProfile

@@ -11,8 +11,8 @@ from verilog_lint import lint
 
 import compiler
 from compiler.bind.design import Design
+from compiler.cli.images import image_to_array, sample_image
 from compiler.frontend.apps import load
-from compiler.images import image_to_array, sample_image
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import Int

@@ -9,7 +9,7 @@ import pytest
 from memory_sizes import MIXED, cross, smoothed_curve
 
 import compiler
-from compiler.input_files import random_inputs
+from compiler.cli.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.sim.simulate import StallProfile

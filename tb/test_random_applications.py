@@ -10,7 +10,7 @@ from random_programs import programs
 import compiler
 from compiler.bind.cgra.route import Unroutable
 from compiler.bind.cgra.sites import ArrayTooSmall
-from compiler.input_files import random_inputs
+from compiler.cli.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from shared_programs import shared_chains
 
 import compiler
+from compiler.cli.images import image_to_array, sample_image
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
-from compiler.images import image_to_array, sample_image
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.sim.simulate import StallProfile

@@ -12,7 +12,7 @@ from compiler.bind.registry import compile_program
 from compiler.bind.systolic.design import SystolicDesign
 from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.kernel import recognise
-from compiler.input_files import random_inputs
+from compiler.cli.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.space_time import enumerate_arrays

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import compiler
+from compiler.cli.images import image_to_array, sample_image
 from compiler.frontend.apps import load
-from compiler.images import image_to_array, sample_image
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 

@@ -15,10 +15,10 @@ from random_arrays import random_inputs as random_data
 import compiler
 from compiler.bind.vector.apps import load
 from compiler.bind.vector.target import Options, compile_arrays
+from compiler.cli.input_files import random_inputs
 from compiler.frontend import parallel_array as pa
 from compiler.frontend.apps import load as load_nest
 from compiler.frontend.c_scop import load_c, parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 

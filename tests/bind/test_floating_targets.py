@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.__main__ import main
 from compiler.bind.design import InputError, check_inputs
 from compiler.bind.registry import TargetError, compile_program
+from compiler.cli.input_files import random_inputs, read_inputs
+from compiler.cli.main import main
+from compiler.cli.output_files import output_paths
 from compiler.frontend.c_scop import load_c
-from compiler.input_files import random_inputs, read_inputs
-from compiler.output_files import output_paths
 
 APPS = Path(__file__).resolve().parents[2] / "apps" / "float"
 

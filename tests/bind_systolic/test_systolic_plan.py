@@ -23,7 +23,7 @@ from compiler.bind.systolic.plan import Plan
 from compiler.bind.systolic.simd import simd_loops
 from compiler.bind.systolic.text import parse_plan, print_plan
 from compiler.bind.systolic.validate import validate_plan
-from compiler.input_files import random_inputs
+from compiler.cli.input_files import random_inputs
 from compiler.ir.evaluate import integer
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program

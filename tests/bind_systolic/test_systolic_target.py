@@ -14,7 +14,6 @@ import pytest
 from systolic_emulator import run_array
 from systolic_programs import emulate, kernel_app, scop
 
-from compiler.__main__ import main
 from compiler.bind.registry import compile_program
 from compiler.bind.systolic.choose import choose
 from compiler.bind.systolic.design import SystolicDesign
@@ -25,13 +24,14 @@ from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.plan import Plan
 from compiler.bind.systolic.text import parse_plan, print_plan
 from compiler.bind.systolic.validate import validate_plan
-from compiler.input_files import random_inputs
+from compiler.cli.input_files import random_inputs
+from compiler.cli.main import main
 from compiler.ir.evaluate import integer
 from compiler.ir.expr import children
 from compiler.ir.interpret import interpret
 from compiler.sched.space_time import SpaceTimeError
 from compiler.sched.verify import ValidationError
-from hw.build import main as build
+from hw.boards.build import main as build
 from hw.dataflow.spec import Operator
 from hw.designs.registry import load_design
 from hw.errors import SluiceError

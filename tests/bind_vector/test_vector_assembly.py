@@ -13,10 +13,10 @@ from random_arrays import random_inputs
 import compiler
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.ir import Transfer, unrolled
+from compiler.cli.input_files import random_inputs as program_inputs
 from compiler.frontend import parallel_array as pa
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import load_c
-from compiler.input_files import random_inputs as program_inputs
 from compiler.ir.interpret import interpret
 
 

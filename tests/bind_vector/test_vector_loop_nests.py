@@ -16,10 +16,10 @@ from compiler.bind.vector.apps import load_any
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.element_values import UnsupportedValue, container, value_of
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.cli.input_files import random_inputs
 from compiler.frontend import parallel_array as pa
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import load_c, parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, apply
 from compiler.ir.interpret import interpret

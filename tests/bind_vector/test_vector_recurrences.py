@@ -9,8 +9,8 @@ import pytest
 
 import compiler
 from compiler.bind.vector.design import VectorDesign
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 
 INTEGRAL = """

@@ -15,9 +15,9 @@ from compiler.bind.vector.ir import Instruction, Transfer, unrolled
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.bind.vector.text import parse_program, print_program
 from compiler.bind.vector.verify import verify_program
+from compiler.cli.input_files import random_inputs
 from compiler.frontend import parallel_array as pa
 from compiler.frontend.c_scop import load_c
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.types import ProgramError
 from hw.vector_lanes.isa import Op

@@ -6,7 +6,7 @@ import json
 import pytest
 from board_copier import copier_design
 
-import hw.build
+from hw.boards import build
 from hw.boards.registry import boards
 from hw.designs.registry import load_design
 from hw.pnr import Figures, PnrError, find_tool, place_and_route, read_report, run_tool
@@ -16,11 +16,11 @@ from hw.pnr import Figures, PnrError, find_tool, place_and_route, read_report, r
 def copier(monkeypatch):
     """The named design is the small copier, so that no array is built."""
     design = copier_design()
-    monkeypatch.setattr(hw.build, "load_design", lambda *sizes: design)
+    monkeypatch.setattr(build, "load_design", lambda *sizes: design)
 
 
 def test_writes_project_and_manifest(copier, tmp_path, capsys):
-    assert hw.build.main(["--board", "de3", "-o", str(tmp_path / "out")]) == 0
+    assert build.main(["--board", "de3", "-o", str(tmp_path / "out")]) == 0
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written == {"copier.v", "top.v", "top.qsf", "top.sdc", "top.srf", "build_top.sh", "manifest.json"}
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
@@ -41,21 +41,21 @@ def test_writes_project_and_manifest(copier, tmp_path, capsys):
 
 def test_default_place_and_repeatability(copier, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert hw.build.main(["--board", "ulx3s_85f"]) == 0
+    assert build.main(["--board", "ulx3s_85f"]) == 0
     first = {path.name: path.read_bytes() for path in (tmp_path / "rtl_out/ulx3s-85f/copy").iterdir()}
-    assert hw.build.main(["--board", "ulx3s_85f"]) == 0
+    assert build.main(["--board", "ulx3s_85f"]) == 0
     assert {path.name: path.read_bytes() for path in (tmp_path / "rtl_out/ulx3s-85f/copy").iterdir()} == first
 
 
 def test_list(capsys):
-    assert hw.build.main(["--list"]) == 0
+    assert build.main(["--list"]) == 0
     out = capsys.readouterr().out
     assert all(name in out for name in boards())
     assert "cgra" in out
 
 
 def failure(capsys, *arguments):
-    assert hw.build.main(list(arguments)) == 1
+    assert build.main(list(arguments)) == 1
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1
     return captured.err.removesuffix("\n")
@@ -100,7 +100,7 @@ def test_unwritable_output(copier, capsys, tmp_path):
 )
 def test_wrong_command_line(capsys, arguments, message):
     with pytest.raises(SystemExit) as stop:
-        hw.build.main(arguments)
+        build.main(arguments)
     assert stop.value.code == 2
     assert capsys.readouterr().err == f"python -m hw.build: {message}\n"
 
@@ -148,7 +148,7 @@ def test_what_cannot_fit_is_not_placed(copier, monkeypatch, capsys, tmp_path):
     yosys.chmod(0o755)
     monkeypatch.setenv("YOSYS", str(yosys))
     monkeypatch.setenv("NEXTPNR_ECP5", str(tmp_path / "nothing"))
-    monkeypatch.setattr(hw.build, "finish_netlist", lambda *arguments, **options: None)
+    monkeypatch.setattr(build, "finish_netlist", lambda *arguments, **options: None)
     message = failure(capsys, "--board", "ulx3s-25f", "--pnr", "-o", str(tmp_path / "out"))
     assert message == "error: does not fit the LFE5U-25F-6BG381: needs 24289 flip-flops of 24288"
     assert not (tmp_path / "out").exists()
@@ -156,7 +156,7 @@ def test_what_cannot_fit_is_not_placed(copier, monkeypatch, capsys, tmp_path):
 
 def test_missed_target_is_said_not_an_error():
     figures = Figures(1, 1, 0, 0, 0, 40.0, 50.0, {})
-    assert hw.build._clock_line(figures) == (
+    assert build._clock_line(figures) == (
         "MHz: 40.00 (target 50.00, missed: the bitstream may not work at this clock, try a larger --divide)"
     )
 

@@ -10,9 +10,9 @@ import pytest
 from network_programs import matmul
 
 import compiler
-import hw.build
 from compiler.bind.dataflow.design import DataflowDesign
-from compiler.input_files import random_inputs
+from compiler.cli.input_files import random_inputs
+from hw.boards import build
 from hw.designs.dataflow import dataflow_design
 from hw.designs.directory import DesignError
 from hw.designs.registry import load_design
@@ -29,7 +29,7 @@ def design() -> DataflowDesign:
 def test_build_command_takes_the_directory(design: DataflowDesign, tmp_path: Path, board: str) -> None:
     design.emit(tmp_path / "design", random_inputs(design.program, 0))
     arguments = ["--board", board, "--design", str(tmp_path / "design"), "-o", str(tmp_path / "out")]
-    assert hw.build.main(arguments) == 0
+    assert build.main(arguments) == 0
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["design"] == "matmul" and manifest["self_check"] == ["WriteC"]
     assert "module dataflow_system" in (tmp_path / "out" / "dataflow_system.v").read_text()

@@ -13,7 +13,7 @@ from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.fpga.design import FpgaDesign
 from compiler.bind.registry import TargetError
 from compiler.frontend.apps import load
-from hw.build import main as build
+from hw.boards.build import main as build
 from hw.designs.hardware import HardwareError, describe_array, load_hardware
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec, GlobalBufferSpec

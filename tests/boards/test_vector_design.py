@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 import pytest
 
-import hw.build
+from hw.boards import build
 from hw.boards.project import make_project
 from hw.boards.registry import find_board
 from hw.designs.directory import read_design, write_design
@@ -54,11 +54,11 @@ def test_project():
     ],
 )  # fmt: skip
 def test_options_of_another_design(capsys, arguments, message):
-    assert hw.build.main(arguments) == 1
+    assert build.main(arguments) == 1
     assert capsys.readouterr().err == f"{message}\n"
 
 
 def test_missing_compiler(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert hw.build.main(["--design", "vector"]) == 1
+    assert build.main(["--design", "vector"]) == 1
     assert capsys.readouterr().err.startswith("error: the RISC-V compiler is missing (riscv64-unknown-elf-gcc): type ")

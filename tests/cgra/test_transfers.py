@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from random_programs import programs
 
 from compiler.bind.cgra.transfers import array_bytes, array_from_bytes, bank_config, descriptor, element_bytes, lay_out
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.loop_nest import load, prog
-from compiler.input_files import random_inputs
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Int

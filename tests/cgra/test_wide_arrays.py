@@ -10,8 +10,8 @@ import pytest
 import compiler
 from compiler.bind.cgra.application import ApplicationError
 from compiler.bind.cgra.wide_arrays import in_word_arrays
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c, parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.expr import Apply, Read
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program

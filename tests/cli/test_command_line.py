@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from compiler import images
-from compiler.__main__ import main
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.design import InputError, Run
 from compiler.bind.registry import TARGETS
+from compiler.cli import images
+from compiler.cli.main import main
 from compiler.frontend.apps import applications
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Array
@@ -350,6 +350,6 @@ def test_an_interrupted_run_ends_in_one_line(capsys, monkeypatch):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("compiler.__main__.compile_program", interrupt)
+    monkeypatch.setattr("compiler.cli.main.compile_program", interrupt)
     assert main(("gaussian", *SMALL, *NONE)) == 130
     assert capsys.readouterr().err == "interrupted\n"

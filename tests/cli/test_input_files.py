@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from compiler.__main__ import main
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.design import InputError, Run
+from compiler.cli.input_files import load_array, read_inputs
+from compiler.cli.main import main
+from compiler.cli.output_files import output_paths, write_outputs
 from compiler.frontend.apps import load
 from compiler.frontend.loop_nest import prog
-from compiler.input_files import load_array, read_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import Int
-from compiler.output_files import output_paths, write_outputs
 
 BLEND = """
 from compiler.frontend.loop_nest import prog

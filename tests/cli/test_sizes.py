@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.__main__ import main
+from compiler.cli.main import main
 
 MATMUL = str(Path(__file__).resolve().parents[2] / "apps" / "dataflow" / "matmul.c")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.__main__ import main
+from compiler.cli.main import main
 
 SMALL = ("life", "--target", "vector", "--set", "rows=12", "--set", "columns=16", "--lanes", "1", "--simulator", "none")
 

@@ -15,9 +15,9 @@ from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.target import compile_program
 from compiler.bind.dataflow.validate import validate_kernel
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import load_c
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.dataflow.spec import ChannelSpec, KernelError

@@ -17,8 +17,8 @@ from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan, make_plan
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.bind.design import check_inputs
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.sched.process_network import NodeKind
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from kernel_bench import run_kernel
 from network_programs import INNER_PRODUCT, KERNELS, kernel, matmul, nests, program
 
-from compiler.__main__ import main
 from compiler.bind.dataflow.bounds import tick_bound
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.design import DataflowDesign
@@ -27,10 +26,11 @@ from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan, make_plan
 from compiler.bind.dataflow.target import compile_program
 from compiler.bind.dataflow.timing import node_delays
+from compiler.cli.input_files import random_inputs
+from compiler.cli.main import main
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import load_c
 from compiler.frontend.loop_nest import prog
-from compiler.input_files import random_inputs
 from compiler.ir.expr import Read
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program

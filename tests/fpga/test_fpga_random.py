@@ -9,7 +9,7 @@ from random_accumulations import accumulations
 from random_programs import programs
 
 import compiler
-from compiler.input_files import random_inputs
+from compiler.cli.input_files import random_inputs
 from compiler.ir.interpret import interpret
 
 

@@ -11,10 +11,10 @@ from pipeline_emulator import run_design, run_pipeline
 import compiler
 from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.events import MOST_EVENTS
+from compiler.cli.input_files import random_inputs
 from compiler.frontend import kernel
 from compiler.frontend.apps import load
 from compiler.frontend.loop_nest import prog
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.types import BIT, Int
 from compiler.sched.transform import apply_script

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from c_reference import call, compile_c
 
-from compiler.__main__ import main
+from compiler.cli.main import main
 from compiler.frontend.c_scop import ScopError, load_c, parse_scop
 from compiler.frontend.c_scop.limits import LIMITS
 from compiler.ir.interpret import interpret

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import programs
 
+from compiler.cli.input_files import random_inputs
 from compiler.frontend import kernel
 from compiler.frontend.c_scop import parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir import expr
 from compiler.ir.evaluate import evaluate, storage
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold, postorder

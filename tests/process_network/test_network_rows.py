@@ -12,8 +12,8 @@ from network_programs import INNER_PRODUCT, MATMUL, ROW_SUM, matmul, program
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
 from compiler.bind.dataflow.sized import compile_sizes
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.points import enumerate_points
 from compiler.ir.program import Program

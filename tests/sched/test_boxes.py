@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import compiler
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form

@@ -12,8 +12,8 @@ from pipeline_emulator import run_design
 
 import compiler
 from compiler.bind.cgra.design import CgraDesign
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.edge_terms import fill_domains

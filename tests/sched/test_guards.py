@@ -17,8 +17,8 @@ from triangular_programs import TRIANGULAR, triangular
 import compiler
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.fpga.design import FpgaDesign
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Apply, Const, Read, postorder
 from compiler.ir.interpret import interpret

@@ -11,8 +11,8 @@ import pytest
 from triangular_programs import triangular
 
 import compiler
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import ProgramError

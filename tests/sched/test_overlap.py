@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.loop_nest import load, prog
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.text import parse_program, print_program

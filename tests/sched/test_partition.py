@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import programs
 
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import load, prog
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import INT16

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from random_accumulations import accumulations
 
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.frontend.loop_nest import Prog, prog
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.recurrence_order import recurrence_order

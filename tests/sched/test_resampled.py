@@ -7,8 +7,8 @@ import pytest
 
 import compiler
 from compiler.bind.cgra.netlist import MemNode
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.loop_nest import load, prog
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.cycle_accurate import FULL_RATE

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from random_programs import programs
 
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import applications
 from compiler.frontend.loop_nest import Prog, load, prog
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import compiler
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
 from compiler.frontend.loop_nest import prog
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.accumulators import static_form

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.soc.__main__ import main as command
+from hw.soc.command import main as command
 from hw.soc.errors import CoreMissing, FirmwareError, ProgramError
 from hw.soc.program import build_program
 from hw.soc.run import memory_bytes_of, run_program

@@ -21,8 +21,8 @@ from compiler.bind.systolic.tuner.resources import FEATURES, block_rams, evaluat
 from compiler.bind.systolic.tuner.search import Search, search_shape
 from compiler.bind.systolic.tuner.shapes import Shape, extent_choices, shapes
 from compiler.bind.systolic.tuner.spread import Cluster
+from compiler.cli.tune import main
 from compiler.frontend.c_scop import load_c
-from compiler.tune import main
 from hw.boards.capacity import CapacityUnknown, device_capacity
 from hw.boards.registry import boards
 

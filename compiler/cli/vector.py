@@ -15,9 +15,9 @@ from rich.text import Text
 from compiler.bind.design import InputError, Run
 from compiler.bind.registry import compile_program
 from compiler.bind.vector.design import VectorDesign
+from compiler.cli.input_files import load_array
+from compiler.cli.settings import simulation_settings
 from compiler.frontend.parallel_array.program import ArrayProgram
-from compiler.input_files import load_array
-from compiler.settings import simulation_settings
 from hw.files import write_atomic
 
 __all__ = ["run_vector"]

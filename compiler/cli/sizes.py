@@ -14,11 +14,11 @@ from rich.text import Text
 
 from compiler.bind.dataflow.sized import SizedDesign
 from compiler.bind.registry import compile_sizes
+from compiler.cli.input_files import random_inputs
+from compiler.cli.settings import UsageError, read_settings, simulation_settings
 from compiler.frontend.apps import load
-from compiler.input_files import random_inputs
 from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
-from compiler.settings import UsageError, read_settings, simulation_settings
 
 __all__ = ["SizedCommand"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler import images
 from compiler.bind.design import InputError, check_inputs
+from compiler.cli import images
 from compiler.ir.floating import rounded
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Float, Int

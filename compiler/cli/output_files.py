@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler import images
 from compiler.bind.design import InputError
+from compiler.cli import images
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Float
 from hw.files import write_atomic

@@ -1,0 +1,1 @@
+"""The command lines of the compiler: arguments, files in and out, tables of results."""

@@ -1,0 +1,228 @@
+"""Command line: ``python -m compiler APP --target T`` compiles an application, simulates it and reports."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from compiler.bind.design import Design, InputError, Run
+from compiler.bind.registry import TARGETS, compile_program, target
+from compiler.bind.vector.apps import load_any
+from compiler.cli import images
+from compiler.cli.input_files import read_inputs
+from compiler.cli.output_files import output_paths, write_outputs
+from compiler.cli.settings import UsageError, read_settings, simulation_settings
+from compiler.cli.sizes import SizedCommand
+from compiler.cli.vector import run_vector
+from compiler.frontend.apps import applications, load
+from compiler.frontend.c_scop import list_functions, load_c
+from compiler.frontend.parallel_array.program import ArrayProgram
+from compiler.ir.floating import same
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Array, Program
+from hw.command import run_command
+from hw.designs.hardware import load_hardware
+from hw.files import write_atomic
+
+__all__ = ["main"]
+
+
+def _folder(text: str) -> Path:
+    """A folder's path. Raises what argparse reports for an empty one, which would be the working directory."""
+    if not text:
+        raise argparse.ArgumentTypeError("needs the name of a folder")
+    return Path(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m compiler", description=__doc__)
+    parser.add_argument("app", help=f"an application file, or one of: {', '.join(applications())}")
+    parser.add_argument("--target", default="cgra", help=f"one of: {', '.join(TARGETS)} (default: %(default)s)")
+    parser.add_argument("--memory", help="memory tiles: pub (wide fetch, default), dual-port, dual-port-pe, buffet")
+    parser.add_argument("--array", metavar="RxC", help="rows and columns of tiles (default: 8x8)")
+    parser.add_argument("--hardware", metavar="FILE", help="TOML or JSON file that describes array and memories")
+    parser.add_argument("--lanes", type=int, metavar="N", help="lanes of the targets dataflow and vector")
+    parser.add_argument("--fusion-level", type=int, metavar="N", help="loops that stages share (default: all)")
+    parser.add_argument("--tile-depth", type=int, metavar="N", help="outer loops that enumerate tiles")
+    parser.add_argument("--half-words", type=int, metavar="N", help="words in half a global-buffer bank")
+    parser.add_argument("--seed", type=int, help="of placement (default: 0)")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
+                        help="any option of the target (repeat)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the application")
+    parser.add_argument("--function", metavar="NAME", help="the function of a C file with several")
+    parser.add_argument("--list", action="store_true", help="print the functions of a C file that can be compiled")
+    parser.add_argument("-I", dest="include", action="append", default=[], metavar="DIR",
+                        help="where a C file's includes are looked for (repeat)")
+    parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
+                        help="one hardware for these values of a parameter, which is a register (dataflow; repeat)")
+    parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
+    parser.add_argument("--stall-seed", type=int, metavar="N", help="random memory stalls from this seed")
+    parser.add_argument("--waves", action="store_true", help="record a waveform")
+    parser.add_argument("--input", action="append", default=[], metavar="[NAME=]FILE",
+                        help="an input: an image, or an array as .npy (repeat; default of one image: a photograph)")
+    parser.add_argument("--random", type=int, metavar="SEED", help="draw the inputs that are not given at random")
+    parser.add_argument("--output", action="append", default=[], metavar="[NAME=]FILE",
+                        help="where an output goes: an image, or an array as .npy (repeat)")
+    parser.add_argument("--report", type=_folder, metavar="DIR", help="write report.html and comparison.png there")
+    parser.add_argument("-o", "--directory", type=_folder, metavar="DIR", help="where Verilog and the design go")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line. Returns the exit status: 0 if all results equal the reference, else 1."""
+    options = _parser().parse_args(arguments)
+    return run_command(lambda: _run(options, Console(markup=False, emoji=False, highlight=False)))
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    if options.list:
+        console.print("\n".join(list_functions(_c_file(options), options.include)))
+        return 0
+    _check(options)
+    if options.hardware:
+        options.target = load_hardware(options.hardware).target
+    sized = SizedCommand(options, _target_options(options)) if options.sizes else None
+    if sized and not sized.chosen:
+        return sized.run(console)
+    program = _load(options)
+    if isinstance(program, ArrayProgram):
+        return run_vector(options, program, _target_options(options), console)
+    inputs = _inputs(options, program)
+    outputs = output_paths(program, options.output)
+    progress = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
+                        console=console, transient=True, disable=not console.is_terminal)
+    with progress:
+        task = progress.add_task(f"compiling {program.name}")
+        if sized:
+            design = sized.engine().at(**sized.chosen)
+        else:
+            design = compile_program(program, options.target, **_target_options(options))
+        run, reference = None, {} if inputs is None else interpret(program, inputs)
+        if inputs is not None and options.simulator != "none":
+            progress.update(task, description=f"simulating {program.name} ({options.simulator}; the first run builds)")
+            run = design.simulate(inputs, options.simulator, **simulation_settings(options))
+        if options.directory:
+            progress.update(task, description="writing Verilog")
+            design.emit(options.directory, inputs)
+        if options.report:
+            progress.update(task, description="writing the report")
+            _write_report(options.report, design, inputs, reference, run)
+    equal = run is None or _equal(run, reference)
+    console.print(_table(design, run, equal, target(options.target).PLACE))
+    _write_results(options, outputs, run, console)
+    return 0 if equal else 1
+
+
+def _inputs(options: argparse.Namespace, program: Program) -> dict[str, np.ndarray] | None:
+    """The inputs; without a simulation none are needed: None where some are missing."""
+    if options.simulator != "none" or options.input or options.random is not None:
+        return read_inputs(program, options.input, options.random)
+    try:
+        return read_inputs(program, [], None)
+    except InputError:
+        return None
+
+
+def _load(options: argparse.Namespace) -> Program | ArrayProgram:
+    """The application; for the vector processor those of parallel arrays come first."""
+    parameters = read_settings("--set", options.set)
+    if options.function or options.include:
+        return load_c(_c_file(options), function=options.function, folders=options.include, **parameters)
+    return load_any(options.app, **parameters) if options.target == "vector" else load(options.app, **parameters)
+
+
+def _c_file(options: argparse.Namespace) -> str:
+    """The application, which has to be a C file."""
+    if not options.app.endswith(".c"):
+        raise UsageError("--function, --list and -I are for C files; the name of one ends in .c")
+    return options.app
+
+
+def _check(options: argparse.Namespace) -> None:
+    """What would be noticed only after everything else has been done."""
+    for name in ("random", "stall_seed", "seed"):
+        if (getattr(options, name) or 0) < 0:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)}: a seed is 0 or a positive number")
+    if options.simulator == "none":
+        wanted = {"--output": bool(options.output), "--waves": options.waves,
+                  "--stall-seed": options.stall_seed is not None}
+        for name, value in wanted.items():
+            if value:
+                raise UsageError(f"{name} needs a simulation, and --simulator none asks for none")
+
+
+def _target_options(options: argparse.Namespace) -> dict[str, Any]:
+    names = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return given | read_settings("--option", options.option)
+
+
+def _equal(run: Run, reference: dict[str, np.ndarray]) -> bool:
+    return all(same(run.outputs[name], reference[name]) for name in reference)
+
+
+def _table(design: Design, run: Run | None, equal: bool, place: str) -> Table:
+    table = Table(title=Text(f"{design.program.name} on {place}"), show_header=False)
+    for _ in range(2):
+        table.add_column(overflow="fold")
+    rows: list[tuple[str, str]] = []
+    if run:
+        rows += [(f"cycles from start to done ({run.simulator})", str(run.wall_cycles)),
+                 (design.cycles_name, f"{run.cycles} (and {run.stall_cycles} stalled)")]
+    rows += [
+        ("unstalled cycles predicted", str(design.predicted_cycles)),
+        ("lower bound", str(design.lower_bound)),
+        ("ratio to the bound", f"{(run.wall_cycles if run else design.predicted_cycles) / design.lower_bound:.4f}"
+                               f"{'' if run else ' (model, without transfers and stalls)'}"),
+        *((name, str(value)) for name, value in design.resources.items()),
+    ]
+    for item in design.storage:
+        rows.append((f"words of {item.name}", f"{item.live_words} live, {item.allocated_words} allocated"))
+    rows.append(("compile time", f"{design.compile_seconds:.2f} s"))
+    if run:
+        rows.append(("simulation speed", f"{run.cycles_per_second:,.0f} cycles/s (build {run.build_seconds:.0f} s)"))
+        if design.predicts_exactly:
+            rows.append(("predicted = simulated", "yes" if run.cycles == design.predicted_cycles else "NO"))
+        rows.append(("equal to the reference", "yes" if equal else "NO"))
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _write_report(folder: Path, design: Design, inputs: Mapping[str, np.ndarray] | None,
+                  reference: dict[str, np.ndarray], run: Run | None) -> None:
+    page = design.report(run, None if run is None else _equal(run, reference))
+    write_atomic(folder / "report.html", page)
+    if run and inputs is not None:
+        given, name = inputs[_pictured(design.program).name], next(iter(reference))
+        title = f"{design.program.name}: {run.wall_cycles} cycles, {run.simulator}"
+        picture = images.comparison_picture(given, run.outputs[name], reference[name], title)
+        write_atomic(folder / "comparison.png", picture)
+
+
+def _pictured(program: Program) -> Array:
+    """The input that a picture of a run shows: the largest image, or where there is none the largest array."""
+    return max(program.inputs, key=lambda array: (len(array.shape) in (2, 3), prod(array.shape)))
+
+
+def _write_results(options: argparse.Namespace, outputs: Mapping[str, Path], run: Run | None,
+                   console: Console) -> None:
+    if run:
+        write_outputs(outputs, run.outputs)
+        for name, path in outputs.items():
+            console.print(f"output {name}: {path}", soft_wrap=True)
+    if options.directory:
+        console.print(f"Verilog and design directory: {options.directory}", soft_wrap=True)
+    if options.report:
+        console.print(f"report: {options.report / 'report.html'}", soft_wrap=True)
+    if run and run.waveform:
+        console.print(f"waveform: {run.waveform}", soft_wrap=True)

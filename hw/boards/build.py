@@ -1,0 +1,206 @@
+"""A design for a board: Verilog, constraints, manifest, and on ECP5 the bitstream and its figures.
+
+    python -m hw.build --board de3 [--design cgra|vector|DIR] [--array RxC] [--lanes N] [--pnr] [--pins FILE] [-o DIR]
+
+Exit status: 0, 1 for an error (one line on standard error), 2 for a wrong command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import amaranth
+from rich.console import Console
+from rich.table import Table
+
+from hw.boards.pins import parse_connection
+from hw.boards.project import TOP, Project, make_project
+from hw.boards.registry import BoardError, boards, find, find_board
+from hw.command import run_command
+from hw.designs.registry import DESIGNS, load_design
+from hw.designs.system import SystemDesign
+from hw.files import write_atomic
+from hw.pnr import Figures, PnrError, check_fits, finish_netlist, read_report, run_tool, tool_version
+
+__all__ = ["main"]
+
+_OUTPUT = Path("rtl_out")
+_STAGES = {
+    "yosys": "synthesis (yosys)",
+    "nextpnr-ecp5": "place and route (nextpnr)",
+    "ecppack": "bitstream (ecppack)",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong arguments are one line on standard error."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line. Returns the exit status."""
+    options = _parser().parse_args(arguments)
+    return run_command(lambda: _run(options, Console(highlight=False, soft_wrap=True)))
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    if options.list:
+        _print_list(console)
+    else:
+        _build(options, console)
+    return 0
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="python -m hw.build", description="Builds a design for an FPGA board.")
+    add = parser.add_argument
+    add("--list", action="store_true", help="name boards and designs")
+    add("--board", default="de3", help="a board of --list (default de3)")
+    add("--design", default="cgra", help="a design of --list, or a directory written by the compiler (default cgra)")
+    add("--array", metavar="RxC", help="rows and columns of the array, or a file that describes it (default 4x4)")
+    add("--lanes", type=int, metavar="N", help="lanes of the vector processor: 1, 2, 4 to 64 (default 4)")
+    add("--bank-words", type=int, metavar="N", help="16-bit words in half a bank of the global buffer")
+    add("--divide", type=int, choices=(1, 2, 4, 8, 16), help="clock divider (default: to 50 MHz or less)")
+    add("--pins", type=Path, metavar="FILE", help="the board vendor's pin file, .qsf or .csv (de3)")
+    add("--connect", action="append", default=[], metavar="PORT=NAME",
+        help="a port is the pin file's signal NAME, or =~NAME if that is active low (repeat)")  # fmt: skip
+    add("--pnr", action="store_true", help="synthesize, place and route (ECP5 boards)")
+    add("-o", "--output", type=Path, metavar="DIR", help="where to write (default rtl_out/BOARD/DESIGN)")
+    return parser
+
+
+def _print_list(console: Console) -> None:
+    table = Table(title="boards", title_justify="left")
+    for heading in ("board", "device", "clock MHz", "--pnr"):
+        table.add_column(heading)
+    for board in boards().values():
+        table.add_row(board.name, board.device, f"{board.clock_hz / 1e6:g}", "yes" if board.can_place else "no")
+    console.print(table)
+    table = Table(title="designs", title_justify="left")
+    table.add_column("design")
+    table.add_column("what it is")
+    for design in DESIGNS.values():
+        table.add_row(design.name, design.summary)
+    table.add_row("DIR", "a directory that the compiler wrote")
+    console.print(table)
+
+
+def _build(options: argparse.Namespace, console: Console) -> None:
+    board = find_board(options.board)
+    if options.pnr and not board.can_place:
+        raise BoardError(f"board {board.name} ({board.device}) has no free tools for --pnr; ECP5 boards have")
+    if not Path(options.design).is_dir():
+        find("design", options.design, DESIGNS)
+    connections = [parse_connection(text) for text in options.connect]
+    with _progress(console, "hardware"):
+        design = load_design(options.design, options.array, options.bank_words, options.lanes)
+        project = make_project(board, design, divide=options.divide, pins=options.pins, connections=connections)
+    output = options.output or _OUTPUT / board.name / design.image.name
+    files: dict[str, str | bytes] = dict(project.files)
+    manifest = _manifest(project, design)
+    figures = None
+    if options.pnr:
+        products, figures = _place_and_route(project, console)
+        files |= products
+        manifest["figures"] = figures.as_json()
+        manifest["tools"] |= {tool: tool_version(tool) for tool in _STAGES}
+    _write(output, files, manifest)
+    console.print(f"{output}: {len(files)} files and manifest.json, core clock {project.clock_hz / 1e6:g} MHz")
+    _report(console, project, figures)
+
+
+@contextmanager
+def _progress(console: Console, what: str):
+    """A spinner while something runs, where there is a terminal."""
+    with console.status(f"{what} …"):
+        yield
+
+
+def _manifest(project: Project, design: SystemDesign) -> dict[str, Any]:
+    image = design.image
+    return {
+        "format": "sluice-build",
+        "version": 1,
+        "board": project.board.name,
+        "device": project.board.device,
+        "design": image.name,
+        "top": TOP,
+        "array": image.array,
+        "parameters": dict(image.parameters),
+        "memory_bytes": image.memory_bytes,
+        "oscillator_hz": project.board.clock_hz,
+        "clock_hz": project.clock_hz,
+        "lights": list(project.lights),
+        "self_check": list(project.checked),
+        "virtual_pins": list(project.virtual),
+        "pins_left_to_fitter": list(project.unplaced),
+        "warnings": project.warnings,
+        "tools": {"amaranth": amaranth.__version__},
+    }
+
+
+def _place_and_route(project: Project, console: Console) -> tuple[dict[str, str | bytes], Figures]:
+    """Products to keep by name, and the figures. Raises `PnrError`."""
+    with tempfile.TemporaryDirectory(prefix="sluice-pnr-") as name:
+        directory = Path(name)
+        for file, text in project.files.items():
+            (directory / file).write_text(text)
+        for tool, *arguments in project.commands:
+            if tool in _STAGES:  # what comes after is for loading the bitstream
+                with _progress(console, _STAGES[tool]):
+                    run_tool(tool, arguments, directory)
+                if tool == "yosys":
+                    large = any(option.endswith("85k") for command in project.commands for option in command)
+                    finish_netlist(directory / f"{TOP}.json", TOP, sites=large)
+                    check_fits(directory / f"{TOP}.json", TOP, project.board.device)
+        figures = read_report(directory / f"{TOP}.report.json")
+        return {f"{TOP}{suffix}": _product(directory, suffix) for suffix in (".bit", ".report.json")}, figures
+
+
+def _product(directory: Path, suffix: str) -> bytes:
+    try:
+        return (directory / f"{TOP}{suffix}").read_bytes()
+    except OSError as error:
+        raise PnrError(f"the tools wrote no {TOP}{suffix}") from error
+
+
+def _write(output: Path, files: Mapping[str, str | bytes], manifest: dict[str, Any]) -> None:
+    """All files, the manifest last: a directory with a manifest is complete."""
+    digests = {}
+    for name, content in sorted(files.items()):
+        write_atomic(output / name, content)
+        digests[name] = hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+    manifest["files"] = digests
+    write_atomic(output / "manifest.json", json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+
+
+def _report(console: Console, project: Project, figures: Figures | None) -> None:
+    for warning in project.warnings:
+        console.print(f"note: {warning}")
+    if figures is None:
+        return
+    table = Table()
+    table.add_column("resource")
+    table.add_column("used", justify="right")
+    table.add_column("of", justify="right")
+    names = {"lut": "LUT", "ff": "FF", "block_ram": "block RAM", "multipliers": "multipliers"}
+    for name, label in names.items():
+        table.add_row(label, str(getattr(figures, name)), str(figures.available[name]))
+    console.print(table)
+    console.print(_clock_line(figures))
+
+
+def _clock_line(figures: Figures) -> str:
+    if figures.mhz is None:
+        return "MHz: no path between registers"
+    verdict = "met" if figures.met else "missed: the bitstream may not work at this clock, try a larger --divide"
+    return f"MHz: {figures.mhz:.2f} (target {figures.target_mhz:.2f}, {verdict})"
