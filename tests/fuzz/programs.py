@@ -8,10 +8,14 @@ from random import Random
 
 from c_targets import MODELS, require_gcc_results, simulated
 from random_constants import constant_data, constant_function
+from random_language import language_function
 
 from hw.errors import SluiceError
 
 __all__ = ["Job", "draw", "failure_of"]
+
+GENERATORS = (constant_function, language_function)
+"""What draws a program of the parameters a, b and y."""
 
 _RTL = 0.02
 """Share of programs that go through RTL simulation."""
@@ -39,7 +43,8 @@ def draw(seed: int, targets: tuple[str, ...] = tuple(MODELS)) -> Job:
 
 def text_of(job: Job) -> str:
     """The C function, called ``f``."""
-    return constant_function(Random(job.seed), "f")
+    random = Random(job.seed)
+    return random.choice(GENERATORS)(random, "f")
 
 
 def failure_of(job: Job, text: str | None = None) -> str:

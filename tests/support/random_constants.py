@@ -39,7 +39,7 @@ void {name}(const {types[1]} a[{ELEMENTS}], const {types[2]} b[{ELEMENTS}], {typ
 def constant_data(function: str, seed: int) -> dict[str, np.ndarray]:
     """Arrays a, b and y of a function's types: extremes, small and random numbers."""
     generator = np.random.default_rng(seed)
-    head = function.splitlines()[2]
+    head = next(line for line in function.splitlines() if line.startswith("void ") and " y[" in line)
     found = {}
     for name in ("a", "b", "y"):
         info = np.iinfo(head.split(f" {name}[")[0].split()[-1].removesuffix("_t"))
