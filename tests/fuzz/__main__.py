@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from rich.console import Console
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
-from tests.fuzz.programs import MODELS, Job, draw, failure_of, text_of  # noqa: E402
+from tests.fuzz.programs import MODELS, Job, draw, failure_of, is_same_failure, text_of  # noqa: E402
 from tests.fuzz.reduce import reduce_text  # noqa: E402
 
 _BATCH = 20
@@ -91,8 +92,8 @@ def search_programs(first: int, targets: tuple[str, ...]) -> tuple[str, list[tup
     found = []
     for seed in range(first, first + _BATCH):
         job = draw(seed, targets)
-        if failure_of(job):
-            text = reduce_text(text_of(job), lambda smaller, job=job: bool(failure_of(job, smaller)))
+        if failure := failure_of(job):
+            text = reduce_text(text_of(job), partial(is_same_failure, job, failure))
             found.append((f"test_found_{job.target}_{seed}.py", _as_test(job, text)))
     return "programs", found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 from random import Random
+from subprocess import CalledProcessError
 
 from c_targets import MODELS, require_gcc_results, simulated
 from random_constants import constant_data, constant_function
@@ -12,7 +13,7 @@ from random_language import language_function
 
 from hw.errors import SluiceError
 
-__all__ = ["Job", "draw", "failure_of"]
+__all__ = ["Job", "draw", "failure_of", "is_same_failure", "text_of"]
 
 GENERATORS = (constant_function, language_function)
 """What draws a program of the parameters a, b and y."""
@@ -47,14 +48,34 @@ def text_of(job: Job) -> str:
     return random.choice(GENERATORS)(random, "f")
 
 
-def failure_of(job: Job, text: str | None = None) -> str:
-    """What is wrong with a job's program (or with `text` in its place); empty if nothing is, or if it is refused."""
-    text = text_of(job) if text is None else text
+def failure_of(job: Job) -> str:
+    """What is wrong with a job's program; empty if nothing is, or if it is refused."""
+    return _failure(job, text_of(job))
+
+
+def is_same_failure(job: Job, failure: str, text: str) -> bool:
+    """Whether `text` in place of the job's program fails, too, by an error of the same kind; not if gcc refuses it."""
+    try:
+        found = _failure(job, text)
+    except CalledProcessError:
+        return False
+    return found != "" and _kind(found) == _kind(failure)
+
+
+def _kind(failure: str) -> str:
+    """The name of the error that a traceback ends with."""
+    heads = [line.split(":")[0] for line in failure.splitlines() if line[:1].isalpha() and ":" in line]
+    return next((head for head in heads if head.split(".")[-1].endswith(("Error", "Exception"))), "")
+
+
+def _failure(job: Job, text: str) -> str:
     run = simulated(job.target, job.simulator) if job.simulator else MODELS[job.target]
     try:
         require_gcc_results(text, "f", constant_data(text, job.seed), run)
+    except CalledProcessError:
+        raise
     except SluiceError as error:
-        return str(error) if "ValidationError" in type(error).__name__ else ""
+        return f"{type(error).__name__}: {error}" if "ValidationError" in type(error).__name__ else ""
     except Exception:
         return traceback.format_exc()
     return ""

@@ -77,7 +77,7 @@ def require_gcc_results(text: str, name: str, data: Data, run: Callable[[Program
                         options: Mapping[str, Any] | None = None) -> None:
     """Raise `AssertionError` unless the interpreter and `run` give for the program what gcc's function leaves."""
     wanted = gcc_results(text, name, data)
-    program = parse_scop(text, f"{name}.c")
+    program = parse_scop(text, f"{name}.c", function=name)
     inputs = inputs_of(program, data)
     for place, found in (("interpreter", interpret(program, inputs)), ("target", run(program, inputs, options or {}))):
         for array, values in found.items():

@@ -30,32 +30,49 @@ class _Web:
     depth: int
 
 
+@dataclass(frozen=True)
+class _Change:
+    """What an access becomes: one to array `name` whose first subscripts are the iterators of outer loops, less their
+    first values `lows`; the old subscripts follow if they are `kept`."""
+
+    name: str
+    lows: tuple[int, ...]
+    kept: bool
+
+
 def expand(program: Program, arrays: Sequence[str], loops: Mapping[str, tuple[int, ...]], used: set[str]) -> Program:
     """`program` with `arrays` (intermediates; every read sees a write) split and expanded.
 
     `loops` gives the loops around every statement, by number, outermost first; `used` the names that are taken,
     which new arrays are added to.
     """
+    changes: dict[_Node, _Change] = {}
+    replaced: dict[str, list[Array]] = {}
     for name in arrays:
-        program = _expand_array(program, name, loops, used)
-    return program
+        replaced[name] = _expand_array(program, name, loops, used, changes)
+    return replace(
+        program,
+        arrays=tuple(new for array in program.arrays for new in replaced.get(array.name, [array])),
+        statements=tuple(_redirected(statement, changes) for statement in program.statements),
+    )
 
 
-def _expand_array(program: Program, name: str, loops: Mapping[str, tuple[int, ...]], used: set[str]) -> Program:
+def _expand_array(program: Program, name: str, loops: Mapping[str, tuple[int, ...]], used: set[str],
+                  changes: dict[_Node, _Change]) -> list[Array]:
+    """The arrays in place of array `name`; `changes` gets what its accesses become."""
     reaches = reaching_writes(program, name)
-    webs = [_web(nodes, reaches, loops) for nodes in _components(program, name, reaches)]
     original = program.array(name)
-    position = program.arrays.index(original)
-    arrays: list[Array] = []
-    for number, web in enumerate(webs):
+    domains = {statement.name: statement.domain for statement in program.statements}
+    found: list[Array] = []
+    for number, nodes in enumerate(_components(program, name, reaches)):
+        web = _web(nodes, reaches, loops)
         new_name = name if number == 0 else _free(name, used)
-        boxes = _boxes(program, web)
+        boxes = _boxes(domains, web)
         own_shape = () if original.shape == (1,) and web.depth else original.shape
-        arrays.append(replace(original, name=new_name, shape=(*(high - low + 1 for low, high in boxes), *own_shape)))
-        lows = [low for low, _ in boxes]
-        program = replace(program, statements=tuple(
-            _redirected(statement, web, new_name, lows, own_shape) for statement in program.statements))
-    return replace(program, arrays=(*program.arrays[:position], *arrays, *program.arrays[position + 1:]))
+        found.append(replace(original, name=new_name, shape=(*(high - low + 1 for low, high in boxes), *own_shape)))
+        change = _Change(new_name, tuple(low for low, _ in boxes), bool(own_shape))
+        changes |= dict.fromkeys(web.nodes, change)
+    return found
 
 
 def _components(program: Program, name: str, reaches: list[Reach]) -> list[frozenset[_Node]]:
@@ -88,10 +105,10 @@ def _same_iteration(relation: isl.Map, depth: int) -> int:
     return depth
 
 
-def _boxes(program: Program, web: _Web) -> list[tuple[int, int]]:
+def _boxes(domains: Mapping[str, isl.Set], web: _Web) -> list[tuple[int, int]]:
     """First and last value of every loop that the web is expanded by."""
-    domains = [program.statement(name).domain for name, _ in web.nodes]
-    return [(min(d.dim_min_val(k).to_python() for d in domains), max(d.dim_max_val(k).to_python() for d in domains))
+    inside = [domains[name] for name in {name for name, _ in web.nodes}]
+    return [(min(d.dim_min_val(k).to_python() for d in inside), max(d.dim_max_val(k).to_python() for d in inside))
             for k in range(web.depth)]
 
 
@@ -103,22 +120,20 @@ def _free(name: str, used: set[str]) -> str:
     return f"{name}_{number}"
 
 
-def _redirected(statement: Statement, web: _Web, name: str, lows: list[int], own_shape: tuple[int, ...]) -> Statement:
-    reads = tuple(
-        _redirect(statement, access, name, lows, own_shape) if (statement.name, number) in web.nodes else access
-        for number, access in enumerate(statement.reads)
-    )
-    write = statement.write
-    if (statement.name, -1) in web.nodes:
-        write = _redirect(statement, write, name, lows, own_shape)
-    return replace(statement, reads=reads, write=write)
+def _redirected(statement: Statement, changes: Mapping[_Node, _Change]) -> Statement:
+    def changed(access: Access, number: int) -> Access:
+        change = changes.get((statement.name, number))
+        return access if change is None else _redirect(statement, access, change)
+
+    reads = tuple(changed(access, number) for number, access in enumerate(statement.reads))
+    return replace(statement, reads=reads, write=changed(statement.write, -1))
 
 
-def _redirect(statement: Statement, access: Access, name: str, lows: list[int], own_shape: tuple[int, ...]) -> Access:
+def _redirect(statement: Statement, access: Access, change: _Change) -> Access:
     """The access with the expanding loops as first subscripts."""
     space = isl.LocalSpace.from_space(statement.domain.get_space())
-    mapping = access.map.project_out(isl.dim_type.out, 0, 0 if own_shape else access.map.dim(isl.dim_type.out))
-    for position, low in reversed(list(enumerate(lows))):
+    mapping = access.map.project_out(isl.dim_type.out, 0, 0 if change.kept else access.map.dim(isl.dim_type.out))
+    for position, low in reversed(list(enumerate(change.lows))):
         index = isl.Map.from_aff(isl.Aff.var_on_domain(space, isl.dim_type.set, position) - low)
         mapping = index.flat_range_product(mapping)
-    return replace(access, array=name, map=mapping.set_tuple_name(isl.dim_type.out, name))
+    return replace(access, array=change.name, map=mapping.set_tuple_name(isl.dim_type.out, change.name))

@@ -211,11 +211,10 @@ class _Structures:
     # Functions.
 
     def _function(self, node: c_ast.FuncDef, names: _Names) -> c_ast.FuncDef:
+        node = self._with_own_copies(node, names)
         result, decl, kind = copy.copy(node), copy.copy(node.decl), copy.copy(node.decl.type)
         inside = names.inner()
         returned = self._kind(kind.type, names)
-        for parameter in kind.args.params if kind.args else []:
-            self._check_parameter(parameter, node.body, names)
         parameters = [new for p in (kind.args.params if kind.args else []) for new in self._parameter(p, inside)]
         if isinstance(returned, Structure):
             names.functions[str(node.decl.name)] = returned
@@ -228,12 +227,28 @@ class _Structures:
         result.decl, result.body = decl, c_ast.Compound(self.items(node.body.block_items or [], inside), node.coord)
         return result
 
-    def _check_parameter(self, node: Any, body: Any, names: _Names) -> None:
-        """Arrays in a structure reach the function as they are, not as a copy: none of them may be changed there."""
-        kind = self._kind(node.type, names) if isinstance(node, c_ast.Decl) else None
-        if isinstance(kind, Structure) and any(leaf.sizes for leaf in leaves(kind)) and _may_change(body, node.name):
-            raise self._error(node, f"the function changes structure '{node.name}', which is passed by value and has "
-                                    "arrays; copy it to a local of the function first, and change that")
+    def _with_own_copies(self, node: c_ast.FuncDef, names: _Names) -> c_ast.FuncDef:
+        """`node` whose body begins with copies of the structures with arrays that it gets by value, as far as it may
+        change them or what they were copied from: arrays reach a function as they are."""
+        given = node.decl.type.args
+        copied = [p for p in (given.params if given else []) if self._needs_copy(p, node, names)]
+        if not copied:
+            return node
+        result, decl = copy.copy(node), copy.copy(node.decl)
+        result.decl, decl.type = decl, copy.copy(node.decl.type)
+        new = {p.name: self._free(f"{p.name}_given") for p in copied}
+        parameters = [_renamed(p, new[p.name]) if p in copied else p for p in given.params]
+        decl.type.args = c_ast.ParamList(parameters, given.coord)
+        own = [_initialised(p, c_ast.ID(new[p.name], p.coord)) for p in copied]
+        result.body = c_ast.Compound([*own, *(node.body.block_items or [])], node.body.coord)
+        return result
+
+    def _needs_copy(self, parameter: Any, node: c_ast.FuncDef, names: _Names) -> bool:
+        kind = self._kind(parameter.type, names) if isinstance(parameter, c_ast.Decl) else None
+        if not isinstance(kind, Structure) or not any(leaf.sizes for leaf in leaves(kind)) or _has_scop(node.body):
+            return False
+        own = [p.name for p in node.decl.type.args.params if isinstance(p.type, c_ast.TypeDecl)]
+        return _may_change(node.body, parameter.name) or _may_store_outside(node.body, {*own, *_local_names(node.body)})
 
     def _parameter(self, node: Any, names: _Names) -> list[Any]:
         return self._declaration(node, names) if isinstance(node, c_ast.Decl) else [node]
@@ -548,3 +563,41 @@ def _root(node: Any) -> str:
     while isinstance(node, c_ast.ArrayRef | c_ast.StructRef):
         node = node.name
     return node.name if isinstance(node, c_ast.ID) else ""
+
+
+def _may_store_outside(node: Any, own: set[str]) -> bool:
+    """Whether statements in `node` may assign anything but the variables `own`; functions that they call may."""
+    match node:
+        case c_ast.Return():
+            return False
+        case c_ast.FuncCall():
+            return True
+        case c_ast.Assignment() if _root(node.lvalue) not in own:
+            return True
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--") if _root(node.expr) not in own:
+            return True
+    return any(_may_store_outside(child, own) for _, child in node.children())
+
+
+def _local_names(node: Any) -> set[str]:
+    """Variables that statements declare, without pointers."""
+    own = {str(node.name)} if isinstance(node, c_ast.Decl) and not isinstance(node.type, c_ast.PtrDecl) else set()
+    return own.union(*(_local_names(child) for _, child in node.children()))
+
+
+def _has_scop(node: Any) -> bool:
+    return isinstance(node, c_ast.Pragma) and node.string.split() == ["scop"] or \
+        any(_has_scop(child) for _, child in node.children())
+
+
+def _renamed(node: c_ast.Decl, name: str) -> c_ast.Decl:
+    result = copy.copy(node)
+    result.name, result.type = name, copy.copy(node.type)
+    result.type.declname = name
+    return result
+
+
+def _initialised(node: c_ast.Decl, value: Any) -> c_ast.Decl:
+    result = copy.copy(node)
+    result.init = value
+    return result
