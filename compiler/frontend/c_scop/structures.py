@@ -586,7 +586,7 @@ def _local_names(node: Any) -> set[str]:
 
 
 def _has_scop(node: Any) -> bool:
-    return isinstance(node, c_ast.Pragma) and node.string.split() == ["scop"] or \
+    return (isinstance(node, c_ast.Pragma) and node.string.split() == ["scop"]) or \
         any(_has_scop(child) for _, child in node.children())
 
 
