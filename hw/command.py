@@ -30,12 +30,14 @@ _TRACEBACK = "SLUICE_TRACEBACK"
 _ROOT = Path(__file__).resolve().parents[1]
 
 
-def run_module(name: str, arguments: Sequence[str] | None = None) -> int:
-    """The exit status of ``main(arguments)`` in module `name`. Prints one line for whatever it raises."""
+def run_module(name: str, arguments: Sequence[str] | None = None, command: str | None = None) -> int:
+    """The exit status of ``main(arguments)`` in module `name`, or of ``main(arguments, command)``, where `command` is
+    what it calls itself in its help. Prints one line for whatever it raises."""
+    given = (arguments,) if command is None else (arguments, command)
     # Hardware that an error leaves unfinished is nothing that a user should read about.
     warnings.filterwarnings("ignore", message=".* created but never used")
     try:
-        return run_command(lambda: import_module(name).main(arguments))
+        return run_command(lambda: import_module(name).main(*given))
     except Exception as error:
         if os.environ.get(_TRACEBACK):
             raise

@@ -43,9 +43,10 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m compiler", description=__doc__)
-    parser.add_argument("app", help=f"an application file, or one of: {', '.join(applications())}")
+def _parser(command: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=command, description=__doc__)
+    parser.add_argument("app", help="an application file (one in Python is executed), or one of: "
+                                    f"{', '.join(applications())}; `sluice list` names more")
     parser.add_argument("--target", default="cgra", help=f"one of: {', '.join(TARGETS)} (default: %(default)s)")
     parser.add_argument("--memory", help="memory tiles: pub (wide fetch, default), dual-port, dual-port-pe, buffet")
     parser.add_argument("--array", metavar="RxC", help="rows and columns of tiles (default: 8x8)")
@@ -77,9 +78,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Returns the exit status: 0 if all results equal the reference, else 1."""
-    options = _parser().parse_args(arguments)
+def main(arguments: Sequence[str] | None = None, command: str = "python -m compiler") -> int:
+    """Run the command line, which calls itself `command`. Returns the exit status: 0 if all results equal
+    the reference, else 1."""
+    options = _parser(command).parse_args(arguments)
     return run_command(lambda: _run(options, Console(markup=False, emoji=False, highlight=False)))
 
 

@@ -25,8 +25,8 @@ from hw.files import write_atomic
 __all__ = ["main"]
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m compiler.tune", description=__doc__)
+def _parser(command: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=command, description=__doc__)
     parser.add_argument("app", help="an application file, such as apps/systolic/mm.c")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the application")
     parser.add_argument("--board", help="the budget is what this board's FPGA holds")
@@ -40,9 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Returns the exit status."""
-    options = _parser().parse_args(arguments)
+def main(arguments: Sequence[str] | None = None, command: str = "python -m compiler.tune") -> int:
+    """Run the command line, which calls itself `command`. Returns the exit status."""
+    options = _parser(command).parse_args(arguments)
     return run_command(lambda: _run(options, Console(markup=False, emoji=False, highlight=False)))
 
 

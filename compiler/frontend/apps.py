@@ -1,9 +1,13 @@
-"""Loading application files: Python modules that define ``build(**parameters) -> Program``, and C files with a scop."""
+"""Loading application files: Python modules that define ``build(**parameters) -> Program``, and C files with a scop.
+
+A Python application is executed, with all rights of whoever compiles it; a C application is only parsed.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,11 +16,13 @@ from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
 from hw.errors import SluiceError
 
-__all__ = ["applications", "built", "load"]
+__all__ = ["SHIPPED", "applications", "built", "load", "shipped"]
 
 _Built = TypeVar("_Built")
 
-_FOLDER = Path(__file__).resolve().parents[2] / "apps"
+SHIPPED = (Path(__file__).resolve().parents[2] / "sluice" / "apps").resolve()
+"""Folder of the applications that come with the project: in a checkout ``apps``, where a link leads; in an installed
+package inside of the package `sluice`."""
 
 
 def applications() -> tuple[str, ...]:
@@ -26,12 +32,21 @@ def applications() -> tuple[str, ...]:
 
 def _files() -> list[Path]:
     """The applications' files, sorted by name."""
-    files = [path for suffix in ("py", "c") for path in _FOLDER.glob(f"*.{suffix}")]
-    return sorted((path for path in files if not path.stem.startswith("_")), key=lambda path: path.stem)
+    return sorted(_sources(SHIPPED.glob("*")), key=lambda path: path.stem)
+
+
+def _sources(paths: Iterable[Path]) -> list[Path]:
+    return [path for path in paths if path.suffix in (".py", ".c") and not path.stem.startswith("_")]
+
+
+def shipped() -> dict[str, Path]:
+    """Every application that comes with the project, by its name: ``gaussian``, ``systolic/mm``, ``vector/fir``."""
+    files = _sources(SHIPPED.glob("**/*"))
+    return dict(sorted((path.relative_to(SHIPPED).with_suffix("").as_posix(), path) for path in files))
 
 
 def load(path_or_name: str | Path, /, **parameters: Any) -> Program:
-    """The program of an application: a file by its path, or one of `applications()` by its name.
+    """The program of an application: a file by its path, or one of `shipped()` by its name.
 
     `parameters` go to the file's ``build``; in a C file they are values of macros and scalar parameters of the
     function (`compiler.frontend.c_scop`). Raises `ProgramError`, in one line, if there is no such file or parameter,
@@ -59,10 +74,12 @@ def built(path: Path, parameters: dict[str, Any], kind: type[_Built] | tuple[typ
 
 def _find(path_or_name: str | Path) -> Path:
     text = str(path_or_name)
-    if "/" not in text and not text.endswith((".py", ".c")):
-        if text not in applications():
+    if not text.endswith((".py", ".c")):
+        names = shipped()
+        if text in names:
+            return names[text]
+        if "/" not in text:
             raise ProgramError(f"there is no application '{text}'; there are: {', '.join(applications())}")
-        return next(path for path in _files() if path.stem == text)
     if not Path(text).is_file():
         raise ProgramError(f"there is no application file {text}")
     return Path(text)

@@ -46,9 +46,9 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\n")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns the exit status."""
-    options = _parser().parse_args(arguments)
+def main(arguments: Sequence[str] | None = None, command: str = "python -m hw.build") -> int:
+    """The command line, which calls itself `command`. Returns the exit status."""
+    options = _parser(command).parse_args(arguments)
     return run_command(lambda: _run(options, Console(highlight=False, soft_wrap=True)))
 
 
@@ -60,8 +60,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _parser() -> _Parser:
-    parser = _Parser(prog="python -m hw.build", description="Builds a design for an FPGA board.")
+def _parser(command: str) -> _Parser:
+    parser = _Parser(prog=command, description="Builds a design for an FPGA board.")
     add = parser.add_argument
     add("--list", action="store_true", help="name boards and designs")
     add("--board", default="de3", help="a board of --list (default de3)")

@@ -1,4 +1,4 @@
-"""Every code block of the README and of docs/ runs."""
+"""Every code block of the README, of CONTRIBUTING.md and of docs/ runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -35,8 +35,9 @@ def test_shell_blocks_run(command, tmp_path):
     if command.startswith("make "):
         line = ["make", "--dry-run", *command.split()[1:]]
     else:
-        assert command.startswith("python -m ")
-        line = [sys.executable, *command.split()[1:]]
+        words = command.split()
+        assert words[0] == "sluice" or words[:2] == ["python", "-m"]
+        line = [sys.executable, *(["-m", *words] if words[0] == "sluice" else words[1:])]
     result = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
 

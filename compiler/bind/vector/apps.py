@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.frontend.apps import SHIPPED, built, shipped
 from compiler.frontend.apps import applications as loop_nest_applications
-from compiler.frontend.apps import built
 from compiler.frontend.apps import load as load_program
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.program import Program
 
 __all__ = ["applications", "load", "load_any"]
 
-_FOLDER = Path(__file__).resolve().parents[3] / "apps" / "vector"
+_FOLDER = SHIPPED / "vector"
 
 
 def applications() -> tuple[str, ...]:
@@ -34,10 +34,10 @@ def load(name: str, /, **parameters: Any) -> ArrayProgram:
 
 def load_any(name: str, /, **parameters: Any) -> ArrayProgram | Program:
     """An application for the vector target: of parallel arrays or, if there is none of that name, of loop nests."""
-    path = Path(name) if name.endswith(".py") else _FOLDER / f"{name}.py"
+    path = Path(name) if name.endswith(".py") else _FOLDER / f"{name.removeprefix('vector/')}.py"
     if path.is_file():
         return built(path, parameters, (ArrayProgram, Program))
-    if not name.endswith((".py", ".c")) and name not in loop_nest_applications():
+    if not name.endswith((".py", ".c")) and name not in shipped():
         known = ", ".join(applications())
         others = ", ".join(sorted(set(loop_nest_applications()) - set(applications())))
         raise VectorTargetError(f"there is no application '{name}'; of parallel arrays there are: {known}; of loop "
