@@ -14,7 +14,7 @@ from hw.designs.loopback import loopback_image
 from hw.designs.pipeline import PIPELINE, pipeline_design
 from hw.designs.system import SystemDesign
 from hw.designs.systolic import SYSTOLIC, systolic_design
-from hw.designs.vector import vector_design
+from hw.designs.vector import VECTOR, vector_design, vector_program_design
 from hw.fabric.spec import FabricSpec
 
 __all__ = ["DESIGNS", "NamedDesign", "load_design"]
@@ -73,6 +73,10 @@ def load_design(name: str, array: str | None, bank_words: int | None, lanes: int
         if (array, bank_words, lanes) != (None, None, None):
             raise DesignError(f"design {image.name} is a pipeline; leave --array, --bank-words and --lanes out")
         return pipeline_design(image, Path(name))
+    if system == VECTOR:
+        if (array, bank_words, lanes) != (None, None, None):
+            raise DesignError(f"design {image.name} has its own processor; leave --array, --bank-words and --lanes out")
+        return vector_program_design(image)
     if array not in (None, image.array):
         raise DesignError(f"design {image.name} is for a {image.array} array, not {array}")
     if bank_words is not None:

@@ -1,20 +1,26 @@
-"""The vector processor with its scalar core and a program that tries both."""
+"""The vector processor with its scalar core: with a program that tries both, or one that the compiler wrote."""
 
 from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hw.designs.directory import DesignImage, OutputRegion, crc32
+from hw.designs.parameters import from_parameters
 from hw.designs.system import SystemDesign
 from hw.soc.program import build_program
 from hw.soc.registers import host_registers
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["demo_results", "vector_design", "vector_image"]
+__all__ = ["VECTOR", "demo_results", "start_plan", "vector_design", "vector_image", "vector_parameters",
+           "vector_program_design"]
+
+VECTOR = "vector"
+"""What `DesignImage.parameters` call the system."""
 
 PROGRAM = Path(__file__).parent / "vector_demo.c"
 MEMORY_BYTES = 1 << 13
@@ -26,7 +32,28 @@ _COUNT, _ROWS = 48, 4
 def vector_design(lanes: int) -> SystemDesign:
     """A system of `lanes` lanes. Raises `VectorSpecError`, `CoreMissing`, and `FirmwareError` without a compiler."""
     spec = VectorSpec(lanes=lanes)
-    image = vector_image(spec)
+    return _system(vector_image(spec), spec)
+
+
+def vector_program_design(image: DesignImage) -> SystemDesign:
+    """The system that `image`, a program in a design directory, is for. Raises `DesignError`."""
+    fields = {name: value for name, value in image.parameters.items() if name != "system"}
+    spec = from_parameters(VectorSpec, fields | {"lanes": image.shape[1]}, "parameters")
+    return _system(image, spec)
+
+
+def vector_parameters(spec: VectorSpec) -> dict[str, Any]:
+    """What `DesignImage.parameters` says about a program's system: its kind, and the processor without its lanes."""
+    fields = dataclasses.asdict(spec) | {"scratchpad_bytes": spec.capacity, "fraction_bits": list(spec.fraction_bits)}
+    return {name: value for name, value in fields.items() if name != "lanes"} | {"system": VECTOR}
+
+
+def start_plan(spec: VectorSpec) -> tuple[tuple[str, int], ...]:
+    """The writes that start the program at address 0."""
+    return ("PROGRAM", 0), ("CONTROL", host_registers(spec).encode("CONTROL", start=1))
+
+
+def _system(image: DesignImage, spec: VectorSpec) -> SystemDesign:
     return SystemDesign(image, host_registers(spec), SYSTEM_MODULE, emit_vector_system(spec),
                         data_width=8 * spec.memory_bytes, serial=True)
 
@@ -40,7 +67,7 @@ def vector_image(spec: VectorSpec) -> DesignImage:
         name="vector",
         array=f"1x{spec.lanes}",
         configuration=(),
-        plan=(("PROGRAM", 0), ("CONTROL", host_registers(spec).encode("CONTROL", start=1))),
+        plan=start_plan(spec),
         memory=((0, firmware.image),),
         outputs=(OutputRegion("result", result.address, len(expected), crc32(expected)),),
         memory_bytes=MEMORY_BYTES,

@@ -17,6 +17,7 @@ from hw.vector_lanes.spec import VectorSpec
 
 __all__ = [
     "DEFAULT_MEMORY_BYTES", "DEFAULT_STACK_BYTES", "TRAP_EXIT_CODE", "Firmware", "Sources", "Symbol", "build_program",
+    "header_texts",
 ]  # fmt: skip
 
 DEFAULT_MEMORY_BYTES = 1 << 21
@@ -92,6 +93,12 @@ def build_program(
         macros = [f"-D{macro}={value}" for macro, value in (defines or {}).items()]
         _compile(folder, [*options, *macros, *units], memory_bytes, stack_bytes)
         return _linked(folder, memory_bytes)
+
+
+def header_texts() -> list[str]:
+    """The C text that is compiled with every program: no program may define a name of it again."""
+    own = [path.read_text() for path in _FOLDER.iterdir() if path.suffix in (".c", ".h", ".S")]
+    return [*own, c_header(None), _peripherals_header()]
 
 
 def _write_sources(folder: Path, sources: Sources, spec: VectorSpec | None) -> list[str]:

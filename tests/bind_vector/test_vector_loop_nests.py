@@ -153,7 +153,7 @@ def test_a_design_reports_and_emits(tmp_path: Path) -> None:
     assert '<rect class="lanes"' in page and '<rect class="load"' in page
     design.emit(tmp_path, random_inputs(program, 2))
     written = {p.name for p in tmp_path.iterdir()}
-    assert written == {"A.bin", "B.bin", "manifest.json", "matmul.c", "matmul.vector", "rtl"}
+    assert written == {"configuration.hex", "manifest.json", "matmul.c", "matmul.vector", "memory.hex", "rtl"}
     assert any("module" in p.read_text() for p in (tmp_path / "rtl").iterdir())
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from compiler.bind.vector.c_names import c_names
 from compiler.bind.vector.ir import (
     Affine,
     Instruction,
@@ -39,21 +40,22 @@ def c_program(program: VectorProgram, constants: dict[str, np.ndarray] | None = 
     """A whole C program: the arrays as globals, the kernel as a function, and a main that times it."""
     lines = [f"/* {program.name}: made by the parallel-array compiler. */", "", "#include \"vector.h\"",
              "#include \"soc.h\"", ""]
-    body = list(_body(program.body, "    ", 0, _Anchors()))
+    names = c_names(program.name, [array.name for array in program.arrays])
+    body = list(_body(program.body, "    ", 0, _Anchors(names)))
     lines += [_ANCHOR, ""] if any("ANCHOR(" in line for line in body) else []
     for array in program.arrays:
-        lines += _array(array, (constants or {}).get(array.name))
+        lines += _array(array, names[array.name], (constants or {}).get(array.name))
     lines += ["", "/* Scratchpad addresses and sizes are in bytes. */", f"static void {program.name}_kernel(void)", "{"]
     lines += [*body, "    vector_sync();", "}", "", "int main(void)", "{", "    kernel_begin();",
               f"    {program.name}_kernel();", "    kernel_end();", "    return 0;", "}"]
     return "\n".join(lines) + "\n"
 
 
-def _array(array: MemoryArray, data: np.ndarray | None) -> list[str]:
+def _array(array: MemoryArray, symbol: str, data: np.ndarray | None) -> list[str]:
     kind = _TYPES[array.dtype]
     count = array.bytes // np.dtype(array.dtype).itemsize
     shape = "x".join(map(str, array.shape)) or "scalar"
-    head = f"ALIGNED {kind} {array.name}[{count}]"
+    head = f"ALIGNED {kind} {symbol}[{count}]"
     remark = f"  /* {array.role}, {shape} */"
     if data is None:
         return [f"{head};{remark}"]
@@ -65,8 +67,9 @@ def _array(array: MemoryArray, data: np.ndarray | None) -> list[str]:
 @dataclass
 class _Anchors:
     """Numbers that step with loops, held in variables of the C program: others that step alike and lie near are written
-    as sums. `known`: anchors with their names and the statement that used them last."""
+    as sums. `names`: of the arrays in C. `known`: anchors with their names and the statement that used them last."""
 
+    names: Mapping[str, str]
     known: list[tuple[Affine, str, int]] = field(default_factory=list)
     made: int = 0
     statement: int = 0
@@ -123,7 +126,7 @@ def _body(body: Sequence[Statement], indent: str, depth: int, anchors: _Anchors)
                 yield f"{indent}/* {text} */"
             case Loop(count, inner):
                 yield f"{indent}for (int i{depth} = 0; i{depth} < {count}; i{depth}++) {{"
-                yield from _body(inner, indent + "    ", depth + 1, _Anchors(made=anchors.made))
+                yield from _body(inner, indent + "    ", depth + 1, _Anchors(anchors.names, made=anchors.made))
                 yield f"{indent}}}"
             case _:
                 call = _call(statement, anchors)
@@ -147,7 +150,8 @@ def _call(statement: Statement, anchors: _Anchors) -> str:
 def _transfer(statement: Transfer, anchors: _Anchors) -> str:
     place, size, rows = map(anchors.text, (statement.scratchpad, statement.bytes, statement.rows))
     offset = _number(statement.offset)
-    host = statement.array if offset == "0" else f"(char *){statement.array} + {offset}"
+    symbol = anchors.names[statement.array]
+    host = symbol if offset == "0" else f"(char *){symbol} + {offset}"
     first, second = (host, place) if statement.to_host else (place, host)
     name = "vector_dma_to_host" if statement.to_host else "vector_dma_to_vector"
     if statement.rows == 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,13 +12,15 @@ import numpy as np
 
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.vector.c_code import c_program
+from compiler.bind.vector.c_names import c_names
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import Instruction, Setting, Transfer, VectorProgram, entries, unrolled
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.spans import wavefronts
 from compiler.frontend.parallel_array.program import ArrayProgram
+from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
-from hw.files import write_atomic
+from hw.designs.directory import write_design
 from hw.vector_lanes.isa import Entry, Status
 from hw.vector_lanes.machine import VectorMachine
 from hw.vector_lanes.spec import VectorSpec
@@ -150,6 +151,10 @@ class VectorDesign(Design):
         """The program in C."""
         return c_program(self.code, self.constants)
 
+    @property
+    def _symbols(self) -> dict[str, str]:
+        return c_names(self.code.name, [array.name for array in self.code.arrays])
+
     # Running.
 
     def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -173,6 +178,11 @@ class VectorDesign(Design):
             addresses[array.name] = top
             top += -(-array.bytes // ALIGNMENT) * ALIGNMENT
         return addresses, top
+
+    @property
+    def memory_bytes(self) -> int:
+        """Main memory that holds arrays and program in any case."""
+        return max(1 << 21, 1 << (self.layout()[1] + (1 << 17)).bit_length())
 
     def entries(self, addresses: Mapping[str, int] | None = None) -> list[Entry]:
         """Every entry of the instruction queue, for the ideal dispatcher or the reference machine."""
@@ -201,12 +211,12 @@ class VectorDesign(Design):
         from hw.soc.run import run_program
 
         used = self.code.transferred  # the C compiler drops arrays that nothing moves
-        data = {name: values for name, values in self._checked(inputs).items() if name in used}
-        memory = max(1 << 21, 1 << (self.layout()[1] + (1 << 17)).bit_length())
-        result = run_program({f"{self.code.name}.c": self.c_code}, self.spec, loads=data,
-                             dumps=list(self.arrays.outputs), simulator=simulator,
-                             **{"memory_bytes": memory, **settings})
-        outputs = self._outputs(result.array)
+        symbols = self._symbols
+        data = {symbols[name]: values for name, values in self._checked(inputs).items() if name in used}
+        result = run_program({f"{self.code.name}_program.c": self.c_code}, self.spec, loads=data,
+                             dumps=[symbols[name] for name in self.arrays.outputs], simulator=simulator,
+                             **{"memory_bytes": self.memory_bytes, **settings})
+        outputs = self._outputs(lambda name, kind: result.array(symbols[name], kind))
         counters = {k: int(v) for k, v in vars(result.counters).items()}
         job = result.job
         return Run(outputs, result.kernel_cycles, result.kernel_cycles - counters["busy"], result.cycles, simulator,
@@ -219,23 +229,21 @@ class VectorDesign(Design):
         return html_report(self, run, equal)
 
     def emit(self, directory: str | Path, inputs: Mapping[str, Any] | None = None) -> Path:
-        """Write the C program, the text of the vector program, the processor's Verilog below ``rtl`` and
-        ``manifest.json``; with `inputs` also one ``.bin`` per input, as it lies in memory. Returns the directory."""
-        from compiler.bind.vector.text import print_program
-        from hw.soc.run import system_sources
+        """Write the C program, the text of the vector program, the processor's Verilog and registers below ``rtl``, and
+        the linked program as the design directory that `hw.build` takes; with `inputs` also their contents of memory
+        and the outputs' checksums. Raises `FirmwareError` without a RISC-V compiler. Returns the directory."""
+        from compiler.bind.vector.image import program_documents, program_image
 
         directory = Path(directory)
-        write_atomic(directory / f"{self.code.name}.c", self.c_code)
-        write_atomic(directory / f"{self.code.name}.vector", print_program(self.code))
-        for name, text in system_sources(self.spec).items():
-            write_atomic(directory / "rtl" / name, text)
-        write_atomic(directory / "manifest.json", json.dumps(self._manifest(), indent=1) + "\n")
-        for name, data in self._checked(inputs).items() if inputs is not None else ():
-            write_atomic(directory / f"{name}.bin", data.tobytes())
+        image = program_image(self, self._reference(inputs) if inputs is not None else None)
+        write_design(directory, image, program_documents(self))
         return directory
 
-    def _manifest(self) -> dict[str, Any]:
-        arrays = [{"name": a.name, "role": a.role, "type": a.dtype, "shape": a.shape} for a in self.code.arrays]
-        return {"name": self.code.name, "target": "vector", "choices": self.choices, "arrays": arrays,
-                "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
-                "resources": self.resources}
+    def _reference(self, inputs: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """The inputs as they lie in memory, and what the outputs are to be, by the interpreter or numpy."""
+        data = self._checked(inputs)
+        if isinstance(self.program, Program):
+            results = interpret(self.program, check_inputs(self.program, inputs))
+        else:
+            results = self.arrays.reference(data)
+        return data, {name: np.asarray(results[name]).astype(node.dtype) for name, node in self.arrays.outputs.items()}

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from compiler.bind.c_host import c_identifier
 from compiler.bind.vector.arrange import arranged
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.choose import Choice
@@ -73,7 +74,7 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
     planned = plan_phases(phases, spec, builder, segment, options.search)
     phases, choices = [phase for phase, _ in planned], [choice for _, choice in planned]
     cycles, body = arranged(_groups(choices), spec)
-    code = VectorProgram(program.name, spec.capacity, _arrays(program, whole, phases), body)
+    code = VectorProgram(c_identifier(program.name), spec.capacity, _arrays(program, whole, phases), body)
     verify_program(code)
     return VectorDesign(program, program, options, spec, code, tuple(choices), dict(whole.constants),
                         round(cycles), time.perf_counter() - start)
