@@ -99,6 +99,7 @@ def _description(request: BuildRequest, toolchain: Toolchain, waves: str | None)
         "visible": list(request.visible),
         "fast": request.fast,
         "short": request.short,
+        "language": request.language,
         "waves": waves,
         "toolchain": list(toolchain.identity),
         "cocotb": str(cocotb_libraries()),

@@ -55,7 +55,8 @@ class BuildRequest:
     anything), `visible` those that it only reads. Each one costs simulation speed, and a public one has the logic
     behind it up to the next registers compiled once more, so the default is none besides the ports of the top. Icarus
     shows every signal. `fast` spends more time on the build for a faster simulation, `short` less time for a slower
-    one (Verilator only).
+    one (Verilator only). `language` is an edition of the language as the simulator calls it: "2005" or "2012" (Icarus),
+    "1364-2005" or "1800-2017" (Verilator); empty: the simulator's own choice. Emitted sources mean the same in all.
     """
 
     sources: Mapping[str, str]
@@ -67,6 +68,7 @@ class BuildRequest:
     visible: tuple[str, ...] = ()
     fast: bool = False
     short: bool = False
+    language: str = ""
 
 
 def compile_sources(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None, runtimes: Path) -> Path:
@@ -90,8 +92,8 @@ def cocotb_libraries() -> Path:
 
 def _icarus(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None) -> Path:
     (work / "options.f").write_text(f"+timescale+{_TIMESCALE}\n")
-    # What `hw.verilog` emits means the same in SystemVerilog; a source of others, such as a scalar core, need not.
-    command = [*toolchain.compile, "-g2005", "-o", EXECUTABLES["icarus"], "-f", "options.f", "-s", request.top]
+    command = [*toolchain.compile, "-o", EXECUTABLES["icarus"], "-f", "options.f", "-s", request.top]
+    command += [f"-g{request.language}"] if request.language else []
     command += [f"-P{request.top}.{name}={_literal(value)}" for name, value in request.parameters.items()]
     files = sorted(request.sources)
     if waves:
@@ -144,6 +146,7 @@ def _verilator_options(request: BuildRequest, waves: str | None) -> list[str]:
     libraries = cocotb_libraries()
     options = ["--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", ".", "-o", EXECUTABLES["verilator"]]
     options += ["--top-module", request.top, "--timescale", _TIMESCALE]
+    options += ["--language", request.language] if request.language else []
     options += ["-O3", "--x-assign", "fast", "--x-initial", "fast"]
     options += ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--timing", "--quiet", "--output-groups", str(_JOBS)]
     options += ["-fno-merge-cond-motion"] if _very_large(request) and not request.fast else []

