@@ -42,12 +42,22 @@ def test_shell_blocks_run(command, tmp_path):
     assert result.returncode == 0, result.stderr
 
 
-def test_documents_only_use_languages_that_run():
+def test_documents_only_use_languages_that_run_and_drawings():
     kinds = {kind for path in DOCUMENTS for kind, _ in BLOCK.findall(path.read_text())}
-    assert kinds <= {"python", "sh", "c"}
+    assert kinds <= {"python", "sh", "c", "text"}
+
+
+def anchors(path: Path) -> set[str]:
+    """Names that links to headings of a document have, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", path.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
 def test_links_lead_somewhere(path):
-    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
-        assert (path.parent / target).exists(), target
+    for target in re.findall(r"\]\(([^)]+)\)", BLOCK.sub("", path.read_text())):
+        if not target.startswith("https://"):
+            file, _, anchor = target.partition("#")
+            document = path.parent / file if file else path
+            assert document.exists(), target
+            assert not anchor or anchor in anchors(document), target
