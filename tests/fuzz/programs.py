@@ -9,13 +9,14 @@ from subprocess import CalledProcessError
 
 from c_targets import MODELS, require_gcc_results, simulated
 from random_constants import constant_data, constant_function
+from random_control import control_function
 from random_language import language_function
 
 from hw.errors import SluiceError
 
 __all__ = ["Job", "draw", "failure_of", "is_same_failure", "text_of"]
 
-GENERATORS = (constant_function, language_function)
+GENERATORS = (constant_function, language_function, control_function)
 """What draws a program of the parameters a, b and y."""
 
 _RTL = 0.02

@@ -17,13 +17,14 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, literal
 from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.normalize.trees import Converted
 from compiler.frontend.c_scop.sizes import size_constant
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.types import BYTE, INT, Bool, Number, number_type, promote, usual
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.types import Int
 
-__all__ = ["AffineReader", "IteratorValue", "NotAffine", "value_range"]
+__all__ = ["AffineReader", "IteratorValue", "NotAffine", "value_range", "wrapped"]
 
 _COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
 
@@ -48,7 +49,11 @@ class IteratorValue:
 
 @dataclass
 class AffineReader:
-    """Reads expressions at one place: `space` has one dimension per loop around it."""
+    """Reads expressions at one place: `space` has one dimension per loop around it.
+
+    Where the `domain` is known, a value that leaves its type there wraps, as with gcc's ``-fwrapv``; elsewhere `check`
+    finds it.
+    """
 
     source: Source
     scope: Scope
@@ -57,6 +62,7 @@ class AffineReader:
     locals: Mapping[Variable, IteratorValue] = field(default_factory=dict)
     unknown: Mapping[Variable, str] = field(default_factory=dict)
     checks: list[tuple[Any, isl.PwAff, Int]] = field(default_factory=list)
+    domain: isl.Set | None = None
 
     def entry(self, name: str) -> IteratorValue | None:
         """What variable `name` holds if it is an iterator or a scalar whose value is affine here."""
@@ -126,8 +132,8 @@ class AffineReader:
                 return self._binary(node)
             case c_ast.TernaryOp():
                 return self._ternary(node)
-            case c_ast.Cast():
-                type = self._cast_type(node)
+            case c_ast.Cast() | Converted():
+                type = self._assigned_type(node) if isinstance(node, Converted) else self._cast_type(node)
                 if isinstance(type, Bool):
                     return self._indicator(self.condition(node.expr)), BYTE
                 return self._converted(node, *self._read(node.expr), type), type
@@ -228,6 +234,10 @@ class AffineReader:
     def _indicator(self, where: isl.Set) -> isl.PwAff:
         return where.indicator_function()
 
+    def _assigned_type(self, node: Converted) -> Int:
+        found = self.scope.find(node.target)
+        return _whole(node, found.stored if isinstance(found, Variable) else INT)
+
     def _cast_type(self, node: c_ast.Cast) -> Int:
         if not isinstance(node.to_type.type, c_ast.TypeDecl):
             raise NotAffine(node, "it casts to a pointer")
@@ -238,12 +248,11 @@ class AffineReader:
         return self._checked(node, value, type) if target.width > type.width else value
 
     def _checked(self, node: Any, value: isl.PwAff, type: Int) -> isl.PwAff:
-        """`value`, which `check` will prove to be in `type`."""
-        if not value.is_cst():
-            self.checks.append((node, value, type))
-            return value
-        if value.max_val().eq(value.min_val()):
+        """`value` as it is in `type`, which `check` will prove it to be unless the domain is known."""
+        if value.is_cst() and value.max_val().eq(value.min_val()):
             return self._number(type.wrap(value.max_val().to_python()))
+        if self.domain is not None:
+            return wrapped(value, self.domain, type)
         self.checks.append((node, value, type))
         return value
 
@@ -270,3 +279,12 @@ def value_range(value: isl.PwAff, domain: isl.Set, type: Int) -> tuple[int, int]
     low, high = values.dim_min_val(0), values.dim_max_val(0)
     return (low.to_python() if low.is_int() else type.minimum - 1,
             high.to_python() if high.is_int() else type.maximum + 1)
+
+
+def wrapped(value: isl.PwAff, domain: isl.Set, type: Int) -> isl.PwAff:
+    """`value` on `domain` converted to `type`, as an assignment does."""
+    low, high = value_range(value, domain, type)
+    if type.contains(low) and type.contains(high):
+        return value
+    offset = isl.Val(str(-type.minimum))
+    return value.add_constant_val(offset).mod_val(isl.Val(str(1 << type.width))).add_constant_val(offset.neg())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import islpy as isl
 import numpy as np
 
+from compiler.frontend.c_scop.affine import value_range
 from compiler.frontend.c_scop.numbers import as_type, folded
 from compiler.frontend.c_scop.types import BYTE, Bool, Number
 from compiler.ir import expr
@@ -126,13 +127,37 @@ def _table(function: Callable[[int, int], int], p: Expr, q: Expr) -> Expr:
     return apply("lut3", Const(table, LUT3_TABLE), p, q, bit(False))
 
 
-def affine(function: isl.Aff, names: tuple[str, ...], type: Int) -> Expr:
-    """`function`, which has integer coefficients, of the iterators `names`."""
-    total: Expr = Const(type.wrap(function.get_constant_val().to_python()), type)
+def affine(function: isl.Aff, names: tuple[str, ...], type: Int, domain: isl.Set) -> Expr:
+    """`function` of the iterators `names`, where these are in `domain`. Its quotients are of positive numbers, to which
+    enough was added."""
+    common = function.get_denominator_val().to_python()
+    if common > 1:
+        return _quotient(function.scale_val(isl.Val(common)), common, names, type, domain)
+    terms: list[tuple[int, Expr]] = []
     for position, name in enumerate(names):
         weight = function.get_coefficient_val(isl.dim_type.in_, position).to_python()
+        terms.append((weight, expr.Iterator(name, type)))
+    for position in range(function.dim(isl.dim_type.div)):
+        weight = function.get_coefficient_val(isl.dim_type.div, position).to_python()
         if weight:
-            value: Expr = expr.Iterator(name, type)
+            terms.append((weight, _floor(function.get_div(position), names, type, domain)))
+    total: Expr = Const(type.wrap(function.get_constant_val().to_python()), type)
+    for weight, value in terms:
+        if weight:
             term = value if weight == 1 else apply("mul", value, Const(type.wrap(weight), type))
             total = term if total == Const(0, type) else apply("add", total, term)
     return total
+
+
+def _floor(function: isl.Aff, names: tuple[str, ...], type: Int, domain: isl.Set) -> Expr:
+    """``floor(function)``, of a function with a denominator."""
+    divisor = function.get_denominator_val().to_python()
+    return _quotient(function.scale_val(isl.Val(divisor)), divisor, names, type, domain)
+
+
+def _quotient(function: isl.Aff, divisor: int, names: tuple[str, ...], type: Int, domain: isl.Set) -> Expr:
+    lowest, _ = value_range(isl.PwAff.from_aff(function), domain, type)
+    added = max(0, -(lowest // divisor))
+    value = affine(function.add_constant_val(isl.Val(added * divisor)), names, type, domain)
+    result = apply("div", value, Const(divisor, type))
+    return result if added == 0 else apply("sub", result, Const(added, type))

@@ -24,6 +24,7 @@ from compiler.frontend.c_scop.branches import Selection
 from compiler.frontend.c_scop.constants import NotConstant, literal_constant
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.library import LIBRARY, call_library
+from compiler.frontend.c_scop.normalize.trees import Converted
 from compiler.frontend.c_scop.numbers import arithmetic_type
 from compiler.frontend.c_scop.sizes import size_constant
 from compiler.frontend.c_scop.types import BAD_STRUCTURE, INT, Number, number_type, promote, usual
@@ -100,6 +101,9 @@ class Lowering:
                 return self._last(node)
             case c_ast.Cast():
                 return self.converted(node.expr, self._cast_type(node))
+            case Converted():
+                found = self.reader.scope.find(node.target)
+                return self.converted(node.expr, found.stored if isinstance(found, Variable) else INT)
             case c_ast.FuncCall():
                 name = node.name.name if isinstance(node.name, c_ast.ID) else "a function"
                 if name in LIBRARY:
@@ -200,11 +204,12 @@ class Lowering:
         pieces = _pieces(value.gist(self.domain))
         if len(pieces) > 1:
             raise Split(pieces[0][0])
-        if _is_quotient(pieces[0][1]):
-            pieces = _pieces(value)  # an equation of the domain may have brought the quotient in
-        if len(pieces) > 1 or _is_quotient(pieces[0][1]):
-            raise self._error(node, f"the value of '{node.name}' cannot be used: its loop starts at a quotient")
-        return building.cast(building.affine(pieces[0][1], self.names, Int(max(32, type.width), type.signed)), type)
+        function = pieces[0][1]
+        if function.dim(isl.dim_type.div):  # an equation of the domain may have brought the quotient in
+            pieces = _pieces(value)
+            function = pieces[0][1] if len(pieces) == 1 else function
+        whole = Int(max(32, type.width), type.signed)
+        return building.cast(building.affine(function, self.names, whole, self.domain), type)
 
     def _element(self, node: c_ast.ArrayRef) -> Expr:
         name, subscripts = self._subscripts(node)
@@ -403,10 +408,6 @@ def _pieces(function: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
     found: list[tuple[isl.Set, isl.Aff]] = []
     function.coalesce().foreach_piece(lambda where, aff: found.append((where, aff)))
     return found
-
-
-def _is_quotient(function: isl.Aff) -> bool:
-    return function.get_denominator_val().to_python() != 1 or bool(function.dim(isl.dim_type.div))
 
 
 def _as_floats(left: Expr, right: Expr) -> tuple[Expr, Expr]:

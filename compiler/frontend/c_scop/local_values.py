@@ -14,7 +14,7 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
-from compiler.frontend.c_scop.affine import AffineReader, IteratorValue, NotAffine, value_range
+from compiler.frontend.c_scop.affine import AffineReader, IteratorValue, NotAffine, wrapped
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.loops import step_expression
@@ -75,12 +75,12 @@ class LocalValues:
         self.unwritten.discard(variable)
 
     def _set(self, variable: Variable, value: isl.PwAff, domain: isl.Set) -> None:
-        value = _wrapped(value.intersect_domain(domain).coalesce(), domain, variable.type)
+        assert isinstance(variable.type, Int)
+        value = wrapped(value.intersect_domain(domain).coalesce(), domain, variable.type)
         if value.n_piece() > _PIECES:
             self.forget(variable, f"'{variable.name}' has a value of more than {_PIECES} cases")
             return
         depth = domain.dim(isl.dim_type.set)
-        assert isinstance(variable.type, Int)
         self.known[variable] = IteratorValue(value, variable.type, depth)
         self.unknown.pop(variable, None)
 
@@ -156,16 +156,6 @@ def _found(scope: Scope, name: str) -> Variable | None:
 def _lifted(entry: IteratorValue, depth: int) -> isl.PwAff:
     missing = depth - entry.depth
     return entry.value.add_dims(isl.dim_type.in_, missing) if missing else entry.value
-
-
-def _wrapped(value: isl.PwAff, domain: isl.Set, type: Any) -> isl.PwAff:
-    """`value` converted to `type`, as an assignment does."""
-    low, high = value_range(value, domain, type)
-    if type.contains(low) and type.contains(high):
-        return value
-    offset = -type.minimum
-    shifted = value.add_constant_val(isl.Val(str(offset))).mod_val(isl.Val(str(1 << type.width)))
-    return shifted.add_constant_val(isl.Val(str(-offset)))
 
 
 def _added(name: str, items: list[Any], scope: Scope) -> int | None:

@@ -12,11 +12,13 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.affine import AffineReader, IteratorValue, NotAffine, value_range
 from compiler.frontend.c_scop.constants import NotConstant
 from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.normalize.trees import contains
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.types import Int
 
-__all__ = ["LoopHead", "counts", "iterations", "iterator_type", "read_head", "step_expression"]
+__all__ = ["LoopHead", "before_first", "counts", "iterations", "iterator_type", "projected", "read_head",
+           "step_expression"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,9 @@ def _step(node: c_ast.For, name: str, scope: Scope) -> int:
             return sign * size
     place = scope.source.place(getattr(node.next, "coord", None) or node.coord)
     forms = f"{name}++, {name}--, {name} += c or {name} -= c"
+    if contains(node.stmt, (c_ast.Break,), (c_ast.For, c_ast.While, c_ast.DoWhile)):
+        raise ScopError(place, f"the step of loop '{name}' is no sum, and it has a 'break' behind other statements: "
+                               "put the condition of the 'break' into the head of the loop")
     raise ScopError(place, f"the step of loop '{name}' must be a constant: {forms}")
 
 
@@ -118,6 +123,16 @@ def counts(inside: isl.Set, start: isl.PwAff, step: int, domain: isl.Set) -> tup
     return index, greatest.sub(before).add_constant_val(isl.Val(1)).union_add(zero).intersect_domain(domain)
 
 
+def before_first(inside: isl.Set, last: isl.Set) -> isl.Set:
+    """The iterations of `inside` that do not come after one of `last`, in the same iteration of the outer loops."""
+    return inside.subtract(last.apply(_later(inside.dim(isl.dim_type.set) - 1, strictly_later=True)))
+
+
+def projected(inside: isl.Set) -> isl.Set:
+    """The iterations of the outer loops with any in `inside`."""
+    return inside.project_out(isl.dim_type.set, inside.dim(isl.dim_type.set) - 1, 1)
+
+
 def _affine(source: Source, head: LoopHead, node: Any, read: Callable[[Any], Any]) -> Any:
     try:
         return read(node)
@@ -160,17 +175,17 @@ def _is_first(first: isl.PwAff, step: int) -> isl.Set:
     return variable.eq_set(_first_index(first, step))
 
 
-def _later(depth: int, strictly_next: bool) -> isl.Map:
-    """{[outer, i] -> [outer, i']: i' >= i}, or i' = i + 1."""
+def _later(depth: int, *, strictly_next: bool = False, strictly_later: bool = False) -> isl.Map:
+    """{[outer, i] -> [outer, i']: i' >= i}, or i' = i + 1, or i' > i."""
     outer = [f"d{k}" for k in range(depth)]
-    relation = "j = i + 1" if strictly_next else "j >= i"
+    relation = "j = i + 1" if strictly_next else "j > i" if strictly_later else "j >= i"
     return isl.Map(f"{{ [{', '.join([*outer, 'i'])}] -> [{', '.join([*outer, 'j'])}] : {relation} }}")
 
 
 def _until_first_failure(counted: isl.Set, stays: isl.Set) -> isl.Set:
     """The part of `counted` before the first value for which `stays` does not hold: where C leaves the loop."""
     depth = counted.dim(isl.dim_type.set) - 1
-    failed = counted.subtract(stays).apply(_later(depth, strictly_next=False))
+    failed = counted.subtract(stays).apply(_later(depth))
     return counted.subtract(failed)
 
 

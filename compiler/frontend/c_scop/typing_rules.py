@@ -10,6 +10,7 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.affine import IteratorValue
 from compiler.frontend.c_scop.constants import NotConstant, literal_constant
 from compiler.frontend.c_scop.library import LIBRARY
+from compiler.frontend.c_scop.normalize.trees import Converted
 from compiler.frontend.c_scop.types import INT, Number, number_type, promote, usual
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.types import Int
@@ -28,6 +29,9 @@ def type_of(node: Any, scope: Scope, iterators: Mapping[str, IteratorValue]) -> 
             return iterators[node.name].type
         case c_ast.ID():
             found = scope.find(node.name)
+            return found.type if isinstance(found, Variable) else INT
+        case Converted():
+            found = scope.find(node.target)
             return found.type if isinstance(found, Variable) else INT
         case c_ast.ArrayRef():
             return type_of(node.name, scope, iterators)

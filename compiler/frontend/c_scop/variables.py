@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, Literal
 
@@ -77,6 +77,11 @@ class Scope:
     def inner(self) -> Scope:
         """A block inside this one."""
         return Scope(self.source, dict(self.typedefs), self.used, self, self.settings, registry=self.registry)
+
+    def apart(self) -> Scope:
+        """The same block, in which new names are not seen anywhere else."""
+        return replace(self, typedefs=dict(self.typedefs), used=set(self.used), names=dict(self.names),
+                       registry=list(self.registry))
 
     def everything(self) -> tuple[Variable, ...]:
         """All variables that were declared anywhere so far."""

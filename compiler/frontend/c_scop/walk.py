@@ -20,7 +20,16 @@ from compiler.frontend.c_scop.expressions import Element, Lowering, Split
 from compiler.frontend.c_scop.initialisers import array_assignments
 from compiler.frontend.c_scop.limits import limit, limit_note
 from compiler.frontend.c_scop.local_values import LocalValues
-from compiler.frontend.c_scop.loops import LoopHead, counts, iterations, iterator_type, read_head
+from compiler.frontend.c_scop.loops import (
+    LoopHead,
+    before_first,
+    counts,
+    iterations,
+    iterator_type,
+    projected,
+    read_head,
+)
+from compiler.frontend.c_scop.normalize.trees import contains
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.expr import Expr
@@ -34,10 +43,14 @@ _REFUSED: dict[type, str] = {
                  "step it at the end of its body alone, or use 'for'",
     c_ast.DoWhile: "'do' loops are not supported: use 'for'",
     c_ast.Goto: "'goto' is not supported",
-    c_ast.Break: "'break' is not supported: the trip count would depend on data",
+    c_ast.Break: "'break' is outside of a loop",
     c_ast.Continue: "'continue' is outside of a loop",
     c_ast.Return: "'return' is not supported inside a scop",
 }
+
+
+_BREAK_ON_DATA = "'break' under a condition on data is not supported, since the trip count would depend on data; set " \
+                 "a variable instead, and put what the loop does under an 'if' on that variable"
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,14 @@ class Guard:
         return self.both is None or not is_overwritten_by_else(target, self.both)
 
 
+@dataclass
+class Breaks:
+    """Iterations in which a loop's body reaches a ``break``, and the guards around the loop."""
+
+    guards: int
+    reached: isl.Set
+
+
 @dataclass(frozen=True)
 class Context:
     """Where the walk is: loops, iterations that get here, position among siblings, names, conditions on data."""
@@ -73,6 +94,7 @@ class Context:
     guards: tuple[Guard, ...] = ()
     counter: list[int] = field(default_factory=lambda: [0])
     values: LocalValues = field(default_factory=LocalValues)
+    breaks: Breaks | None = None
 
     def next_position(self) -> tuple[int, ...]:
         """The position of one more child."""
@@ -82,7 +104,7 @@ class Context:
     def reader(self) -> AffineReader:
         """Reads affine expressions here."""
         return AffineReader(self.scope.source, self.scope, self.domain.get_space(), self.iterators, self.values.known,
-                            self.values.unknown)
+                            self.values.unknown, domain=self.domain)
 
 
 @dataclass(frozen=True)
@@ -132,6 +154,8 @@ class Walker:
             case c_ast.Decl() | c_ast.DeclList():
                 for declaration in node.decls if isinstance(node, c_ast.DeclList) else [node]:
                     self._declaration(declaration, context)
+            case c_ast.Break() if context.breaks is not None:
+                self._break(node, context, context.breaks)
             case c_ast.Label():
                 self._item(node.stmt, context, node.name)
             case c_ast.ExprList():
@@ -187,13 +211,32 @@ class Walker:
             return AffineReader(self._source, scope, space, {**context.iterators, head.name: value},
                                 context.values.known, context.values.unknown)
 
-        start = context.reader()
-        domain, value = iterations(head, context.domain, start, reader, type)
+        domain, value = iterations(head, context.domain, context.reader(), reader, type)
         loop = Loop(self._iterator_name(head.name, context), self._loop_count)
         self._loop_count += 1
         inside = replace(context, loops=(*context.loops, loop), domain=domain, position=context.next_position(),
-                         iterators={**context.iterators, head.name: value}, scope=scope, counter=[0])
+                         iterators={**context.iterators, head.name: value}, scope=scope, counter=[0], breaks=None)
+        if contains(node.stmt, (c_ast.Break,), (c_ast.For, c_ast.While, c_ast.DoWhile)):
+            inside = self._until_break(head, inside, context)
         self._iterate(head, inside, context)
+
+    def _until_break(self, head: LoopHead, inside: Context, context: Context) -> Context:
+        """`inside` without the iterations that come after one in which a ``break`` is reached."""
+        trial = Walker(self._source)
+        trial._loop_count, trial._declared_under = self._loop_count, dict(self._declared_under)
+        scope = inside.scope.apart()
+        breaks = Breaks(len(context.guards), isl.Set.empty(inside.domain.get_space()))
+        values = context.values.copy()
+        body = replace(inside, scope=scope, values=values, counter=[0], breaks=breaks)
+        trial._iterate(head, body, replace(context, scope=scope, values=values))
+        reached = breaks.reached.coalesce()
+        return replace(inside, domain=before_first(inside.domain, reached).coalesce(),
+                       breaks=Breaks(len(context.guards), reached))
+
+    def _break(self, node: c_ast.Break, context: Context, breaks: Breaks) -> None:
+        if len(context.guards) > breaks.guards:
+            raise ScopError(self._source.place(node.coord), _BREAK_ON_DATA)
+        breaks.reached = breaks.reached.union(context.domain)
 
     def _iterate(self, head: LoopHead, inside: Context, context: Context) -> None:
         """Walk the body of a loop, `inside`, and follow the scalars that it changes to the end of the loop."""
@@ -208,6 +251,8 @@ class Walker:
         values.unwritten |= unwritten
         variable = inside.scope.find(head.name)
         if head.declaration is None and isinstance(variable, Variable):
+            if inside.breaks is not None:  # the last iteration does not step
+                count = count.sub(projected(inside.breaks.reached.intersect(inside.domain)).indicator_function())
             final = None if self._is_held_back(variable, context) else \
                 first.add(count.scale_val(isl.Val(head.step)))
             values.finish(variable, final, context.domain)

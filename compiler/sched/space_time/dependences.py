@@ -17,6 +17,7 @@ from typing import Literal
 
 import islpy as isl
 
+from compiler.ir.last_writes import last_writes
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.affine import maps
 from compiler.sched.dependences import Dependence, flow
@@ -317,8 +318,7 @@ def _before(program: Program, sink: Statement, kind: str) -> dict[str, isl.Map]:
         for access in accesses:
             if access.array == sink.write.array:
                 sources = sources.union(isl.UnionMap.from_map(access.map.intersect_domain(statement.domain)))
-    info = isl.UnionAccessInfo.from_sink(writes).set_must_source(sources).set_schedule_map(program.order)
-    result = info.compute_flow().get_must_dependence().reverse()
+    result = last_writes(writes, sources, program.order)
     return {m.get_tuple_name(isl.dim_type.out): m.coalesce() for m in maps(result)}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from compiler.ir.last_writes import last_writes as exact_last_writes
 from compiler.sched.verify.errors import ValidationError
 
 __all__ = ["Difference", "Writes", "bounded_effort", "coordinates", "corner_points", "difference", "last_writes",
@@ -104,7 +105,11 @@ def last_writes(reads: isl.UnionMap, writes: isl.UnionMap, times: isl.UnionMap) 
     its location with a smaller time; any write overwrites, whoever does it. Reads without a write have no image.
     """
     info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule_map(times)
-    return info.compute_flow().get_must_dependence().reverse().coalesce()
+    flow = info.compute_flow()
+    found = flow.get_must_dependence().reverse()
+    if found.domain().union(flow.get_must_no_source().domain()).is_equal(reads.domain()):
+        return found.coalesce()
+    return exact_last_writes(reads, writes, times)  # integer divisions lose reads
 
 
 def latest(reads: isl.Map, writes: Sequence[Writes], cycles: isl.Map, delay: int) -> list[isl.Map]:

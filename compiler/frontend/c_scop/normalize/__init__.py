@@ -1,5 +1,5 @@
-"""Statements of C in fewer forms, before the scop is walked: ``switch`` and ``continue`` become ``if``, and counted
-loops of every form become ``for`` loops with one iterator.
+"""Statements of C in fewer forms, before the scop is walked: ``switch`` and jumps become ``if``, and counted loops of
+every form become ``for`` loops with one iterator.
 
 Every pass goes from syntax tree to syntax tree, with the coordinates of the source, and leaves alone what it does not
 know, which the walk then refuses.
@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.frontend.c_scop.errors import ScopError
-from compiler.frontend.c_scop.normalize.counters import normalize_loops
-from compiler.frontend.c_scop.normalize.jumps import remove_continue
+from compiler.frontend.c_scop.normalize.counters import counted_loops, normalize_loops
+from compiler.frontend.c_scop.normalize.jumps import remove_jumps
 from compiler.frontend.c_scop.normalize.switches import remove_switches
 from compiler.frontend.c_scop.source import Source
 
@@ -24,4 +24,4 @@ def normalize(items: list[Any], source: Source) -> list[Any]:
     def refuse(node: Any, reason: str) -> ScopError:
         return ScopError(source.place(node.coord), reason)
 
-    return normalize_loops(remove_continue(remove_switches(items, refuse), refuse))
+    return normalize_loops(remove_jumps(counted_loops(remove_switches(items, refuse)), refuse))

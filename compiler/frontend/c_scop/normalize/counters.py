@@ -1,8 +1,9 @@
 """Counted loops of every form as ``for`` loops with one iterator and a constant step.
 
-* ``while (c) { ...; i += k; }`` whose counter was set before in the same block and is stepped nowhere else;
+* ``while (c) { ...; i += k; }`` whose counter was set before in the same block and is stepped nowhere else, also in
+  the condition; likewise ``do``, whose condition counts from the second iteration on;
 * ``for (i = n; i-- > e;)``: i - 1 takes the place of i;
-* ``for (int i = a, j = b; ...; i++, j--)``: the second counter, which has the type of the first, is a function of it;
+* ``for (int i = a, j = b; ...; i++, j--)``: the second counter is a function of the first;
 * ``for (s = a; s < b; s *= c)`` and other steps between constants: one copy of the body for every value.
 """
 
@@ -14,6 +15,7 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 from compiler.frontend.c_scop.normalize.trees import (
+    Converted,
     assigned_names,
     block,
     block_items,
@@ -24,7 +26,10 @@ from compiler.frontend.c_scop.normalize.trees import (
     used_names,
 )
 
-__all__ = ["normalize_loops"]
+__all__ = ["counted_loops", "normalize_loops"]
+
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+_JUMPS = (c_ast.Continue, c_ast.Break)
 
 _COPIES = 256
 """Values that a loop with a step that is no sum may have."""
@@ -32,55 +37,95 @@ _COPIES = 256
 _STEPS = {"++": 1, "p++": 1, "--": -1, "p--": -1}
 
 
-def normalize_loops(items: list[Any]) -> list[Any]:
-    """`items` with counted loops as ``for`` loops with one iterator."""
-    items = [_normalized(item) for item in items]
+def counted_loops(items: list[Any]) -> list[Any]:
+    """`items` with ``while`` and ``do`` loops that count as ``for`` loops."""
     found: list[Any] = []
-    for item in items:
-        taken = _counted_while(found, item) if isinstance(item, c_ast.While) else None
+    for item in (_with_counted_loops(item) for item in items):
+        taken = _counted(found, item) if isinstance(item, c_ast.While | c_ast.DoWhile) else None
         if taken is None:
             found.append(item)
         else:
             place, loop = taken
             found[place] = _without_value(found[place])
-            found.append(_loop(loop))
+            found.append(loop)
     return [item for item in found if item is not None]
 
 
-def _normalized(node: Any) -> Any:
+def _with_counted_loops(node: Any) -> Any:
     if isinstance(node, c_ast.Compound):
-        return c_ast.Compound(normalize_loops(node.block_items or []), node.coord)
-    node = rebuild(node, _normalized)
-    return _loop(node) if isinstance(node, c_ast.For) else node
-
-
-def _loop(node: c_ast.For) -> Any:
-    """A ``for`` loop in the form that the walk knows, if it is one of those above."""
-    for form in (_tested_by_stepping, _two_counters, _unrolled):
-        changed = form(node)
-        if changed is not None:
-            return changed
+        return c_ast.Compound(counted_loops(node.block_items or []), node.coord)
+    node = rebuild(node, _with_counted_loops)
+    if isinstance(node, c_ast.DoWhile) and _is_zero(node.cond) and not contains(node.stmt, _JUMPS, _LOOPS):
+        return block(block_items(node.stmt), node.coord)
     return node
 
 
-# while
+def normalize_loops(items: list[Any]) -> list[Any]:
+    """`items` with ``for`` loops of every counted form as loops with one iterator."""
+    return [_normalized(item) for item in items]
 
 
-def _counted_while(before: list[Any], node: c_ast.While) -> tuple[int, c_ast.For] | None:
+def _normalized(node: Any) -> Any:
+    node = rebuild(node, _normalized)
+    if isinstance(node, c_ast.For):
+        for form in (_tested_by_stepping, _two_counters, _unrolled):
+            changed = form(node)
+            if changed is not None:
+                return changed
+    return node
+
+
+# while and do
+
+
+def _counted(before: list[Any], node: c_ast.While | c_ast.DoWhile) -> tuple[int, c_ast.For] | None:
     """Where the counter of a loop got its value, and the loop."""
-    body = block_items(node.stmt)
-    names = assigned_names(body[-1]) if body else []
-    if len(names) != 1 or assigned_names(node.stmt).count(names[0]) != 1 or contains(node.stmt, (c_ast.Continue,)):
+    parts = _parts(node)
+    if parts is None:
         return None
-    name = names[0]
+    name, cond, step, body = parts
+    if name in assigned_names(block(body, None)) or contains(node.stmt, (c_ast.Continue,), _LOOPS):
+        return None
     place = next((k for k in reversed(range(len(before))) if _sets(before[k], name)), None)
     if place is None or any(name in used_names(item) for item in before[place + 1 :]):
         return None
     value = _value_of(before[place])
     if value is None or any(set(assigned_names(item)) & used_names(value) for item in before[place + 1 :]):
         return None
-    init = c_ast.Assignment("=", c_ast.ID(name, node.coord), value, node.coord)
-    return place, c_ast.For(init, node.cond, body[-1], block(body[:-1], node.coord), node.coord)
+    one = c_ast.ID(name, node.coord)
+    if isinstance(node, c_ast.DoWhile):
+        if used_names(value) & {name, *assigned_names(node.stmt), *declared_names(node.stmt)}:
+            return None
+        first = c_ast.BinaryOp("==", one, Converted(value, name, node.coord), node.coord)
+        cond = c_ast.BinaryOp("||", first, cond, node.coord)
+    init = c_ast.Assignment("=", one, value, node.coord)
+    return place, c_ast.For(init, cond, step, block(body, node.coord), node.coord)
+
+
+def _parts(node: c_ast.While | c_ast.DoWhile) -> tuple[str, Any, Any, list[Any]] | None:
+    """Counter, condition, step (None where the condition steps) and the other statements of a loop."""
+    body = block_items(node.stmt)
+    stepping = assigned_names(node.cond)
+    if len(stepping) == 1 and isinstance(node, c_ast.While):
+        return stepping[0], node.cond, None, body
+    if len(stepping) == 1:
+        return _stepped_by_do(node, stepping[0], body)
+    names = assigned_names(body[-1]) if body and not stepping else []
+    return (names[0], node.cond, body[-1], body[:-1]) if len(names) == 1 else None
+
+
+def _stepped_by_do(node: c_ast.DoWhile, name: str, body: list[Any]) -> tuple[str, Any, Any, list[Any]] | None:
+    """``do { ... } while (++i < n)``, and ``i++ < n``, which compares what i was before."""
+    test = node.cond
+    stepped = test.left if isinstance(test, c_ast.BinaryOp) else test
+    if not isinstance(stepped, c_ast.UnaryOp) or stepped.op not in _STEPS or not isinstance(stepped.expr, c_ast.ID):
+        return None
+    one: Any = c_ast.ID(name, node.coord)
+    if stepped.op.startswith("p"):
+        back = c_ast.Constant("int", "1", node.coord)
+        one = Converted(c_ast.BinaryOp("-" if stepped.op == "p++" else "+", one, back, node.coord), name, node.coord)
+    cond = c_ast.BinaryOp(test.op, one, test.right, test.coord) if isinstance(test, c_ast.BinaryOp) else one
+    return name, cond, c_ast.UnaryOp(stepped.op, stepped.expr, stepped.coord), body
 
 
 def _sets(item: Any, name: str) -> bool:
@@ -134,6 +179,7 @@ def _tested_by_stepping(node: c_ast.For) -> Any:
 
 
 def _is_zero(node: Any) -> bool:
+    """Whether `node` is the constant 0."""
     try:
         return evaluate(node) == 0
     except NotConstant:
@@ -141,25 +187,38 @@ def _is_zero(node: Any) -> bool:
 
 
 def _two_counters(node: c_ast.For) -> Any:
-    """The second counter and the others as functions of the first, in a declaration of their own in the body."""
+    """The second counter and the others as functions of the first; after the loop those that were declared before it
+    have their values."""
     counters, steps = _counters(node), _head_steps(node.next)
     names = [name for name, _, _ in counters]
-    if len(counters) < 2 or steps is None or sorted(steps) != sorted(names):
+    if len(counters) < 2 or steps is None or sorted(steps) != sorted(names) or len(set(names)) < len(names):
         return None
-    if not isinstance(node.init, c_ast.DeclList) or any(value is None for _, value, _ in counters):
+    if any(value is None for _, value, _ in counters):
         return None
     involved = {*names, *(used for _, value, _ in counters for used in used_names(value))}
     if involved & {*assigned_names(node.stmt), *declared_names(node.stmt)}:
         return None
     (name, first, declaration), cond, body = counters[0], node.cond, node.stmt
+    known, after = {name: Converted(first, name, node.coord)}, []
     for other, start, _ in counters[1:]:
-        value = _function_of(name, first, steps[name], start, steps[other], node.coord)
+        for earlier, value in known.items():
+            start = substitute(start, earlier, value)
+        known[other] = _converted(start, counters, other, node.coord)
+        value = _function_of(name, known[name], steps[name], known[other], steps[other], node.coord)
+        value = _converted(value, counters, other, node.coord)
         cond, body = substitute(cond, other, value), substitute(body, other, value)
+        after += [] if declaration else [c_ast.Assignment("=", c_ast.ID(other, node.coord), value, node.coord)]
     one = c_ast.ID(name, node.coord)
-    init = c_ast.DeclList([declaration], node.coord)
+    init = c_ast.DeclList([declaration], node.coord) if declaration else c_ast.Assignment("=", one, first, node.coord)
     size = c_ast.Constant("int", str(abs(steps[name])), node.coord)
     step = c_ast.Assignment("+=" if steps[name] > 0 else "-=", one, size, node.coord)
-    return c_ast.For(init, cond, step, body, node.coord)
+    loop = c_ast.For(init, cond, step, body, node.coord)
+    return block([loop, *after], node.coord) if after else loop
+
+
+def _converted(value: Any, counters: list[tuple[str, Any, Any]], name: str, coord: Any) -> Any:
+    """`value` as the type of a counter has it: that of the first if the loop declares them."""
+    return Converted(value, counters[0][0] if counters[0][2] else name, coord)
 
 
 def _function_of(name: str, first: Any, step: int, start: Any, other: int, coord: Any) -> Any:
@@ -167,10 +226,11 @@ def _function_of(name: str, first: Any, step: int, start: Any, other: int, coord
     def whole(number: int) -> c_ast.Constant:
         return c_ast.Constant("int", str(number), coord)
 
-    turns = c_ast.BinaryOp("-", c_ast.ID(name, coord), first, coord)
-    turns = turns if abs(step) == 1 else c_ast.BinaryOp("/", turns, whole(abs(step)), coord)
-    total = c_ast.BinaryOp("*", turns, whole(abs(other)), coord)
-    return c_ast.BinaryOp("+" if (step > 0) == (other > 0) else "-", start, total, coord)
+    one = c_ast.ID(name, coord)
+    past = c_ast.BinaryOp("-", one, first, coord) if step > 0 else c_ast.BinaryOp("-", first, one, coord)
+    count = past if abs(step) == 1 else c_ast.BinaryOp("/", past, whole(abs(step)), coord)
+    total = c_ast.BinaryOp("*", count, whole(abs(other)), coord)
+    return c_ast.BinaryOp("+" if other > 0 else "-", start, total, coord)
 
 
 def _head_steps(node: Any) -> dict[str, int] | None:
@@ -197,6 +257,8 @@ def _unrolled(node: c_ast.For) -> Any:
     scaled = isinstance(step, c_ast.Assignment) and step.op in ("*=", "/=", "<<=", ">>=") and \
         isinstance(step.lvalue, c_ast.ID)
     if not scaled or len(counters) != 1 or counters[0][0] != step.lvalue.name or node.cond is None:
+        return None
+    if contains(node.stmt, (c_ast.Break,), _LOOPS):
         return None
     name, first, declaration = counters[0]
     if name in assigned_names(node.stmt):

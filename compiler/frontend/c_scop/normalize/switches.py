@@ -14,6 +14,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from compiler.frontend.c_scop.normalize.jumps import Body
 from compiler.frontend.c_scop.normalize.trees import block, contains, rebuild
 
 __all__ = ["remove_switches"]
@@ -32,8 +33,7 @@ class _Entry:
 
 
 def remove_switches(items: list[Any], refuse: Refuse) -> list[Any]:
-    """`items` without ``switch``. Raises what `refuse` makes of a ``break`` inside of an ``if``, or of statements
-    before the first label."""
+    """`items` without ``switch``. Raises what `refuse` makes of statements before the first label."""
     return [_removed(item, refuse) for item in items]
 
 
@@ -73,15 +73,12 @@ def _entries(node: c_ast.Switch, refuse: Refuse) -> list[_Entry]:
 
 def _run(entries: list[_Entry], number: int, refuse: Refuse) -> list[Any]:
     """What is done from an entry on, up to ``break``."""
-    found: list[Any] = []
-    for statement in (s for entry in entries[number:] for s in _flat(entry.statements)):
-        if isinstance(statement, c_ast.Break):
-            break
-        if contains(statement, (c_ast.Break,), _LOOPS):
-            raise refuse(statement, "a 'break' inside an 'if' of a 'switch' is not supported: put what follows it into "
-                                    "the other branch of the 'if'")
-        found.append(statement)
-    return found
+    statements = [s for entry in entries[number:] for s in _flat(entry.statements)]
+    ends = next((k for k, s in enumerate(statements) if isinstance(s, c_ast.Break)), len(statements))
+    statements = statements[:ends]
+    if not any(contains(s, (c_ast.Break,), _LOOPS) for s in statements):
+        return statements
+    return Body(statements[0], refuse, (c_ast.Break,), kept=False).rest(statements)
 
 
 def _flat(statements: list[Any]) -> list[Any]:

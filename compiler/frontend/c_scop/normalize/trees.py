@@ -8,8 +8,24 @@ from typing import Any
 
 from pycparser import c_ast
 
-__all__ = ["assigned_names", "block", "block_items", "contains", "declared_names", "rebuild", "substitute",
-           "used_names"]
+from compiler.frontend.c_scop.constants import NotConstant, evaluate
+
+__all__ = ["Converted", "assigned_names", "block", "block_items", "contains", "declared_names", "is_true", "rebuild",
+           "substitute", "used_names"]
+
+
+class Converted(c_ast.Node):
+    """`expr` converted to the type of variable `target`, as an assignment does."""
+
+    __slots__ = ("__weakref__", "coord", "expr", "target")
+    attr_names = ()
+
+    def __init__(self, expr: Any, target: str, coord: Any) -> None:
+        self.expr, self.target, self.coord = expr, target, coord
+
+    def children(self) -> tuple[tuple[str, Any], ...]:
+        """The expression."""
+        return (("expr", self.expr),)
 
 
 def rebuild(node: Any, change: Callable[[Any], Any]) -> Any:
@@ -59,10 +75,9 @@ def _declares(init: Any, name: str) -> bool:
 
 def contains(node: Any, kinds: tuple[type, ...], inside: tuple[type, ...] = ()) -> bool:
     """Whether a node of one of `kinds` is in `node`, not looking into nodes of the kinds `inside`."""
-    if isinstance(node, kinds):
-        return True
-    return node is not None and any(contains(child, kinds, inside) for _, child in node.children()
-                                    if not isinstance(child, inside))
+    if node is None or isinstance(node, kinds):
+        return node is not None
+    return not isinstance(node, inside) and any(contains(child, kinds, inside) for _, child in node.children())
 
 
 def assigned_names(node: Any) -> list[str]:
@@ -97,3 +112,11 @@ def block_items(node: Any) -> list[Any]:
 def block(items: list[Any], coord: Any) -> c_ast.Compound:
     """A block of statements."""
     return c_ast.Compound(items, coord)
+
+
+def is_true(node: Any) -> bool:
+    """Whether `node` is a constant that is not zero."""
+    try:
+        return evaluate(node) != 0
+    except NotConstant:
+        return False
