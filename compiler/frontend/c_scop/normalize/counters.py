@@ -114,7 +114,8 @@ def _parts(node: c_ast.While | c_ast.DoWhile) -> tuple[str, Any, Any, list[Any]]
     return (names[0], node.cond, body[-1], body[:-1]) if len(names) == 1 else None
 
 
-def _stepped_by_do(node: c_ast.DoWhile, name: str, body: list[Any]) -> tuple[str, Any, Any, list[Any]] | None:
+def _stepped_by_do(node: c_ast.While | c_ast.DoWhile, name: str,
+                   body: list[Any]) -> tuple[str, Any, Any, list[Any]] | None:
     """``do { ... } while (++i < n)``, and ``i++ < n``, which compares what i was before."""
     test = node.cond
     stepped = test.left if isinstance(test, c_ast.BinaryOp) else test
