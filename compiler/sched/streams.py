@@ -22,7 +22,8 @@ from compiler.sched.load_order import LoadLoop, inner_trips, load_loops
 from compiler.sched.window_loads import Window, find_window, with_windows
 from hw.errors import SluiceError
 
-__all__ = ["Footprint", "StagedProgram", "StreamError", "choose_tile_depth", "row_major", "stage_streams"]
+__all__ = ["Footprint", "StagedProgram", "StreamError", "choose_tile_depth", "require_tile_depth", "row_major",
+           "stage_streams"]
 
 
 class StreamError(SluiceError):
@@ -106,6 +107,14 @@ def choose_tile_depth(program: Program, half_words: int) -> int:
     raise problem or StreamError("the program has no streams")
 
 
+def require_tile_depth(program: Program, tile_depth: int) -> None:
+    """Raise `StreamError` if the first `tile_depth` loops of all statements cannot enumerate tiles."""
+    deepest = _deepest_tile_depth(program)
+    if not 0 <= tile_depth <= deepest:
+        raise StreamError(f"{tile_depth} tile loops were asked for, but statements share {deepest} independent outer "
+                          "loops (not counting the innermost)")
+
+
 def _deepest_tile_depth(program: Program) -> int:
     """How many outer loops all statements share, with the same bounds, that no dependence crosses."""
     depth = max(0, min(shared_depth(program), *(len(s.iterators) - 1 for s in program.statements)))
@@ -134,10 +143,7 @@ def stage_streams(program: Program, tile_depth: int, windows: bool = False) -> S
     Raises `StreamError` if `tile_depth` loops are not shared by all statements, if a dependence crosses tiles,
     or if a footprint is not a box that moves affinely with the tile iterators.
     """
-    deepest = _deepest_tile_depth(program)
-    if not 0 <= tile_depth <= deepest:
-        raise StreamError(f"{tile_depth} tile loops were asked for, but statements share {deepest} independent outer "
-                          "loops (not counting the innermost)")
+    require_tile_depth(program, tile_depth)
     tiles = _Tiles.of(program, tile_depth)
     staged = program
     inputs = []

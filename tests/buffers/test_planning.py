@@ -196,8 +196,7 @@ def test_transposing_at_full_rate_needs_two_ports() -> None:
     """Every word needs a fetch of its own, and every fourth cycle a store: more than one port gives."""
     with pytest.raises(VectorizationError) as error:
         check_reads(transposition(8, 8, 4), PUB, [0, 0], 1, sparse=False)
-    assert str(error.value) == ("memory for matrix: the wide SRAM port has no free cycle for every store and fetch; "
-                                "use --memory dual-port")
+    assert str(error.value) == ("memory for matrix: the wide SRAM port has no free cycle for every store and fetch")
 
 
 def window(size: int, stride: int, row: int, held: int = 1, rows: int = 4) -> BufferTraffic:
@@ -269,7 +268,7 @@ def test_a_reader_without_a_nest_is_named() -> None:
     address = np.array([0, 5, 1, 9, 2])
     read = ReadTraffic("odd", 20 + 8 * np.arange(5), address, np.ones(5, dtype=bool))
     for spec, message in (
-        (PUB, "memory for list: a reader's fetches are no affine loop nest; use --memory dual-port"),
+        (PUB, "memory for list: a reader's fetches are no affine loop nest"),
         (DUAL, "memory for list: the addresses of odd are no affine loop nest"),
     ):
         traffic = BufferTraffic("list", write, (read,), 99, 1, 16, 4 if spec.kind == "pub" else 1)

@@ -111,8 +111,8 @@ def test_only_words_that_are_not_fetched_in_an_affine_nest_have_a_wide_word_each
     app = build(transposed(62), PUB, 2)
     held = {b.traffic.packing for tile in app.memories for b in tile.buffers}
     assert held == {4}, "they would take too many memories"
-    with pytest.raises(VectorizationError, match=r"a__tile.load_a \(read by .*\): a reader's fetches are no affine "
-                                                 "loop nest; use --memory dual-port"):
+    with pytest.raises(VectorizationError, match=r"reads 'a' in an order that is no loop nest with constant "
+                                                 "strides, as pub memory tiles need"):
         app.require_followed()
 
 

@@ -196,7 +196,8 @@ def test_an_array_of_the_exact_size_is_enough() -> None:
     assert compiled(program, array="4x4").resources["PEs"] == 10
     with pytest.raises(ArrayTooSmall) as error:
         compiled(program, array="3x4")
-    assert str(error.value) == "needs 10 PE tiles, 0 memory tiles, 2 streams; the 3x4 array has 9, 3, 4"
+    assert str(error.value) == ("needs 10 PE tiles, 0 memory tiles, 2 streams; the 3x4 array has 9, 3, 4; most, 10 of "
+                                "the 10 PE tiles, are for statement 'Gaussian' (apps/gaussian.py:28); use --array 4x4")
 
 
 def test_what_cannot_be_compiled_stops_at_once() -> None:
@@ -240,8 +241,9 @@ def test_the_first_reason_is_given_if_nothing_helps() -> None:
     op.add_store("b", "x", "y")
     with pytest.raises(VectorizationError) as error:
         compiled(prg.build(), memory="dual-port", array="2x4")
-    assert re.fullmatch(r"memory for a__tile.load_a \(read by statement 'Odd' \(\S+:\d+\)\): the addresses of Odd.0 "
-                        "are no affine loop nest", str(error.value))
+    assert re.fullmatch(r"statement 'Odd' \(\S+:\d+\) reads 'a' in an order that is no loop nest with constant "
+                        "strides, as dual-port memory tiles need; give each part of the order a loop of its own",
+                        str(error.value))
 
 
 @settings(max_examples=3, deadline=None,

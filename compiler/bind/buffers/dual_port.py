@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.bind.buffers.counters import counted
-from compiler.bind.buffers.nest_fit import fit_nest
+from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
 from compiler.bind.buffers.rings import ring
-from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
+from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
+from compiler.bind.buffers.wide_fetch import NestError, PlacedBuffer, VectorizationError
 from hw.memtile import Affine, AffineNest, DualPortConfig, DualPortInput, DualPortOutput, MemTileSpec
 
-__all__ = ["MIN_LATENCY", "plan_dual_port"]
+__all__ = ["MIN_LATENCY", "can_follow", "plan_dual_port"]
 
 MIN_LATENCY = 2
 """Cycles between the cycle in which a word is written and the visible cycle of its read."""
@@ -54,16 +55,27 @@ def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
         start = int(read.time[0]) + shift
         return _counted(buffer, AffineNest(traffic.write.ranges, traffic.write.time, start,
                                            (Affine(traffic.write.address),)))
-    fit = fit_nest([read.time, read.address], spec.dims)
-    if fit is None and not buffer.ring:
-        # The tile wraps addresses in the region, so those in it will do: of values that replace those of the step
-        # before in place, some of this step and some of that one are read.
-        fit = fit_nest([read.time, read.address % buffer.region], spec.dims)
+    fit = _fitted(read, spec, 0 if buffer.ring else buffer.region)
     if fit is None:
-        raise VectorizationError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
+        raise NestError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
     address = Affine((*fit.strides[1], traffic.tile_words), fit.offsets[1])
     return counted(AffineNest((*fit.ranges, traffic.tiles), (*fit.strides[0], traffic.period), fit.offsets[0] + shift,
                               (address,)))
+
+
+def _fitted(read: ReadTraffic, spec: MemTileSpec, region: int) -> FittedNest | None:
+    """The nest of a reader. A tile that wraps addresses in a region needs those in it only: of values that replace
+    those of the step before in place, some of this step and some of that one are read."""
+    fit = fit_nest([read.time, read.address], spec.dims)
+    if fit is None and region:
+        fit = fit_nest([read.time, read.address % region], spec.dims)
+    return fit
+
+
+def can_follow(traffic: BufferTraffic, spec: MemTileSpec, regions: Sequence[int] = ()) -> bool:
+    """Whether controllers can follow every reader of `traffic`, maybe with addresses that wrap in one of `regions`."""
+    return traffic.homogeneous or all(any(_fitted(read, spec, region) for region in (0, *regions))
+                                      for read in traffic.reads)
 
 
 def _require_free_ports(buffers: Sequence[PlacedBuffer]) -> None:

@@ -22,8 +22,8 @@ from hw.errors import SluiceError
 from hw.memtile import Affine, AffineNest, MemTileSpec, PubConfig, PubInput, PubOutput
 from hw.memtile.spec import ConfigurationError
 
-__all__ = ["MIN_LATENCY", "PlacedBuffer", "VectorizationError", "can_follow", "chunked_plans", "fetch_plan",
-           "plan_wide_fetch"]
+__all__ = ["MIN_LATENCY", "NestError", "PlacedBuffer", "VectorizationError", "can_follow", "chunked_plans",
+           "fetch_plan", "plan_wide_fetch"]
 
 MIN_LATENCY = 11
 """Cycles that always suffice between the cycle in which a block is complete and the visible cycle of its first word:
@@ -39,7 +39,11 @@ _MOST_GAPS = 16
 
 
 class VectorizationError(SluiceError):
-    """An access pattern that a wide-fetch memory cannot follow at full rate."""
+    """An access pattern that a memory cannot follow at full rate."""
+
+
+class NestError(VectorizationError):
+    """An access pattern that no controller can follow, however slow it is: no affine loop nest."""
 
 
 @dataclass(frozen=True)
@@ -337,8 +341,7 @@ def _schedule_port(buffers: Sequence[PlacedBuffer], stores: list[_Store], fetche
         if found is not None:
             return choice, tuple(-shift for shift in found[len(choice):])
     names = ", ".join(b.traffic.title for b in buffers)
-    raise VectorizationError(f"memory for {names}: the wide SRAM port has no free cycle for every store and fetch; "
-                             "use --memory dual-port")
+    raise VectorizationError(f"memory for {names}: the wide SRAM port has no free cycle for every store and fetch")
 
 
 def _lead_bounds(fetch: _Fetch, complete: np.ndarray, region: int) -> tuple[int, int, int]:
@@ -417,8 +420,7 @@ def _delay_output(buffer: PlacedBuffer, read: int, lead: int, spec: MemTileSpec)
 
 def _fitted(traffic: BufferTraffic, nest: FittedNest | None) -> FittedNest:
     if nest is None:
-        raise VectorizationError(f"memory for {traffic.title}: a reader's fetches are no affine loop nest; "
-                                 "use --memory dual-port")
+        raise VectorizationError(f"memory for {traffic.title}: a reader's fetches are no affine loop nest")
     return nest
 
 
@@ -431,8 +433,8 @@ def _nest(fit: FittedNest, traffic: BufferTraffic, shift: int, tile_steps: tuple
         nest = counted(AffineNest(_with_tiles(fit.ranges, traffic), (*fit.strides[0], traffic.period),
                                   fit.offsets[0] + shift, addresses))
     except ConfigurationError as error:
-        raise VectorizationError(f"memory for {traffic.title}: {error}; use --memory dual-port") from None
+        raise VectorizationError(f"memory for {traffic.title}: {error}") from None
     if len(nest.ranges) > spec.dims:
         raise VectorizationError(f"memory for {traffic.title}: a reader's fetches are a nest of {len(nest.ranges)} "
-                                 f"loops, controllers have {spec.dims}; use --memory dual-port")
+                                 f"loops, controllers have {spec.dims}")
     return nest

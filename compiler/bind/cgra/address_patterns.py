@@ -8,7 +8,7 @@ from math import gcd
 
 from compiler.bind.buffers.nest_fit import fit_nest
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
-from compiler.bind.buffers.wide_fetch import VectorizationError
+from compiler.bind.buffers.wide_fetch import NestError
 
 __all__ = ["AddressPattern", "Level", "read_pattern", "write_pattern"]
 
@@ -77,12 +77,12 @@ def write_pattern(traffic: BufferTraffic, region: int) -> AddressPattern:
 
 
 def read_pattern(traffic: BufferTraffic, read: ReadTraffic, region: int, dims: int) -> AddressPattern:
-    """Addresses of one reader. Raises `VectorizationError` if they are no affine nest of at most `dims` loops."""
+    """Addresses of one reader. Raises `NestError` if they are no affine nest of at most `dims` loops."""
     start = int(read.time[0])
     if traffic.homogeneous:
         return AddressPattern.of([Level(traffic.write.time[0], traffic.write.address[0], None)], 0, region, start)
     fit = fit_nest([read.time, read.address], dims)
     if fit is None:
-        raise VectorizationError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
+        raise NestError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
     levels = [*map(Level, *fit.strides, fit.ranges), Level(traffic.period, traffic.tile_words, None)]
     return AddressPattern.of(levels, fit.offsets[1], region, start)

@@ -9,7 +9,7 @@ from compiler.bind.buffers.circular import UNLIMITED
 from compiler.bind.buffers.sequences import TrafficGroup, array_traffic
 from compiler.bind.buffers.taps import REGISTER_GAP, TapGroup, group_taps
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer, extract_buffers
-from compiler.bind.buffers.wide_fetch import VectorizationError
+from compiler.bind.buffers.wide_fetch import NestError
 from compiler.bind.cgra.addresses import AddressUnits
 from compiler.bind.cgra.controls import ControlTable, control_pattern, control_table
 from compiler.bind.cgra.cover import Coverer
@@ -83,9 +83,9 @@ class Application:
     hopeless: list[str] = field(default_factory=list)
 
     def require_followed(self) -> None:
-        """Raise `VectorizationError` if a memory cannot follow a reader, whatever the way through the array."""
+        """Raise `NestError` if a memory cannot follow a reader, whatever the way through the array."""
         if self.hopeless:
-            raise VectorizationError(self.hopeless[0])
+            raise NestError(self.hopeless[0])
 
     @property
     def registers(self) -> int:
@@ -357,9 +357,22 @@ class _Builder:
             if all(self.allocator.can_follow(other.traffic) for other in alone):
                 yield from ((mine, other) for other in alone)
                 continue
-            self.hopeless.append(f"memory for {group.traffic.title}: a reader's fetches are no affine loop nest; "
-                                 "use --memory dual-port")
+            self.hopeless.append(self._unfollowed(buffer, group, readers))
+            if self.mem.kind == "dual-port-pe":
+                raise NestError(self.hopeless[0])
             yield readers, group
+
+    def _unfollowed(self, buffer: UnifiedBuffer, group: TrafficGroup, readers: list[ReadPort]) -> str:
+        """Which reader of a buffer no memory can follow, as a message."""
+        traffic = group.traffic
+        loads = {load.statement: load.array for load in self.schedule.staged.inputs}
+        array = loads.get(buffer.writer.statement, buffer.array)
+        for read, served in zip(traffic.reads, group.served, strict=True):
+            if not self.allocator.can_follow(replace(traffic, reads=(read,))):
+                label = readers[next(iter(served))].label
+                return (f"{label} reads '{array}' in an order that is no loop nest with constant strides, as "
+                        f"{self.mem.kind} memory tiles need; give each part of the order a loop of its own")
+        return f"memory for {traffic.title}: its readers' fetches are no affine loop nest"
 
 
 def build_application(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False,

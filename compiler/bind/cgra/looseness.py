@@ -73,10 +73,13 @@ class Ways:
         self._excess: dict[tuple[_Kind, frozenset[str]], tuple[int, int]] = {}
         self._slow: frozenset[str] = frozenset()
         self._behind = False
+        self._patternless: set[_Kind] = set()
 
     def __iter__(self) -> Iterator[Looseness]:
         for looseness in self._all():
             if (looseness.wide and not self._wide) or looseness.pace.interval < self._least[_kind(looseness)]:
+                continue
+            if _kind(looseness) in self._patternless and not looseness.windows:
                 continue
             if self._merged:
                 yield looseness
@@ -99,6 +102,12 @@ class Ways:
         """The next interval; 0 if there is none."""
         longer = [step for step in (*_INTERVALS, *self._needed.values()) if interval < step <= _LONGEST]
         return min(longer, default=0)
+
+    def note_pattern(self, looseness: Looseness) -> None:
+        """That a reader's words come in an order that no controller has: no interval changes that, only other ways to
+        load or to store them do."""
+        if not looseness.windows:
+            self._patternless.add(_kind(looseness))
 
     def note_memory(self) -> None:
         """That a memory could not follow."""

@@ -298,10 +298,20 @@ class MemoryAllocator:
         """Whether the controllers of these memories can follow the readers of `traffic` at all, and, if every word has
         a wide word of its own, a few memories can hold it."""
         if self.spec.kind != "pub":
-            return True
+            return dual_port.can_follow(traffic, self.spec, self._wrapping_regions(traffic))
         if not wide_fetch.can_follow(traffic, self.spec):
             return False
         return traffic.packing > 1 or self._is_small(traffic)
+
+    def _wrapping_regions(self, traffic: BufferTraffic) -> list[int]:
+        """Regions in which the addresses of a buffer can wrap, in words."""
+        if self.spec.kind != "dual-port" or traffic.homogeneous:
+            return []
+        lifetimes = [block_lifetimes(traffic, read) for read in traffic.reads]
+        with suppress(CapacityError):
+            least = max(self._leaving(0, life, traffic) for life in lifetimes)
+            return [least << k for k in range((self.capacity * MAX_CHAIN // least).bit_length())]
+        return []
 
     def _is_small(self, traffic: BufferTraffic) -> bool:
         lifetimes = [block_lifetimes(traffic, read) for read in traffic.reads]

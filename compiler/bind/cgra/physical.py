@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from compiler.bind.cgra.budget import Budget
 from compiler.bind.cgra.check import check
 from compiler.bind.cgra.delays import insert_delays, plan_delays
 from compiler.bind.cgra.netlist import Netlist, PeNode, Pin
@@ -49,12 +50,12 @@ class Physical:
         return "\n".join(map(str, (self.placement, self.routes, self.retiming)))
 
 
-def implement(netlist: Netlist, spec: FabricSpec, seed: int = 0) -> Physical:
+def implement(netlist: Netlist, spec: FabricSpec, seed: int = 0, budget: Budget | None = None) -> Physical:
     """Place, route and retime; the same for the same arguments, and checked by `check`.
 
     Inserts PEs that only delay where the input stages cannot balance the paths. Of a few tries the one with the
     fewest PEs, then the earliest last output, then the fewest wires is taken. Raises `ArrayTooSmall`, `Unroutable`,
-    `DelayShortage` or `TimingLoop` if none succeeds.
+    `DelayShortage` or `TimingLoop` if none succeeds, and `OutOfTime` before a try for which `budget` has no time.
     """
     netlist.verify()
     check_capacity(netlist, spec)
@@ -64,6 +65,8 @@ def implement(netlist: Netlist, spec: FabricSpec, seed: int = 0) -> Physical:
     for attempt in range(_TRIES):
         if len(closed) >= enough or (closed and attempt >= enough):
             break
+        if budget is not None and not closed:
+            budget.require()
         crowded = sum(isinstance(failure, Unroutable) for failure in failures)
         try:
             closed.append(_Try(netlist, spec, seed + attempt, _pick(_SPREADS, crowded)).close(attempt))

@@ -35,15 +35,23 @@ class Site(NamedTuple):
 
 
 class ArrayTooSmall(SluiceError):
-    """The array has fewer tiles or streams than the application needs. `needed` and `present` by `kinds`."""
+    """The array has fewer tiles or streams than the application needs. `needed` and `present` by `kinds`. `reasons`:
+    what else the message says."""
 
-    def __init__(self, needed: tuple[int, ...], present: tuple[int, ...], spec: FabricSpec, delays: int = 0):
-        self.needed, self.present = needed, present
+    def __init__(self, needed: tuple[int, ...], present: tuple[int, ...], spec: FabricSpec, delays: int = 0,
+                 reasons: tuple[str, ...] = ()):
+        self.needed, self.present, self.reasons = needed, present, reasons
+        self._spec, self._delays = spec, delays
         wanted = [f"{count} {kind}" for count, kind in zip(needed, kinds(spec), strict=True)]
         if delays:
             wanted[0] += f" ({delays} of them for delays)"
         has = ", ".join(map(str, present))
-        super().__init__(f"needs {', '.join(wanted)}; the {spec.rows}x{spec.columns} array has {has}")
+        needs = f"needs {', '.join(wanted)}; the {spec.rows}x{spec.columns} array has {has}"
+        super().__init__("; ".join((needs, *reasons)))
+
+    def because(self, reason: str) -> ArrayTooSmall:
+        """The same error with a further reason."""
+        return ArrayTooSmall(self.needed, self.present, self._spec, self._delays, (*self.reasons, reason))
 
     @property
     def lacks_units(self) -> bool:

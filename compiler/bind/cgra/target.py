@@ -7,19 +7,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from compiler.bind.buffers.wide_fetch import VectorizationError
+from compiler.bind.buffers.wide_fetch import NestError, VectorizationError
 from compiler.bind.cgra.application import Application, build_application
+from compiler.bind.cgra.budget import Budget, OutOfTime
 from compiler.bind.cgra.choose_folds import choose_folds
 from compiler.bind.cgra.choose_shared import choose_shared
 from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.delays import UnbalancedError
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
+from compiler.bind.cgra.elastic.errors import ElasticError
 from compiler.bind.cgra.looseness import Looseness, Ways
 from compiler.bind.cgra.memories import BufferKey, CapacityError, CrowdedTile
 from compiler.bind.cgra.netlist import PeNode
 from compiler.bind.cgra.options import Options, OptionsError
-from compiler.bind.cgra.physical import implement
+from compiler.bind.cgra.physical import Unroutable, implement
+from compiler.bind.cgra.remedies import with_remedy
+from compiler.bind.cgra.shortage import with_largest_user
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.bind.cgra.wide_arrays import in_word_arrays
@@ -41,7 +45,7 @@ from compiler.sched.recurrence_order import recurrence_order
 from compiler.sched.reductions import with_short_recurrences
 from compiler.sched.resampled import share_resampled_windows
 from compiler.sched.sharing import default_slack
-from compiler.sched.streams import choose_tile_depth, stage_streams
+from compiler.sched.streams import choose_tile_depth, require_tile_depth, stage_streams
 from compiler.sched.transform import apply_script
 from compiler.sched.window_loads import repeated_inputs
 from compiler.sched.writers_first import writers_first
@@ -102,13 +106,15 @@ class _Stopwatch:
 @dataclass(frozen=True)
 class _Task:
     """What stays the same whatever is tried. `merged`: two buffers may share a memory tile, and delay lines wrap in
-    loops instead of masks. Only a design that ends before cycle `known` is of use."""
+    loops instead of masks. Only a design that ends before cycle `known` is of use. `budget`: of the search for a first
+    one."""
 
     options: Options
     spec: FabricSpec
     merged: bool
     known: int
     stage: _Stopwatch
+    budget: Budget
 
 
 def compile_program(program: Program, options: Options) -> CgraDesign:
@@ -118,15 +124,22 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
     which."""
     options = options.described()
     try:
-        return _ordered(program, options)
+        return _compiled(program, options, Budget.of_array(options.fabric()))
+    except (ArrayTooSmall, VectorizationError, ElasticError, Unroutable) as error:
+        raise with_remedy(error, options, lambda other, budget: _compiled(program, other, budget)) from None
+
+
+def _compiled(program: Program, options: Options, budget: Budget) -> CgraDesign:
+    try:
+        return _ordered(program, options, budget)
     except ArrayTooSmall as error:
-        design = _folded(program, options, error) if options.share == "auto" else None
+        design = _folded(program, options, error, budget) if options.share == "auto" else None
         if design is None:
             raise
         return design
 
 
-def _folded(program: Program, options: Options, error: ArrayTooSmall) -> CgraDesign | None:
+def _folded(program: Program, options: Options, error: ArrayTooSmall, budget: Budget) -> CgraDesign | None:
     """The program with sums in rounds, as many as the array needs; None if that is not enough."""
     mem = options.fabric().mem
     for _ in range(_MOST_FOLDS):
@@ -135,28 +148,28 @@ def _folded(program: Program, options: Options, error: ArrayTooSmall) -> CgraDes
             return None
         options = options.with_directives(folds)
         try:
-            return _ordered(program, options)
+            return _ordered(program, options, budget)
         except ArrayTooSmall as again:
             error = again
     return None
 
 
-def _ordered(program: Program, options: Options) -> CgraDesign:
+def _ordered(program: Program, options: Options, budget: Budget) -> CgraDesign:
     """With the loops around recurrences in the order in which there is time for these, where that ends earlier."""
     ordered = None
     if options.loops == "auto" and options.schedule == "pipelined":
-        ordered = _with_time(program, options)
-    if ordered is not None and ordered.predicted_cycles <= _GOOD * ordered.lower_bound:
+        ordered = _with_time(program, options, budget)
+    if ordered is not None and (budget.strict or ordered.predicted_cycles <= _GOOD * ordered.lower_bound):
         return ordered
     if ordered is None:
-        return _compile_as_asked(program, options)
+        return _compile_as_asked(program, options, budget)
     with suppress(SluiceError):
-        asked = _compile_as_asked(program, options, ordered.predicted_cycles)
+        asked = _compile_as_asked(program, options, budget, ordered.predicted_cycles)
         return min(asked, ordered, key=lambda design: design.predicted_cycles)
     return ordered
 
 
-def _with_time(program: Program, options: Options) -> CgraDesign | None:
+def _with_time(program: Program, options: Options, budget: Budget) -> CgraDesign | None:
     """The program with time for its recurrences, or with less of it where the array is too small for that; None if that
     changes nothing or cannot be compiled."""
     before = apply_script(program, options.transform)
@@ -165,7 +178,7 @@ def _with_time(program: Program, options: Options) -> CgraDesign | None:
         if not script:
             return None
         try:
-            return _compile_as_asked(program, options.with_directives(script))
+            return _compile_as_asked(program, options.with_directives(script), budget)
         except ArrayTooSmall:
             continue
         except SluiceError:
@@ -173,24 +186,25 @@ def _with_time(program: Program, options: Options) -> CgraDesign | None:
     return None
 
 
-def _compile_as_asked(program: Program, options: Options, known: int = _NEVER) -> CgraDesign:
+def _compile_as_asked(program: Program, options: Options, budget: Budget, known: int = _NEVER) -> CgraDesign:
     """The design; one that ends before cycle `known`, if that makes it impossible sooner."""
     if options.memory == "buffet":
         options.fabric()
-        return elastic_design(_compile(program, replace(options, memory="dual-port"), known, False), options)
-    return _compile(program, options, known)
+        static = _compile(program, replace(options, memory="dual-port"), budget, known, merged=False)
+        return elastic_design(static, options)
+    return _compile(program, options, budget, known)
 
 
-def _compile(program: Program, options: Options, known: int, merged: bool = True) -> CgraDesign:
+def _compile(program: Program, options: Options, budget: Budget, known: int, merged: bool = True) -> CgraDesign:
     """Compile `program`; every stage checks its own input, and the finished mapping is validated from outside.
 
     Where memory tiles cannot follow the tightest schedule, it is loosened step by step: loop lengths are rounded up
     to the fetch width, then the initiation interval grows, as that of a recurrence does which takes longer than its
     distance. `CgraDesign.choices` says what was needed. Where no schedule helps, statements are split whose reads
-    change their functions. `known` and `merged` as in `_Task`.
+    change their functions. `budget`, `known` and `merged` as in `_Task`.
     """
     spec = options.fabric()
-    task = _Task(options, spec, merged, known, _Stopwatch())
+    task = _Task(options, spec, merged, known, _Stopwatch(), budget)
     with task.stage("verify"):
         parts = _prepared(program, options, spec)
     try:
@@ -277,7 +291,11 @@ def _partitioned(program: Program, options: Options, spec: FabricSpec) -> Partit
 
 
 def _tile_depth(live: Program, options: Options, spec: FabricSpec) -> int:
-    return choose_tile_depth(live, spec.glb.half_words) if options.tile_depth is None else options.tile_depth
+    """The tile loops that were asked for, or the fewest that will do. Raises `StreamError`."""
+    if options.tile_depth is None:
+        return choose_tile_depth(live, spec.glb.half_words)
+    require_tile_depth(live, options.tile_depth)
+    return options.tile_depth
 
 
 def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> CgraDesign:
@@ -293,12 +311,14 @@ def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> Cg
             if failed == _MORE or looseness.tight:
                 break
             continue
+        if found is None and failure is not None and task.budget.spent:
+            raise OutOfTime(f"{failure}; {task.budget.note()}")
         made = _attempt(parts, live, task, looseness, ways, first=found is None)
         if isinstance(made, SluiceError):
             failure = failure or made
             failed += found is not None
             continue
-        good = made.predicted_cycles <= _GOOD * made.lower_bound
+        good = task.budget.strict or made.predicted_cycles <= _GOOD * made.lower_bound
         if good or (looseness.tight and looseness.pace == FULL_RATE):
             return made
         found, failed = min(found or made, made, key=lambda design: design.predicted_cycles), 0
@@ -321,6 +341,9 @@ def _attempt(parts: Partition, live: Program, task: _Task, looseness: Looseness,
         units = [unit.partition(".")[0] for unit in error.units]
         ways.note(looseness, error, recurring_around(flow(live), units))
         return error.of(live)
+    except NestError as error:
+        ways.note_pattern(looseness)
+        return error
     except (VectorizationError, ConfigurationError, UnbalancedError) as error:
         ways.note_memory()
         return error
@@ -406,10 +429,10 @@ def _mapped(parts: Partition, schedule: Schedule, task: _Task, looseness: Loosen
     for application in applications:
         try:
             with stage("place and route"):
-                physical = implement(application.netlist, spec, options.seed)
+                physical = implement(application.netlist, spec, options.seed, task.budget)
             break
         except ArrayTooSmall as error:
-            failure = failure or error
+            failure = failure or with_largest_user(error, application, parts)
     else:
         assert failure is not None
         raise failure

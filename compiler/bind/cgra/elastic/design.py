@@ -87,5 +87,5 @@ def elastic_design(static: CgraDesign, options: Options) -> ElasticDesign:
         if passed is None:
             raise
         raise ElasticError(f"buffer {passed.buffers[0].traffic.title} is read where nobody uses the word, which "
-                           f"buffets cannot always pass over: {error}; use --memory dual-port") from None
+                           f"buffets cannot always pass over: {error}") from None
     return design

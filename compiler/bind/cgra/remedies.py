@@ -1,0 +1,67 @@
+"""What a refusal recommends: another array, or other memories, with which the program has just been compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from compiler.bind.buffers.wide_fetch import NestError, VectorizationError
+from compiler.bind.cgra.budget import Budget
+from compiler.bind.cgra.elastic.errors import ElasticError
+from compiler.bind.cgra.options import Options
+from compiler.bind.cgra.physical import Unroutable
+from compiler.bind.cgra.sites import ArrayTooSmall, grid, kinds
+from hw.errors import SluiceError
+
+__all__ = ["STANDARD_ARRAYS", "with_remedy"]
+
+STANDARD_ARRAYS = ("4x4", "8x4", "8x8", "16x8", "16x16", "32x16", "32x32")
+"""Arrays that refusals recommend, the smallest first."""
+
+_SECONDS = 25.0
+"""Processor seconds in which a remedy has to show that it is one."""
+
+
+def with_remedy(error: SluiceError, options: Options, compiled: Callable[[Options, Budget], object]) -> SluiceError:
+    """`error` with the first change of `options` that `compiled` accepts within a few seconds; as it is if there is
+    none."""
+    budget = Budget(_SECONDS, strict=True)
+    for other, text in _remedies(error, options):
+        try:
+            compiled(other, budget)
+        except SluiceError:
+            if budget.spent:
+                break
+            continue
+        return _because(error, f"use {text}")
+    return error
+
+
+def _because(error: SluiceError, text: str) -> SluiceError:
+    if isinstance(error, ArrayTooSmall):
+        return error.because(text)
+    kind = next(kind for kind in (NestError, VectorizationError, ElasticError, Unroutable) if isinstance(error, kind))
+    return kind(f"{error}; {text}")
+
+
+def _remedies(error: SluiceError, options: Options) -> Iterator[tuple[Options, str]]:
+    """Other options, and how a command line writes them."""
+    if isinstance(error, ArrayTooSmall | Unroutable):
+        for size in STANDARD_ARRAYS if not options.hardware else ():
+            larger = replace(options, array=size)
+            if _has_room(error, options, larger):
+                yield larger, f"--array {size}"
+        if isinstance(error, ArrayTooSmall) and error.lacks_units and options.share == "asked":
+            yield replace(options, share="auto"), "--option share=auto"
+    elif not options.hardware and options.memory != "dual-port":
+        yield replace(options, memory="dual-port"), "--memory dual-port"
+
+
+def _has_room(error: ArrayTooSmall | Unroutable, options: Options, larger: Options) -> bool:
+    """Whether an array has what an application needs, or for one that was not routed, more than the present one."""
+    now, spec = options.fabric(), larger.fabric()
+    if isinstance(error, Unroutable):
+        size, present = (spec.rows, spec.columns), (now.rows, now.columns)
+        return size != present and all(new >= old for new, old in zip(size, present, strict=True))
+    present = [len(grid(spec, kind)) for kind in range(len(kinds(spec)))]
+    return all(need <= have for need, have in zip(error.needed, present, strict=True))

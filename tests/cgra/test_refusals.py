@@ -1,0 +1,109 @@
+"""What refusals of the array say: what takes most, and a remedy only if it is one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import compiler
+from compiler.bind.buffers.wide_fetch import VectorizationError
+from compiler.bind.cgra.budget import VARIABLE, Budget, OutOfTime
+from compiler.bind.cgra.options import Options, OptionsError
+from compiler.bind.cgra.remedies import with_remedy
+from compiler.bind.cgra.sites import ArrayTooSmall
+from compiler.frontend.c_scop import parse_scop
+from compiler.ir.program import Program
+from compiler.sched.streams import StreamError
+from hw.errors import SluiceError
+
+LONG_SUM = " + ".join(f"{k + 2} * a[i + {k}]" for k in range(30))
+
+
+def function(parameters: str, body: str) -> Program:
+    return parse_scop(f"void f({parameters})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n", "f.c")
+
+
+def long_sum() -> Program:
+    return function("const short a[64], short y[32], short z[32]",
+                    f"for (int i = 0; i < 32; i++) {{\n y[i] = {LONG_SUM};\n z[i] = a[i] + 1;\n}}")
+
+
+def test_too_small_arrays_name_the_statement_that_takes_most_and_an_array_that_will_do() -> None:
+    with pytest.raises(ArrayTooSmall) as error:
+        compiler.compile(long_sum(), array="4x4")
+    message = str(error.value)
+    assert re.search(r"most, \d+ of the \d+ PE tiles, are for statement 'S0' \(f\.c:5\); use --array \d+x\d+$", message)
+    compiler.compile(long_sum(), array=message.rpartition(" ")[2])
+
+
+def test_too_few_memories_name_the_buffer() -> None:
+    text = "\n".join(f"for (int i = 0; i < 32; i++) y{k}[i] = a[31 - i] + a[{31 - k} - i / 2];" for k in range(3))
+    with pytest.raises(ArrayTooSmall) as error:
+        compiler.compile(function("const short a[32], short y0[32], short y1[32], short y2[32]", text),
+                         array="2x4", memory="dual-port")
+    assert re.search(r"most, \d of the \d memory tiles, are for buffer a", str(error.value))
+
+
+def test_too_few_streams_name_the_array() -> None:
+    text = "for (int i = 0; i < 16; i++) y[i] = a[i] + a[i + 100] + a[i + 200] + a[i + 300] + a[i + 400];"
+    with pytest.raises(ArrayTooSmall) as error:
+        compiler.compile(function("const short a[416], short y[16]", text), array="8x4")
+    assert str(error.value).endswith("most, 5 of the 6 streams, are for array 'a'; use --array 8x8")
+
+
+def test_what_does_not_help_is_not_recommended() -> None:
+    tried = []
+
+    def refused(options: Options, budget: Budget) -> None:
+        tried.append((options.memory, options.array))
+        raise VectorizationError("neither")
+
+    found = with_remedy(VectorizationError("no"), Options(), refused)
+    assert (str(found), tried) == ("no", [("dual-port", "8x8")])
+    small = ArrayTooSmall((100, 0, 0), (48, 16, 8), Options().fabric())
+    assert "use" not in str(with_remedy(small, Options(), refused))
+    assert tried[1:] == [("pub", "16x16"), ("pub", "32x16"), ("pub", "32x32"), ("pub", "8x8")], "the last one shares"
+
+
+def test_the_search_for_a_remedy_ends() -> None:
+    spent = Budget(0, strict=True)
+    with pytest.raises(OutOfTime):
+        spent.require()
+    Budget(0).require()
+
+
+def test_orders_that_no_controller_has_are_refused_before_placement(monkeypatch: pytest.MonkeyPatch) -> None:
+    def placed(*_: object) -> None:
+        raise AssertionError("placed")
+
+    monkeypatch.setattr("compiler.bind.cgra.target.implement", placed)
+    text = ("for (int i = 0; i < 24; i++) t[i] = a[i] + 1;\n"
+            "for (int i = 0; i < 24; i++) y[i] = t[i * i % 23 % 24];")
+    program = function("const short a[24], short y[24], short t[24]", text.replace("i * i % 23 % 24", "(i * 5) % 24"))
+    for memory in ("pub", "dual-port", "dual-port-pe"):
+        with pytest.raises(SluiceError) as error:
+            compiler.compile(program, memory=memory)
+        assert re.search(r"statement 'S1.*' \(f\.c:5\) reads 't' in an order that is no loop nest with constant strides,"
+                         rf" as {memory} memory tiles need; give each part of the order a loop of its", str(error.value))
+
+
+def test_the_budget_is_a_variable_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "for (int i = 1; i < 32; i++) y[i] = (y[i - 1] * a[i] >> 3) * a[i] >> 2;"
+    monkeypatch.setenv(VARIABLE, "0.001")
+    with pytest.raises(OutOfTime) as error:
+        compiler.compile(function("const short a[32], short y[32]", text))
+    assert re.search(r"statement 'S0.*' \(f\.c:4\): .*; the search ended after 0\.001 s of processor time "
+                     rf"\(set {VARIABLE} higher to go on\)$", str(error.value))
+    for wrong in ("-1", "nan", "soon", "0"):
+        monkeypatch.setenv(VARIABLE, wrong)
+        with pytest.raises(OptionsError, match=f"{VARIABLE}='{wrong}' is not a positive number of seconds"):
+            compiler.compile(long_sum())
+
+
+@pytest.mark.parametrize("memory", ["pub", "dual-port"])
+def test_tile_loops_that_a_program_of_one_instance_does_not_have(memory: str) -> None:
+    with pytest.raises(StreamError) as error:
+        compiler.compile(function("const short a[8], short y[1]", "y[0] = a[1] + a[2];"), memory=memory, tile_depth=1)
+    assert str(error.value) == ("1 tile loops were asked for, but statements share 0 independent outer loops (not "
+                                "counting the innermost)")
