@@ -12,6 +12,7 @@ from compiler.bind.cgra.budget import VARIABLE, Budget, OutOfTime
 from compiler.bind.cgra.options import Options, OptionsError
 from compiler.bind.cgra.remedies import with_remedy
 from compiler.bind.cgra.sites import ArrayTooSmall
+from compiler.bind.cgra.timing import TimingLoop
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.program import Program
 from compiler.sched.streams import StreamError
@@ -66,6 +67,22 @@ def test_what_does_not_help_is_not_recommended() -> None:
     assert tried[1:] == [("pub", "16x16"), ("pub", "32x16"), ("pub", "32x32"), ("pub", "8x8")], "the last one shares"
 
 
+@pytest.mark.parametrize(("kind", "memory"), [("int", "dual-port"), ("short", "pub")])
+def test_recurrences_that_are_too_slow_are_named_in_one_line(kind: str, memory: str) -> None:
+    """Statements one after the other have no initiation interval that could grow."""
+    program = function(f"const {kind} a[32], {kind} y[32]",
+                       "y[0] = a[0];\nfor (int i = 1; i < 32; i++) y[i] = (y[i - 1] ^ a[i]) + 5;")
+    with pytest.raises(TimingLoop) as error:
+        compiler.compile(program, schedule="sequential", memory=memory)
+    message = str(error.value)
+    wanted = (r"statement 'S1' \(f\.c:5\): its loop-carried dependence passes \d+ processing elements and comes back "
+              r"\d+ cycles after the next iteration needs it; compute less between two iterations, or put a loop that "
+              "carries nothing inside; use --option schedule=pipelined")
+    assert re.fullmatch(wanted, message)
+    assert error.value.causes
+    compiler.compile(program, memory=memory)
+
+
 def test_the_search_for_a_remedy_ends() -> None:
     spent = Budget(0, strict=True)
     with pytest.raises(OutOfTime):
@@ -94,7 +111,7 @@ def test_the_budget_is_a_variable_of_the_environment(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv(VARIABLE, "0.001")
     with pytest.raises(OutOfTime) as error:
         compiler.compile(function("const short a[32], short y[32]", text))
-    assert re.search(r"statement 'S0.*' \(f\.c:4\): .*; the search ended after 0\.001 s of processor time "
+    assert re.search(r"statement 'S0' \(f\.c:4\): .*; the search ended after 0\.001 s of processor time "
                      rf"\(set {VARIABLE} higher to go on\)$", str(error.value))
     for wrong in ("-1", "nan", "soon", "0"):
         monkeypatch.setenv(VARIABLE, wrong)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from compiler.bind.buffers.wide_fetch import NestError, VectorizationError
 from compiler.bind.cgra.budget import Budget
-from compiler.bind.cgra.elastic.errors import ElasticError
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.physical import Unroutable
 from compiler.bind.cgra.sites import ArrayTooSmall, grid, kinds
+from compiler.bind.cgra.timing import TimingLoop
 from hw.errors import SluiceError
 
 __all__ = ["STANDARD_ARRAYS", "with_remedy"]
@@ -33,15 +32,9 @@ def with_remedy(error: SluiceError, options: Options, compiled: Callable[[Option
             if budget.spent:
                 break
             continue
-        return _because(error, f"use {text}")
+        error.args = (f"{error}; use {text}",)
+        break
     return error
-
-
-def _because(error: SluiceError, text: str) -> SluiceError:
-    if isinstance(error, ArrayTooSmall):
-        return error.because(text)
-    kind = next(kind for kind in (NestError, VectorizationError, ElasticError, Unroutable) if isinstance(error, kind))
-    return kind(f"{error}; {text}")
 
 
 def _remedies(error: SluiceError, options: Options) -> Iterator[tuple[Options, str]]:
@@ -53,7 +46,12 @@ def _remedies(error: SluiceError, options: Options) -> Iterator[tuple[Options, s
                 yield larger, f"--array {size}"
         if isinstance(error, ArrayTooSmall) and error.lacks_units and options.share == "asked":
             yield replace(options, share="auto"), "--option share=auto"
-    elif not options.hardware and options.memory != "dual-port":
+        return
+    if isinstance(error, TimingLoop):
+        for name, value in (("loops", "auto"), ("schedule", "pipelined")):
+            if getattr(options, name) != value:
+                yield replace(options, **{name: value}), f"--option {name}={value}"
+    if not options.hardware and options.memory != "dual-port":
         yield replace(options, memory="dual-port"), "--memory dual-port"
 
 

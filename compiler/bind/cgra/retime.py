@@ -18,13 +18,18 @@ from hw.errors import SluiceError
 __all__ = ["DelayShortage", "Retiming", "retime", "shortage"]
 
 
+_LISTED = 3
+"""Edges that a message names."""
+
+
 class DelayShortage(SluiceError):
     """Input stages are too short to balance the paths. `missing` maps each edge to the cycles it lacks."""
 
     def __init__(self, missing: dict[Edge, int], delay_depth: int):
         self.missing = missing
-        listing = ", ".join(f"{edge} lacks {cycles}" for edge, cycles in missing.items())
-        super().__init__(f"input stages delay by at most {delay_depth - 1} cycles: {listing}")
+        listing = ", ".join(f"{edge} lacks {cycles}" for edge, cycles in [*missing.items()][:_LISTED])
+        more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
+        super().__init__(f"input stages delay by at most {delay_depth - 1} cycles: {listing}{more}")
 
 
 @dataclass(frozen=True)

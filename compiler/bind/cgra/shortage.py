@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from compiler.bind.cgra.application import Application
+from compiler.bind.cgra.labels import asked_labels
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.sched.partition import Partition
@@ -33,9 +34,7 @@ def with_largest_user(error: ArrayTooSmall, application: Application, parts: Par
 def _statements(application: Application, parts: Partition) -> Iterator[str]:
     """The statement that each processing element computes for; several that were made of one of the program count for
     that."""
-    asked = {str(s.location): s.label() for s in reversed(parts.asked.statements) if s.location}
-    program = application.schedule.staged.program
-    owners = {s.name: asked.get(str(s.location), s.label()) for s in program.statements}
+    owners = asked_labels(parts, application.schedule.staged.program)
     for name, node in application.netlist.nodes.items():
         if isinstance(node, PeNode):
             owner = name.partition(".")[0]

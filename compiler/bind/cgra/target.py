@@ -17,6 +17,7 @@ from compiler.bind.cgra.delays import UnbalancedError
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
 from compiler.bind.cgra.elastic.errors import ElasticError
+from compiler.bind.cgra.labels import asked_labels
 from compiler.bind.cgra.looseness import Looseness, Ways
 from compiler.bind.cgra.memories import BufferKey, CapacityError, CrowdedTile
 from compiler.bind.cgra.netlist import PeNode
@@ -125,7 +126,7 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
     options = options.described()
     try:
         return _compiled(program, options, Budget.of_array(options.fabric()))
-    except (ArrayTooSmall, VectorizationError, ElasticError, Unroutable) as error:
+    except (ArrayTooSmall, VectorizationError, ElasticError, TimingLoop, Unroutable) as error:
         raise with_remedy(error, options, lambda other, budget: _compiled(program, other, budget)) from None
 
 
@@ -340,7 +341,7 @@ def _attempt(parts: Partition, live: Program, task: _Task, looseness: Looseness,
     except TimingLoop as error:
         units = [unit.partition(".")[0] for unit in error.units]
         ways.note(looseness, error, recurring_around(flow(live), units))
-        return error.of(live)
+        return error.of(asked_labels(parts, live))
     except NestError as error:
         ways.note_pattern(looseness)
         return error

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from ortools.linear_solver import pywraplp
 
 from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, Separation, StreamIn, StreamOut
-from compiler.ir.program import Program
 from hw.errors import SluiceError
 
 __all__ = ["INPUT_STAGE", "MEMORY_START", "PE_LATENCY", "Bound", "TimingLoop", "TimingSystem", "latency",
@@ -31,18 +30,24 @@ visible so many cycles later."""
 class TimingLoop(SluiceError):
     """A loop of connections is slower than its logical distance allows; no delay can repair that."""
 
-    def __init__(self, causes: tuple[Edge | Separation, ...], excess: int, where: str = ""):
+    def __init__(self, causes: tuple[Edge | Separation, ...], excess: int, message: str = ""):
         self.causes, self.excess = causes, excess
         pins = [c.sink if isinstance(c, Edge) else c.output for c in causes]
         self.units = tuple(dict.fromkeys(pin.node for pin in pins))
         path = " -> ".join(map(str, [*pins, pins[0]]))
-        super().__init__(f"{where}the loop {path} is {excess} cycles slower than its distances allow")
+        super().__init__(message or f"the loop {path} is {excess} cycles slower than its distances allow")
 
-    def of(self, program: Program) -> TimingLoop:
-        """The same error, with the statement whose units are in the loop and its source line."""
-        names = {statement.name: statement for statement in program.statements}
-        mine = [names[name] for unit in self.units if (name := unit.partition(".")[0]) in names]
-        return TimingLoop(self.causes, self.excess, f"{mine[0].label()}: " if mine else "")
+    def of(self, labels: Mapping[str, str]) -> TimingLoop:
+        """The same error for a user, if units of a statement are in the loop. `labels`: of every statement."""
+        mine = list(dict.fromkeys(labels[name] for unit in self.units if (name := unit.partition(".")[0]) in labels))
+        if not mine:
+            return self
+        others = f" through {', '.join(mine[1:])}" if len(mine) > 1 else ""
+        units = sum(unit.partition(".")[0] in labels for unit in self.units)
+        return TimingLoop(self.causes, self.excess, (
+            f"{mine[0]}: its loop-carried dependence{others} passes {units} processing elements and comes back "
+            f"{self.excess} cycles after the next iteration needs it; compute less between two iterations, or put a "
+            "loop that carries nothing inside"))
 
 
 @dataclass(frozen=True)
