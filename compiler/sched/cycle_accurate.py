@@ -486,7 +486,7 @@ def _settled(schedule: Schedule, fusion_level: int | None) -> Schedule:
         return replace(schedule, method=early)
     later = {name: replace(entry, offset=found.offsets[name]) for name, entry in entries.items()}
     how = "proven" if found.proven else "best found"
-    return replace(schedule, statements=later, method=f"{early}; later starts keep {before - found.words} words fewer "
+    return replace(schedule, statements=later, method=f"{early}; later starts store {before - found.words} words fewer "
                                                       f"(CP-SAT, {how})")
 
 

@@ -27,8 +27,8 @@ class NoTurnError(SluiceError):
 
     def __init__(self, members: tuple[str, ...], statement: str, busy: int, period: int):
         self.bound = busy
-        super().__init__(f"{', '.join(members)} cannot take turns on one set of units: '{statement}' finds no free "
-                         f"cycles among {period} per tile, of which all of them together take {busy}")
+        super().__init__(f"{', '.join(members)} cannot share one set of units: '{statement}' finds no free cycle in "
+                         f"the modulo reservation table of {period} cycles per tile, of which all of them take {busy}")
 
 
 def feedback(groups: Iterable[tuple[str, ...]], dependences: Iterable[Dependence],

@@ -55,7 +55,7 @@ def test_applications_equal_the_interpreter(name: str, parameters: dict[str, Any
 @pytest.mark.parametrize("name", ["fir", "inner_product", "jacobi_1d", "jacobi_2d", "matmul", "moving_average",
                                   "row_sum", "stencil_3", "triangular_solve"])
 def test_c_programs_equal_the_interpreter(name: str) -> None:
-    """Time loops and triangular solves carry values from turn to turn: they are unrolled."""
+    """Time loops and triangular solves have loop-carried dependences: they are unrolled."""
     compare(load_c(C / f"{name}.c"))
 
 
@@ -182,10 +182,10 @@ def broken(what: str, folder: Path) -> Program:
 
 
 @pytest.mark.parametrize(("what", "message"), [
-    ("index", "is neither affine nor an affine expression divided by a number, nor does it go round in up to 64 "
+    ("index", "is neither affine nor an affine expression divided by a number, nor periodic with a period of up to 64 "
               "iterations"),
-    ("turns", "a loop of 199 turns carries values from turn to turn; the vector target computes whole arrays, and "
-              "unrolls at most 128 turns"),
+    ("turns", "a loop of 199 iterations has a loop-carried dependence; the vector target computes whole arrays, and "
+              "unrolls at most 128 iterations"),
 ])
 def test_refused_programs_name_the_statement(what: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(VectorTargetError) as caught:

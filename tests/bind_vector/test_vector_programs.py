@@ -246,7 +246,7 @@ HEAD = "program p scratchpad 64\narray x input int32 4 bytes 16\n"
     ("length 16\nrun VADD VV W W S 1D d 4 a 0 b 0", "D covers 4 to 68, outside the scratchpad of 64 bytes"),
     ("length 4\nrows 3 16 0 -16\nrun VADD VV W W S 2D d 0 a 0 b 0", "B covers -32 to 16"),
     ("length 1\nrun VMAC VV W W S 1D d 0 a 0 b 0", "illegal mode (mac-operands)"),
-    ("loop 0 {\n}", "a loop of 0 turns"),
+    ("loop 0 {\n}", "a loop of 0 iterations"),
     ("length 1+4*i0", "a number steps with a loop that is not around it"),
 ])
 def test_broken_programs(text: str, message: str) -> None:

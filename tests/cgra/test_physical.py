@@ -157,7 +157,8 @@ def test_slow_feedback():
     b.stream_out("o", b.pe("add", (b.stream_in("i"), 0), (Pin("add1", "word0"), 5)))
     with pytest.raises(TimingLoop) as error:
         implement(b.build(), SMALL)
-    assert str(error.value) == "the loop add1.word1 -> add1.word1 is 1 cycles slower than its distances allow"
+    assert str(error.value) == ("the recurrence add1.word1 -> add1.word1 is 1 cycles longer than its "
+                                "dependence distances allow")
 
 
 def test_too_few_tracks():

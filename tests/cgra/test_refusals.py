@@ -75,7 +75,7 @@ def test_recurrences_that_are_too_slow_are_named_in_one_line(kind: str, memory: 
     with pytest.raises(TimingLoop) as error:
         compiler.compile(program, schedule="sequential", memory=memory)
     message = str(error.value)
-    wanted = (r"statement 'S1' \(f\.c:5\): its loop-carried dependence passes \d+ processing elements and comes back "
+    wanted = (r"statement 'S1' \(f\.c:5\): its loop-carried dependence passes \d+ processing elements and arrives "
               r"\d+ cycles after the next iteration needs it; compute less between two iterations, or put a loop that "
               "carries nothing inside; use --option schedule=pipelined")
     assert re.fullmatch(wanted, message)

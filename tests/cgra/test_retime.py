@@ -86,7 +86,8 @@ def test_feedback_that_is_too_slow():
     b.stream_out("o", total)
     with pytest.raises(TimingLoop) as error:
         retime(b.build(), one_hop(b.build(), 4))
-    assert str(error.value) == "the loop add1.word1 -> add1.word1 is 2 cycles slower than its distances allow"
+    assert str(error.value) == ("the recurrence add1.word1 -> add1.word1 is 2 cycles longer than its "
+                                "dependence distances allow")
 
 
 def test_shortage_names_edges_and_cycles():

@@ -37,7 +37,7 @@ def pyramid(memory: str, **options: str) -> CgraDesign:
 def test_a_third_of_the_units_in_a_third_of_their_cycles(memory: str) -> None:
     shared = pyramid(memory, transform=SHARE)
     assert shared.resources["PEs"] == 4
-    assert shared.choices["shared units"] == (f"{', '.join(STAGES)} take turns on 4 PEs, 8 fewer, through 8 "
+    assert shared.choices["shared units"] == (f"{', '.join(STAGES)} share 4 PEs, 8 fewer, through 8 "
                                               "multiplexers in memory tiles")
     assert shared.occupancy == pytest.approx((64 + 16 + 4) / shared.predicted_cycles)
 

@@ -24,6 +24,6 @@ void f(const int a[8], int y[8], int z[8]) {
 
 def test_the_statement_of_the_recurrence_is_named(monkeypatch):
     monkeypatch.setattr(planning, "slowdown", lambda *_: 1)  # as if no rate were slow enough
-    with pytest.raises(DataflowError, match=r"^statement 'S1' \(.*:6\): a value comes back in fewer ticks than its "
-                                            r"operators take \(\d+ ticks in 'S1'\), .*; compute what does not depend"):
+    with pytest.raises(DataflowError, match=r"^statement 'S1' \(.*:6\): the recurrence latency "
+                                            r"\(\d+ ticks in 'S1'\) exceeds the distance .*; compute what does not "):
         planning.make_plan(parse_scop(TEXT), Options(latency={"add": 4, "xor": 3}, interleave=1))

@@ -260,7 +260,7 @@ def test_a_recurrence_that_is_too_long(tmp_path):
     y[0] = a[0];
     for (int i = 1; i < 8; i++)
         y[i] = {chain};""")
-    with pytest.raises(FpgaError, match=r"statement 'S1' \(.*long_way\.c:\d+\): values come back to it in fewer"):
+    with pytest.raises(FpgaError, match=r"statement 'S1' \(.*long_way\.c:\d+\): its recurrence latency exceeds"):
         compiler.compile(program, target="fpga", multiplier_latency=8)
 
 

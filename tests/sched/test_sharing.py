@@ -42,8 +42,8 @@ def test_a_table_gives_the_first_free_turn() -> None:
     assert turns.place("c", 0, {"x": 4}, {"x": 2}) == 2
     with pytest.raises(NoTurnError) as error:
         turns.place("c", 0, {"x": 1}, {"x": 4})
-    assert str(error.value) == ("a, b, c cannot take turns on one set of units: 'c' finds no free cycles among 16 per "
-                                "tile, of which all of them together take 17")
+    assert str(error.value) == ("a, b, c cannot share one set of units: 'c' finds no free cycle in the modulo "
+                                "reservation table of 16 cycles per tile, of which all of them take 17")
     turns.clear()
     assert turns.place("c", 0, {"x": 1}, {"x": 4}) == 0
 

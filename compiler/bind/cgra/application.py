@@ -50,7 +50,7 @@ class SharedUse:
         return (len(self.members) - 1) * self.units
 
     def __str__(self) -> str:
-        return (f"{', '.join(self.members)} take turns on {self.units} PEs, {self.saved} fewer, through "
+        return (f"{', '.join(self.members)} share {self.units} PEs, {self.saved} fewer, through "
                 f"{self.multiplexers} multiplexers in memory tiles")
 
 

@@ -379,7 +379,8 @@ def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: Loo
     staged = stage_streams(live, _tile_depth(live, options, spec), looseness.windows)
     if options.schedule == "sequential":
         if live.shared:
-            raise OptionsError("statements that share units take turns, which needs schedule=pipelined")
+            raise OptionsError("statements that share units need a modulo reservation of them, which is part of "
+                               "schedule=pipelined")
         return sequential_schedule(staged)
     rhythm = spec.mem.fetch_width if looseness.in_step else 0
     return schedule_program(staged, options.fusion_level, looseness.alignment, looseness.pace, slack, rhythm)

@@ -35,7 +35,8 @@ class TimingLoop(SluiceError):
         pins = [c.sink if isinstance(c, Edge) else c.output for c in causes]
         self.units = tuple(dict.fromkeys(pin.node for pin in pins))
         path = " -> ".join(map(str, [*pins, pins[0]]))
-        super().__init__(message or f"the loop {path} is {excess} cycles slower than its distances allow")
+        super().__init__(message or f"the recurrence {path} is {excess} cycles longer than its dependence distances "
+                         "allow")
 
     def of(self, labels: Mapping[str, str]) -> TimingLoop:
         """The same error for a user, if units of a statement are in the loop. `labels`: of every statement."""
@@ -45,7 +46,7 @@ class TimingLoop(SluiceError):
         others = f" through {', '.join(mine[1:])}" if len(mine) > 1 else ""
         units = sum(unit.partition(".")[0] in labels for unit in self.units)
         return TimingLoop(self.causes, self.excess, (
-            f"{mine[0]}: its loop-carried dependence{others} passes {units} processing elements and comes back "
+            f"{mine[0]}: its loop-carried dependence{others} passes {units} processing elements and arrives "
             f"{self.excess} cycles after the next iteration needs it; compute less between two iterations, or put a "
             "loop that carries nothing inside"))
 

@@ -81,7 +81,7 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
     if candidate.idle:
         choices["idle ticks"] = str(candidate.idle)
     if candidate.slow > 1:
-        choices["ticks per time"] = f"{candidate.slow}: a recurrence waits for its operators"
+        choices["ticks per time"] = f"{candidate.slow}: the recurrence latency, in times of the schedule"
         candidate = _measured(slowed(candidate.network, candidate.slow), options, candidate.slow)
     return _finished(program.name, candidate, options, choices)
 
@@ -252,8 +252,9 @@ def _too_short(candidate: _Candidate, pipelines: dict[str, Pipeline]) -> str:
     where = ", ".join(statement.label() for statement in statements) or "the program"
     longest = max(statements, key=lambda s: pipelines[s.name].latency, default=None)
     ticks = "" if longest is None else f" ({pipelines[longest.name].latency} ticks in '{longest.name}')"
-    return (f"{where}: a value comes back in fewer ticks than its operators take{ticks}, in every order and at every "
-            "rate that was tried; compute what does not depend on the value in a statement of its own")
+    return (f"{where}: the recurrence latency{ticks} exceeds the distance of the loop-carried dependence, in every "
+            "order and at every rate that was tried; compute what does not depend on the carried value in a statement "
+            "of its own")
 
 
 def _finished(name: str, candidate: _Candidate, options: Options, choices: dict[str, str]) -> Plan:

@@ -75,12 +75,12 @@ class NetBuilder:
         """A read's use: of what its one producer gave it, or of a merge. Raises `FpgaError`."""
         sources = self.sources[statement.name, read]
         if (statement.name, read) not in self.net.reads and len(sources) == 1:
-            raise FpgaError(f"{read_label(statement, read)} only sees what comes back to it, behind a guard")
+            raise FpgaError(f"{read_label(statement, read)} only sees predicated-off instances of its own statement")
         if len(sources) > 1:
             decision = decide(self.events, sources)
             if decision is None:
-                raise FpgaError(f"{read_label(statement, read)} sees values of several statements in turns that no "
-                                "counters with short tables follow")
+                raise FpgaError(f"{read_label(statement, read)} sees values of several statements, in an order that "
+                                "no counters with short tables follow")
             self.net.reads[statement.name, read] = self._merge(decision, self._word(sources[0].array))
         return self.net.reads[statement.name, read]
 

@@ -12,10 +12,10 @@ class FpgaError(SluiceError):
 
 
 class SlowRecurrence(FpgaError):
-    """Values come back to the statement `name`, which messages call `label`, in fewer cycles than its operators take; a
-    larger initiation interval helps."""
+    """The recurrence latency of the statement `name`, which messages call `label`, exceeds the distance of its
+    loop-carried dependence; a larger initiation interval helps."""
 
     def __init__(self, name: str, label: str = ""):
-        super().__init__(f"{label or name}: values come back to it in fewer cycles than its operators take, at the "
-                         "largest initiation interval, too")
+        super().__init__(f"{label or name}: its recurrence latency exceeds the distance of its loop-carried "
+                         "dependence, at the largest initiation interval, too")
         self.name = name

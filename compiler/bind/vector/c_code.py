@@ -30,7 +30,7 @@ IDLE = 8
 """Statements after which an anchor that nobody has used is forgotten: its neighbours would be kept as long."""
 
 _ANCHOR = """/* Hides where a number comes from: neighbours are then found by an addition each, and not kept for later
-   turns of a loop, where they would be spilled. */
+   iterations of a loop, where they would be spilled. */
 #define ANCHOR(number) ({ uint32_t anchor = (number); __asm__("" : "+r"(anchor)); anchor; })"""
 
 _TYPES = {"bool": "uint8_t", **{f"{u}int{n}": f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32)}}

@@ -195,8 +195,9 @@ def _stepped(program: Program, statements: Sequence[Statement]) -> Iterator[Stat
     times = [program.order_of(s.name).intersect_domain(s.domain) for s in statements]
     dimension, low, high = _outermost([t.range() for t in times])
     if high - low >= MOST_STEPS:
-        raise VectorTargetError(f"{statements[0]}: a loop of {high - low + 1} turns carries values from turn to turn; "
-                                f"the vector target computes whole arrays, and unrolls at most {MOST_STEPS} turns")
+        raise VectorTargetError(f"{statements[0]}: a loop of {high - low + 1} iterations has a loop-carried "
+                                "dependence; the vector target computes whole arrays, and unrolls at most "
+                                f"{MOST_STEPS} iterations")
     for value in range(low, high + 1):
         now = [replace(s, domain=t.fix_val(isl.dim_type.out, dimension, isl.Val(value)).domain())
                for s, t in zip(statements, times, strict=True)]
@@ -306,8 +307,8 @@ class _Space:
             aff = aff.scale_val(isl.Val(divisor))
         if rounded_parts(aff) or aff.get_denominator_val().to_python() != 1:
             raise VectorTargetError(f"{statement.label(access)}: the index {aff} of {access.array} is neither affine "
-                                    "nor an affine expression divided by a number, nor does it go round in up to "
-                                    f"{MOST_CLASSES} iterations")
+                                    "nor an affine expression divided by a number, nor periodic with a period of "
+                                    f"up to {MOST_CLASSES} iterations")
         row = tuple(aff.get_coefficient_val(isl.dim_type.in_, k).to_python() for k in range(len(self.sizes)))
         offset = aff.get_constant_val().to_python() + sum(c * low for c, low in zip(row, self.low, strict=True))
         return row, offset, divisor

@@ -53,7 +53,7 @@ def _check_loops(body: Sequence[Statement], depth: int) -> None:
         match statement:
             case Loop(count, inner):
                 if count < 1:
-                    raise VectorProgramError(f"a loop of {count} turns")
+                    raise VectorProgramError(f"a loop of {count} iterations")
                 _check_loops(inner, depth + 1)
             case Note():
                 continue
