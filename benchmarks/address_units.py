@@ -1,4 +1,4 @@
-"""Processing elements that compute addresses, where memories have no address generators (seed 001, table 7.5).
+"""Processing elements that compute addresses, where memories have no address generators (Liu 2023, table 7.5).
 
     python -m benchmarks.address_units [APP ...] [--compile] [-o FILE]
 
@@ -38,7 +38,7 @@ PUBLISHED: dict[str, tuple[int, int, int] | None] = {
     "camera_pipeline": (656, 146, 331), "laplacian_pyramid": (660, 100, 89), "gaussian_pyramid": None, "cascade": None,
     "conv_3_3": None, "brighten_blur": None,
 }
-"""Elements for addresses without and with counters, and elements that compute (seed 001, table 7.5)."""
+"""Elements for addresses without and with counters, and elements that compute (Liu 2023, table 7.5)."""
 
 
 def _mapped(app: str, counter: bool) -> Application:
@@ -83,7 +83,7 @@ def address_table() -> str:
         units = f["counter"]
         rows.append([app, units["memory tiles"], units["PEs"], compute, cells[0], counted, cells[1], plain])
     return ("Processing elements that compute addresses, where memory tiles have no address generators "
-            "(`--memory dual-port-pe`, `python -m benchmarks.address_units`); published: seed 001, table 7.5.\n\n"
+            "(`--memory dual-port-pe`, `python -m benchmarks.address_units`); published: Liu 2023, table 7.5.\n\n"
             + table(head, rows))
 
 

@@ -30,7 +30,7 @@ def _layer_table() -> str:
     head = ["layer", "steps", "cycles (model)", "sequential (model)", "double buffering (model)",
             "+ loop optimisations (model)", "quad-port (model)", "part pub: cycles", "bound / cycles",
             "part dual-port: cycles", "bound / cycles", "part quad-port: cycles", "bound / cycles"]
-    text = ("Compute occupancy of the eight ResNet layers of seed 001, figures 7.8 and 7.9 (which print no numbers), "
+    text = ("Compute occupancy of the eight ResNet layers of Liu 2023, figures 7.8 and 7.9 (which print no numbers), "
             f"8 x 8 channels at a time (conv1: 3 x 16) on the {results['array']} array "
             "(`python -m benchmarks.resnet_layers`): multiply-accumulate steps over cycles. Whole layers are a model, "
             "from the whole layer's schedule, with the latency of the way through the array where a part is mapped; "

@@ -1,4 +1,4 @@
-"""Compute occupancy of the eight ResNet layers of seed 001, figures 7.8 and 7.9, one optimisation after the other.
+"""Compute occupancy of the eight ResNet layers of Liu 2023, figures 7.8 and 7.9, one optimisation after the other.
 
     python -m benchmarks.resnet_layers [LAYER ...] [--memory MEMORY ...] [--no-simulation]
                                        [-o benchmarks/results/resnet_layers.json]

@@ -2,7 +2,7 @@
 
     python -m benchmarks.sharing [CASE ...] [-o benchmarks/results/sharing.json]
 
-Seed 001, tables 7.6 and 7.7, figures 7.6 and 7.7; and a sum that is computed in rounds on fewer units.
+Liu 2023, tables 7.6 and 7.7, figures 7.6 and 7.7; and a sum that is computed in rounds on fewer units.
 The input is a photograph; outputs are compared with the reference.
 With names of cases, only those are measured, and the results there are of the others are kept.
 """

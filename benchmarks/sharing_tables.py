@@ -8,7 +8,7 @@ from benchmarks.results import read_results
 __all__ = ["sharing_table"]
 
 PUBLISHED = {"gaussian_pyramid": "16 / 6", "sr_cnn": "656 / 182"}
-"""PEs before and after sharing, seed 001, table 7.6; sr_cnn with 8 x 8 products at a time, as ours without a size."""
+"""PEs before and after sharing, Liu 2023, table 7.6; sr_cnn with 8 x 8 products at a time, as ours without a size."""
 
 
 def sharing_table() -> str:

@@ -5,7 +5,7 @@
 For every case the tuner chooses tiles for the shape; the emitted Verilog runs the whole kernel, from the start bit
 until the last result is in memory, and the results are compared with gcc's. The share is ideal cycles (evaluations of
 the body over processing elements times lanes) over measured ones. Problems are smaller than the published ones where
-simulation would take hours; the model's share at the published size stands beside it. Then the ablation of seed 002,
+simulation would take hours; the model's share at the published size stands beside it. Then the ablation of Wang 2021,
 figure 13: one matrix product on an 8 x 8 array without and with latency hiding, SIMD, double buffering. Results of
 cases that are not named are kept.
 """

@@ -24,7 +24,7 @@ from hw.errors import SluiceError
 __all__ = ["PUBLISHED", "main", "matrix"]
 
 PUBLISHED = {12: 855, 16: 1308, 20: 1920, 24: 2610}
-"""Cycles by matrix size (seed 002, table 8: microseconds at 250 MHz)."""
+"""Cycles by matrix size (Wang 2021, table 8: microseconds at 250 MHz)."""
 
 SPACE = ("j", "k")
 SOURCE = Path(__file__).resolve().parents[1] / "apps" / "systolic" / "lu.c"

@@ -44,7 +44,7 @@ PUBLISHED = {
     "mobilenet_layer": ("-", "-", "96"),
     "camera_pipeline": ("-", "25 / -", "331"),
 }
-"""Published figures (wide-fetch / dual-port): last cycle, memory tiles, PEs. Seed 001, tables 7.3 to 7.8, and the
+"""Published figures (wide-fetch / dual-port): last cycle, memory tiles, PEs. Liu 2023, tables 7.3 to 7.8, and the
 mapped designs of the same group's compiler for conv_3_3, cascade and brighten-blur. Fir and sobel are not published."""
 
 

@@ -28,7 +28,7 @@ __all__ = ["CANDIDATES", "PUBLISHED", "main"]
 
 OPTIONS = {"memory": "pub", "hardware": str(HARDWARE / "paired_banks.toml")}
 PUBLISHED = {"gaussian": "16", "harris": "3", "unsharp": "3", "resnet_layer": "8 x 8", "gemm": "8 x 8"}
-"""Unroll factors that still fit that array in seed 001, section 7.5."""
+"""Unroll factors that still fit that array in Liu 2023, section 7.5."""
 
 
 def _resnet(inputs: int, outputs: int) -> Program:

@@ -1,6 +1,6 @@
 """The benchmarks of the vector processor: data, numpy references and lower bounds.
 
-Seed 004, section 5.2, names them; where it gives no definition, `benchmarks/vector_c/README.md` says which one is used.
+Liu 2012, section 5.2, names them; where it gives no definition, `benchmarks/vector_c/README.md` says which one is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cycles of the vector applications compiled from parallel arrays, against those written by hand (seed 004, table 5.2).
+"""Cycles of the vector applications compiled from parallel arrays, against those written by hand (Liu 2012, table 5.2).
 
     python -m benchmarks.vector_compiled [--lanes 1,4,16,64] [--app fir] [--element word,half,byte] [-o FILE]
 

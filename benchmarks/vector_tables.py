@@ -1,4 +1,4 @@
-"""The tables of the soft vector processor: those of seed 004, chapter 5, and what bounds every figure.
+"""The tables of the soft vector processor: those of Liu 2012, chapter 5, and what bounds every figure.
 
     python -m benchmarks.vector_tables [--measure]
 
@@ -21,7 +21,7 @@ from benchmarks.vector_compiled import HAND_WRITTEN
 __all__ = ["main", "vector_tables"]
 
 PUBLISHED = {"fir": 7000, "2Dfir": 29000, "life": 23000, "imgblend": 33000, "median": 250000, "motest": 15000}
-"""Seed 004, table 5.3: run time on 64 lanes, words, at 100 MHz, in cycles."""
+"""Liu 2012, table 5.3: run time on 64 lanes, words, at 100 MHz, in cycles."""
 
 _SCALAR = "plain C"
 """Key of the results that are no element type."""
@@ -63,7 +63,7 @@ def _cycles() -> str:
                          figures["operations"], figures["speed-up"]])
     head = ["benchmark", "elements", f"{largest} cycles", "published", "bound", "ratio", "operations",
             "times plain C"]
-    text = ("Soft vector processor (seed 004, table 5.3): C programs on the emitted Verilog, the scalar core issuing; "
+    text = ("Soft vector processor (Liu 2012, table 5.3): C programs on the emitted Verilog, the scalar core issuing; "
             "main memory answers after 20 cycles and passes at most 32 bytes per cycle (`python -m benchmarks.vector`; "
             "all tables of the processor: `python -m benchmarks.vector_tables`). The bound is what the lanes or the "
             "memory need for the operations and bytes that the program uses. Plain C, on words, runs on the same "
@@ -78,7 +78,7 @@ def _rate() -> str:
 
 
 def _compiled() -> str:
-    """Seed 004, tables 5.2 and 5.8."""
+    """Liu 2012, tables 5.2 and 5.8."""
     hand, plain, machines = _benchmarks(), read_results("vector")["benchmarks"], _machines()
     rows = []
     for app, element, figures in _applications():
@@ -88,7 +88,7 @@ def _compiled() -> str:
         rows.append([app, element, *(_beside(figures[m], by_hand[m]) if m in figures else "-" for m in machines),
                      times, max(f["compile seconds"] for f in figures.values())])
     head = ["application", "elements", *machines, f"{machines[-1]} times plain C", "compile s"]
-    text = ("The same compiled from parallel arrays (seed 004, tables 5.2 and 5.8): cycles, and how many times as fast "
+    text = ("The same compiled from parallel arrays (Liu 2012, tables 5.2 and 5.8): cycles, and how many times as fast "
             "as the program written by hand (`python -m benchmarks.vector_compiled`).")
     return f"{text}\n\n{table(head, rows)}"
 
@@ -176,14 +176,14 @@ def _over(figures: dict[str, Any]) -> str:
 
 
 def _element_sizes() -> str:
-    """Seed 004, tables 5.5 and 5.6: narrower elements against words."""
+    """Liu 2012, tables 5.5 and 5.6: narrower elements against words."""
     machines = _machines()
     rows = []
     for name, elements in _benchmarks().items():
         for element in (e for e in elements if e != "word"):
             gains = [elements["word"][m]["cycles"] / elements[element][m]["cycles"] for m in machines]
             rows.append([name, element, *(f"{gain:.2f}" for gain in gains)])
-    text = "Times faster than on words, written by hand (seed 004, tables 5.4 to 5.6)."
+    text = "Times faster than on words, written by hand (Liu 2012, tables 5.4 to 5.6)."
     return f"{text}\n\n{table(['benchmark', 'elements', *machines], rows)}"
 
 
