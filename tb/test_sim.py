@@ -7,6 +7,7 @@ import random
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 from hw.sim.bench import BenchFailure, run_bench
 from hw.sim.build import BuildError, BuildRequest, build
+from hw.sim.faults import Fault, JobError, parse_fault
 from hw.sim.process import SimulationError
 from hw.sim.simulate import NO_STALLS, Job, SimulationTimeout, StallProfile, run_job
 from hw.sim.toolchain import SIMULATORS, waveform_kind
@@ -82,6 +84,50 @@ def test_error_responses_reach_the_design(simulator):
     writes = [(SOURCE, 0x1000), (DESTINATION, 0xFFC0), (WORDS, 16), (CONTROL, 1)]
     outside = run_job(copy(simulator, writes=writes))
     assert outside.registers[STATUS] == 1 | 3 << 1
+
+
+def with_fault(simulator: str, fault: Fault) -> Job:
+    return replace(copy(simulator), fault=fault)
+
+
+AREAS = {"from": (0x1000, 4096), "to": (0x4000, 4096)}
+
+
+def test_one_beat_of_an_array_is_answered_with_an_error(simulator):
+    """The seventh read or write, and no other; a run that never makes it says so."""
+    read = run_job(with_fault(simulator, parse_fault("read from 7", AREAS)))
+    assert read.registers[STATUS] == 1 | 2 << 1
+    assert read.dumps == (EXPECTED[:0x30] + read.dumps[0][0x30:0x38] + EXPECTED[0x38:],)
+    write = run_job(with_fault(simulator, parse_fault("write to 7", AREAS)))
+    assert write.registers[STATUS] == 1 | 2 << 1
+    assert write.dumps == (EXPECTED[:0x30] + bytes(8) + EXPECTED[0x38:],)
+    for text in ("read from 513", "read to", "write from", "stuck b 999"):
+        with pytest.raises(JobError, match="met no beat of the run, which ended without it"):
+            run_job(with_fault(simulator, parse_fault(text, AREAS)))
+
+
+STUCK = {
+    "ar": "memory does not take the read address", "aw": "memory does not take the write address",
+    "w": "memory does not take the write data", "r": "the design waits for read data from memory",
+    "b": "the design waits for a write response from memory",
+}
+
+
+@pytest.mark.parametrize("channel", STUCK)
+def test_a_channel_that_comes_to_rest_is_named(simulator, channel):
+    with pytest.raises(SimulationTimeout, match=STUCK[channel]):
+        run_job(with_fault(simulator, parse_fault(f"stuck {channel} {28 if channel == 'b' else 3}", AREAS)))
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "none of 'read ARRAY [NUMBER]', 'write ARRAY [NUMBER]' or 'stuck CHANNEL [AFTER]'"),
+    ("read", "none of 'read ARRAY"), ("drop to 1", "none of 'read ARRAY"), ("read from 1 2", "none of 'read ARRAY"),
+    ("read from 0", "beats count from 1"), ("read x", "memory has the arrays from, to, not x"),
+    ("stuck q", "AXI4 has the channels ar, aw, b, r, w, not q"), ("stuck ar -1", "-1 is no number of beats"),
+])
+def test_faults_that_there_are_not(text, message):
+    with pytest.raises(JobError, match=re.escape(message)):
+        parse_fault(text, AREAS)
 
 
 HANGS = {

@@ -112,6 +112,7 @@ def _counters(harness: Any) -> dict[str, Any]:
         "cycles": _number(harness.ended) - _number(harness.written),
         "total_cycles": _number(harness.cycle),
         "violation": _number(harness.violation),
+        "struck": _number(harness.struck),
         "channels": _number(harness.channels),
         "outstanding": _number(harness.outstanding),
         "read_beats": _number(harness.read_beats),

@@ -2,7 +2,8 @@
 // cocotb only starts register accesses and waits for `finished`; nothing in Python runs per cycle.
 //
 // Run-time settings come as plusargs (decimal, or hexadecimal where noted): memory_seed (h), latency, stall_aw, stall_w,
-// stall_b, stall_ar, stall_r (256ths), stall_length (mask), shared (0, 1), error_first (h), error_last (h), limit.
+// stall_b, stall_ar, stall_r (256ths), stall_length (mask), shared (0, 1), error_first (h), error_last (h), error_kinds
+// (2 for reads, 1 for writes), error_number, stuck (h), stuck_after, limit.
 // A clock cycle is ten time units. Reset lasts eight cycles; `cycle` counts from its end.
 module sluice_harness #(
     parameter WORDS = 1024,
@@ -66,6 +67,7 @@ module sluice_harness #(
     localparam ACCESS_LIMIT = 4096;   // cycles that one register access may take
 
     reg [31:0] seed, latency, stall_aw, stall_w, stall_b, stall_ar, stall_r, stall_length, shared;
+    reg [31:0] error_kinds, error_number, stuck, stuck_after;
     reg [63:0] limit, error_first, error_last;
     reg error_enable;
     initial begin
@@ -81,6 +83,10 @@ module sluice_harness #(
         if (!$value$plusargs("limit=%d", limit)) limit = 0;
         error_enable = $value$plusargs("error_first=%h", error_first);
         if (!$value$plusargs("error_last=%h", error_last)) error_last = 0;
+        if (!$value$plusargs("error_kinds=%d", error_kinds)) error_kinds = 3;
+        if (!$value$plusargs("error_number=%d", error_number)) error_number = 0;
+        if (!$value$plusargs("stuck=%h", stuck)) stuck = 0;
+        if (!$value$plusargs("stuck_after=%d", stuck_after)) stuck_after = 0;
     end
 
     initial begin
@@ -175,6 +181,7 @@ module sluice_harness #(
 
     // The end of a run: interrupt, too many cycles since the latest register write, or a breach of the AXI protocol.
     wire [3:0] violation;
+    wire struck;
     wire [31:0] read_beats, write_beats;
     reg watching;                     // set by cocotb after the last register write
     reg finished, expired;
@@ -201,6 +208,8 @@ module sluice_harness #(
         .shared(shared[0]),
         .error_enable(error_enable), .error_first(error_first[ADDRESS_BITS-1:0]),
         .error_last(error_last[ADDRESS_BITS-1:0]),
+        .error_reads(error_kinds[1]), .error_writes(error_kinds[0]), .error_number(error_number),
+        .stuck(stuck[4:0]), .stuck_after(stuck_after),
         .awvalid(m_awvalid), .awready(m_awready), .awaddr(m_awaddr), .awlen(m_awlen), .awsize(m_awsize),
         .awburst(m_awburst), .awid(m_awid),
         .wvalid(m_wvalid), .wready(m_wready), .wdata(m_wdata), .wstrb(m_wstrb), .wlast(m_wlast),
@@ -208,7 +217,7 @@ module sluice_harness #(
         .arvalid(m_arvalid), .arready(m_arready), .araddr(m_araddr), .arlen(m_arlen), .arsize(m_arsize),
         .arburst(m_arburst), .arid(m_arid),
         .rvalid(m_rvalid), .rready(m_rready), .rdata(m_rdata), .rresp(m_rresp), .rlast(m_rlast), .rid(m_rid),
-        .violation(violation), .read_beats(read_beats), .write_beats(write_beats)
+        .violation(violation), .struck(struck), .read_beats(read_beats), .write_beats(write_beats)
     );
 
     // cocotb raises `dump` to save memory, and sees `dumped` when the file is closed.

@@ -9,8 +9,11 @@
 //  * shared: read and write data share the bandwidth of one beat per cycle, as on the pins of a DRAM: a read beat and
 //    a write beat never pass in the same cycle. Both at once take turns of SHARED_RUN beats; a cycle that the one
 //    whose turn it is cannot use goes to the other. Not shared: a beat per cycle each way.
-//  * error_first..error_last: byte addresses (beats' aligned words that overlap them) that answer SLVERR. Beyond
+//  * error_first..error_last: byte addresses (beats' aligned words that overlap them) that answer SLVERR, to reads if
+//    error_reads, to writes if error_writes; only the beat number error_number of each kind, or all if that is 0. Beyond
 //    the memory's end the answer is DECERR.
+//  * stuck: channels (aw, w, b, ar, r from the highest bit) that come to rest for ever after stuck_after beats.
+//    `struck`: a beat has met one of these faults.
 //
 // Burst types FIXED, INCR and WRAP, narrow and unaligned transfers, byte strobes. Erroneous beats are not written.
 // `violation` becomes non-zero, for ever, on the first breach of the protocol by the manager (codes below).
@@ -35,6 +38,11 @@ module sluice_axi_memory #(
     input  wire error_enable,
     input  wire [ADDRESS_BITS-1:0] error_first,
     input  wire [ADDRESS_BITS-1:0] error_last,
+    input  wire error_reads,
+    input  wire error_writes,
+    input  wire [31:0] error_number,
+    input  wire [4:0] stuck,
+    input  wire [31:0] stuck_after,
 
     input  wire awvalid,
     output wire awready,
@@ -67,6 +75,7 @@ module sluice_axi_memory #(
     output reg  [ID_BITS-1:0] rid,
 
     output reg  [3:0] violation,
+    output reg  struck,
     output reg  [31:0] read_beats,
     output reg  [31:0] write_beats
 );
@@ -129,14 +138,18 @@ module sluice_axi_memory #(
         hold_r  <= rst ? 8'd0 : next_hold(hold_r, random_r, stall_r, stall_length);
     end
 
-    function [1:0] response(input [ADDRESS_BITS-1:0] address);
-        if (address > LAST)
-            response = DECERR;
-        else if (error_enable && (address | INSIDE) >= error_first && (address & ~INSIDE) <= error_last)
-            response = SLVERR;
-        else
-            response = OKAY;
+    function faulty(input [ADDRESS_BITS-1:0] address);
+        faulty = error_enable && (address | INSIDE) >= error_first && (address & ~INSIDE) <= error_last;
     endfunction
+
+    function [1:0] response(input [ADDRESS_BITS-1:0] address, input fault);
+        response = address > LAST ? DECERR : fault ? SLVERR : OKAY;
+    endfunction
+
+    // Beats that the channels at fault have passed; then they stop.
+    reg [31:0] stuck_beats;
+    wire [4:0] stop = stuck_beats >= stuck_after ? stuck : 5'd0;
+    wire stop_aw = stop[4], stop_w = stop[3], stop_b = stop[2], stop_ar = stop[1], stop_r = stop[0];
 
     // Address of the beat after the one at `address`.
     function [ADDRESS_BITS-1:0] following(input [ADDRESS_BITS-1:0] address, input [7:0] len, input [2:0] size,
@@ -205,12 +218,15 @@ module sluice_axi_memory #(
     wire [7:0] read_rest = read_started ? read_left : read_len;
     wire [31:0] read_age = now - read_time[read_head];
     wire read_due = read_count != 0 && (read_started || read_age + 32'd1 >= {16'd0, latency});
-    assign read_could = read_due && hold_r == 0 && (!rvalid || rready);
+    assign read_could = read_due && hold_r == 0 && !stop_r && (!rvalid || rready);
     assign read_take = read_could && !read_yields;
     wire read_done = read_take && read_rest == 0;
-    wire [1:0] read_response = response(read_now);
+    reg [31:0] read_faults;               // beats so far where faults are
+    wire read_there = error_reads && faulty(read_now);
+    wire read_fault = read_there && (error_number == 0 || read_faults + 32'd1 == error_number);
+    wire [1:0] read_response = response(read_now, read_fault);
 
-    assign arready = read_count != DEPTH && hold_ar == 0;
+    assign arready = read_count != DEPTH && hold_ar == 0 && !stop_ar;
 
     always @(posedge clk) begin
         if (rst) begin
@@ -220,7 +236,9 @@ module sluice_axi_memory #(
             read_started <= 0;
             rvalid <= 0;
             read_beats <= 0;
+            read_faults <= 0;
         end else begin
+            read_faults <= read_faults + (read_take && read_there);
             if (arvalid && arready) begin
                 read_address[read_tail] <= araddr;
                 read_shape[read_tail] <= {arlen, arsize, arburst};
@@ -267,19 +285,22 @@ module sluice_axi_memory #(
     wire [7:0] write_len = write_shape[write_head][12:5];
     wire [ADDRESS_BITS-1:0] write_now = write_started ? write_cursor : write_address[write_head];
     wire [7:0] write_rest = write_started ? write_left : write_len;
-    wire [1:0] write_response = response(write_now);
+    reg [31:0] write_faults;
+    wire write_there = error_writes && faulty(write_now);
+    wire write_fault = write_there && (error_number == 0 || write_faults + 32'd1 == error_number);
+    wire [1:0] write_response = response(write_now, write_fault);
     wire [1:0] write_total = write_started && write_worst != OKAY ? write_worst : write_response;
     assign write_take = wvalid && wready;
     wire write_done = write_take && write_rest == 0;
     wire [31:0] answer_age = now - answer_time[answer_head];
     wire answer_due = answer_count != 0 && answer_age + 32'd1 >= {16'd0, latency};
-    wire answer_take = answer_due && hold_b == 0 && (!bvalid || bready);
+    wire answer_take = answer_due && hold_b == 0 && !stop_b && (!bvalid || bready);
 
     // Both queues together hold at most DEPTH bursts, so a response always finds room.
-    assign awready = write_count + answer_count != DEPTH && hold_aw == 0;
-    assign wready = write_count != 0 && hold_w == 0 && !(shared && read_passes);
+    assign awready = write_count + answer_count != DEPTH && hold_aw == 0 && !stop_aw;
+    assign wready = write_count != 0 && hold_w == 0 && !stop_w && !(shared && read_passes);
     // Data that wait in this cycle, or a train of beats that goes on, can pass in the next one.
-    assign write_next = wvalid && hold_w == 0 && (write_count > write_done || (awvalid && awready));
+    assign write_next = wvalid && hold_w == 0 && !stop_w && (write_count > write_done || (awvalid && awready));
 
     integer part, lane;
     reg [63:0] merged;
@@ -296,7 +317,9 @@ module sluice_axi_memory #(
             answer_count <= 0;
             bvalid <= 0;
             write_beats <= 0;
+            write_faults <= 0;
         end else begin
+            write_faults <= write_faults + (write_take && write_there);
             if (awvalid && awready) begin
                 write_address[write_tail] <= awaddr;
                 write_shape[write_tail] <= {awlen, awsize, awburst};
@@ -337,6 +360,14 @@ module sluice_axi_memory #(
             end else if (bready)
                 bvalid <= 0;
         end
+    end
+
+    // Faults: what the channels that stop have passed, and whether one has met a beat.
+    wire [4:0] passes = {awvalid && awready, write_take, answer_take, arvalid && arready, read_take};
+    wire [4:0] wants = {awvalid, wvalid, answer_due, arvalid, read_due};
+    always @(posedge clk) begin
+        stuck_beats <= rst ? 32'd0 : stuck_beats + ((passes & stuck) != 0);
+        struck <= !rst && (struck || (wants & stop) != 0 || (read_take && read_fault) || (write_take && write_fault));
     end
 
     // Protocol: requests stay as they are until they are taken; bursts stay inside 4 KiB; `last` is where it belongs.

@@ -19,8 +19,9 @@ from typing import Any
 
 from hw.sim.build import Build, BuildRequest, build
 from hw.sim.diagnosis import SimulationTimeout, explain_failure
+from hw.sim.faults import Fault, JobError
 from hw.sim.process import SimulationError, run_simulation
-from hw.sim.testbench import TESTBENCH_TOP, JobError, make_testbench
+from hw.sim.testbench import TESTBENCH_TOP, make_testbench
 
 __all__ = [
     "NO_STALLS",
@@ -87,7 +88,8 @@ class Job:
     * `status`: name -> register to read when the run fails, and `explain`, which turns their values into a
       sentence that names the waiting component.
     * `seed` of the random stalls (None: a fresh one, reported in results and errors), `stall`, `latency` of memory in
-      cycles (2 is the least), `errors`: (first, last) byte addresses that answer SLVERR. `bandwidth` of memory:
+      cycles (2 is the least), `errors`: (first, last) byte addresses that answer SLVERR, `fault`: what memory
+      does wrong once or from some beat on (`hw.sim.faults`; not both of these). `bandwidth` of memory:
       ``"separate"``: a beat can be read and another one written in each cycle; ``"shared"``: one or the other, as with
       a DRAM, in turns of up to 32 beats when both wait.
     * `cycle_limit`: cycles from the last register write after which a run counts as hung.
@@ -108,6 +110,7 @@ class Job:
     stall: StallProfile = NO_STALLS
     latency: int = 2
     errors: tuple[int, int] | None = None
+    fault: Fault | None = None
     bandwidth: str = "separate"
     cycle_limit: int = 1_000_000
     simulator: str = "verilator"
@@ -148,8 +151,8 @@ class JobResult:
 def run_job(job: Job) -> JobResult:
     """Build (or find) the simulation of `job` and run it.
 
-    Raises `JobError` (the job makes no sense), `SimulatorMissing`, `BuildError`, `SimulationTimeout` (a hang; names
-    the waiting component and the seed) and `SimulationError` (an AXI protocol violation, a refused register access,
+    Raises `JobError` (the job makes no sense, or its fault meets no beat), `SimulatorMissing`, `BuildError`,
+    `SimulationTimeout` (a hang; names the waiting component and the seed) and `SimulationError` (an AXI protocol violation, a refused register access,
     undefined bits where a dump should be, a simulator that died).
     """
     _check(job)
@@ -160,6 +163,8 @@ def run_job(job: Job) -> JobResult:
         folder.mkdir(parents=True, exist_ok=True)
         report = _run(job, built, folder, seed)
         explain_failure(report, job.top, seed, job.cycle_limit, job.explain)
+        if job.fault is not None and not report["struck"]:
+            raise JobError(f"{job.fault} met no beat of the run, which ended without it")
         return _result(job, built, folder, seed, report)
 
 
@@ -189,6 +194,8 @@ def _check(job: Job) -> None:
         raise JobError(f"memory latency is {job.latency} cycles, not in 0 to 65535")
     if job.bandwidth not in _BANDWIDTHS:
         raise JobError(f"memory bandwidth is '{job.bandwidth}', neither 'separate' nor 'shared'")
+    if job.errors is not None and job.fault is not None:
+        raise JobError("memory can have 'errors' or a 'fault', not both")
     job.stall.plusargs()
     size = _memory_words(job.memory_bytes) * _WORD
     for what, address, length in _areas(job):
@@ -237,6 +244,8 @@ def _plusargs(job: Job, seed: int) -> list[str]:
     settings.append(f"shared={_BANDWIDTHS.index(job.bandwidth)}")
     if job.errors is not None:
         settings += [f"error_first={job.errors[0]:x}", f"error_last={job.errors[1]:x}"]
+    if job.fault is not None:
+        settings += job.fault.plusargs()
     return settings + job.stall.plusargs()
 
 

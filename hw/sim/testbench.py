@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.errors import SluiceError
+from hw.sim.faults import JobError
 from hw.sim.ports import Port, module_ports
 
 __all__ = ["TESTBENCH_TOP", "JobError", "Testbench", "make_testbench"]
@@ -18,7 +18,7 @@ _HERE = Path(__file__).parent
 _WRITTEN = ("request", "is_write", "access_address", "access_data", "watching", "dump")
 _READ = (
     "clk", "rst", "cycle", "served", "answer_data", "answer_status", "written", "finished", "expired", "ended",
-    "violation", "read_beats", "write_beats", "dumped", "channels", "outstanding",
+    "violation", "struck", "read_beats", "write_beats", "dumped", "channels", "outstanding",
 )  # fmt: skip
 
 # What the manager drives: signal -> (width, value where a design leaves the port out).
@@ -61,10 +61,6 @@ _MEMORY_WIDTHS = (16, 32, 64, 128, 256, 512, 1024)
 
 _SERIAL = ("uart_tx", "uart_rx")
 """A serial line hears itself."""
-
-
-class JobError(SluiceError):
-    """A job or its design does not fit the simulation harness."""
 
 
 @dataclass(frozen=True)
