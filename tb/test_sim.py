@@ -116,7 +116,7 @@ STUCK = {
 @pytest.mark.parametrize("channel", STUCK)
 def test_a_channel_that_comes_to_rest_is_named(simulator, channel):
     with pytest.raises(SimulationTimeout, match=STUCK[channel]):
-        run_job(with_fault(simulator, parse_fault(f"stuck {channel} {28 if channel == 'b' else 3}", AREAS)))
+        run_job(with_fault(simulator, parse_fault(f"stuck {channel} {60 if channel == 'b' else 3}", AREAS)))
 
 
 @pytest.mark.parametrize(("text", "message"), [

@@ -152,8 +152,8 @@ def run_job(job: Job) -> JobResult:
     """Build (or find) the simulation of `job` and run it.
 
     Raises `JobError` (the job makes no sense, or its fault meets no beat), `SimulatorMissing`, `BuildError`,
-    `SimulationTimeout` (a hang; names the waiting component and the seed) and `SimulationError` (an AXI protocol violation, a refused register access,
-    undefined bits where a dump should be, a simulator that died).
+    `SimulationTimeout` (a hang; names the waiting component and the seed) and `SimulationError` (an AXI protocol
+    violation, a refused register access, undefined bits where a dump should be, a simulator that died).
     """
     _check(job)
     seed = random.getrandbits(32) if job.seed is None else job.seed
