@@ -225,12 +225,10 @@ def _arguments(tested: Program, inputs: dict[str, np.ndarray]) -> tuple[list[np.
 
 def test_memory_errors_end_the_run_with_a_code() -> None:
     design = designed(matmul(6, transposed=False), reorder="chip")
-    ins, outs = design.executable.places
     inputs = random_inputs(design.program, 0)
-    for place, kind in ((ins[1], "reading"), (outs[0], "writing")):
+    for fault, kind in (("read b 2", "reading"), ("write c 3", "writing")):
         with pytest.raises(DataflowError, match=f"the run ended with a memory error while {kind} a stream"):
-            design.executable.run(inputs, "icarus", seed=1, stall=None, waves=False,
-                                  errors=(place.address, place.address + place.bytes - 1))
+            design.simulate(inputs, "icarus", inject=fault)
 
 
 def test_f26_the_c_function_runs_the_hardware(tmp_path: Path) -> None:

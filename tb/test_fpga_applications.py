@@ -122,9 +122,7 @@ def test_random_programs(simulator):
 def test_memory_error_ends_the_run_with_its_name():
     program = load("gaussian", **SMALL["gaussian"])
     design = compiler.compile(program, target="fpga")
-    data, layout = random_inputs(program, 1), design.executable.layout
-    for array, error in (("input", "READ"), ("output", "WRITE")):
-        place = layout.addresses[array] + 128
+    data = random_inputs(program, 1)
+    for fault, error in (("read input 17", "READ"), ("write output 17", "WRITE")):
         with pytest.raises(FpgaError, match=f"the run ended with error {error}"):
-            design.executable.run(data, "icarus", seed=0, stall=None, waves=False, cycle_limit=None,
-                                  errors=(place, place + 7))
+            design.simulate(data, "icarus", inject=fault)

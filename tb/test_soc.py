@@ -176,6 +176,19 @@ def test_last_store_that_memory_refuses_counts(simulator):
     assert result.error is RunError.STORE
 
 
+HANGS = {"stuck ar": "", "stuck r 4": "", "stuck aw": "v[1] = 1;", "stuck w": "v[1] = 1;", "stuck b": "v[1] = 1;",
+         "": "while (1) continue;"}
+
+
+@pytest.mark.parametrize("fault", HANGS)
+def test_the_watchdog_ends_a_run_that_hangs(simulator, fault):
+    """Whatever channel of memory comes to rest, and where the core alone goes round for ever."""
+    result = run_body(simulator, HANGS[fault], inject=fault or None, watchdog=1000)
+    assert result.error is RunError.WATCHDOG
+    with pytest.raises(ProgramError, match="^the run ended with error WATCHDOG$"):
+        result.check()
+
+
 def test_exit_code_is_an_error_to_the_caller(simulator):
     result = run_body(simulator, "return 7;")
     assert (result.exit_code, result.error) == (7, RunError.EXIT_CODE)

@@ -109,11 +109,16 @@ def test_the_latency_model_is_close(array: str, buffered: bool, simulator: str) 
 def test_memory_errors_end_the_run() -> None:
     design = compiled(kernel_app("mm", **MM[0]), space="i,j", array="2x2", simd="off", time={"i": 2, "k": 2})
     inputs = random_inputs(design.program, 1)
-    last = design.executable.places[-1].address
-    for address, what in ((0, "reading operands"), (last, "writing results")):
+    (first, second), (result,) = ([array.name for array in side]
+                                  for side in (design.program.inputs, design.program.outputs))
+    hung = "the run ended with error WATCHDOG: nothing moved; streams"
+    for fault, message in ((f"read {second}", "the run ended with a memory error while reading operands"),
+                           (f"write {result}", "the run ended with a memory error while writing results"),
+                           ("stuck ar", f"{hung} {first}, {second}, {result} have words left to move"),
+                           ("stuck w", f"{hung} {result} have words left to move")):
         with pytest.raises(MappingError) as caught:
-            design.executable.run(inputs, "icarus", seed=1, stall=None, waves=False, errors=(address, address))
-        assert str(caught.value) == f"the run ended with a memory error while {what}"
+            design.simulate(inputs, "icarus", inject=fault)
+        assert str(caught.value) == message
     right(design, "icarus", stall=0.0)
 
 

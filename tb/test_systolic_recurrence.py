@@ -84,8 +84,8 @@ def test_division_by_zero_and_memory_errors() -> None:
     program, design = recurrence("lu"), triangle()
     inputs = {"A_in": np.array([[0, 5, 1, 2], [3, 1, 4, 1], [5, 9, -2, 6], [-(1 << 31), 5, 3, 5]])}
     check(design, interpret(program, inputs), inputs, "icarus", None)
-    ins, outs = design.executable.places
-    for place, kind in ((ins[0], "reading"), (outs[1], "writing")):
-        with pytest.raises(DataflowError, match=f"the run ended with a memory error while {kind} a stream"):
-            design.executable.run(inputs, "icarus", seed=1, stall=None, waves=False,
-                                  errors=(place.address, place.address + place.bytes - 1))
+    for fault, message in (("read A_in", "with a memory error while reading a stream"),
+                           ("write A", "with a memory error while writing a stream"),
+                           ("stuck ar", "with error WATCHDOG: nothing moved; streams .* have words left to move")):
+        with pytest.raises(DataflowError, match=f"the run ended {message}"):
+            design.simulate(inputs, "icarus", inject=fault)

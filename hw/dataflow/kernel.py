@@ -27,10 +27,10 @@ _STREAM_WORDS = 4
 
 class Kernel(wiring.Component):
     """Ports: `start` begins a run when not `busy`; `done` is high for one cycle when the last word is on its way out.
-    ``i_NAME``, ``o_NAME``: a stream per input and output of `spec`. `ticks`: steps of the run so far, `stalls`: cycles
-    in which it stood still; the run takes `KernelSpec.total_ticks` ticks. ``size0`` ...: run-time sizes, which `start`
-    takes. `observe` adds, for channel number k if it is
-    a queue, the output ``peak_k``: the most words there have been in it.
+    ``i_NAME``, ``o_NAME``: a stream per input and output of `spec`. `moved`: it makes a step in this cycle; `ticks`:
+    steps of the run so far, `stalls`: cycles in which it stood still; the run takes `KernelSpec.total_ticks` ticks.
+    ``size0`` ...: run-time sizes, which `start` takes. `observe` adds, for channel number k if it is a queue, the
+    output ``peak_k``: the most words there have been in it.
     """
 
     def __init__(self, spec: KernelSpec, *, observe: bool = False):
@@ -40,6 +40,7 @@ class Kernel(wiring.Component):
         super().__init__({
             "start": In(1),
             "busy": Out(1),
+            "moved": Out(1),
             "done": Out(1),
             "ticks": Out(32),
             "stalls": Out(32),
@@ -86,6 +87,7 @@ class Kernel(wiring.Component):
         m.d.comb += [
             begin.eq(self.start & ~self.busy),
             self._en.eq(self.busy & ready),
+            self.moved.eq(self._en),
             self._chain.load.eq(begin),
             self._chain.en.eq(self._en & self._running),
             self.done.eq(self._en & ~self._running & (left == 1)),

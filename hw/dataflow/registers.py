@@ -5,14 +5,15 @@ from __future__ import annotations
 from enum import IntEnum
 
 from hw.dataflow.spec import KernelPorts
-from hw.dma.registers import Field, Register, RegisterMap
+from hw.dma.registers import RUN_CONTROL, RUN_STATUS, Field, Register, RegisterMap
+from hw.dma.watchdog import watchdog_register
 
 __all__ = ["IDENTITY", "RunError", "dataflow_registers", "element_bytes"]
 
 IDENTITY = 0x534C5546
 """ASCII "SLUF": what register ID reads."""
 
-VERSION = 0x0001_0000
+VERSION = 0x0002_0000
 
 STREAM_BASE = 0x100
 
@@ -22,19 +23,20 @@ class RunError(IntEnum):
 
     NONE = 0
     READ = 1
+    """Memory answered a read with SLVERR or DECERR."""
     WRITE = 2
+    """Memory answered a write with SLVERR or DECERR."""
     SIZE = 3
+    """A size, or a length of a stream, is none that the kernel is made for."""
+    ABORTED = 4
+    """The host wrote CONTROL.clear during a run."""
+    WATCHDOG = 5
+    """Nothing moved for as many clock cycles as register WATCHDOG allows."""
 
-
-_CONTROL = (
-    Field("start", 0, 1, "1 starts a run; ignored while busy"),
-    Field("clear", 1, 1, "1 clears done"),
-)
 
 _STATUS = (
-    Field("busy", 0, 1, "a run is going on"),
-    Field("done", 1, 1, "a run has ended, well or not; also the interrupt"),
-    Field("kernel", 2, 1, "the kernel has ticks left"),
+    *RUN_STATUS,
+    Field("kernel", 3, 1, "the kernel has ticks left"),
     Field("error", 8, 8, "why the run ended early", RunError),
 )
 
@@ -57,9 +59,10 @@ def dataflow_registers(ports: KernelPorts) -> RegisterMap:
     fixed = (
         Register("ID", 0x00, "constant", "identification", reset=IDENTITY),
         Register("VERSION", 0x04, "constant", "version of this register map", reset=VERSION),
-        Register("CONTROL", 0x10, "pulse", "commands", _CONTROL),
+        Register("CONTROL", 0x10, "pulse", "commands", RUN_CONTROL),
         Register("STATUS", 0x14, "read", "state of the run", _STATUS),
         Register("WAITING", 0x18, "read", "transfers that are not complete", _WAITING),
+        watchdog_register(0x20),
         Register("TICKS", 0x40, "read", "steps of the kernel"),
         Register("STALLS", 0x44, "read", "clock cycles in which the kernel stood still for a stream"),
         Register("WALL_CYCLES", 0x48, "read", "clock cycles from start to done"),

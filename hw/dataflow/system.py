@@ -5,7 +5,6 @@ Seed 003 generated kernels only (section 5.1); this is what it left to hand.
 
 from __future__ import annotations
 
-from enum import Enum
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +18,8 @@ from hw.dataflow.spec import KernelSpec, StreamPorts, StreamSpec
 from hw.dataflow.transfers import StreamReader, StreamWriter
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
+from hw.dma.run_control import RunControl
+from hw.dma.watchdog import bus_moves
 from hw.verilog import convert
 
 __all__ = ["SYSTEM_MODULE", "DataflowSystem", "emit_system", "top_module"]
@@ -26,21 +27,13 @@ __all__ = ["SYSTEM_MODULE", "DataflowSystem", "emit_system", "top_module"]
 SYSTEM_MODULE = "dataflow_system"
 
 
-class _State(Enum):
-    IDLE = 0
-    FLUSH = 1
-    BEGIN = 2
-    RUN = 3
-    STOP = 4
-
-
 class DataflowSystem(wiring.Component):
     """Ports: `m_axi` (AXI4 manager, 64-bit data, 32-bit addresses), `s_axil` (AXI4-Lite subordinate, registers of
     `hw.dataflow.registers`), `irq` (high while a run has ended and the host has not cleared that).
 
-    A run fetches every input stream from its address, runs the kernel and stores every output stream. A memory error,
-    or a size that the kernel is not made for, ends it with a code in STATUS; the next start begins from a clean state.
-    `core`: what runs between the streams of `spec` instead of a `Kernel`, with the same ports.
+    A run fetches every input stream from its address, runs the kernel and stores every output stream. A memory error, a
+    size that the kernel is not made for, ``clear`` or the watchdog ends it with a code in STATUS; the next start begins
+    from a clean state. `core`: what runs between the streams of `spec` instead of a `Kernel`, with the same ports.
     """
 
     def __init__(self, spec: StreamPorts, core: wiring.Component | None = None):
@@ -112,42 +105,31 @@ class DataflowSystem(wiring.Component):
         return Cat(good).all()
 
     def _control(self, m: Module, flush: Signal, good: Value) -> None:
-        registers, kernel, writer = self._registers, self._kernel, self._writer
-        state, done, error, wall = Signal(_State), Signal(), Signal(RunError), Signal(32)
-        read_error, read_busy, read_left, load, stop = Signal(), Signal(), Signal(16), Signal(), Signal()
-        if self._reader is not None:
-            m.d.comb += [read_error.eq(self._reader.error), read_busy.eq(self._reader.busy),
-                         read_left.eq(self._reader.left), self._reader.load.eq(load), self._reader.stop.eq(stop)]
+        registers, kernel, writer, reader = self._registers, self._kernel, self._writer, self._reader
+        causes, faults = [RunError.WRITE], [writer.error]
+        if reader is not None:
+            causes, faults = [*causes, RunError.READ], [*faults, reader.error]
+        m.submodules.control = control = RunControl(RunError, causes, RunError.SIZE)
+        wall = Signal(32)
+        if reader is not None:
+            m.d.comb += [reader.load.eq(control.begin), reader.stop.eq(control.stop),
+                         registers.waiting.inputs.eq(reader.left)]
         m.d.comb += [
-            flush.eq(state == _State.FLUSH), load.eq(state == _State.BEGIN),
-            kernel.start.eq(load), writer.load.eq(load), writer.stop.eq(stop), self.irq.eq(done),
-            registers.status.busy.eq(state != _State.IDLE), registers.status.done.eq(done),
-            registers.status.kernel.eq(kernel.busy), registers.status.error.eq(error),
-            registers.waiting.inputs.eq(read_left), registers.waiting.outputs.eq(writer.left),
+            control.start.eq(registers.control.start), control.clear.eq(registers.control.clear),
+            control.limit.eq(registers.watchdog.cycles), control.faults.eq(Cat(faults)), control.refused.eq(~good),
+            control.complete.eq((writer.left == 0) & ~writer.busy & ~kernel.busy),
+            control.idle.eq(~writer.busy & ~(reader.busy if reader is not None else 0)),
+            control.progress.eq(bus_moves(self.m_axi) | kernel.moved),
+            flush.eq(control.flush), kernel.start.eq(control.begin), writer.load.eq(control.begin),
+            writer.stop.eq(control.stop), self.irq.eq(control.done),
+            *(registers.status[name].eq(getattr(control, name)) for name in ("busy", "done", "start_ignored", "error")),
+            registers.status.kernel.eq(kernel.busy), registers.waiting.outputs.eq(writer.left),
             registers.ticks.eq(kernel.ticks), registers.stalls.eq(kernel.stalls), registers.wall_cycles.eq(wall),
         ]
-        with m.If(registers.control.clear):
-            m.d.sync += done.eq(0)
-        with m.If(state != _State.IDLE):
+        with m.If(control.busy):
             m.d.sync += wall.eq(wall + 1)
-        with m.Switch(state):
-            with m.Case(_State.IDLE), m.If(registers.control.start):
-                m.d.sync += [state.eq(_State.FLUSH), done.eq(0), error.eq(RunError.NONE), wall.eq(0)]
-            with m.Case(_State.FLUSH):
-                with m.If(good):
-                    m.d.sync += state.eq(_State.BEGIN)
-                with m.Else():
-                    m.d.sync += [state.eq(_State.IDLE), done.eq(1), error.eq(RunError.SIZE)]
-            with m.Case(_State.BEGIN):
-                m.d.sync += state.eq(_State.RUN)
-            with m.Case(_State.RUN):
-                with m.If(read_error | writer.error):
-                    m.d.sync += [state.eq(_State.STOP), stop.eq(1)]
-                    m.d.sync += error.eq(Cat(~writer.error, writer.error))
-                with m.Elif((writer.left == 0) & ~writer.busy & ~kernel.busy):
-                    m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
-            with m.Case(_State.STOP), m.If(~read_busy & ~writer.busy):
-                m.d.sync += [state.eq(_State.IDLE), done.eq(1), stop.eq(0)]
+        with m.Elif(control.start):
+            m.d.sync += wall.eq(0)
 
 
 def top_module(spec: StreamPorts, core: wiring.Component | None = None) -> tuple[Module, list[Signal]]:

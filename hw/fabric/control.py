@@ -12,6 +12,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.dma.watchdog import Watchdog
 from hw.fabric.bank import TILES_BITS
 from hw.fabric.bank_config import bank_controller
 from hw.fabric.control_registers import COLUMN_BITS, NO_BANK
@@ -67,7 +68,8 @@ class RunControl(wiring.Component):
 
     Host: `start`, `clear` (pulses; `hw.fabric.control_registers` tells what they do), `config_words`, `period`,
     `tiles`, `run_cycles` (registers CONFIG_WORDS and so on); `busy`, `done`, `start_ignored`, `error`, `phase`,
-    `waiting`, `bank`, `cycles`, `stalls`, `wall_cycles`, `load_cycles` (registers of these names).
+    `waiting`, `bank`, `cycles`, `stalls`, `wall_cycles`, `load_cycles` (registers of these names); `limit` (register
+    WATCHDOG). If the watchdog expires the run is `done` at once, and `busy` until memory has answered.
 
     Array: `en`, `flush`, `array_clear` (switch everything off). `conflict`: see `CgraArray`.
 
@@ -76,17 +78,18 @@ class RunControl(wiring.Component):
     Banks, one bit each: `enable`, `output`; `blocked`: the cycle after this clock cycle needs a half that is not
     there; `left`: tiles or accesses are left on the array side; `complete`: all transfers have ended; `overrun`.
 
-    Engines: `transfer`: they may take jobs; `stop`: give up; `engines_busy`; `prepare`: a run begins. `read_bank`,
-    `write_bank`: banks they work for; `read_error`, `write_error`, `read_overflow`, `write_overflow`;
-    `descriptor_bank`, `bad_descriptor`.
+    Engines: `progress`: something passes on the way to or from memory; `transfer`: they may take jobs; `stop`: give up;
+    `engines_busy`; `prepare`: a run begins. `read_bank`, `write_bank`: banks they work for; `read_error`,
+    `write_error`, `read_overflow`, `write_overflow`; `descriptor_bank`, `bad_descriptor`.
     """
 
     def __init__(self, spec: FabricSpec):
         self.spec = spec
         banks = spec.bank_slots
-        host = {"config_words": WORD_BITS, "period": WORD_BITS, "tiles": WORD_BITS, "run_cycles": WORD_BITS}
+        host = {"config_words": WORD_BITS, "period": WORD_BITS, "tiles": WORD_BITS, "run_cycles": WORD_BITS,
+                "limit": WORD_BITS}
         pulses = ("start", "clear", "conflict", "load_busy", "load_done", "engines_busy", "read_error", "write_error",
-                  "read_overflow", "write_overflow", "bad_descriptor")
+                  "read_overflow", "write_overflow", "bad_descriptor", "progress")
         flags = ("busy", "done", "start_ignored", "en", "flush", "array_clear", "load", "transfer", "stop", "prepare")
         counters = ("cycles", "stalls", "wall_cycles", "load_cycles")
         super().__init__({
@@ -107,6 +110,7 @@ class RunControl(wiring.Component):
         m = Module()
         self._phase = Signal(Phase)
         self._settle = Signal(range(self._settle_cycles + 1))
+        self._reported = Signal()  # done, but busy
         self._partial = Signal()  # the array may have part of a configuration
         self._failed_phase, self._failed_bank = Signal(Phase), Signal(COLUMN_BITS)
         self._remaining = Signal(WORD_BITS + 1)  # cycles to issue after the next one, less 1
@@ -119,6 +123,7 @@ class RunControl(wiring.Component):
             }.items():
                 with m.Case(phase):
                     build(m)
+        self._watch(m)
         self._host(m)
         self._describe(m)
         return m
@@ -220,8 +225,20 @@ class RunControl(wiring.Component):
         m.d.comb += self.stop.eq(1)
         with m.If(~self.engines_busy & ~self.load_busy):
             m.d.comb += self.array_clear.eq(self._partial)
-            m.d.sync += [self._partial.eq(0), self.done.eq(1)]
+            m.d.sync += [self._partial.eq(0), self.done.eq(self.done | ~self._reported)]
             self._go(m, Phase.IDLE)
+
+    def _watch(self, m: Module) -> None:
+        """The host hears of a run that hangs at once, whatever else has ended it, and not again when it stops."""
+        m.submodules.watchdog = watchdog = Watchdog()
+        m.d.comb += [watchdog.limit.eq(self.limit), watchdog.running.eq(self.busy),
+                     watchdog.progress.eq(self.progress | self.en)]
+        with m.If(~self.busy):
+            m.d.sync += self._reported.eq(0)
+        with m.Elif(watchdog.expired):
+            m.d.sync += [self._reported.eq(1), self.done.eq(1)]
+            with m.If(self._phase != Phase.STOP):
+                self._fail(m, RunError.WATCHDOG, self.bank)
 
     def _host(self, m: Module) -> None:
         """Commands that count in any phase, and the clock cycles of the phases."""

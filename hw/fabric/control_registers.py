@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from hw.dma.registers import RUN_CONTROL, RUN_STATUS, Field, Register, RegisterMap, Window
+from hw.dma.watchdog import watchdog_register
 from hw.fabric.spec import FabricSpec
 from hw.fabric.status import Phase, RunError, Waiting
 
@@ -13,7 +14,7 @@ __all__ = ["BANK_REGISTERS", "COLUMN_BITS", "IDENTITY", "NO_BANK", "VERSION", "c
 IDENTITY = 0x534C5543
 """ASCII "SLUC": what register ID reads."""
 
-VERSION = 0x0001_0000
+VERSION = 0x0001_0001
 """Major number in the upper, minor number in the lower half."""
 
 COLUMN_BITS = 10
@@ -77,6 +78,7 @@ def _registers(spec: FabricSpec) -> tuple[Register, ...]:
         Register("PERIOD", 0x28, "write", "unstalled cycles from tile to tile (24 bits)"),
         Register("TILES", 0x2C, "write", "tiles of the run (16 bits)"),
         Register("RUN_CYCLES", 0x30, "write", "unstalled cycles of the run"),
+        watchdog_register(0x34),
         Register("CYCLES", 0x40, "read", "unstalled cycles issued"),
         Register("STALLS", 0x44, "read", "clock cycles in which the run stood still for a bank"),
         Register("WALL_CYCLES", 0x48, "read", "clock cycles from the flush before the first cycle to the end"),

@@ -72,7 +72,7 @@ class RunPlan:
 def check_status(registers: RegisterMap, status: int, detail: int) -> None:
     """Raise `RunFailure` if register STATUS says that the run failed or has not ended."""
     state = registers.decode("STATUS", status)
-    if state["busy"] or not state["done"]:
+    if not state["done"]:
         raise RunFailure(f"the run has not ended: {describe_wait(registers, detail)}")
     if state["error"]:
         fields = registers.decode("DETAIL", detail)

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature
 from hw.dma.register_file import RegisterFile
 from hw.dma.spec import DmaSpec
+from hw.dma.watchdog import bus_moves
 from hw.fabric.bank import check_global_buffer
 from hw.fabric.bus import BUS
 from hw.fabric.config import CLEAR_ADDRESS
@@ -96,6 +97,8 @@ class CgraHost(wiring.Component):
             registers.bank_index.eq(self._engine.index),
             self._engine.word.eq(registers.bank_data),
             self.irq.eq(control.done),
+            control.limit.eq(registers.watchdog.cycles),
+            control.progress.eq(bus_moves(self.m_axi)),
         ]
 
     def _connect_status(self, m: Module) -> None:

@@ -38,6 +38,8 @@ class RunError(IntEnum):
     """A tile began before the bank had made all accesses of the tile before."""
     NOT_CONFIGURED = 13
     """No bank is switched on: the array has no configuration."""
+    WATCHDOG = 14
+    """Nothing moved for as many clock cycles as register WATCHDOG allows."""
 
 
 class Phase(IntEnum):

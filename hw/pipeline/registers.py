@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from hw.dma.registers import RUN_CONTROL, RUN_STATUS, Field, Register, RegisterMap
+from hw.dma.watchdog import watchdog_register
 
 __all__ = ["IDENTITY", "RunError", "pipeline_registers"]
 
 IDENTITY = 0x534C5550
 """ASCII "SLUP": what register ID reads."""
 
-VERSION = 0x0001_0000
+VERSION = 0x0001_0001
 
 INPUT_BASE, OUTPUT_BASE = 0x100, 0x200
 
@@ -27,6 +28,8 @@ class RunError(IntEnum):
     """Memory answered a write with SLVERR or DECERR."""
     ABORTED = 3
     """The host wrote CONTROL.clear during a run."""
+    WATCHDOG = 4
+    """Nothing moved for as many clock cycles as register WATCHDOG allows."""
 
 
 _STATUS = (
@@ -55,6 +58,7 @@ def pipeline_registers(inputs: Sequence[str], outputs: Sequence[str]) -> Registe
         Register("CONTROL", 0x10, "pulse", "commands", RUN_CONTROL),
         Register("STATUS", 0x14, "read", "state of the run", _STATUS),
         Register("WAITING", 0x18, "read", "transfers that are not complete", _WAITING),
+        watchdog_register(0x20),
         Register("CYCLES", 0x40, "read", "unstalled cycles, the last one that of the last word that is given away"),
         Register("STALLS", 0x44, "read", "clock cycles in which the pipeline stood still for memory"),
         Register("WALL_CYCLES", 0x48, "read", "clock cycles from start to done"),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
+from hw.dma.run_control import RunControl
+from hw.dma.watchdog import bus_moves
 from hw.pipeline.pipeline import Pipeline
 from hw.pipeline.registers import RunError, pipeline_registers
 from hw.pipeline.spec import PipelineError, PipelineSpec
@@ -46,20 +47,13 @@ class SystemSpec:
                 raise PipelineError(f"pipeline {self.pipeline.name} has other streams than its system")
 
 
-class _State(Enum):
-    IDLE = 0
-    FLUSH = 1
-    BEGIN = 2
-    RUN = 3
-    STOP = 4
-
-
 class PipelineSystem(wiring.Component):
     """Ports: `m_axi` (AXI4 manager, 32-bit addresses), `s_axil` (AXI4-Lite subordinate, registers of
     `hw.pipeline.registers`), `irq` (high while a run has ended and the host has not cleared that).
 
     A run fetches the input arrays from their addresses, moves the pipeline whenever every stream has a word or room for
-    one, and stores the output arrays. A memory error ends it with a code in STATUS; the next start begins afresh.
+    one, and stores the output arrays. A memory error, ``clear`` or the watchdog ends it with a code in STATUS; the next
+    start begins afresh.
     """
 
     def __init__(self, spec: SystemSpec):
@@ -113,52 +107,35 @@ class PipelineSystem(wiring.Component):
 
     def _control(self, m: Module, flush: Signal, ready: Signal, go: Signal) -> None:
         registers, pipeline, writer, reader = self._registers, self._pipeline, self._writer, self._reader
-        state, done, ignored, error = Signal(_State), Signal(), Signal(), Signal(RunError)
-        begin, stop, faults = Signal(), Signal(), [(writer.error, RunError.WRITE)]
+        causes, faults = [RunError.WRITE], [writer.error]
+        m.submodules.control = control = RunControl(RunError, [RunError.READ, *causes] if reader else causes)
         if reader is not None:
-            m.d.comb += [reader.load.eq(begin), reader.stop.eq(stop), registers.waiting.inputs.eq(reader.left)]
-            faults.append((reader.error, RunError.READ))
+            m.d.comb += [reader.load.eq(control.begin), reader.stop.eq(control.stop),
+                         registers.waiting.inputs.eq(reader.left)]
+            faults.insert(0, reader.error)
         m.d.comb += [
-            flush.eq(state == _State.FLUSH), begin.eq(state == _State.BEGIN), stop.eq(state == _State.STOP),
-            pipeline.start.eq(begin), writer.load.eq(begin), writer.stop.eq(stop), self.irq.eq(done),
-            registers.status.busy.eq(state != _State.IDLE), registers.status.done.eq(done),
-            registers.status.start_ignored.eq(ignored), registers.status.pipeline.eq(pipeline.left),
-            registers.status.error.eq(error), registers.waiting.outputs.eq(writer.left),
+            control.start.eq(registers.control.start), control.clear.eq(registers.control.clear),
+            control.limit.eq(registers.watchdog.cycles), control.faults.eq(Cat(faults)),
+            control.complete.eq((writer.left == 0) & ~writer.busy & ~pipeline.left),
+            control.idle.eq(~writer.busy & ~(reader.busy if reader is not None else 0)),
+            control.progress.eq(bus_moves(self.m_axi) | pipeline.en),
+            flush.eq(control.flush), pipeline.start.eq(control.begin), writer.load.eq(control.begin),
+            writer.stop.eq(control.stop), self.irq.eq(control.done),
+            *(registers.status[name].eq(getattr(control, name)) for name in ("busy", "done", "start_ignored", "error")),
+            registers.status.pipeline.eq(pipeline.left), registers.waiting.outputs.eq(writer.left),
         ]
-        m.d.sync += go.eq((state == _State.RUN) & ready)
-        self._count(m, state)
-        with m.If(registers.control.clear):
-            m.d.sync += [done.eq(0), ignored.eq(0)]
-        with m.If(registers.control.start & (state != _State.IDLE)):
-            m.d.sync += ignored.eq(1)
-        with m.Switch(state):
-            with m.Case(_State.IDLE), m.If(registers.control.start):
-                m.d.sync += [state.eq(_State.FLUSH), done.eq(0), error.eq(RunError.NONE), ignored.eq(0)]
-            with m.Case(_State.FLUSH):
-                m.d.sync += state.eq(_State.BEGIN)
-            with m.Case(_State.BEGIN):
-                m.d.sync += state.eq(_State.RUN)
-            with m.Case(_State.RUN):
-                with m.If((writer.left == 0) & ~writer.busy & ~pipeline.left):
-                    m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
-                with m.If(registers.control.clear):
-                    m.d.sync += [state.eq(_State.STOP), error.eq(RunError.ABORTED)]
-                for fault, code in faults:
-                    with m.If(fault):
-                        m.d.sync += [state.eq(_State.STOP), error.eq(code)]
-            with m.Case(_State.STOP), m.If(~writer.busy & ~(reader.busy if reader is not None else 0)):
-                m.d.sync += [state.eq(_State.IDLE), done.eq(1)]
+        m.d.sync += go.eq(control.running & ready)
+        self._count(m, control)
 
-    def _count(self, m: Module, state: Signal) -> None:
+    def _count(self, m: Module, control: RunControl) -> None:
         """Cycles in which the pipeline moves, in which it stands still, and all of them."""
         registers, pipeline = self._registers, self._pipeline
-        running = state == _State.RUN
-        counters = ((registers.cycles, pipeline.en), (registers.stalls, running & pipeline.left & ~pipeline.en),
-                    (registers.wall_cycles, state != _State.IDLE))
+        counters = ((registers.cycles, pipeline.en), (registers.stalls, control.running & pipeline.left & ~pipeline.en),
+                    (registers.wall_cycles, control.busy))
         for register, condition in counters:
             counter = Signal(32)
             m.d.comb += register.eq(counter)
-            with m.If(state == _State.FLUSH):
+            with m.If(control.flush):
                 m.d.sync += counter.eq(0)
             with m.Elif(condition):
                 m.d.sync += counter.eq(counter + 1)

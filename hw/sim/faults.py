@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hw.dma.registers import RegisterMap
 from hw.errors import SluiceError
 
-__all__ = ["CHANNELS", "WATCHDOG_CYCLES", "ErrorResponse", "Fault", "JobError", "StuckChannel", "parse_fault"]
+__all__ = ["CHANNELS", "NO_TRIAL", "ErrorResponse", "Fault", "JobError", "StuckChannel", "Trial", "parse_fault"]
 
 CHANNELS = ("r", "ar", "b", "w", "aw")
 """Channels of AXI4, in the order of the bits in memory.v's `stuck`."""
 
-WATCHDOG_CYCLES = 10_000
-"""Clock cycles without progress after which a run with a fault ends, unless its caller says otherwise."""
+_WATCHDOG_CYCLES = 10_000
 
 _FORMS = "'read ARRAY [NUMBER]', 'write ARRAY [NUMBER]' or 'stuck CHANNEL [AFTER]'"
 
@@ -79,6 +79,39 @@ def parse_fault(text: str, areas: Mapping[str, tuple[int, int]]) -> Fault:
         raise JobError(f"fault '{text}': memory has the arrays {', '.join(sorted(areas))}, not {words[0]}")
     address, length = areas[words[0]]
     return ErrorResponse(kind == "write", address, address + length - 1, number or 1)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a run has beside its inputs: `inject`, a fault of main memory (`parse_fault`), and `watchdog`, the clock
+    cycles without progress after which the hardware ends it. Without a number these are 10000 for a run with a fault,
+    and without limit for others; 0 is without limit, too. Raises `JobError` for a number that the register cannot hold.
+    """
+
+    inject: str | None = None
+    watchdog: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.cycles < 1 << 32:
+            raise JobError(f"the watchdog's limit is {self.cycles} cycles, outside 0 to {(1 << 32) - 1}")
+
+    @property
+    def cycles(self) -> int:
+        """What register WATCHDOG holds."""
+        if self.watchdog is not None:
+            return self.watchdog
+        return 0 if self.inject is None else _WATCHDOG_CYCLES
+
+    def writes(self, registers: RegisterMap) -> list[tuple[int, int]]:
+        """(byte address, value): what is written to `registers` before the start."""
+        return [(registers.address("WATCHDOG"), self.cycles)] if self.cycles else []
+
+    def fault(self, areas: Mapping[str, tuple[int, int]]) -> Fault | None:
+        """See `parse_fault`."""
+        return None if self.inject is None else parse_fault(self.inject, areas)
+
+
+NO_TRIAL = Trial()
 
 
 def _number(text: str, word: str) -> int:

@@ -6,6 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.dma.watchdog import Watchdog
 from hw.soc.status import Phase, RunError
 
 __all__ = ["CAUSES", "RunControl"]
@@ -26,12 +27,14 @@ class RunControl(wiring.Component):
     start, clear: pulses of the host (see `hw.soc.registers`). busy, done, start_ignored, error, phase: registers.
     run: the core is out of reset. begin: pulse before that; everything else is set back.
     finish: pulse, the program ended; failed: with an exit code other than 0. The names of `CAUSES`: pulses.
+    limit: register WATCHDOG; progress: something moves in this cycle. If the watchdog expires the run is done at once.
     settled: no memory transaction, vector instruction or transfer is under way; a run is not done before.
     """
 
     def __init__(self) -> None:
         super().__init__({
-            **{name: In(1) for name in ("start", "clear", "finish", "failed", "settled", *CAUSES)},
+            **{name: In(1) for name in ("start", "clear", "finish", "failed", "settled", "progress", *CAUSES)},
+            "limit": In(32),
             **{name: Out(1) for name in ("busy", "done", "start_ignored", "run", "begin")},
             "error": Out(RunError),
             "phase": Out(Phase),
@@ -39,7 +42,7 @@ class RunControl(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        phase = Signal(Phase)
+        phase, reported = Signal(Phase), Signal()  # reported: done, but busy
         m.d.comb += [
             self.busy.eq(phase != Phase.IDLE),
             self.run.eq(phase == Phase.RUN),
@@ -55,10 +58,22 @@ class RunControl(wiring.Component):
                 self._ends(m, phase)
             with m.Case(Phase.STOP):
                 with m.If(self.settled):
-                    m.d.sync += [phase.eq(Phase.IDLE), self.done.eq(1)]
+                    m.d.sync += [phase.eq(Phase.IDLE), self.done.eq(self.done | ~reported)]
                 self._late_errors(m)
+        self._watch(m, phase, reported)
         self._commands(m, phase)
         return m
+
+    def _watch(self, m: Module, phase: Signal, reported: Signal) -> None:
+        """The host hears of a run that hangs at once, whatever else has ended it, and not again when it stops."""
+        m.submodules.watchdog = watchdog = Watchdog()
+        m.d.comb += [watchdog.limit.eq(self.limit), watchdog.running.eq(self.busy), watchdog.progress.eq(self.progress)]
+        with m.If(~self.busy):
+            m.d.sync += reported.eq(0)
+        with m.Elif(watchdog.expired):
+            m.d.sync += [reported.eq(1), self.done.eq(1)]
+            with m.If((phase == Phase.RUN) | (self.error == RunError.NONE)):
+                m.d.sync += [phase.eq(Phase.STOP), self.error.eq(RunError.WATCHDOG)]
 
     def _ends(self, m: Module, phase: Signal) -> None:
         with m.If(self.finish):
@@ -81,5 +96,7 @@ class RunControl(wiring.Component):
             m.d.sync += self.start_ignored.eq(0)
             with m.If(phase == Phase.RUN):
                 m.d.sync += [phase.eq(Phase.STOP), self.error.eq(RunError.ABORTED)]
-            with m.Elif(~self.busy & ~self.start):
+            with m.If(self.busy):
+                m.d.sync += self.done.eq(0)
+            with m.Elif(~self.start):
                 m.d.sync += [self.done.eq(0), self.error.eq(RunError.NONE)]

@@ -12,11 +12,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import is_error
 from hw.dma.register_file import RegisterFile
+from hw.dma.watchdog import Watchdog, bus_moves
 from hw.soc.entry_loader import EntryLoader
 from hw.soc.join import AxiJoin
 from hw.soc.registers import host_registers
 from hw.soc.status import Phase, RunError
-from hw.soc.system import connect_counters, convert, system_ports
+from hw.soc.system import connect_counters, convert, system_ports, waves_move
 from hw.soc.vector_engine import VectorEngine
 from hw.vector_lanes.core import core_sources
 from hw.vector_lanes.isa import ENTRY
@@ -85,7 +86,8 @@ class DispatcherSystem(wiring.Component):
     After a start, register ENTRIES entries are fetched from address PROGRAM (a multiple of 32); then they are
     dispatched, one per cycle unless the queue is full. CYCLES counts from the first one taken to the end of the last
     instruction and transfer. The run fails (STATUS.error) with PROGRAM if there are no entries or more than `depth`,
-    with FETCH or LOAD, STORE if memory refuses the program or a transfer. Serial output is idle.
+    with FETCH or LOAD, STORE if memory refuses the program or a transfer, with WATCHDOG if nothing moves for too long;
+    it stays busy then. Serial output is idle.
     """
 
     def __init__(self, spec: VectorSpec, depth: int = DISPATCHER_ENTRIES):
@@ -153,6 +155,11 @@ class DispatcherSystem(wiring.Component):
         with m.If(registers.control.clear & (phase == Phase.IDLE) & ~registers.control.start):
             m.d.sync += [done.eq(0), error.eq(RunError.NONE)]
         self._refusals(m, phase, error)
+        m.submodules.watchdog = watchdog = Watchdog()
+        m.d.comb += [watchdog.limit.eq(registers.watchdog.cycles), watchdog.running.eq(phase != Phase.IDLE),
+                     watchdog.progress.eq(bus_moves(self.m_axi) | waves_move(m, engine))]
+        with m.If(watchdog.expired):
+            m.d.sync += [done.eq(1), error.eq(RunError.WATCHDOG)]
         self._report(m, phase, done, error, cycles)
 
     def _refusals(self, m: Module, phase: Signal, error: Signal) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from hw.dma.registers import RUN_CONTROL, RUN_STATUS, Field, Register, RegisterMap
+from hw.dma.watchdog import watchdog_register
 from hw.soc.status import Phase, RunError
 from hw.vector_lanes.spec import VectorSpec
 
@@ -13,7 +14,7 @@ __all__ = ["IDENTITY", "PERIPHERALS", "PERIPHERAL_BASE", "VERSION", "host_regist
 IDENTITY = 0x534C5556
 """ASCII "SLUV": what register ID reads."""
 
-VERSION = 0x0001_0000
+VERSION = 0x0001_0001
 """Major number in the upper, minor number in the lower half."""
 
 PERIPHERAL_BASE = 0xF000_0000
@@ -67,6 +68,7 @@ def host_registers(spec: VectorSpec) -> RegisterMap:
         Register("TRAP_PC", 0x30, "read", "mepc of a trap"),
         Register("TRAP_VALUE", 0x34, "read", "mtval of a trap"),
         Register("UART_DIVISOR", 0x38, "write", "clock cycles per bit of serial output; 0: off"),
+        watchdog_register(0x3C),
         Register("CYCLES", 0x40, "read", "clock cycles from the start to the end, low word"),
         Register("CYCLES_HIGH", 0x44, "read", "high word of CYCLES"),
         Register("KERNEL_CYCLES", 0x48, "read", "clock cycles between the program's marks, low word"),

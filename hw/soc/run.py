@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hw.dma.registers import RegisterMap
+from hw.sim.faults import Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 from hw.soc.entries import run_entries
 from hw.soc.errors import FirmwareError, ProgramError
@@ -98,6 +99,8 @@ def run_firmware(
     latency: int = DRAM_LATENCY,
     bandwidth: str = "shared",
     errors: tuple[int, int] | None = None,
+    inject: str | None = None,
+    watchdog: int | None = None,
     cycle_limit: int = DEFAULT_CYCLE_LIMIT,
     uart_divisor: int = 0,
     fast: bool = False,
@@ -109,7 +112,9 @@ def run_firmware(
 
     `loads`: contents of global arrays by name, numpy arrays (little-endian in memory) or bytes, at most as long as the
     array. `dumps`: names of arrays to read back. `uart_divisor`: clock cycles per bit of the serial line, which hears
-    itself; 0 sends nothing there (`ProgramResult.text` has the output in any case). The others are those of
+    itself; 0 sends nothing there (`ProgramResult.text` has the output in any case). `inject`: a fault of memory such as
+    ``"read a 3"``, at a global array, or ``"stuck ar"`` (`hw.sim.faults`); `watchdog`: clock cycles without progress
+    that end a run (without: 10000 if there is a fault, else no limit). The others are those of
     `hw.sim.simulate.Job`; memory is like DRAM: `DRAM_LATENCY` cycles of latency, and reads and writes share its
     bandwidth.
 
@@ -119,11 +124,14 @@ def run_firmware(
     registers = host_registers(spec)
     areas = [firmware.symbol(name) for name in (*dumps, *_console(firmware))]
     contents = [(0, firmware.image), *_loads(firmware, loads or {})]
+    trial = Trial(inject, watchdog)
+    places = {name: (area.address, area.size) for name, area in firmware.symbols.items()}
     job = Job(
         system_sources(spec), SYSTEM_MODULE, firmware.memory_bytes, loads=contents,
         writes=[
             (registers.address("PROGRAM"), 0),
             (registers.address("UART_DIVISOR"), uart_divisor),
+            *trial.writes(registers),
             (registers.address("CONTROL"), registers.encode("CONTROL", start=1)),
         ],
         reads=[registers.address(name) for name in _READ],
@@ -131,6 +139,7 @@ def run_firmware(
         status={name: registers.address(name) for name in ("DETAIL", "FETCH")},
         explain=lambda values: describe_wait(registers, values),
         seed=seed, stall=stall, latency=latency, bandwidth=bandwidth, errors=errors, cycle_limit=cycle_limit,
+        fault=trial.fault(places),
         simulator=simulator, fast=fast, waves=waves, folder=folder,
     )  # fmt: skip
     result = _result(registers, run_job(job), firmware, dumps)

@@ -35,6 +35,9 @@ class RunError(enum.IntEnum, shape=8):
     PROGRAM = 8
     """The ideal dispatcher's program does not fit its memory, or is empty."""
 
+    WATCHDOG = 9
+    """Nothing moved for as many clock cycles as register WATCHDOG allows."""
+
 
 class Phase(enum.IntEnum, shape=4):
     """Register DETAIL, field phase."""

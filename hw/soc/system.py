@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.hdl import Cat, Module, ResetInserter, Signal
+from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import Axi4LiteSignature, connect_system
 from hw.dma.register_file import RegisterFile
+from hw.dma.watchdog import bus_moves
 from hw.soc.command_gate import CommandGate
 from hw.soc.control import RunControl
 from hw.soc.data_bus import DataBus
@@ -26,7 +27,9 @@ from hw.vector_lanes.core import core_sources
 from hw.vector_lanes.spec import VectorSpec
 from hw.verilog import convert as to_verilog
 
-__all__ = ["SYSTEM_MODULE", "VectorSystem", "connect_counters", "convert", "emit_vector_system", "system_ports"]
+__all__ = [
+    "SYSTEM_MODULE", "VectorSystem", "connect_counters", "convert", "emit_vector_system", "system_ports", "waves_move",
+]  # fmt: skip
 
 SYSTEM_MODULE = "vector_system"
 
@@ -50,6 +53,9 @@ class VectorSystem(wiring.Component):
     After a start the core begins at the address in register PROGRAM. The run is done, with an interrupt, when the
     program writes its exit code to the peripheral FINISH, after a trap, or when memory refuses something to the core;
     and all that is under way has come to its end.
+
+    Progress, for the watchdog, is what passes on the memory bus, a custom instruction, a wavefront: a loop of the core
+    alone, in its cache, is none.
 
     The core has priority in main memory: it asks for little and waits for it.
     """
@@ -122,6 +128,7 @@ class VectorSystem(wiring.Component):
 
     def _connect_control(self, m: Module) -> None:
         control, registers, peripherals = self._control, self._registers, self._peripherals
+        command = self._core.command
         idle = Signal(2)
         settled = Cat(self._fetch.idle, self._data.idle, self._unit.vector_idle, self._unit.dma_idle).all()
         # Twice in a row: an instruction can be between the core and the queue.
@@ -137,6 +144,8 @@ class VectorSystem(wiring.Component):
             control.load_error.eq(self._data.load_error),
             control.store_error.eq(self._data.store_error),
             control.settled.eq(idle.all() & settled),
+            control.limit.eq(registers.watchdog.cycles),
+            control.progress.eq(bus_moves(self.m_axi) | (command.valid & command.ready) | waves_move(m, self._unit)),
             self.irq.eq(control.done),
         ]
 
@@ -166,6 +175,13 @@ def connect_counters(m: Module, registers: RegisterFile, unit: Any) -> None:
     """Status and counters of a vector unit, in the host's registers."""
     m.d.comb += registers.vector_status.as_value().eq(unit.status)
     m.d.comb += [getattr(registers, name).eq(getattr(unit.counters, counter)) for counter, name in COUNTERS.items()]
+
+
+def waves_move(m: Module, unit: Any) -> Value:
+    """Whether a vector unit has issued a wavefront: its counter of them has another lowest bit than a cycle ago."""
+    before = Signal()
+    m.d.sync += before.eq(unit.counters.busy[0])
+    return before ^ unit.counters.busy[0]
 
 
 def _pair(registers: RegisterFile, name: str, value: Signal) -> list[Any]:

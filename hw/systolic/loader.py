@@ -104,8 +104,9 @@ class Bursts(wiring.Component):
 class _Stream(wiring.Component):
     """Bursts of one stream, as far as there is room for their data, and the queue of these.
 
-    Ports: as of `Bursts`, but `o`: beats of memory; `burst`: what to fetch; `data`, `valid`: it comes; `others`, one
-    cycle before: so are the other streams ahead; until then no second tile is fetched.
+    Ports: as of `Bursts`, but `o`: beats of memory; `burst`: what to fetch; `data`, `valid`: it comes, `ended`
+    with the last beat of a burst; `left`: there is more to come. `others`, one cycle before: so are the other streams
+    ahead; until then no second tile is fetched.
     """
 
     def __init__(self, plan: StreamPlan, bus_bits: int):
@@ -114,7 +115,7 @@ class _Stream(wiring.Component):
             "load": In(1), "base": In(ADDRESS_BITS), "extents": In(EXTENT_BITS).array(plan.loops),
             "strides": In(ADDRESS_BITS).array(len(plan.strided)), "burst": Out(stream.Signature(BURST)),
             "data": In(bus_bits), "valid": In(1), "o": Out(stream.Signature(bus_bits)), "ahead": Out(1),
-            "others": In(1),
+            "others": In(1), "ended": In(1), "left": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -125,6 +126,8 @@ class _Stream(wiring.Component):
         connect(m, slice_.o, flipped(self.o))
         free, able = Signal(range(QUEUE_BEATS + 1), init=QUEUE_BEATS), Signal()
         taken, given = self.burst.valid & self.burst.ready, slice_.i.valid & slice_.i.ready
+        due = Signal(range(OUTSTANDING + 1))  # bursts that have begun and not ended
+        m.d.sync += [due.eq(due + taken - self.ended), self.left.eq(bursts.left | (due != 0))]
         m.d.comb += [
             bursts.load.eq(self.load), bursts.base.eq(self.base), *each(bursts.extents, self.extents),
             *each(bursts.strides, self.strides), self.burst.p.eq(bursts.o.p), self.ahead.eq(bursts.ahead),
@@ -143,13 +146,16 @@ class _Stream(wiring.Component):
 
 class Loader(wiring.Component):
     """Streams of tiles. `load` starts all of them; for stream k: `base_K`, `extents_K` (of the loops that it has),
-    `strides_K` and `o_K`, its beats of memory. `stop`: no more bursts begin. `busy`: answers are due; `error`: memory
-    has reported one. `ar`, `r`: AXI4. Earlier streams have the right of way."""
+    `strides_K` and `o_K`, its beats of memory. `stop`: no more bursts begin. `busy`: answers are due; ``left[k]``: they
+    are for stream k, or it has bursts to come; `error`: memory has reported one. `ar`, `r`: AXI4. Earlier streams have
+    the right of way.
+    """
 
     def __init__(self, plans: Sequence[StreamPlan], bus_bits: int):
         self._plans, self._bits = list(plans), bus_bits
         axi = Axi4Signature(data_width=bus_bits).members
-        ports = {"load": In(1), "stop": In(1), "busy": Out(1), "error": Out(1), "ar": axi["ar"], "r": axi["r"]}
+        ports = {"load": In(1), "stop": In(1), "busy": Out(1), "left": Out(len(self._plans)), "error": Out(1),
+                 "ar": axi["ar"], "r": axi["r"]}
         for k, plan in enumerate(self._plans):
             ports |= {f"base_{k}": In(ADDRESS_BITS), f"extents_{k}": In(EXTENT_BITS).array(plan.loops),
                       f"strides_{k}": In(ADDRESS_BITS).array(len(plan.strided)),
@@ -172,7 +178,9 @@ class Loader(wiring.Component):
         m.d.comb += [self.r.ready.eq(1), answered.eq(self.r.valid & self.r.ready),
                      ended.eq(answered & self.r.p.last), order.r_en.eq(ended)]
         for k, part in enumerate(streams):
-            m.d.comb += [part.data.eq(self.r.p.data), part.valid.eq(answered & (order.r_data == k))]
+            mine = order.r_data == k
+            m.d.comb += [part.data.eq(self.r.p.data), part.valid.eq(answered & mine), part.ended.eq(ended & mine),
+                         self.left[k].eq(part.left)]
         self._ask(m, streams, order, ended)
         with m.If(answered & is_error(self.r.p.resp)):
             m.d.sync += self.error.eq(1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from hw.dma.registers import RUN_CONTROL, RUN_STATUS, Field, Register, RegisterMap
+from hw.dma.watchdog import watchdog_register
 from hw.systolic.spec import ArraySpec, SystolicError
 from hw.systolic.tiles import EXTENT_BITS
 
@@ -15,7 +16,7 @@ __all__ = ["FIXED_REGISTERS", "IDENTITY", "RunError", "RunSettings", "run_writes
 IDENTITY = 0x534C5553
 """ASCII "SLUS": what register ID reads."""
 
-VERSION = 0x0001_0000
+VERSION = 0x0001_0001
 
 RESULT_BASE, BOUND_BASE, EXTENT_BASE, OPERAND_BASE, OPERAND_SIZE = 0x80, 0xC0, 0x100, 0x200, 0x40
 _LOOPS = 15
@@ -27,7 +28,13 @@ class RunError(IntEnum):
 
     NONE = 0
     READ = 1
+    """Memory answered a read with SLVERR or DECERR."""
     WRITE = 2
+    """Memory answered a write with SLVERR or DECERR."""
+    ABORTED = 3
+    """The host wrote CONTROL.clear during a run."""
+    WATCHDOG = 4
+    """Nothing moved for as many clock cycles as register WATCHDOG allows."""
 
 
 FIXED_REGISTERS = (
@@ -40,6 +47,11 @@ FIXED_REGISTERS = (
         Field("storing", 4, 1, "results are still to be stored"),
         Field("error", 8, 8, "why the run ended early", RunError),
     )),
+    Register("WAITING", 0x18, "read", "transfers that are not complete", (
+        Field("inputs", 0, 16, "operands, then extras (one bit each, the first 16), with words that have not come"),
+        Field("outputs", 16, 1, "results that memory has not acknowledged"),
+    )),
+    watchdog_register(0x20),
     Register("STEPS", 0x40, "read", "steps that have been given to the array"),
     Register("WALL_CYCLES", 0x44, "read", "clock cycles from start to done"),
     Register("COMPUTE_CYCLES", 0x48, "read",

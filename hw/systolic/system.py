@@ -6,13 +6,14 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
 from hw.dma.register_slice import Skid
+from hw.dma.watchdog import Watchdog, bus_moves
 from hw.systolic.array import SystolicArray
 from hw.systolic.convert import FromMemory, ToMemory
 from hw.systolic.elementwise import elementwise
@@ -41,8 +42,9 @@ class SystolicSystem(wiring.Component):
     """Ports: `m_axi` (AXI4 manager, `spec.bus_bits` data bits, 32-bit addresses), `s_axil` (AXI4-Lite subordinate,
     registers of `hw.systolic.registers`), `irq` (high while a run has ended and the host has not cleared that).
 
-    A run goes through all tiles and stores their results. A memory error ends it with a code in STATUS, and so does
-    ``clear``, without one; the next start begins from a clean state.
+    A run goes through all tiles and stores their results. A memory error, ``clear`` or the watchdog ends it with
+    a code in STATUS; the next start begins from a clean state. After the watchdog the system is done at once, and stays
+    busy until memory has answered.
     """
 
     def __init__(self, spec: ArraySpec):
@@ -96,6 +98,7 @@ class SystolicSystem(wiring.Component):
         connect(m, loader.ar, flipped(self.m_axi.ar))
         connect(m, flipped(self.m_axi.r), loader.r)
         m.d.comb += [loader.load.eq(load), loader.stop.eq(self._stop), self._loading.eq(loader.busy),
+                     registers.waiting.inputs.eq(loader.left),
                      self._read_error.eq(loader.error)]
         for k, (operand, plan) in enumerate(zip(spec.streams, plans, strict=True)):
             m.submodules[f"from_memory_{k}"] = part = ResetInserter(flush)(FromMemory(spec, operand))
@@ -145,14 +148,15 @@ class SystolicSystem(wiring.Component):
 
     def _control(self, m: Module, flush: Signal, load: Signal) -> None:
         registers, storer = self._registers, self._storer
-        state, done, error, ignored = Signal(_State), Signal(), Signal(RunError), Signal()
-        aborted, running = Signal(), Signal()  # running: in state RUN
-        busy = Value.cast(state) != _State.IDLE.value
+        self._state, self._done, self._error, self._running = Signal(_State), Signal(), Signal(RunError), Signal()
+        self._reported = Signal()  # done, but busy
+        state, busy = self._state, Value.cast(self._state) != _State.IDLE.value
         m.d.comb += [
-            self._stop.eq(~running), self.irq.eq(done),
-            registers.status.busy.eq(busy), registers.status.done.eq(done), registers.status.error.eq(error),
-            registers.status.start_ignored.eq(ignored), registers.status.loading.eq(self._loading),
+            self._stop.eq(~self._running), self.irq.eq(self._done),
+            registers.status.busy.eq(busy), registers.status.done.eq(self._done),
+            registers.status.error.eq(self._error), registers.status.loading.eq(self._loading),
             registers.status.storing.eq(storer.left | storer.busy),
+            registers.waiting.outputs.eq(storer.left | storer.busy),
         ]
         starting = (state == _State.IDLE) & registers.control.start & ~registers.control.clear
         # While FLUSH and SETTLE; the array follows a cycle later, so it is clean and reset for the last time in BEGIN.
@@ -161,28 +165,58 @@ class SystolicSystem(wiring.Component):
         m.d.comb += self.array.clear.eq(clear)
         m.d.sync += load.eq(state == _State.SETTLE)  # so it is high in BEGIN, and reaches far
         self._count(m, busy, load)
-        with m.If(registers.control.clear):
-            m.d.sync += [done.eq(0), error.eq(RunError.NONE), ignored.eq(0)]
-        with m.Elif(registers.control.start & busy):
-            m.d.sync += ignored.eq(1)
+        expired = self._watch(m, busy)
         with m.Switch(state):
             with m.Case(_State.IDLE), m.If(starting):
-                m.d.sync += [state.eq(_State.FLUSH), done.eq(0), error.eq(RunError.NONE), aborted.eq(0)]
+                m.d.sync += [state.eq(_State.FLUSH), self._done.eq(0), self._error.eq(RunError.NONE)]
             with m.Case(_State.FLUSH):
                 m.d.sync += state.eq(_State.SETTLE)
             with m.Case(_State.SETTLE):
                 m.d.sync += state.eq(_State.BEGIN)
             with m.Case(_State.BEGIN):
-                m.d.sync += [state.eq(_State.RUN), running.eq(1)]
+                m.d.sync += [state.eq(_State.RUN), self._running.eq(1)]
             with m.Case(_State.RUN):
-                with m.If(registers.control.clear):
-                    m.d.sync += [state.eq(_State.STOP), running.eq(0), aborted.eq(1)]
-                with m.Elif(self._read_error | storer.error):
-                    m.d.sync += [state.eq(_State.STOP), running.eq(0), error.eq(Cat(~storer.error, storer.error))]
-                with m.Elif(~storer.left & ~storer.busy):
-                    m.d.sync += [state.eq(_State.IDLE), running.eq(0), done.eq(1)]
+                self._run(m, expired)
             with m.Case(_State.STOP), m.If(~self._loading & ~storer.busy):
-                m.d.sync += [state.eq(_State.IDLE), done.eq(~aborted)]
+                m.d.sync += [state.eq(_State.IDLE), self._done.eq(self._done | ~self._reported)]
+        self._commands(m, busy, expired)
+
+    def _fail(self, m: Module, error: ValueLike) -> None:
+        m.d.sync += [self._state.eq(_State.STOP), self._running.eq(0), self._error.eq(error)]
+
+    def _run(self, m: Module, expired: Value) -> None:
+        storer = self._storer
+        with m.If(self._read_error | storer.error):
+            self._fail(m, Cat(~storer.error, storer.error))
+        with m.Elif(~storer.left & ~storer.busy):
+            m.d.sync += [self._state.eq(_State.IDLE), self._running.eq(0), self._done.eq(1)]
+        with m.Elif(expired):
+            self._fail(m, RunError.WATCHDOG)
+
+    def _commands(self, m: Module, busy: Value, expired: Value) -> None:
+        """The host's commands during a run, and what it hears of one that hangs: at once, and not again when it stops.
+        """
+        registers, ignored = self._registers, Signal()
+        m.d.comb += registers.status.start_ignored.eq(ignored)
+        with m.If(~busy):
+            m.d.sync += self._reported.eq(0)
+        with m.Elif(expired & (self._storer.left | self._storer.busy | ~self._running)):
+            m.d.sync += [self._reported.eq(1), self._done.eq(1)]
+        with m.If(registers.control.clear):
+            m.d.sync += [self._done.eq(0), ignored.eq(0)]
+            with m.If(~busy):
+                m.d.sync += self._error.eq(RunError.NONE)
+            with m.Elif(self._state != _State.STOP):
+                self._fail(m, RunError.ABORTED)
+        with m.Elif(registers.control.start & busy):
+            m.d.sync += ignored.eq(1)
+
+    def _watch(self, m: Module, busy: Value) -> Signal:
+        """Pulse of the watchdog."""
+        m.submodules.watchdog = watchdog = Watchdog()
+        m.d.comb += [watchdog.limit.eq(self._registers.watchdog.cycles), watchdog.running.eq(busy),
+                     watchdog.progress.eq(bus_moves(self.m_axi) | self._sequencer.step)]
+        return watchdog.expired
 
     def _count(self, m: Module, busy: Value, load: Signal) -> None:
         registers, array = self._registers, self.array

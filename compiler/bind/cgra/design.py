@@ -38,6 +38,7 @@ from hw.fabric.image import configuration_image
 from hw.fabric.spec import FabricSpec
 from hw.fabric.system import emit_system
 from hw.files import write_atomic
+from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 
 __all__ = ["CgraDesign"]
@@ -187,17 +188,21 @@ class CgraDesign(Design):
     # Running.
 
     def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int | None = None,
-                 stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None) -> Run:
-        """Run the emitted Verilog. `seed` and `stall` randomise the memory's gaps and back-pressure.
+                 stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None,
+                 inject: str | None = None, watchdog: int | None = None) -> Run:
+        """Run the emitted Verilog. `seed` and `stall` randomise the memory's gaps and back-pressure; `inject` is a
+        fault of memory such as ``"read a 3"`` or ``"stuck ar"`` (`hw.sim.faults`), `watchdog` the clock cycles without
+        progress that end a run (without: 10000 if there is a fault, else no limit).
 
-        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout` naming what the hardware waits for, and
+        Raises `InputError`, `JobError`, `SimulatorMissing`, `SimulationTimeout` naming what the hardware waits for, and
         `RunFailure` for an error that the hardware reports.
         """
         mapped = self.parts.program
         executable = Executable(mapped, self.spec, self.image, self.layout, self.plan, self.predicted_cycles)
         given = check_inputs(self.program, inputs)
         data = self.parts.split(given)
-        run = simulate(executable, data, simulator, seed=seed, stall=stall, waves=waves, cycle_limit=cycle_limit)
+        run = simulate(executable, data, simulator, seed=seed, stall=stall, waves=waves, cycle_limit=cycle_limit,
+                       trial=Trial(inject, watchdog))
         return replace(run, outputs=self.parts.join(run.outputs, given))
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:

@@ -17,6 +17,7 @@ from hw.fabric.control_registers import control_registers
 from hw.fabric.driver import RunPlan, check_status, describe_wait
 from hw.fabric.spec import FabricSpec
 from hw.fabric.system import SYSTEM_MODULE, emit_system
+from hw.sim.faults import NO_TRIAL, Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 
 __all__ = ["Executable", "simulate"]
@@ -42,10 +43,11 @@ class Executable:
 
 
 def simulate(design: Executable, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int | None = None,
-             stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None) -> Run:
+             stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None,
+             trial: Trial = NO_TRIAL) -> Run:
     """Run `design` once; see `CgraDesign.simulate`."""
     registers = control_registers(design.spec)
-    job = _job(design, inputs, simulator, registers, seed, stall, waves, cycle_limit)
+    job = _job(design, inputs, simulator, registers, seed, stall, waves, cycle_limit, trial)
     result = run_job(job)
     status = {name: result.registers[registers.address(name)] for name in ("STATUS", "DETAIL", *_COUNTERS)}
     check_status(registers, status["STATUS"], status["DETAIL"])
@@ -53,15 +55,17 @@ def simulate(design: Executable, inputs: Mapping[str, np.ndarray], simulator: st
 
 
 def _job(design: Executable, inputs: Mapping[str, np.ndarray], simulator: str, registers: RegisterMap,
-         seed: int | None, stall: StallProfile | None, waves: bool, cycle_limit: int | None) -> Job:
+         seed: int | None, stall: StallProfile | None, waves: bool, cycle_limit: int | None, trial: Trial) -> Job:
     addresses = design.layout.addresses
     loads = [(0, design.image), *((addresses[n], element_bytes(data)) for n, data in inputs.items())]
-    limit = cycle_limit or _PATIENCE * (design.predicted_cycles + len(design.image)) + 100_000
+    limit = cycle_limit or _PATIENCE * (design.predicted_cycles + len(design.image)) + 100_000 + 2 * trial.cycles
+    *settings, start = design.plan.writes(registers)
+    areas = {a.name: (addresses[a.name], array_bytes(a)) for a in (*design.program.inputs, *design.program.outputs)}
     return Job(
         sources=emit_system(design.spec), top=SYSTEM_MODULE, memory_bytes=max(design.layout.end, _MEMORY_BYTES),
-        loads=loads, writes=design.plan.writes(registers),
+        loads=loads, writes=[*settings, *trial.writes(registers), start], fault=trial.fault(areas),
         reads=[registers.address(name) for name in ("STATUS", "DETAIL", *_COUNTERS)],
-        dumps=[(addresses[a.name], array_bytes(a)) for a in design.program.outputs],
+        dumps=[areas[a.name] for a in design.program.outputs],
         seed=0 if seed is None else seed, stall=stall or NO_STALLS, cycle_limit=limit, simulator=simulator,
         expected_cycles=design.predicted_cycles + len(design.image) // 8,
         waves=waves, folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,

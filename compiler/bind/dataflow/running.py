@@ -23,6 +23,7 @@ from hw.dataflow.registers import RunError, dataflow_registers, element_bytes
 from hw.dataflow.spec import KernelPorts
 from hw.dataflow.system import SYSTEM_MODULE, emit_system
 from hw.dma.registers import RegisterMap
+from hw.sim.faults import NO_TRIAL, Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 
 __all__ = ["Executable", "StreamExecutable", "StreamPlace", "in_memory"]
@@ -118,35 +119,43 @@ class StreamExecutable(ABC):
         start = self.registers.encode("CONTROL", start=1)
         return [*pairs, (self.registers.address("CONTROL"), start)]
 
-    def check(self, status: int) -> None:
-        """Raise `DataflowError` if register STATUS says that the run failed or has not ended."""
+    def check(self, status: int, waiting: int) -> None:
+        """Raise `DataflowError` if registers STATUS and WAITING say that the run failed or has not ended."""
         state = self.registers.decode("STATUS", status)
-        if state["busy"] or not state["done"]:
+        if not state["done"]:
             raise DataflowError("the run has not ended")
         if state["error"] == RunError.SIZE:
             sizes = ", ".join(f"{s.name}={v}" for s, v in zip(self.ports.sizes, self.sizes, strict=True))
             raise DataflowError(f"the kernel is not made for {sizes}")
-        if state["error"] != RunError.NONE:
+        if state["error"] in (RunError.READ, RunError.WRITE):
             kind = "reading" if state["error"] == RunError.READ else "writing"
             raise DataflowError(f"the run ended with a memory error while {kind} a stream")
+        if state["error"] == RunError.WATCHDOG:
+            stuck = self._explain({"WAITING": waiting})
+            raise DataflowError(f"the run ended with error WATCHDOG: nothing moved; {stuck}")
+        if state["error"] != RunError.NONE:
+            raise DataflowError(f"the run ended with error {RunError(state['error']).name}")
 
     def run(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
-            waves: bool, errors: tuple[int, int] | None = None) -> Run:
+            waves: bool, trial: Trial = NO_TRIAL) -> Run:
         """One run on the emitted Verilog."""
-        job = self.job(inputs, simulator, seed=seed, stall=stall, waves=waves, errors=errors)
+        job = self.job(inputs, simulator, seed=seed, stall=stall, waves=waves, trial=trial)
         return self.result(run_job(job), simulator)
 
     def job(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
-            waves: bool = False, errors: tuple[int, int] | None = None) -> Job:
-        """What a simulator is to do."""
+            waves: bool = False, trial: Trial = NO_TRIAL) -> Job:
+        """What a simulator is to do. A fault at an array is one at its first stream."""
         address = self.registers.address
-        limit = _PATIENCE * (self.cycles + self.memory_bytes) + 20_000
+        limit = _PATIENCE * (self.cycles + self.memory_bytes) + 20_000 + 2 * trial.cycles
+        *settings, start = self.writes()
+        areas = {p.array.name: (p.address, p.bytes) for side in self.places for p in reversed(side)}
         return Job(
             sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
-            loads=self.loads(inputs), writes=self.writes(), reads=[address(name) for name in ("STATUS", *_COUNTERS)],
+            loads=self.loads(inputs), writes=[*settings, *trial.writes(self.registers), start],
+            reads=[address(name) for name in ("STATUS", "WAITING", *_COUNTERS)],
             dumps=[(p.address, p.bytes) for p in self.places[1]], seed=seed, stall=stall or NO_STALLS,
-            cycle_limit=limit, expected_cycles=self.cycles, simulator=simulator, waves=waves, errors=errors,
-            folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
+            cycle_limit=limit, expected_cycles=self.cycles, simulator=simulator, waves=waves,
+            fault=trial.fault(areas), folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
             status={"WAITING": address("WAITING")}, explain=self._explain,
         )
 
@@ -158,8 +167,8 @@ class StreamExecutable(ABC):
 
     def result(self, result: JobResult, simulator: str) -> Run:
         """What `job` gave. Raises `DataflowError` for an error that the hardware reports."""
-        status, *counts = result.registers.values()
-        self.check(status)
+        status, waiting, *counts = result.registers.values()
+        self.check(status, waiting)
         counters = dict(zip(_COUNTERS, counts, strict=True))
         return Run(
             outputs=self.outputs(result.dumps), cycles=counters["TICKS"], stall_cycles=counters["STALLS"],

@@ -14,6 +14,7 @@ from compiler.bind.dataflow.image import stream_image
 from compiler.bind.dataflow.running import StreamExecutable
 from compiler.bind.design import Design, Run, check_inputs
 from hw.designs.directory import DesignImage, write_design
+from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 
 __all__ = ["StreamDesign"]
@@ -52,13 +53,17 @@ class StreamDesign(Design):
         return self.seconds
 
     def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int = 0,
-                 stall: StallProfile | None = None, waves: bool = False) -> Run:
-        """Run the emitted Verilog: one blocking call for the whole job. `seed` and `stall` randomise the memory's gaps.
+                 stall: StallProfile | None = None, waves: bool = False, inject: str | None = None,
+                 watchdog: int | None = None) -> Run:
+        """Run the emitted Verilog: one blocking call for the whole job. `seed` and `stall` randomise the memory's gaps;
+        `inject` is a fault of memory such as ``"read a 3"`` or ``"stuck ar"`` (`hw.sim.faults`), `watchdog` the clock
+        cycles without progress that end a run (without: 10000 if there is a fault, else no limit).
 
-        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout`, and `DataflowError` for an error that the hardware
-        reports.
+        Raises `InputError`, `JobError`, `SimulatorMissing`, `SimulationTimeout`, and `DataflowError` for an error that
+        the hardware reports.
         """
-        return self.executable.run(check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves)
+        return self.executable.run(check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves,
+                                   trial=Trial(inject, watchdog))
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write the design directory that `hw.build` takes: Verilog, control registers, `drawings`, a C header and

@@ -26,6 +26,7 @@ from hw.designs.pipeline import pipeline_parameters
 from hw.designs.register_documents import system_documents
 from hw.pipeline.spec import BufferCell, LineCell, OperatorCell
 from hw.pipeline.system import SystemSpec, emit_pipeline
+from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 
 __all__ = ["FpgaDesign"]
@@ -117,15 +118,18 @@ class FpgaDesign(Design):
     # Running.
 
     def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int | None = None,
-                 stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None) -> Run:
-        """Run the emitted Verilog. `seed` and `stall` randomise the memory's gaps and back-pressure.
+                 stall: StallProfile | None = None, waves: bool = False, cycle_limit: int | None = None,
+                 inject: str | None = None, watchdog: int | None = None) -> Run:
+        """Run the emitted Verilog. `seed` and `stall` randomise the memory's gaps and back-pressure; `inject` is a
+        fault of memory such as ``"read a 3"`` or ``"stuck ar"`` (`hw.sim.faults`), `watchdog` the clock cycles without
+        progress that end a run (without: 10000 if there is a fault, else no limit).
 
-        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout` naming the streams that wait, and `FpgaError` for
-        an error that the hardware reports.
+        Raises `InputError`, `JobError`, `SimulatorMissing`, `SimulationTimeout` naming the streams that wait, and
+        `FpgaError` for an error that the hardware reports.
         """
         given = check_inputs(self.program, inputs)
         run = self.executable.run(self.parts.split(given), simulator, seed=seed or 0, stall=stall, waves=waves,
-                                  cycle_limit=cycle_limit)
+                                  cycle_limit=cycle_limit, trial=Trial(inject, watchdog))
         return replace(run, outputs=self.parts.join(run.outputs, given))
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:

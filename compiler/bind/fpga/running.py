@@ -17,6 +17,7 @@ from compiler.ir.program import Program
 from hw.dma.registers import RegisterMap
 from hw.pipeline.registers import RunError, pipeline_registers
 from hw.pipeline.system import SYSTEM_MODULE, SystemSpec, emit_system
+from hw.sim.faults import NO_TRIAL, Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 
 __all__ = ["Executable"]
@@ -62,32 +63,46 @@ class Executable:
             pairs += [(f"{name}{k}_ADDRESS", self.layout.addresses[stream.name]) for k, stream in enumerate(side)]
         return [*pairs, ("CONTROL", self.registers.encode("CONTROL", start=1))]
 
-    def check(self, status: int) -> None:
-        """Raise `FpgaError` if register STATUS says that the run failed or has not ended."""
+    def check(self, status: int, waiting: int) -> None:
+        """Raise `FpgaError` if registers STATUS and WAITING say that the run failed or has not ended."""
         state = self.registers.decode("STATUS", status)
-        if state["busy"] or not state["done"]:
+        if not state["done"]:
             raise FpgaError("the run has not ended")
+        if state["error"] == RunError.WATCHDOG:
+            raise FpgaError(f"the run ended with error WATCHDOG: nothing moved; {self._explain({'WAITING': waiting})}")
         if state["error"]:
             raise FpgaError(f"the run ended with error {RunError(state['error']).name}")
 
     def run(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
-            waves: bool, cycle_limit: int | None, errors: tuple[int, int] | None = None) -> Run:
-        """One run on the emitted Verilog. `errors`: (first, last) byte address that memory answers with an error."""
+            waves: bool, cycle_limit: int | None, trial: Trial = NO_TRIAL) -> Run:
+        """One run on the emitted Verilog."""
+        job = self.job(inputs, simulator, seed=seed, stall=stall, waves=waves, cycle_limit=cycle_limit, trial=trial)
+        return self.result(run_job(job), simulator)
+
+    def job(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
+            waves: bool = False, cycle_limit: int | None = None, trial: Trial = NO_TRIAL) -> Job:
+        """What a simulator is to do."""
         address = self.registers.address
-        reads = [address(name) for name in ("STATUS", *_COUNTERS)]
-        result = run_job(Job(
+        *settings, start = [(address(name), value) for name, value in self.writes()]
+        arrays = {a.name: (self.layout.addresses[a.name], array_bytes(a))
+                  for a in (*self.program.inputs, *self.program.outputs)}
+        predicted = _PATIENCE * (self.system.pipeline.cycles + self.layout.end) + 20_000
+        return Job(
             sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.layout.end, _MEMORY_BYTES),
-            loads=self.loads(inputs), writes=[(address(name), value) for name, value in self.writes()], reads=reads,
-            dumps=[(self.layout.addresses[a.name], array_bytes(a)) for a in self.program.outputs],
-            seed=seed, stall=stall or NO_STALLS, errors=errors, simulator=simulator, waves=waves,
-            cycle_limit=cycle_limit or _PATIENCE * (self.system.pipeline.cycles + self.layout.end) + 20_000,
-            expected_cycles=self.system.pipeline.cycles,
+            loads=self.loads(inputs), writes=[*settings, *trial.writes(self.registers), start],
+            reads=[address(name) for name in ("STATUS", "WAITING", *_COUNTERS)],
+            dumps=[arrays[a.name] for a in self.program.outputs], fault=trial.fault(arrays),
+            seed=seed, stall=stall or NO_STALLS, simulator=simulator, waves=waves,
+            cycle_limit=cycle_limit or predicted + 2 * trial.cycles, expected_cycles=self.system.pipeline.cycles,
             folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
             status={"WAITING": address("WAITING")}, explain=self._explain,
-        ))
-        self.check(result.registers[reads[0]])
-        counters = {name: result.registers[address(name)] for name in _COUNTERS}
-        return self._result(result, counters, simulator)
+        )
+
+    def result(self, result: JobResult, simulator: str) -> Run:
+        """What `job` gave. Raises `FpgaError` for an error that the hardware reports."""
+        status, waiting, *counts = result.registers.values()
+        self.check(status, waiting)
+        return self._result(result, dict(zip(_COUNTERS, counts, strict=True)), simulator)
 
     def _explain(self, values: Mapping[str, int]) -> str:
         waiting = self.registers.decode("WAITING", values["WAITING"])

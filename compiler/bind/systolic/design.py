@@ -27,6 +27,7 @@ from compiler.sched.space_time import enumerate_arrays
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.register_documents import system_documents
 from hw.designs.systolic import systolic_parameters
+from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 from hw.systolic.spec import INTERIOR
 
@@ -127,15 +128,18 @@ class SystolicDesign(Design):
         return SystolicDesign(program, self.options, self.plan.resized(recognise(program)), self.seconds)
 
     def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int = 0,
-                 stall: StallProfile | None = None, waves: bool = False, fast: bool = False) -> Run:
+                 stall: StallProfile | None = None, waves: bool = False, fast: bool = False,
+                 inject: str | None = None, watchdog: int | None = None) -> Run:
         """Run the emitted Verilog: one blocking call for the whole job. `seed` and `stall` randomise the memory's gaps,
-        `fast` builds longer and simulates faster.
+        `fast` builds longer and simulates faster; `inject` is a fault of memory such as ``"read a 3"`` or ``"stuck
+        ar"`` (`hw.sim.faults`), `watchdog` the clock cycles without progress that end a run (without: 10000 if there is
+        a fault, else no limit).
 
-        Raises `InputError`, `SimulatorMissing`, `SimulationTimeout`, and `MappingError` for an error that the hardware
-        reports.
+        Raises `InputError`, `JobError`, `SimulatorMissing`, `SimulationTimeout`, and `MappingError` for an error that
+        the hardware reports.
         """
         return self.executable.run(check_inputs(self.program, inputs), simulator, seed=seed, stall=stall, waves=waves,
-                                   fast=fast)
+                                   trial=Trial(inject, watchdog), fast=fast)
 
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:
         """A self-contained HTML page: the array, its I/O groups, predictions and, if given, one run."""

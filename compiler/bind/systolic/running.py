@@ -19,6 +19,7 @@ from compiler.bind.systolic.plan import Plan
 from compiler.ir.evaluate import integer
 from compiler.ir.interpret import interpret
 from hw.dma.registers import RegisterMap
+from hw.sim.faults import NO_TRIAL, Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 from hw.systolic.registers import RunError, RunSettings, run_writes, systolic_registers
 from hw.systolic.system import SYSTEM_MODULE, emit_system
@@ -117,39 +118,56 @@ class Executable:
             return np.zeros(array.shape, np.int64)
         return interpret(kernel.rest, inputs)[array.name].astype(np.int64)
 
-    def check(self, status: int) -> None:
-        """Raise `MappingError` if register STATUS says that the run failed or has not ended."""
+    def check(self, status: int, waiting: int) -> None:
+        """Raise `MappingError` if registers STATUS and WAITING say that the run failed or has not ended."""
         state = self.registers.decode("STATUS", status)
-        if state["busy"] or not state["done"]:
+        if not state["done"]:
             raise MappingError("the run has not ended")
-        if state["error"] != RunError.NONE:
+        if state["error"] in (RunError.READ, RunError.WRITE):
             kind = "reading operands" if state["error"] == RunError.READ else "writing results"
             raise MappingError(f"the run ended with a memory error while {kind}")
+        if state["error"] == RunError.WATCHDOG:
+            raise MappingError(f"the run ended with error WATCHDOG: nothing moved; {self._incomplete(waiting)}")
+        if state["error"] != RunError.NONE:
+            raise MappingError(f"the run ended with error {RunError(state['error']).name}")
 
     def run(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
-            waves: bool, errors: tuple[int, int] | None = None, fast: bool = False) -> Run:
+            waves: bool, trial: Trial = NO_TRIAL, fast: bool = False) -> Run:
         """One run on the emitted Verilog."""
         address = self.registers.address
-        reads = [address(name) for name in ("STATUS", *_COUNTERS)]
+        reads = [address(name) for name in ("STATUS", "WAITING", *_COUNTERS)]
         result = self.places[-1]
-        limit = _PATIENCE * (self.plan.steps + self.memory_bytes) + 20_000
+        limit = _PATIENCE * (self.plan.steps + self.memory_bytes) + 20_000 + 2 * trial.cycles
+        *settings, start = self.writes()
         job = run_job(Job(
             sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
-            loads=self.loads(inputs), writes=self.writes(), reads=reads, dumps=[(result.address, result.bytes)],
-            seed=seed, stall=stall or NO_STALLS, cycle_limit=limit, simulator=simulator, waves=waves, errors=errors,
+            loads=self.loads(inputs), writes=[*settings, *trial.writes(self.registers), start], reads=reads,
+            dumps=[(result.address, result.bytes)], fault=trial.fault(self._areas),
+            seed=seed, stall=stall or NO_STALLS, cycle_limit=limit, simulator=simulator, waves=waves,
             fast=fast, expected_cycles=self.plan.steps,
             folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
-            status={"STATUS": address("STATUS"), "STEPS": address("STEPS")}, explain=self._explain,
+            status={name: address(name) for name in ("WAITING", "STEPS")}, explain=self._explain,
         ))
-        self.check(job.registers[reads[0]])
-        return self._result(job, dict(zip(_COUNTERS, (job.registers[r] for r in reads[1:]), strict=True)), simulator,
+        self.check(job.registers[reads[0]], job.registers[reads[1]])
+        return self._result(job, dict(zip(_COUNTERS, (job.registers[r] for r in reads[2:]), strict=True)), simulator,
                             inputs)
 
+    @property
+    def _areas(self) -> dict[str, tuple[int, int]]:
+        """(byte address, bytes) of every array; of one in several operands the first."""
+        arrays = [source.reference.array for source in self.plan.sources]
+        *operands, result = self.places
+        named = [(array, place) for array, place in zip(arrays, operands, strict=True) if array is not None]
+        return {name: (place.address, place.bytes) for name, place in [(result.name, result), *reversed(named)]}
+
+    def _incomplete(self, waiting: int) -> str:
+        state = self.registers.decode("WAITING", waiting)
+        names = [place.name for k, place in enumerate(self.places[:-1]) if state["inputs"] >> k & 1]
+        names += [self.places[-1].name] * state["outputs"]
+        return f"streams {', '.join(names)} have words left to move" if names else "all streams are complete"
+
     def _explain(self, values: Mapping[str, int]) -> str:
-        state = self.registers.decode("STATUS", values["STATUS"])
-        waits = [text for name, text in (("loading", "memory owes answers to reads"),
-                                         ("storing", "results are still to be stored")) if state[name]]
-        return f"{values['STEPS']} of {self.plan.steps} steps were given; {' and '.join(waits) or 'memory is idle'}"
+        return f"{values['STEPS']} of {self.plan.steps} steps were given; {self._incomplete(values['WAITING'])}"
 
     def _result(self, job: JobResult, counters: dict[str, int], simulator: str, inputs: Mapping[str, np.ndarray]
                 ) -> Run:

@@ -44,8 +44,8 @@ class _Modules:
 
 class RecurrenceArray(wiring.Component):
     """Ports as `hw.dataflow.kernel.Kernel`: `start` resets everything and begins a run; ``i_NAME`` and ``o_NAME`` are
-    the streams of `spec`. `busy` until the last result has left; `ticks`: cycles of the run from the first word that
-    comes in; `stalls`: those cycles of it in which no word came in or went out.
+    the streams of `spec`. `busy` until the last result has left; `moved`: a word comes in or goes out in this cycle;
+    `ticks`: cycles of the run from the first word that comes in; `stalls`: those cycles of it in which none moved.
 
     Cells and stages are separate modules: `emit_recurrence`.
     """
@@ -54,7 +54,7 @@ class RecurrenceArray(wiring.Component):
         self.spec = spec
         self.modules = _Modules()
         super().__init__({
-            "start": In(1), "busy": Out(1), "done": Out(1), "ticks": Out(32), "stalls": Out(32),
+            "start": In(1), "busy": Out(1), "done": Out(1), "moved": Out(1), "ticks": Out(32), "stalls": Out(32),
             **{f"i_{s.name}": In(stream.Signature(s.word.shape)) for s in spec.inputs},
             **{f"o_{s.name}": Out(stream.Signature(s.word.shape)) for s in spec.outputs},
         })
@@ -226,8 +226,10 @@ class RecurrenceArray(wiring.Component):
         left = [Signal(range(s.words + 1), name=f"left_{s.name}") for s in self.spec.outputs]
         taken = [s.valid & s.ready for s in streams]
         sources = [getattr(self, f"i_{s.name}") for s in self.spec.inputs]
-        moved: Value = Cat(*(s.valid & s.ready for s in sources)).any() if sources else Const(1, 1)
+        given = [s.valid & s.ready for s in sources]
+        moved: Value = Cat(*given).any() if given else Const(1, 1)
         begun = Signal()
+        m.d.comb += self.moved.eq(Cat(*given, *taken).any())
         m.d.comb += self.busy.eq(Cat(*(n != 0 for n in left)).any())
         for count, one in zip(left, taken, strict=True):
             m.d.sync += count.eq(count - one)

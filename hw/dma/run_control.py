@@ -1,0 +1,118 @@
+"""Run control of a system between memory and a host: from the host's start to the interrupt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, IntEnum
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.dma.watchdog import Watchdog
+
+__all__ = ["RunControl"]
+
+
+class _State(Enum):
+    IDLE = 0
+    FLUSH = 1
+    BEGIN = 2
+    RUN = 3
+    STOP = 4
+
+
+class RunControl(wiring.Component):
+    """A run is a cycle with `flush` (the engines are reset), one with `begin`, and then `running` until it is
+    `complete`, a fault comes up, the host aborts it, or the watchdog expires. The last three leave a code in `error`
+    and are followed by `stop` until the engines are `idle`.
+
+    Host: `start`, `clear` (pulses; `hw.dma.registers.RUN_CONTROL`), `limit` (register WATCHDOG); `busy`, `done`,
+    `start_ignored`, `error` (`hw.dma.registers.RUN_STATUS`). `done` comes with the end of `busy`; but at once if the
+    watchdog expires: memory may owe answers for ever, and the system stays busy until they have come.
+
+    Engines: `faults`, bit k for code ``causes[k]``, the first one first; `refused`, in the cycle of `flush`: the run
+    cannot be (code `refusal`, if there is one); `complete`, `idle`, `progress` (something moves in this cycle).
+
+    `errors` has the members NONE, ABORTED and WATCHDOG, too.
+    """
+
+    def __init__(self, errors: type[IntEnum], causes: Sequence[IntEnum], refusal: IntEnum | None = None):
+        self.errors, self.causes, self.refusal = errors, tuple(causes), refusal
+        commands = {name: In(1) for name in ("start", "clear")}
+        status = {name: Out(1) for name in ("busy", "done", "start_ignored")}
+        run = {name: Out(1) for name in ("flush", "begin", "running", "stop")}
+        engines = {name: In(1) for name in ("refused", "complete", "idle", "progress")}
+        super().__init__({**commands, **status, "limit": In(32), "error": Out(errors), **run, **engines,
+                          "faults": In(len(causes))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.watchdog = watchdog = Watchdog()
+        self._state, self._expired, self._reported = Signal(_State), watchdog.expired, Signal()
+        m.d.comb += [
+            watchdog.limit.eq(self.limit), watchdog.running.eq(self.busy), watchdog.progress.eq(self.progress),
+            self.busy.eq(self._state != _State.IDLE), self.flush.eq(self._state == _State.FLUSH),
+            self.begin.eq(self._state == _State.BEGIN), self.running.eq(self._state == _State.RUN),
+            self.stop.eq(self._state == _State.STOP),
+        ]
+        with m.Switch(self._state):
+            with m.Case(_State.IDLE):
+                self._idle(m)
+            with m.Case(_State.FLUSH):
+                m.d.sync += self._state.eq(_State.BEGIN)
+                if self.refusal is not None:
+                    with m.If(self.refused):
+                        self._fail(m, self.refusal)
+            with m.Case(_State.BEGIN):
+                m.d.sync += self._state.eq(_State.RUN)
+            with m.Case(_State.RUN):
+                self._run(m)
+            with m.Case(_State.STOP):
+                self._stop(m)
+        self._watch(m)
+        self._commands(m)
+        return m
+
+    def _fail(self, m: Module, error: IntEnum) -> None:
+        m.d.sync += [self._state.eq(_State.STOP), self.error.eq(error)]
+
+    def _idle(self, m: Module) -> None:
+        with m.If(self.clear):
+            m.d.sync += [self.done.eq(0), self.error.eq(self.errors["NONE"])]
+        with m.If(self.start):
+            m.d.sync += [self._state.eq(_State.FLUSH), self.done.eq(0), self.error.eq(self.errors["NONE"])]
+
+    def _run(self, m: Module) -> None:
+        with m.If(self.faults.any()):
+            for place, cause in reversed(tuple(enumerate(self.causes))):
+                with m.If(self.faults[place]):
+                    self._fail(m, cause)
+        with m.Elif(self.complete):
+            m.d.sync += [self._state.eq(_State.IDLE), self.done.eq(1)]
+        with m.Elif(self._expired):
+            self._fail(m, self.errors["WATCHDOG"])
+
+    def _stop(self, m: Module) -> None:
+        with m.If(self.idle):
+            m.d.sync += self._state.eq(_State.IDLE)
+            with m.If(~self._reported):
+                m.d.sync += self.done.eq(1)
+
+    def _watch(self, m: Module) -> None:
+        """The host hears of a run that hangs at once, whatever else has ended it, and not again when it stops."""
+        with m.If(~self.busy):
+            m.d.sync += self._reported.eq(0)
+        with m.Elif(self._expired & ~(self.running & self.complete)):
+            m.d.sync += [self._reported.eq(1), self.done.eq(1)]
+
+    def _commands(self, m: Module) -> None:
+        """`clear` resets the flags; before the end of a run it aborts it."""
+        with m.If(self.start):
+            m.d.sync += self.start_ignored.eq(self.busy)
+        with m.If(self.clear):
+            m.d.sync += self.start_ignored.eq(0)
+            with m.If(self.flush | self.begin | self.running):
+                self._fail(m, self.errors["ABORTED"])
+            with m.If(self.busy):
+                m.d.sync += self.done.eq(0)
