@@ -16,8 +16,8 @@ import pytest
 import compiler
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.fpga.errors import FpgaError
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
-from compiler.input_files import random_inputs
 from compiler.ir.interpret import interpret
 from hw.fabric.driver import RunFailure
 from hw.sim.faults import JobError

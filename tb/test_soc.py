@@ -185,7 +185,7 @@ def test_the_watchdog_ends_a_run_that_hangs(simulator, fault):
     """Whatever channel of memory comes to rest, and where the core alone goes round for ever."""
     result = run_body(simulator, HANGS[fault], inject=fault or None, watchdog=1000)
     assert result.error is RunError.WATCHDOG
-    with pytest.raises(ProgramError, match="^the run ended with error WATCHDOG$"):
+    with pytest.raises(ProgramError, match=r"^the run ended with error WATCHDOG$"):
         result.check()
 
 
