@@ -97,22 +97,32 @@ def choose_tile_depth(program: Program, half_words: int) -> int:
         except StreamError as error:
             problem = problem or error
             continue
-        largest = max((*staged.inputs, *staged.outputs), key=lambda f: f.words)
-        if largest.words <= half_words:
-            return depth
-        problem = StreamError(
-            f"array {largest.array}: a tile of {largest.words} words does not fit the global buffer's "
-            f"{half_words} words per half; add tile loops around all statements"
-        )
+        try:
+            _require_room(staged, half_words)
+        except StreamError as error:
+            problem = error
+            continue
+        return depth
     raise problem or StreamError("the program has no streams")
 
 
-def require_tile_depth(program: Program, tile_depth: int) -> None:
-    """Raise `StreamError` if the first `tile_depth` loops of all statements cannot enumerate tiles."""
+def _require_room(staged: StagedProgram, half_words: int) -> None:
+    """Raise `StreamError` naming the largest stream if its tile does not fit `half_words`."""
+    largest = max((*staged.inputs, *staged.outputs), key=lambda f: f.words)
+    if largest.words > half_words:
+        raise StreamError(f"array {largest.array}: a tile of {largest.words} words does not fit the global buffer's "
+                          f"{half_words} words per half; add tile loops around all statements")
+
+
+def require_tile_depth(program: Program, tile_depth: int, half_words: int | None = None) -> None:
+    """Raise `StreamError` if the first `tile_depth` loops of all statements cannot enumerate tiles, or if each stream's
+    tile does not fit `half_words`, where these are given."""
     deepest = _deepest_tile_depth(program)
     if not 0 <= tile_depth <= deepest:
         raise StreamError(f"{tile_depth} tile loops were asked for, but statements share {deepest} independent outer "
                           "loops (not counting the innermost)")
+    if half_words is not None:
+        _require_room(stage_streams(program, tile_depth), half_words)
 
 
 def _deepest_tile_depth(program: Program) -> int:

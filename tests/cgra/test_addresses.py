@@ -139,9 +139,9 @@ def test_units_compute_the_addresses_of_a_nest(levels: list[Level]) -> None:
 
 
 @pytest.mark.parametrize(("counter", "levels", "message"), [
-    (True, [Level(70000, 1, None)], "m.read: addresses repeat after 4480000 cycles, a word counts 65536"),
-    (False, [Level(50, 1, None)], "m.read: addresses repeat after 3200 cycles, which does not divide 65536, in a run "
-                                  "of 100000; use elements with a counter"),
+    (True, [Level(70000, 1, None)], "addresses repeat after 4480000 cycles, a word counts 65536"),
+    (False, [Level(50, 1, None)], "addresses repeat after 3200 cycles, which does not divide 65536, in a run "
+                                  "of 100000"),
 ])
 def test_what_words_are_too_narrow_for(counter: bool, levels: list[Level], message: str) -> None:
     units = AddressUnits(counter, 100_000, [], [])

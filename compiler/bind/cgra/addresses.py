@@ -310,11 +310,11 @@ class _Builder:
             if self.units.cycles <= WORDS:
                 modulus = min(modulus, WORDS)  # the run is over before it repeats
             if modulus > WORDS:
-                raise VectorizationError(f"{self.name}: addresses repeat after {modulus} cycles, a word counts {WORDS}")
+                raise VectorizationError(f"addresses repeat after {modulus} cycles, a word counts {WORDS}")
             return self.units.count(self._fresh(), modulus, self.port)
         if self.port.origin is None and WORDS % modulus and self.units.cycles > WORDS:
-            raise VectorizationError(f"{self.name}: addresses repeat after {modulus} cycles, which does not divide "
-                                     f"{WORDS}, in a run of {self.units.cycles}; use elements with a counter")
+            raise VectorizationError(f"addresses repeat after {modulus} cycles, which does not divide "
+                                     f"{WORDS}, in a run of {self.units.cycles}")
         return self.units.ramp(self._fresh(), self.port)
 
     def _digit(self, number: int) -> _Value:
@@ -331,7 +331,8 @@ class _Builder:
             return self._unit("shr", whole, divisor.bit_length() - 1, limit=limit)
         found = reciprocal(divisor, 16, whole.limit - 1)
         if found is None:
-            raise VectorizationError(f"no reciprocal of {divisor} in 16 bits is exact up to {whole.limit}")
+            raise VectorizationError(f"its addresses need a quotient by {divisor} that is exact up to {whole.limit}, "
+                                     "of which 16 bits have no reciprocal")
         factor, shift = found
         high = self._unit("mul_high", whole, factor)
         return _Value(high.pin, limit) if shift == 0 else self._unit("shr", high, shift, limit=limit)

@@ -371,8 +371,12 @@ class MemoryAllocator:
         (read,) = traffic.reads
         dims = self.spec.dims - (traffic.tiles > 1)
         reads = read_pattern(traffic, read, region, dims)
-        origin = self.addresses.write(tile.name, write_pattern(traffic, region), tile.chain is None and reads.ascending)
-        self.addresses.read(tile.name, reads, origin)
+        try:
+            shared = tile.chain is None and reads.ascending
+            origin = self.addresses.write(tile.name, write_pattern(traffic, region), shared)
+            self.addresses.read(tile.name, reads, origin)
+        except VectorizationError as error:
+            raise VectorizationError(f"memory for {traffic.title}: {error}") from None
 
     def _chain(self, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes], count: int,
                back: bool) -> list[Signal]:

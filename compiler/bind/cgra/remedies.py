@@ -51,6 +51,8 @@ def _remedies(error: SluiceError, options: Options) -> Iterator[tuple[Options, s
         for name, value in (("loops", "auto"), ("schedule", "pipelined")):
             if getattr(options, name) != value:
                 yield replace(options, **{name: value}), f"--option {name}={value}"
+    if not options.hardware and options.memory == "dual-port-pe" and not options.counter:
+        yield replace(options, counter=True), "--option counter=True"
     if not options.hardware and options.memory != "dual-port":
         yield replace(options, memory="dual-port"), "--memory dual-port"
 

@@ -32,6 +32,7 @@ from compiler.ir.expr import Apply, Expr, Read, fold
 from compiler.ir.program import Program, Statement
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
+from compiler.sched.border_copies import copy_borders
 from compiler.sched.boxes import split_by_reads, split_by_sources
 from compiler.sched.constant_inputs import constant_inputs, with_short_indices
 from compiler.sched.cycle_accurate import FULL_RATE, Pace, Schedule, schedule_program, sequential_schedule
@@ -226,6 +227,9 @@ def _split_if_needed(program: Program, parts: Partition, task: _Task) -> CgraDes
             return _with_sharing(parts, task, patient=False)
         with suppress(SluiceError):
             return _with_sharing(_prepared(program, task.options, task.spec, by_reads=True), task)
+        if copy_borders(elements) is not elements:
+            with suppress(SluiceError):
+                return _with_sharing(_prepared(program, task.options, task.spec, bordered=True), task)
     return _with_sharing(parts, task)
 
 
@@ -251,16 +255,17 @@ def schedule_of(program: Program, options: Options) -> Schedule:
     return _scheduled(live, options, spec, Looseness(), None)
 
 
-def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bool = False,
+def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bool = False, bordered: bool = False,
               behind: BehindGuards = BEHIND_GUARDS[0]) -> Partition:
     """The program as it is mapped: directives applied, on whole boxes, sums drained, arrays in parts. `by_reads`: with
-    statements split that read by several functions, or values of a statement's instances by such. `behind`: what
-    guards leave open."""
+    statements split that read by several functions, or values of a statement's instances by such. `bordered`: with
+    copies of arrays whose reads turn at edges. `behind`: what guards leave open."""
     verify(program)
     program = in_loop_order(with_short_recurrences(apply_script(program, options.transform)))
     program, _ = with_late_operands(program, _operations)
     growth = fill_domains(program, behind.everywhere)
     program = growth.after if growth else program
+    program = copy_borders(program) if bordered else program
     program = split_by_reads(program) if by_reads else program
     program = with_short_indices(program)
     words = in_word_arrays(program)
@@ -295,7 +300,7 @@ def _tile_depth(live: Program, options: Options, spec: FabricSpec) -> int:
     """The tile loops that were asked for, or the fewest that will do. Raises `StreamError`."""
     if options.tile_depth is None:
         return choose_tile_depth(live, spec.glb.half_words)
-    require_tile_depth(live, options.tile_depth)
+    require_tile_depth(live, options.tile_depth, spec.glb.half_words)
     return options.tile_depth
 
 
