@@ -3,8 +3,8 @@
 A read such as ``t[i < 0 ? -i : i]`` is no loop nest: its function changes at the edge of the image. Where each
 dimension of the index is a function of an affine one (here -1 -> 1, -2 -> 2, and what is inside to itself), the array
 is copied into one that has these elements, too, one dimension after the other: each part of the function by a loop of
-its own, all parts joined into one array in order, so that windows on it are taps of delay lines. The other way, a statement for
-every function of a read (`compiler.sched.boxes`), repeats what the statement computes.
+its own, all parts joined into one array in order, so that windows on it are taps of delay lines. The
+other way, a statement for every function of a read (`compiler.sched.boxes`), repeats what the statement computes.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from compiler.bind.buffers.counters import counted
 from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
 from compiler.bind.buffers.rings import ring
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
-from compiler.bind.buffers.wide_fetch import NestError, PlacedBuffer, VectorizationError
+from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
 from hw.memtile import Affine, AffineNest, DualPortConfig, DualPortInput, DualPortOutput, MemTileSpec
 
 __all__ = ["MIN_LATENCY", "can_follow", "plan_dual_port"]
@@ -57,7 +57,7 @@ def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
                                            (Affine(traffic.write.address),)))
     fit = _fitted(read, spec, 0 if buffer.ring else buffer.region)
     if fit is None:
-        raise NestError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
+        raise VectorizationError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
     address = Affine((*fit.strides[1], traffic.tile_words), fit.offsets[1])
     return counted(AffineNest((*fit.ranges, traffic.tiles), (*fit.strides[0], traffic.period), fit.offsets[0] + shift,
                               (address,)))

@@ -298,20 +298,15 @@ class MemoryAllocator:
         """Whether the controllers of these memories can follow the readers of `traffic` at all, and, if every word has
         a wide word of its own, a few memories can hold it."""
         if self.spec.kind != "pub":
-            return dual_port.can_follow(traffic, self.spec, self._wrapping_regions(traffic))
+            return dual_port.can_follow(traffic, self.spec, self._wrapping_regions())
         if not wide_fetch.can_follow(traffic, self.spec):
             return False
         return traffic.packing > 1 or self._is_small(traffic)
 
-    def _wrapping_regions(self, traffic: BufferTraffic) -> list[int]:
-        """Regions in which the addresses of a buffer can wrap, in words."""
-        if self.spec.kind != "dual-port" or traffic.homogeneous:
-            return []
-        lifetimes = [block_lifetimes(traffic, read) for read in traffic.reads]
-        with suppress(CapacityError):
-            least = max(self._leaving(0, life, traffic) for life in lifetimes)
-            return [least << k for k in range((self.capacity * MAX_CHAIN // least).bit_length())]
-        return []
+    def _wrapping_regions(self) -> list[int]:
+        """Regions in which the addresses of a buffer can wrap, in words: how small they can be depends on the schedule."""
+        most = self.capacity * MAX_CHAIN if self.spec.kind == "dual-port" else 0
+        return [1 << k for k in range(most.bit_length() - 1, 0, -1)]
 
     def _is_small(self, traffic: BufferTraffic) -> bool:
         lifetimes = [block_lifetimes(traffic, read) for read in traffic.reads]
