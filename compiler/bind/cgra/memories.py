@@ -304,7 +304,7 @@ class MemoryAllocator:
         return traffic.packing > 1 or self._is_small(traffic)
 
     def _wrapping_regions(self) -> list[int]:
-        """Regions in which the addresses of a buffer can wrap, in words: how small they can be depends on the schedule."""
+        """Regions in which addresses of a buffer can wrap, in words; how small they can be the schedule decides."""
         most = self.capacity * MAX_CHAIN if self.spec.kind == "dual-port" else 0
         return [1 << k for k in range(most.bit_length() - 1, 0, -1)]
 
