@@ -69,13 +69,17 @@ def test_a_running_maximum_keeps_its_words_together() -> None:
     assert design.resources["PEs"] > 0
 
 
-@pytest.mark.parametrize("body", ["x[i] = a[i] / s[i]; y[i] = u[i]; z[i] = s[i];",
-                                  "x[i] = a[i] << s[i]; y[i] = u[i]; z[i] = s[i];"])
-def test_what_has_no_words_is_refused(body: str) -> None:
+@pytest.mark.parametrize(("value", "reason"), [
+    ("a[i] / s[i]", "it divides int32 by what is no constant"),
+    ("a[i] << s[i]", "it shifts int32 by an amount that is no constant"),
+    ("(long long)a[i] * s[i] > 5", "it computes with int64"),
+])
+def test_what_has_no_words_is_refused(value: str, reason: str) -> None:
     with pytest.raises(ApplicationError) as error:
-        compiler.compile(scop(body), array="4x4")
-    assert str(error.value).startswith("statement 'S0' (wide.c:3): array a holds int32; the array target has 16-bit "
-                                       "words, and pairs of them for ")
+        compiler.compile(scop(f"x[i] = {value}; y[i] = u[i]; z[i] = s[i];"), array="4x4")
+    assert str(error.value) == (
+        f"statement 'S0' (wide.c:3): array a holds int32; {reason}; the array target has 16-bit words, and pairs of them "
+        "for 32-bit sums, differences, products, comparisons, and divisions and shifts by constants")
 
 
 def test_programs_on_words_are_narrow_already() -> None:

@@ -19,7 +19,7 @@ from compiler.bind.cgra.shared import Group, SharedUnits
 from compiler.bind.cgra.signals import Operand, Signal
 from compiler.bind.cgra.wide_arrays import without_words
 from compiler.ir.expr import Apply, Const, postorder
-from compiler.ir.program import Program, Statement
+from compiler.ir.program import Array, Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import Schedule
 from compiler.sched.dependences import Dependence, recurrences, recurring_together, topological_order
@@ -425,11 +425,19 @@ def _check_arrays(program: Program) -> None:
     """Elements must fit the words of the array of tiles."""
     for array in program.arrays:
         if not isinstance(array.type, Int) or array.type.width > 16:
-            statement = without_words(program)
-            place = "" if statement is None else f"{statement}: "
-            raise ApplicationError(f"{place}array {array.name} holds {array.type}; the array target has 16-bit words, "
-                                   "and pairs of them for 32-bit sums, differences, products, comparisons, and "
-                                   "divisions and shifts by constants")
+            statement, reason = without_words(program) or (_user(program, array), "")
+            raise ApplicationError(f"{statement.label()}: array {array.name} holds {array.type}"
+                                   f"{'; ' * bool(reason)}{reason}; the array target has 16-bit words, and pairs of "
+                                   "them for 32-bit sums, differences, products, comparisons, and divisions and shifts "
+                                   "by constants")
+
+
+def _user(program: Program, array: Array) -> Statement:
+    """A statement that uses an array, through its load if no other."""
+    users = [s for s in program.statements if array.name in {a.array for a in (*s.reads, s.write)}]
+    written = {s.write.array for s in users}
+    users += [s for s in program.statements if any(read.array in written for read in s.reads)]
+    return min(users, key=lambda s: s.location is None)
 
 
 def _check_tables(program: Program, mem: MemTileSpec) -> None:

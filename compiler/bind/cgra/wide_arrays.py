@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from compiler.bind.cgra.word_pairs import WIDE, WORD, Pair, is_wide, pair_in_words, value_in_words
+from compiler.bind.cgra.word_pairs import WIDE, WORD, NoPairs, Pair, is_wide, pair_in_words, value_in_words
 from compiler.ir.expr import Expr, Read
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
@@ -43,14 +43,16 @@ def in_word_arrays(program: Program) -> WordArrays | None:
     return found
 
 
-def without_words(program: Program) -> Statement | None:
-    """The first statement that computes what pairs of words do not have."""
+def without_words(program: Program) -> tuple[Statement, str] | None:
+    """The first statement that computes what pairs of words do not have, and what that is."""
     rewrite = _Rewrite(program, _wide(program))
-    for statement in program.statements:
+    for statement in sorted(program.statements, key=lambda s: s.location is None):
         try:
             rewrite.statements_of(statement)
+        except NoPairs as missing:
+            return statement, str(missing)
         except TransformError:
-            return statement
+            return statement, "it writes a value that is no pair of words"
     return None
 
 

@@ -26,7 +26,7 @@ from compiler.ir.expr import (
 from compiler.ir.types import BIT, Int
 from compiler.sched.transform.errors import TransformError
 
-__all__ = ["WIDE", "WORD", "Pair", "fits", "in_words", "is_wide", "pair_in_words", "value_in_words"]
+__all__ = ["WIDE", "WORD", "NoPairs", "Pair", "fits", "in_words", "is_wide", "pair_in_words", "value_in_words"]
 
 _WIDTH, WIDE = 16, 32
 WORD = Int(_WIDTH, False)
@@ -44,8 +44,8 @@ class Pair(NamedTuple):
     high: Expr
 
 
-class _NoPairs(TransformError):
-    """An operation that pairs of words do not have."""
+class NoPairs(TransformError):
+    """An operation that pairs of words do not have; the message says which."""
 
 
 def in_words(value: Expr) -> Expr:
@@ -56,7 +56,7 @@ def in_words(value: Expr) -> Expr:
         return value
     try:
         return _Words(value).word(value)
-    except _NoPairs:
+    except NoPairs:
         return value
 
 
@@ -101,6 +101,8 @@ class _Words:
 
     def _word(self, node: Expr) -> Expr:
         wide = [child for child in children(node) if is_wide(child)]
+        if isinstance(node.type, Int) and node.type.width > _WIDTH and not self._iterators[id(node)]:
+            raise NoPairs(f"it computes with {node.type}")
         match node:
             case _ if wide and self._iterators[id(node)]:
                 return node
@@ -111,7 +113,7 @@ class _Words:
             case Apply(op, (a, b)) if wide and op in _COMPARISONS:
                 return _COMPARISONS[op](self.pair(a), self.pair(b), _signed(a))
         if wide:
-            raise _NoPairs
+            raise NoPairs(_missing(node))
         if isinstance(node, Read) and self._reads is not None:
             return Read(self._reads[node.index][0], node.type)
         return with_children(node, [self.word(child) for child in children(node)])
@@ -152,11 +154,11 @@ class _Words:
                 return _select(less, _subtract(second, first), _subtract(first, second))
             case Apply(op, (a, b)) if op in _OPERATIONS:
                 return _OPERATIONS[op](self.pair(a), self.pair(b))
-        raise _NoPairs
+        raise NoPairs(_missing(node))
 
     def _extended(self, arg: Expr) -> Pair:
         if not isinstance(arg.type, Int) or arg.type.width > _WIDTH:
-            raise _NoPairs
+            raise NoPairs(f"it computes with {arg.type}")
         word = self.word(arg)
         return Pair(Cast(word, _U), _sign(Cast(word, _S)) if arg.type.signed else _const(0))
 
@@ -207,6 +209,20 @@ class _Words:
             factors = self._factors(*arg.args)
             low = low if factors is None else Cast(Apply("mul_mid", factors, factors[0].type), _U)
         return Pair(low, _shift_high(value.high, amount, signed))
+
+
+def _missing(node: Expr) -> str:
+    """What a node does that pairs of words do not have."""
+    match node:
+        case Lookup(table, _, type_):
+            return f"it looks up {type_} in table '{table}'"
+        case Apply("shr" | "shl", (a, _)):
+            return f"it shifts {a.type} by an amount that is no constant"
+        case Apply("div" | "mod" | "rem" | "floor_div" | "floor_mod", (a, _)):
+            return f"it divides {a.type} by what is no constant"
+        case Apply(op, (a, *_)):
+            return f"it has operation '{op}' on {a.type}"
+    return f"it computes with {node.type}"
 
 
 def _signed(node: Expr) -> bool:
