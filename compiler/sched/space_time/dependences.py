@@ -23,7 +23,8 @@ from compiler.sched.affine import maps
 from compiler.sched.dependences import Dependence, flow
 from compiler.sched.reductions import Reduction, reduction
 from compiler.sched.space_time.errors import SpaceTimeError
-from compiler.sched.space_time.nests import Nest, candidates, common_loops, identity
+from compiler.sched.space_time.nests import Nest, common_loops, identity
+from compiler.sched.space_time.places import PlaceSearch, Values, place_choices
 from compiler.sched.space_time.reuse import null_directions, subscripts
 
 __all__ = ["Analysis", "Kind", "UniformDependence", "analyse"]
@@ -139,35 +140,30 @@ def _nest(program: Program, flows: Sequence[_Flow]) -> Nest:
     bounds = {name: _bounds([program.statement(s) for s in places], k) for k, name in enumerate(loops)}
     rest = sorted((s for s in program.statements if s.name not in places), key=lambda s: -len(s.iterators))
     for statement in rest:
-        best: tuple[tuple[int, int, int], isl.Map] | None = None
-        for place in candidates(statement, loops, bounds):
-            cost = _cost(Nest(loops, places | {statement.name: place}), flows, statement.name)
-            if best is None or cost < best[0]:
-                best = cost, place
-            if not any(cost):
-                break
-        assert best is not None
-        places[statement.name] = best[1]
+        places[statement.name] = _place(statement, loops, bounds, places, flows)
     return Nest(loops, places)
+
+
+_VARYING = 1 << 40
+"""What a distance that is not uniform counts: more than all that are."""
+
+
+def _place(statement: Statement, loops: tuple[str, ...], bounds: dict[str, tuple[int, int]],
+           places: dict[str, isl.Map], flows: Sequence[_Flow]) -> isl.Map:
+    """The place with the shortest distances, uniform ones that do not run backwards if there is one."""
+    known = {*places, statement.name}
+    near = [Values(item.firsts, places.get(item.sink), places.get(item.source)) for item in flows
+            if statement.name in (item.sink, item.source) and item.sink in known and item.source in known]
+    search, choices = PlaceSearch(statement, loops, near), place_choices(statement, loops, bounds)
+    found = next(search.offers(choices, uneven=_VARYING, once=True), None)
+    if found is None or found.distance >= _VARYING:
+        found = next(search.offers(choices, forward=False, uneven=_VARYING, once=True))
+    return found.place
 
 
 def _bounds(statements: Sequence[Statement], position: int) -> tuple[int, int]:
     low = min(s.domain.dim_min_val(position).to_python() for s in statements)
     return low, max(s.domain.dim_max_val(position).to_python() for s in statements)
-
-
-def _cost(nest: Nest, flows: Sequence[_Flow], statement: str) -> tuple[int, int, int]:
-    """(dependences that are not uniform, dependences that run backwards, sum of distances) of one statement's flows."""
-    uneven = backwards = total = 0
-    for item in flows:
-        if statement in (item.sink, item.source) and item.sink in nest.places and item.source in nest.places:
-            distance = _first_distance(nest, item)
-            if distance is None:
-                uneven += 1
-            else:
-                backwards += next((d < 0 for d in distance if d), False)
-                total += sum(map(abs, distance))
-    return uneven, backwards, total
 
 
 # Flow.

@@ -7,9 +7,8 @@ neighbours. Everything is by value; what is overwritten later does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import islpy as isl
 
@@ -59,10 +58,17 @@ def shift(distance: Distance) -> isl.Map:
     return isl.Map(f"{{ [{', '.join(names)}] -> [{before}] }}")
 
 
-def _directions(count: int) -> Iterator[Distance]:
-    """Lexicographically positive steps between neighbours, along few loops first, inner loops first."""
-    every = (d for d in product((0, 1, -1), repeat=count) if next((v for v in d if v), -1) > 0)
-    yield from sorted(every, key=lambda d: (sum(map(abs, d)), d))
+def _near(vectors: isl.Set) -> list[Distance]:
+    """Those of `vectors` that are lexicographically positive steps between neighbours, along few loops first, inner
+    loops first."""
+    count = vectors.dim(isl.dim_type.set)
+    names = [f"x{k}" for k in range(count)]
+    limits = " and ".join(f"-1 <= {name} <= 1" for name in names)
+    found: list[Distance] = []
+    steps = vectors.intersect(isl.Set(f"{{ [{', '.join(names)}] : {limits} }}"))
+    steps.foreach_point(lambda point: found.append(_coordinates(point)))
+    ahead = [d for d in found if next((v for v in d if v), -1) > 0]
+    return sorted(ahead, key=lambda d: (sum(map(abs, d)), d))
 
 
 def chains(sources: isl.Map) -> tuple[list[Link], isl.Map]:
@@ -72,9 +78,8 @@ def chains(sources: isl.Map) -> tuple[list[Link], isl.Map]:
     left = sources
     if sources.is_injective():
         return found, left
-    offers = [(d, shift(d).apply_range(sources).intersect(sources).domain())
-              for d in _directions(sources.dim(isl.dim_type.in_))]
-    offers = [(d, users) for d, users in offers if not users.is_empty()]
+    between = sources.apply_range(sources.reverse()).deltas()
+    offers = [(d, shift(d).apply_range(sources).intersect(sources).domain()) for d in _near(between)]
     while not left.is_injective():
         gains = [users.intersect(left.domain()) for _, users in offers]
         counts = [0 if users.is_empty() else users.count_val().to_python() for users in gains]
@@ -119,8 +124,11 @@ def link_via(sources: isl.Map, others: Sequence[tuple[int, isl.Map]]) -> list[Li
     point or a neighbouring one; None if there are none such. A value that goes along a row and, from its end on, down a
     column is a case of this."""
     found, left = chains(sources)
-    near = [(0,) * sources.dim(isl.dim_type.in_), *_directions(sources.dim(isl.dim_type.in_))]
-    for distance in near:
+    here = (0,) * sources.dim(isl.dim_type.in_)
+    vectors = isl.Set.empty(sources.domain().get_space())
+    for _, other in others:
+        vectors = vectors.union(other.apply_range(left.reverse()).deltas())
+    for distance in (here, *_near(vectors)):
         for number, other in others:
             users = shift(distance).apply_range(other).intersect(left).domain()
             if not users.is_empty():

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from itertools import product
-from math import prod
+from itertools import islice
 
 import islpy as isl
 
@@ -21,9 +20,13 @@ from compiler.sched.dependences import Dependence, flow
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.process_network.transfers import is_copy
 from compiler.sched.space_time.errors import SpaceTimeError
-from compiler.sched.space_time.nests import candidates, identity
+from compiler.sched.space_time.nests import identity
+from compiler.sched.space_time.places import Choices, Offer, PlaceSearch, Values, place_choices
 
 __all__ = ["Group", "Recurrence", "Result", "analyse_recurrence"]
+
+_Rank = tuple[int, tuple[int, int], int, tuple[int, ...]]
+"""Of a place: values that go by other uses, size (box and points), distances, number among the offers."""
 
 Use = tuple[str, int]
 """Statement, and the number of its read."""
@@ -31,6 +34,9 @@ Use = tuple[str, int]
 _SHIFTS = (0, 1, -1, 2, -2)
 _ROUNDABOUT = 1000
 """Effort of values whose first use is at distances that vary."""
+
+_MOST_OFFERS = 400
+"""Places of a statement that are looked at."""
 
 _RENAMED = 3
 """Loops of the array up to which statements of fewer loops may be at places where loops of other names are theirs."""
@@ -145,9 +151,9 @@ def _place(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Ma
     if whole is not None and _goes_straight(program, {**places, statement.name: whole}, loops, near):
         return whole
     found = _Places(program, loops, places, statement, near)
-    found.look_at(_offers(places, loops, statement, by_name=True))
+    found.look_at(_choices(places, loops, statement, by_name=True))
     if len(loops) <= _RENAMED and (found.best is None or found.best[0][0]):
-        found.look_at(_offers(places, loops, statement, by_name=False))
+        found.look_at(_choices(places, loops, statement, by_name=False))
     return found.place()
 
 
@@ -161,25 +167,48 @@ class _Places:
     places: Mapping[str, isl.Map]
     statement: Statement
     near: Sequence[Dependence]
-    best: tuple[tuple[int, tuple[int, int], int], isl.Map] | None = None
+    best: tuple[_Rank, isl.Map] | None = None
     failure: SpaceTimeError | None = None
 
-    def look_at(self, offers: Iterator[isl.Map]) -> None:
-        """Compare `offers`."""
-        sizes = sorted(((_size(self.places, offer), number, offer) for number, offer in enumerate(offers)),
-                       key=lambda o: o[:2])
-        for size, _, offer in sizes:
-            if self.best is not None and (0, size) > self.best[0][:2]:
-                break
-            try:
-                effort = sum(_effort(self.program, {**self.places, self.statement.name: offer}, self.loops, d)
-                             for d in self.near)
-            except SpaceTimeError as error:
-                self.failure = self.failure or error
-                continue
-            rank = effort // _ROUNDABOUT, size, effort
-            if self.best is None or rank < self.best[0]:
-                self.best = rank, offer
+    def look_at(self, choices: Sequence[Choices]) -> None:
+        """Compare the offers of `choices`, up to a number of them."""
+        total = _union(self.places)
+        least = total.count_val().to_python()
+        search = PlaceSearch(self.statement, self.loops, self._values(), _box(total))
+        offer = None
+        for offer in islice(search.offers(choices), _MOST_OFFERS):
+            if self.best is not None and not self._may_be_better(offer, least):
+                return
+            self._try(offer, total)
+        if offer is None and self.best is None and choices:
+            self._try(next(search.offers(choices, forward=False, once=True)), total)  # it says what is wrong
+
+    def _values(self) -> list[Values]:
+        return [Values(d.relation, self.places.get(d.sink), self.places.get(d.source)) for d in self.near]
+
+    def _may_be_better(self, offer: Offer, points: int) -> bool:
+        """Whether an `offer`, or one that comes after it, may be better than the best one. No offer has less `points`
+        than that."""
+        assert self.best is not None
+        around, (volume, used), effort, number = self.best[0]
+        if around or offer.volume != volume or used > points:
+            return around > 0 or offer.volume <= volume
+        return (offer.distance, offer.number) < (effort, number)
+
+    def _try(self, offer: Offer, total: isl.Set) -> None:
+        used = total.union(offer.place.range()).count_val().to_python()
+        size = offer.volume, used
+        if self.best is not None and (0, size) > self.best[0][:2]:
+            return
+        try:
+            effort = sum(_effort(self.program, {**self.places, self.statement.name: offer.place}, self.loops, d)
+                         for d in self.near)
+        except SpaceTimeError as error:
+            self.failure = self.failure or error
+            return
+        rank = effort // _ROUNDABOUT, size, effort, offer.number
+        if self.best is None or rank < self.best[0]:
+            self.best = rank, offer.place
 
     def place(self) -> isl.Map:
         """The best one. Raises `SpaceTimeError` if there is none."""
@@ -198,25 +227,19 @@ def _goes_straight(program: Program, places: Mapping[str, isl.Map], loops: tuple
         return False
 
 
-def _offers(places: Mapping[str, isl.Map], loops: tuple[str, ...], statement: Statement, by_name: bool
-            ) -> Iterator[isl.Map]:
-    whole = identity(statement, loops)
-    if whole is not None:
-        for offsets in product(_SHIFTS, repeat=len(loops)):
-            yield whole.apply_range(_moved(offsets))
-        return
-    total = _union(places)
-    bounds = {name: (total.dim_min_val(k).to_python(), total.dim_max_val(k).to_python())
-              for k, name in enumerate(loops)}
-    for offer in candidates(statement, loops, bounds, by_name=by_name):
-        if offer.is_injective():
-            yield offer
+def _choices(places: Mapping[str, isl.Map], loops: tuple[str, ...], statement: Statement, by_name: bool
+             ) -> list[Choices]:
+    """What the loops may be for `statement`. One that has as many stays itself, or moves a little."""
+    if len(statement.iterators) == len(loops):
+        return [tuple(tuple(f"{name} + ({d})" for d in _SHIFTS) for name in statement.iterators)] if by_name else []
+    bounds = dict(zip(loops, _box(_union(places)), strict=True))
+    return place_choices(statement, loops, bounds, by_name=by_name)
 
 
-def _moved(offsets: Sequence[int]) -> isl.Map:
-    names = [f"x{k}" for k in range(len(offsets))]
-    after = ", ".join(f"{n} + ({d})" for n, d in zip(names, offsets, strict=True))
-    return isl.Map(f"{{ [{', '.join(names)}] -> [{after}] }}")
+def _box(points: isl.Set) -> list[tuple[int, int]]:
+    """The least and the greatest value of each loop."""
+    return [(points.dim_min_val(k).to_python(), points.dim_max_val(k).to_python())
+            for k in range(points.dim(isl.dim_type.set))]
 
 
 def _union(places: Mapping[str, isl.Map]) -> isl.Set:
@@ -224,14 +247,6 @@ def _union(places: Mapping[str, isl.Map]) -> isl.Set:
     for other in others:
         total = total.union(other)
     return total.coalesce()
-
-
-def _size(places: Mapping[str, isl.Map], offer: isl.Map) -> tuple[int, int]:
-    """Points in the box around everything, and points that are used."""
-    total = _union({**places, "": offer})
-    sides = [total.dim_max_val(k).to_python() - total.dim_min_val(k).to_python() + 1
-             for k in range(total.dim(isl.dim_type.set))]
-    return prod(sides), total.count_val().to_python()
 
 
 def _effort(program: Program, places: Mapping[str, isl.Map], loops: tuple[str, ...], dependence: Dependence) -> int:
