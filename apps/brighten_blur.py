@@ -1,4 +1,4 @@
-"""Brighten and blur an image in tiles: seed 001, figure 4.1.
+"""Brighten and blur an image in tiles: Liu 2023, figure 4.1.
 
     brighten(x, y) = 2 * input(x, y, t)
     blur(x, y, t)  = (brighten(x, y) + brighten(x+1, y) + brighten(x, y+1) + brighten(x+1, y+1)) / 4

@@ -1,4 +1,4 @@
-"""Camera pipeline: raw Bayer image to colour, four pixels at a time (seed 001, table 7.1; Halide-to-Hardware app
+"""Camera pipeline: raw Bayer image to colour, four pixels at a time (Liu 2023, table 7.1; Halide-to-Hardware app
 ``camera_pipeline_2x2``).
 
 Per 2x2 block of the raw image, whose even rows hold green-red (GR) and red (R), odd rows blue (B) and green-blue (GB):

@@ -1,4 +1,4 @@
-"""Gaussian blur 3x3: the published array's benchmark (seed 001, table 7.1; Halide-to-Hardware app ``gaussian``).
+"""Gaussian blur 3x3: the published array's benchmark (Liu 2023, table 7.1; Halide-to-Hardware app ``gaussian``).
 
     out(x, y) = (sum over i, j in 0..2 of K[j][i] * in(x+i, y+j)) >> 8
 

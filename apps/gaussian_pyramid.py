@@ -1,4 +1,4 @@
-"""Gaussian pyramid: three stages, each the mean of 2x2 blocks (application ``gpyr`` of seed 001, table 7.1).
+"""Gaussian pyramid: three stages, each the mean of 2x2 blocks (application ``gpyr`` of Liu 2023, table 7.1).
 
     f[k+1](x, y) = (f[k](2x, 2y) + f[k](2x+1, 2y) + f[k](2x, 2y+1) + f[k](2x+1, 2y+1)) >> 2
 

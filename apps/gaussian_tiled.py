@@ -1,4 +1,4 @@
-"""Gaussian blur 3x3 of a large image, tile by tile (tiled execution: seed 001, section 4.2.4).
+"""Gaussian blur 3x3 of a large image, tile by tile (tiled execution: Liu 2023, section 4.2.4).
 
     out(x, y) = (sum over i, j in 0..2 of K[j][i] * in(x+i, y+j)) >> 8
     where x = tile*tx + xi and y = tile*ty + yi

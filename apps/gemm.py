@@ -1,4 +1,4 @@
-"""Matrix product: the DNN benchmark GEMM of seed 001, table 7.1.
+"""Matrix product: the DNN benchmark GEMM of Liu 2023, table 7.1.
 
     c(x, y) = sum over r of a(r, y) * b(x, r)
 

@@ -1,4 +1,4 @@
-"""Harris corner detector on a grey image (seed 001, table 7.1; Halide-to-Hardware app ``harris``).
+"""Harris corner detector on a grey image (Liu 2023, table 7.1; Halide-to-Hardware app ``harris``).
 
 Per pixel, with a 3x3 Sobel operator clamped to +-255 for the gradients gx and gy:
 

@@ -1,4 +1,4 @@
-"""A separable convolution layer of MobileNet: seed 001, table 7.1.
+"""A separable convolution layer of MobileNet: Liu 2023, table 7.1.
 
     d(c, x, y) = sum over rx, ry of depthwise(c, rx, ry) * in(c, x + rx, y + ry)
     out(k, x, y) = sum over c of pointwise(k, c) * d(c, x, y)

@@ -1,4 +1,4 @@
-"""A convolution layer of ResNet: seed 001, tables 7.1, 7.3 and 7.4.
+"""A convolution layer of ResNet: Liu 2023, tables 7.1, 7.3 and 7.4.
 
     out(w, x, y) = sum over z, rx, ry of kernel(z, w, rx, ry) * in(z, stride*x + rx, stride*y + ry)
 

@@ -1,4 +1,4 @@
-"""Super resolution by three convolution layers (application SR-CNN of seed 001, tables 7.6 and 7.7).
+"""Super resolution by three convolution layers (application SR-CNN of Liu 2023, tables 7.6 and 7.7).
 
     f1(w, x, y)  = sum over z         of reduce(z, w) * in(z, x, y)               all channels to few features
     f2(w, x, y)  = sum over z, rx, ry of convolve(z, w, rx, ry) * f1(z, x + rx, y + ry)

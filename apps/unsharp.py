@@ -1,4 +1,4 @@
-"""Unsharp mask with a 7x7 blur on a colour image (seed 001, table 7.1; Halide-to-Hardware app ``unsharp``, 7x7).
+"""Unsharp mask with a 7x7 blur on a colour image (Liu 2023, table 7.1; Halide-to-Hardware app ``unsharp``, 7x7).
 
 Per pixel of an image with channels R, G, B (8-bit values in 16-bit words):
 

@@ -1,4 +1,4 @@
-"""Nearest-neighbour magnification by two in both directions (seed 001, table 7.1).
+"""Nearest-neighbour magnification by two in both directions (Liu 2023, table 7.1).
 
     out(x, y) = in(x // 2, y // 2)
 

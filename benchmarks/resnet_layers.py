@@ -9,7 +9,7 @@ figures say which part). Figures of whole layers are a *model*: cycles of the wh
 latency of the way through the array of the part. Sequential: each block of input channels is loaded, then multiplied;
 each tile is drained at its end. Double buffering: the next block is loaded meanwhile, and the pipeline is flushed after
 each tile. With loop optimisations nothing is flushed. The fourth step is the quad-port memory of single words, which
-saves the seed's compiler the padding of rows to whole fetches; here they are not padded.
+saves the published compiler the padding of rows to whole fetches; here they are not padded.
 
 Without `--memory` only the model is computed. Figures of other layers and memories are kept.
 """

@@ -57,7 +57,7 @@ _AS_FAST = 1.002
 
 @dataclass(frozen=True)
 class Case:
-    """An array shape of the seed: `full` sizes as published, `sizes` of what is simulated."""
+    """An array shape as published: `full` sizes as published, `sizes` of what is simulated."""
 
     app: str
     bits: int

@@ -1,4 +1,4 @@
-"""The most parallel variants of the seed's applications that place and route on the whole 16x32 array.
+"""The most parallel variants of the applications of Liu 2023 that place and route on the whole 16x32 array.
 
     python -m benchmarks.unrolled [APP ...] [--no-simulation] [-o benchmarks/results/unrolled.json]
 

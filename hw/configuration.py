@@ -1,7 +1,7 @@
 """Configuration registers: one layout from which both the hardware and the encoder of a unit come.
 
 A unit's configuration is a list of named fields. `Layout` packs them into 32-bit registers of one feature of the
-configuration bus; `ConfigurationStore` is the hardware that holds those registers. Seed 001, section 6.2.
+configuration bus; `ConfigurationStore` is the hardware that holds those registers. Liu 2023, section 6.2.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Each `Operation` states its arity and operand kinds and gives two independent me
   truncates the result to the word width. Processing elements and vector lanes use this one.
 
 The tests compare the two for every entry, exhaustively at small widths, so adding an operation means
-adding one entry here. Operation set: seed 001, section 7.1, and the published PE it cites.
+adding one entry here. Operation set: Liu 2023, section 7.1, and the published PE it cites.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rotation by items, one wide two-to-one multiplexer per bit of the distance: of rows of the scratchpad and of beats.
 
 A row holds W bytes, and an operand may begin at any of them: byte i of the operand then lies in bank
-``(offset + i) mod W``. Sources are rotated towards lane 0, results away from it (seed 004, section 2.2: three
+``(offset + i) mod W``. Sources are rotated towards lane 0, results away from it (Liu 2012, section 2.2: three
 alignment networks, so that unaligned operands cost no time).
 """
 

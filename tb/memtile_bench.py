@@ -121,7 +121,7 @@ async def check(dut, *tiles: patterns.Pattern, start: int = 0, stalls: float = 0
 
 @cocotb.test()
 async def delay_line(dut) -> None:
-    """The buffer of the seed's figure 5.5: a row of 64 words, with a second output of two rows."""
+    """The buffer of figure 5.5 of Liu 2023: a row of 64 words, with a second output of two rows."""
     await check(dut, patterns.delay_line(SPEC.kind))
 
 

@@ -1,5 +1,5 @@
 """Dataflow kernels with their managers on emitted Verilog: rows F12, F14, F15, F24, F26 to F28, F31, F32 and
-F34 of seed 003, on both simulators."""
+F34 of Bok 2018, on both simulators."""
 
 from __future__ import annotations
 

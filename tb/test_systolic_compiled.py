@@ -99,7 +99,7 @@ def test_other_kernels(name: str, simulator: str) -> None:
 
 @pytest.mark.parametrize(("array", "buffered"), [("1x8", False), ("2x4", True)])
 def test_the_latency_model_is_close(array: str, buffered: bool, simulator: str) -> None:
-    """Within 5 %, also where results have no room but in the PEs and leave one after the other (seed 002, 7.2)."""
+    """Within 5 %, also where results have no room but in the PEs and leave one after the other (Wang 2021, 7.2)."""
     rows, columns = map(int, array.split("x"))
     design = compiled(kernel_app("mm", I=4 * rows, J=4 * columns, K=64), space="i,j", array=array, time="i:1,j:1,k:64",
                       simd="off", bus_bits=256, double_buffering=buffered)

@@ -51,7 +51,7 @@ def triangle() -> RecurrenceDesign:
 
 
 def test_lu_on_both_simulators(simulator: str, tmp_path: Path) -> None:
-    """Seed 002, section 8.2: the triangle of space loops j and k, from plain C. The model of the array is exact when
+    """Wang 2021, section 8.2: the triangle of space loops j and k, from plain C. The model of the array is exact when
     memory is not late."""
     program = recurrence("lu")
     inputs = program_data(program, 1)

@@ -17,7 +17,7 @@ SLOW = {"seed": 9, "stall": StallProfile.uniform(0.25), "latency": 23}
 SYSTEMS = [(1, "icarus"), (1, "verilator"), (4, "icarus"), (4, "verilator"), (8, "verilator")]
 systems = pytest.mark.parametrize(("lanes", "simulator"), SYSTEMS, ids=lambda value: str(value))
 
-# Seed 004, figure 2.2: three vectors are added. The third one is made by the core just before its transfer.
+# Liu 2012, figure 2.2: three vectors are added. The third one is made by the core just before its transfer.
 ADD_THREE = """
 #include "soc.h"
 #include "vector.h"

@@ -1,4 +1,4 @@
-"""The loop-nest language of seed 001, section 4.1: loops and operations added to a tree, as in its figure 4.1.
+"""The loop-nest language of Liu 2023, section 4.1: loops and operations added to a tree, as in its figure 4.1.
 
     prg = prog("br-bl")
     prg.add_input("input")
@@ -15,7 +15,7 @@
     program = prg.build()
 
 * ``add_loop(name, start, bound)``: `bound` is the number of iterations, so the last one is ``start + bound - 1``.
-* Addresses come **fastest coordinate first**, as in the seed; the `Program` holds them reversed, in numpy order, so
+* Addresses come **fastest coordinate first**, as in Liu 2023; the `Program` holds them reversed, in numpy order, so
   ``add_load("input", "x", "y", "t")`` reads ``input[t, y, x]``. Given shapes are in numpy order. An address is text
   (`compiler.frontend.address`) or an int.
 * A function is a Python function over typed values (`compiler.frontend.kernel`); its parameters are the loaded

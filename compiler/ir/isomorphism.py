@@ -1,7 +1,7 @@
 """Statements that compute the same from other operands, so that one set of units can serve them in turn.
 
 Two statements are isomorphic if their values are the same expression once the reads are numbered in the order in which
-the expression uses them: the same operations, types, constants and tables on operands of the same types (seed 001,
+the expression uses them: the same operations, types, constants and tables on operands of the same types (Liu 2023,
 section 4.3.3).
 """
 

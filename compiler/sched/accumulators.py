@@ -2,7 +2,7 @@
 
 The array sends every element of an output to main memory once. A program that adds to its output in a reduction loop
 (``C[y][x] += A[y][r] * B[r][x]``) is rewritten so that the sums stay in an intermediate array, and a *drain* statement
-copies each final value (seed 001, section 4.3: initialise, update, drain). The drain has the loops that are left when
+copies each final value (Liu 2023, section 4.3: initialise, update, drain). The drain has the loops that are left when
 the reduction is over, so it runs beside the last step of the reduction.
 """
 

@@ -1,6 +1,6 @@
 """Cycle-accurate schedules: every statement instance gets the unstalled cycle in which it executes.
 
-The loops of all statements are aligned into common *levels* (seed 001, section 4.4.1): a consumer's loop joins the
+The loops of all statements are aligned into common *levels* (Liu 2023, section 4.4.1): a consumer's loop joins the
 level of the producer's loop whose values it walks, at the rate at which it walks them. Levels are flattened
 innermost first, so that the busiest statement of a level sets its length, and every statement then starts as
 early as its dependences allow (section 4.4, equation 4.14). The initiation interval is one, but for loops that a `Pace`
@@ -554,7 +554,7 @@ def _turn_problem(schedule: Schedule, turns: Turns, period: int | None) -> TurnP
 
 def sequential_schedule(staged: StagedProgram) -> Schedule:
     """The baseline: every statement runs at full rate when all that it reads has been produced, loads included, and a
-    tile starts when the one before has ended (seed 001, section 4.3). Statements that wait for the same ones run side
+    tile starts when the one before has ended (Liu 2023, section 4.3). Statements that wait for the same ones run side
     by side. Raises `DependenceError` for recurrences.
     """
     dependences = flow(staged.program)

@@ -1,6 +1,6 @@
 """Value-based flow dependences: which statement instance produced each value that is read.
 
-Seed 001, section 4.2.3, but by value instead of by memory: a read depends on the last write before it.
+Liu 2023, section 4.2.3, but by value instead of by memory: a read depends on the last write before it.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def recurrences(program: Program, dependences: tuple[Dependence, ...]) -> frozen
     """Keys of the dependences that lead back: a statement, maybe by way of others, sees values of its own.
 
     Of such a cycle these are the dependences whose source comes later in the program text than (or is) their sink:
-    the values of an earlier iteration, as of an accumulator (seed 001, section 4.3).
+    the values of an earlier iteration, as of an accumulator (Liu 2023, section 4.3).
     """
     graph = nx.DiGraph((d.source, d.sink) for d in dependences)
     found: set[tuple[str, int, str]] = set()

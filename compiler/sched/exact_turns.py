@@ -1,7 +1,7 @@
 """Turns on shared units, exactly: where statements start that share units, by constraint programming (CP-SAT).
 
 `compiler.sched.sharing` gives every statement the first turn that it finds, in program order (iterative modulo
-scheduling, seed 001, section 4.3.1). That is mostly as early as the dependences allow, which then is the optimum. Where
+scheduling, Liu 2023, section 4.3.1). That is mostly as early as the dependences allow, which then is the optimum. Where
 it is not, the same problem is stated exactly: with the loops as they are, an offset for each statement, such that every
 value is there when it is read, and no two statements of a group ever execute in one cycle. For two statements that only
 depends on the difference of their offsets (modulo the period, if there are several tiles), so the differences at which

@@ -3,7 +3,7 @@
 Behind a closed guard a statement stores what its element held (`compiler.sched.guards`), so the last instance that
 wrote an element often only kept it. Where such an instance comes shortly before the reader, the value has little time
 to come back, although it was there long before. `from_their_source` gives such reads the instance that computed the
-value: the array gets an element for every value that is ever written to it (seed 001, section 5.6, gives these no more
+value: the array gets an element for every value that is ever written to it (Liu 2023, section 5.6, gives these no more
 storage than what is live), and every read the element of the value that it means.
 """
 

@@ -3,7 +3,7 @@
 A load that brings a word in every cycle has rows of its own length, a border longer than its reader's, so in every row
 its stores meet the reader's fetches elsewhere. A wide-fetch memory has one port for both, whose cycles repeat with the
 reader's rows. Where a load has time to spare, it waits at the end of each of its rows until the reader's rhythm comes
-round: then stores and fetches that do not collide in one row never do, and no row needs padding (seed 001, section
+round: then stores and fetches that do not collide in one row never do, and no row needs padding (Liu 2023, section
 6.1.3, where rows are padded instead).
 """
 

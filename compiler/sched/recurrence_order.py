@@ -2,7 +2,7 @@
 
 A reduction whose loop is innermost, as people write it, adds to one sum again and again: hardware that needs some
 cycles from one addition to the next stands still between them. Exchanged with a loop over other sums, the same
-additions leave each of them that time, for a word of memory per sum (seed 001, section 4.3: reduction loops outside).
+additions leave each of them that time, for a word of memory per sum (Liu 2023, section 4.3: reduction loops outside).
 A sum with no such loop is computed in partial sums that take turns, which integers allow.
 """
 

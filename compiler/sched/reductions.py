@@ -1,6 +1,6 @@
 """Reductions, recognised: statements ``x = x op e`` whose order does not matter.
 
-Seed 002 needs annotations for these (its footnote 4). Here the form is found through conversions, operands on either
+Wang 2021 needs annotations for these (its footnote 4). Here the form is found through conversions, operands on either
 side, and subtraction, which adds the negative.
 """
 

@@ -2,7 +2,7 @@
 
 Reads that repeat elements have no constant distance from the producer, so each would take a memory of its own. But
 reads of one array that differ only by a shift of the iterators are the same stream at different times: a statement
-that copies what one of them reads, for all iterations together, makes them taps of a delay line (seed 001, section
+that copies what one of them reads, for all iterations together, makes them taps of a delay line (Liu 2023, section
 5.1.1).
 """
 

@@ -1,4 +1,4 @@
-"""Turns on shared units: modulo reservation tables for statements that one set of units computes (seed 001, section
+"""Turns on shared units: modulo reservation tables for statements that one set of units computes (Liu 2023, section
 4.3.3 and figure 4.15).
 
 Statements of a group never execute in one cycle. Each of them keeps its own loops and starts in the first cycle from

@@ -2,7 +2,7 @@
 
 `stage_streams` is a program transform: every input array is first copied, tile by tile, by a *load* statement
 into an intermediate array that the other statements read instead. What remains is a program in which each
-statement instance that touches main memory is visible to the scheduler (seed 001, sections 4.2.4 and 5.4).
+statement instance that touches main memory is visible to the scheduler (Liu 2023, sections 4.2.4 and 5.4).
 """
 
 from __future__ import annotations

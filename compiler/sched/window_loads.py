@@ -5,7 +5,7 @@ wants, and starts in another place of a wide word for every step of the window. 
 order, so it may bring a row once for each step of the window (``rx``), each time only the words that this step wants:
 the reader then walks rows from end to end, and every row starts with a wide word of its own. That takes more words of
 memory and more cycles of the load, which are free as long as nothing waits for it: another alignment of layouts than
-the padding of seed 001, section 6.1.3.
+the padding of Liu 2023, section 6.1.3.
 """
 
 from __future__ import annotations

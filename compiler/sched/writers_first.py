@@ -3,7 +3,7 @@
 A wide-fetch memory has one port. A reader that takes words in another order than they came in, as one of a transposed
 image does, fetches a wide word for every word, so that no cycle of the port is left for stores. Both at half the rate
 would do; but if the reader starts when the writer has ended, each runs at its full rate, and only the few cycles in
-which they overlapped are lost (the single port of seed 001, section 6.1.2, in turns of whole nests).
+which they overlapped are lost (the single port of Liu 2023, section 6.1.2, in turns of whole nests).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Streaming dataflow hardware: counters, predicates, channels and operator pipelines; seed 003.
+"""Streaming dataflow hardware: counters, predicates, channels and operator pipelines; Bok 2018.
 
 `FifoChannel`, `DelayLine`, `ReorderChannel` and `ReuseMemory` are channels, `CounterChain` counts iterations. `Kernel`
 is a whole network that a `KernelSpec` describes, `DataflowSystem` a kernel with registers and burst engines.

@@ -1,7 +1,7 @@
 """Channels: words from the tick in which they are written to the tick in which they are read.
 
 Every channel steps with the kernel (`en`). Sizes are proven by the compiler, so there is no full or empty; `level` is
-for observation. Seed 003, sections 2.5 and 6.2.2; a memory that is written and read in every tick is what the seed
+for observation. Bok 2018, sections 2.5 and 6.2.2; a memory that is written and read in every tick is what Bok 2018
 builds from a write-first port, but with the read one address ahead, so that block memories of any kind do it.
 """
 

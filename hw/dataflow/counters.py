@@ -1,6 +1,6 @@
 """Chains of counters: an inner counter's wrap enables the next outer one.
 
-Seed 003, algorithm 6.2, with the direction of its listing 5.2 (the printed algorithm has it reversed), and with bounds
+Bok 2018, algorithm 6.2, with the direction of its listing 5.2 (the printed algorithm has it reversed), and with bounds
 that may depend on outer counters, so that triangular loops take no idle ticks.
 """
 

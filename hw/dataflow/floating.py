@@ -1,7 +1,7 @@
 """Floating-point operators for kernels: IEEE 754 arithmetic of any format, rounding to nearest even.
 
 Words with an `exponent` (`hw.dataflow.spec.Word`) are floating-point numbers, and operations of `hw.ops` on them are
-these: 8 of 32 bits is single precision, the seed's ``dfeFloat(8, 24)`` (seed 003, section 3.3.2). Subnormal numbers,
+these: 8 of 32 bits is single precision, the ``dfeFloat(8, 24)`` (Bok 2018, section 3.3.2). Subnormal numbers,
 signed zeros and infinities are those of the standard; arithmetic that gives no number gives one quiet pattern with a
 clear sign. Changes of sign and absolute values keep all other bits. Comparisons with what is no number are false,
 ``ne`` is true. Conversions round to nearest even, those to integers towards zero (what does not fit becomes the most
@@ -32,7 +32,7 @@ FLOAT_LATENCY: Mapping[str, int] = {
     "neg": 0, "abs": 0, "select": 1, "pass": 0,
 }
 """Ticks of operations on floating-point numbers unless others are wanted: one step of at most a carry chain or a few
-levels of logic in each (seed 003, section 5.5: an adder of 12 stages)."""
+levels of logic in each (Bok 2018, section 5.5: an adder of 12 stages)."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The streaming kernel: counters, predicates, channels and operator pipelines in lockstep, streams at its edges.
 
-Seed 003, chapters 5 and 6: its DfeGraph (inputs, outputs, constants, memories, multiplexers, operators, counters) as
+Bok 2018, chapters 5 and 6: its DfeGraph (inputs, outputs, constants, memories, multiplexers, operators, counters) as
 hardware. All parts step together; the kernel stands still in cycles in which an input that fires has no word or an
 output that fires has no room, so gaps on streams change timing and never data.
 """
@@ -131,7 +131,7 @@ class Kernel(wiring.Component):
         return Value.cast(1)
 
     def _selected(self, m: Module, node: NodeSpec, read: ReadSpec) -> Value:
-        """The operand: from the one source whose selector holds (seed 003, section 6.2.4)."""
+        """The operand: from the one source whose selector holds (Bok 2018, section 6.2.4)."""
         *others, last = read.sources
         value: Value = self._words[last.channel]
         for source in reversed(others):

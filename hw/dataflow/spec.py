@@ -2,7 +2,7 @@
 
 Time is counted in *ticks*: the kernel's counters step through one vector per tick, and everything else happens a fixed
 number of ticks later. When a stream is not ready the whole kernel stands still: ticks are cycles that are not stalls.
-All sizes are in words, all widths in bits (seed 003, sections 3.3 and 6.1).
+All sizes are in words, all widths in bits (Bok 2018, sections 3.3 and 6.1).
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class StreamPorts(Protocol):
 class KernelSpec:
     """A kernel. Nodes are ordered so that words within one tick go from earlier to later nodes.
 
-    `sizes`: run-time sizes (seed 003: parameters). They are the values of the outermost counters, one each, which do
+    `sizes`: run-time sizes (Bok 2018: parameters). They are the values of the outermost counters, one each, which do
     not count; the others walk, for each value, the vectors that have it. `ticks`: vectors that the counters step
     through, at most if there are sizes. Raises `KernelError` if there are no counters (other than sizes) or no outputs.
     """

@@ -1,6 +1,6 @@
 """A kernel with its manager: control registers, burst engines, run control; and its Verilog.
 
-Seed 003 generated kernels only (section 5.1); this is what it left to hand.
+Bok 2018 generated kernels only (section 5.1); this is what it left to hand.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Both sides are byte addressed, of any alignment. Reads and writes of memory go on side by side, each at one beat per
 cycle; addresses of the next rows and jobs go out while data of the current ones pass, so that neither a new row nor a
-new job costs a cycle by itself (`RowPlanner` tells what differing alignment costs). Seed 004, section 2.2.
+new job costs a cycle by itself (`RowPlanner` tells what differing alignment costs). Liu 2012, section 2.2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Banks of the global buffer: double-buffered between the burst engines and the array.
 
 Memory fills or drains one half of a bank as a stream, in its own time, while the array reads or writes the other
-half on its static schedule. Seed 001, section 6.2.
+half on its static schedule. Liu 2023, section 6.2.
 """
 
 from __future__ import annotations

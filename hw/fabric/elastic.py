@@ -2,7 +2,7 @@
 
 A token moves from one part to the next in a cycle in which it is there (`valid`) and all who take it have room. Room is
 known from state alone, so a fork can wait until all its branches have room, and no path leads from one fork to the
-next. Seed 001, section 6.2.
+next. Liu 2023, section 6.2.
 """
 
 from __future__ import annotations

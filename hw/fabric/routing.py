@@ -3,7 +3,7 @@
 Each of the two networks, word and bit, has `tracks` wires per side and direction between neighbouring tiles. Every
 outgoing track of a tile is a register behind a multiplexer (the switch box): it takes one incoming track of each of
 the three other sides, by a Wilton-like permutation that changes the track at a turn, or an output of the tile's
-core. Every input of a core takes any incoming track of its network (the connection box). Seed 001, section 6.2.
+core. Every input of a core takes any incoming track of its network (the connection box). Liu 2023, section 6.2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Physical unified buffers: memory tiles with affine controllers. Seed 001, section 6.1.
+"""Physical unified buffers: memory tiles with affine controllers. Liu 2023, section 6.1.
 
 Hardware: `WideFetchBuffer` (one SRAM port, several words an access), `DualPortBuffer`, `MultiPortBuffer`,
 `AddressedBuffer` (addresses from outside) and `Buffet` (ready-valid streams), each with the ports of

@@ -1,7 +1,7 @@
 """Dual-port SRAM without address generators: addresses and enables are words and bits that processing elements
 compute and the routing network brings.
 
-Seed 001, section 6.1.2 ("a CGRA without dedicated controller") and table 6.1, column "DP-SRAMs + PEs".
+Liu 2023, section 6.1.2 ("a CGRA without dedicated controller") and table 6.1, column "DP-SRAMs + PEs".
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ register        contents
 ==============  ==================================================================================
 
 Entries of dimensions with a single iteration are never read, and need not be written.
-Seed 001, section 6.1.2.
+Liu 2023, section 6.1.2.
 """
 
 from __future__ import annotations

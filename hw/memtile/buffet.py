@@ -3,7 +3,7 @@
 Words are appended (fill) and given up in the same order (shrink); those in between are live. A read or an update of a
 word that is not live yet waits, and so does a fill while all words of the SRAM are live: producer and consumer run
 decoupled, in any relative timing. Addresses come from the tile's own affine controllers, whose clock is not a global
-cycle counter but the number of tokens of their stream. Seed 001, section 6.2 and figure 6.5.
+cycle counter but the number of tokens of their stream. Liu 2023, section 6.2 and figure 6.5.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Configuration of a buffet and its words on the configuration bus. Seed 001, section 6.2.
+"""Configuration of a buffet and its words on the configuration bus. Liu 2023, section 6.2.
 
 Registers of the tile feature (`hw.memtile.spec`): 0 = mode (bit 0 lookup, bit 1 table), 1 = `ahead`, 2 = `present`.
 Controllers and contents are where those of the other memories are.

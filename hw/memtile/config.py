@@ -1,7 +1,7 @@
 """Configurations of the two memory cores, and their words on the configuration bus.
 
 All times are unstalled cycles since the start; see `hw.memtile.wide_fetch` and `hw.memtile.dual_port` for what
-each controller does in the cycle in which it fires. Seed 001, sections 5.7 and 6.1.
+each controller does in the cycle in which it fires. Liu 2023, sections 5.7 and 6.1.
 """
 
 from __future__ import annotations

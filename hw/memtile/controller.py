@@ -1,7 +1,7 @@
 """Affine controllers in hardware: iteration domain, schedule generator and address generators.
 
 All three follow the same recurrence: an event changes an affine function by a delta that depends only on the
-outermost dimension that is incremented, so one adder and one table of deltas do (seed 001, section 6.1.2 and
+outermost dimension that is incremented, so one adder and one table of deltas do (Liu 2023, section 6.1.2 and
 figure 6.2b). The tables are LUT RAM, for only one entry is needed in a cycle; a dimension has three flip-flops.
 The offset is one more table entry, read in the cycle of `flush`.
 

@@ -1,5 +1,5 @@
 """What the memory cores share: their ports, tile registers, controllers, and the way from a logical SRAM address
-to a place in this tile. Seed 001, section 6.1."""
+to a place in this tile. Liu 2023, section 6.1."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Physical unified buffer around an SRAM with a read port and a write port, one word wide: the simplest one.
 
-Seed 001, section 6.1.1 and figure 6.1.
+Liu 2023, section 6.1.1 and figure 6.1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Physical unified buffer around an SRAM with several read and several write ports, one word wide.
 
-With two of each it is the quad-port memory that seed 001, section 7.3.2, compares with, "that can provide optimal
+With two of each it is the quad-port memory that Liu 2023, section 7.3.2, compares with, "that can provide optimal
 performance regardless of energy efficiency". It is here for that comparison: memory compilers and FPGAs have no such
 RAM, and synthesis for an FPGA makes registers of it.
 """

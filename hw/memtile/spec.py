@@ -10,7 +10,7 @@ feature        contents
 0xC0 + n       words of the SRAM, `MemTileSpec.contents_pack` to a register, register n * 256 + r first
 =============  =========================================================================================
 
-Features below 0x80 belong to the tile around the core. Seed 001, section 6.1.
+Features below 0x80 belong to the tile around the core. Liu 2023, section 6.1.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class MemTileSpec:
 
     `word_width` bits per word, `fetch_width` words per SRAM access, `depth` wide words, `agg_words` words in each
     aggregator, `tb_words` words in each transpose buffer, `inputs` and `outputs` ports, `dims` loop levels per
-    controller, `time_width` bits of cycle number. `kind` is "pub" (wide-fetch single-port SRAM, seed 001, section
+    controller, `time_width` bits of cycle number. `kind` is "pub" (wide-fetch single-port SRAM, Liu 2023, section
     6.1.3), "dual-port" (one-word 1W1R SRAM, section 6.1.1; it has no aggregators and transpose buffers),
     "dual-port-pe" (that SRAM with addresses from processing elements, see `hw.memtile.addressed`) or "buffet" (that
     SRAM behind ready-valid streams, section 6.2; its times are numbers of tokens, see `hw.memtile.buffet`).

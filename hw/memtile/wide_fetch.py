@@ -3,7 +3,7 @@
     data_in -> Aggregator -> SinglePortSram -> TransposeBuffer -> data_out
 
 The aggregator makes wide words of a stream, the transpose buffer takes them apart, so one SRAM port serves two inputs
-and two outputs by turns. Seed 001, section 6.1.3 and figure 6.4.
+and two outputs by turns. Liu 2023, section 6.1.3 and figure 6.4.
 """
 
 from __future__ import annotations

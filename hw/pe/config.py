@@ -35,7 +35,7 @@ _NAMES = {entry.code: entry.name for entry in _OPERATIONS.values()}
 @dataclass(frozen=True)
 class PeSpec:
     """Parameters of a processing element. `width`: bits of a data word, 2 to 32. `counter`: it has the operation
-    `COUNT` (seed 001, section 7.2.2)."""
+    `COUNT` (Liu 2023, section 7.2.2)."""
 
     width: int = 16
     counter: bool = False

@@ -18,7 +18,7 @@ PE_LATENCY = 2
 
 
 class Pe(wiring.Component):
-    """One operation per cycle on `spec.width`-bit words and single bits. Seed 001, sections 6.2 and 7.1.
+    """One operation per cycle on `spec.width`-bit words and single bits. Liu 2023, sections 6.2 and 7.1.
 
     Operands are `i_word0` to `i_word2` and `i_bit0` to `i_bit2`, or the constants that are configured in their
     place; they are registered, so that choosing and extending them is no part of the way through the multiplier. The

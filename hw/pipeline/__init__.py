@@ -1,6 +1,6 @@
 """Specialised pipelines on a static schedule: counters, delay lines, buffers and operators, all of them cells of a net.
 
-The fifth memory implementation of seed 001, chapter 6, for those who have an FPGA and no array on it. `Pipeline` is the
+The fifth memory implementation of Liu 2023, chapter 6, for those who have an FPGA and no array on it. `Pipeline` is the
 hardware of a `PipelineSpec`, whose cells are the classes named ``…Cell``; `PipelineSystem` adds control registers and
 burst engines; `Walker` carries out a `Walk`, a loop nest of cycles and addresses.
 """

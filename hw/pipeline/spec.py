@@ -3,7 +3,7 @@
 A pipeline is a net of *cells*. Each cell has one value per cycle; operands are values of earlier cells, a constant
 number of cycles ago (`Tap`). Values come back, as in a sum that grows, through merges only (`MergeCell`). Cycles are
 those in which the pipeline moves: a stall freezes everything. What happens when is fixed by *walks*, loop nests of
-events with a first cycle. Seed 001, sections 4.2, 5.1 and 6.1.
+events with a first cycle. Liu 2023, sections 4.2, 5.1 and 6.1.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class BufferCell:
 @dataclass(frozen=True)
 class MergeCell:
     """The value of the first of two `sources` in cycles of events of `select` with an address below `cut`, that of the
-    second in cycles of its other events; anything in between. Sources may be later cells (seed 001, section 4.3:
+    second in cycles of its other events; anything in between. Sources may be later cells (Liu 2023, section 4.3:
     initialise, update)."""
 
     sources: tuple[Tap, Tap]

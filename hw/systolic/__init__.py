@@ -1,4 +1,4 @@
-"""Systolic arrays with their network to main memory; seed 002."""
+"""Systolic arrays with their network to main memory; Wang 2021."""
 
 from hw.systolic.spec import ArraySpec, SystolicError
 

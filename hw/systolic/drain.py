@@ -1,4 +1,4 @@
-"""The way of results out of the array: chains along the rows, then down the east edge (seed 002, section 6.2).
+"""The way of results out of the array: chains along the rows, then down the east edge (Wang 2021, section 6.2).
 
 Chains go in rounds, to each of which every place adds one beat. So all rows send at the same time, and what has been
 completed does not wait for the rest of its tile: the chain down the edge carries a beat per cycle as long as rows

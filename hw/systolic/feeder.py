@@ -1,4 +1,4 @@
-"""Feeders: double buffers on a daisy chain, that keep what is theirs and pass on the rest (seed 002, section 6.2).
+"""Feeders: double buffers on a daisy chain, that keep what is theirs and pass on the rest (Wang 2021, section 6.2).
 
 Beats for the farthest feeder come first: then all feeders of a chain have their words at about the same time, and the
 first step of a tile is not held up on its way through the array.

@@ -1,4 +1,4 @@
-"""Outermost I/O modules of what comes in: tiles from main memory, many streams on one AXI4 port (seed 002, 6.2).
+"""Outermost I/O modules of what comes in: tiles from main memory, many streams on one AXI4 port (Wang 2021, 6.2).
 
 Every stream asks only for bursts that it has room for, so what memory answers is always taken at once, and no stream
 can block another one. The first tile of each comes before the second one of any: steps begin when all are there.

@@ -1,6 +1,6 @@
 """A systolic array with its I/O network as plain data: what the compiler hands over and the hardware is built from.
 
-Seed 002, sections 5 and 6. A loop l of the program is split into
+Wang 2021, sections 5 and 6. A loop l of the program is split into
 ``l = ((T * A + p) * H + t) * lanes + v`` or ``l = ((T * H + t) * A + p) * lanes + v``:
 tile loop T (its extent is a register), position p in the array, time loop t (fixed extent), lane v. Every PE runs
 through the tile loops, then the time loops (each outermost first), one step per cycle. Positions are (row, column);

@@ -1,4 +1,4 @@
-"""Outermost I/O module of what goes out: tiles of results to main memory (seed 002, section 6.2)."""
+"""Outermost I/O module of what goes out: tiles of results to main memory (Wang 2021, section 6.2)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The fractured adder and logic unit of a lane: one carry chain serves one word, two halfwords or four bytes.
 
 Between the bytes the chain has guard positions. Both of a guard's operand bits equal to the carry-in of an element
-end the chain below and start a new one; a one and a zero let the carry of the byte below pass. Seed 004, section 2.2.
+end the chain below and start a new one; a one and a zero let the carry of the byte below pass. Liu 2012, section 2.2.
 Operations by `hw.ops`: add, sub, and, or, xor, lt (the sign of the exact difference).
 """
 

@@ -7,7 +7,7 @@
                         job                         dma_write, dma_read, dma_data
 
 Instructions wait only at dispatch (for transfers) and at the interlock (for operands); what has been issued never
-stops. Seed 004, chapter 2.
+stops. Liu 2012, chapter 2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The datapath of the vector processor: from raw scratchpad rows to the row that is written back.
 
-One wavefront per cycle, no back-pressure, a fixed number of cycles (seed 004, section 2.2)::
+One wavefront per cycle, no back-pressure, a fixed number of cycles (Liu 2012, section 2.2)::
 
     cycle 0         rotate both sources to lane 0; decode
     cycles 1 to 4   the stages of the lanes: select, multiply, choose, result

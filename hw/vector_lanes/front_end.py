@@ -1,7 +1,7 @@
 """The front end: custom-function commands of the scalar core become entries of the instruction queue, and answers.
 
 An instruction is two commands, of two registers each: the first brings A, B and half of the mode word, the second D and
-the other half (seed 004, section 2.2.1). See `hw.vector_lanes.isa` for the encoding.
+the other half (Liu 2012, section 2.2.1). See `hw.vector_lanes.isa` for the encoding.
 """
 
 from __future__ import annotations

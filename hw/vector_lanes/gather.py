@@ -1,7 +1,7 @@
 """Gather and scatter: indexed access, one element per cycle.
 
 An element takes two accesses, which different wavefronts share: port B reads its index, and some cycles later port A
-reads, and the write port writes, the element itself. Between the two a queue keeps what belongs to it. Seed 004,
+reads, and the write port writes, the element itself. Between the two a queue keeps what belongs to it. Liu 2012,
 chapter 6, lists indexed access as missing.
 """
 

@@ -2,7 +2,7 @@
 
 A wavefront that is issued writes a fixed number of cycles later; an accumulated row some cycles after that. Behind the
 point of issue is a delay line of what is still to be written. A wavefront is compared with it one cycle before it
-could be issued, against where each entry will be by then; so at issue only bits are looked at. Seed 004, section
+could be issued, against where each entry will be by then; so at issue only bits are looked at. Liu 2012, section
 2.2.1, has the bubbles that this makes, and 6.1.4 asks for better detection than by whole instructions.
 """
 

@@ -2,7 +2,7 @@
 
 Every call is one or two custom-0 instructions (three for a 2-D transfer that sets its steps): modes and operations are
 constants, so the ten function bits are known to the assembler, and a constant zero operand takes register x0.
-Names follow seed 004, section 2.2.1.
+Names follow Liu 2012, section 2.2.1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ALIASES", "c_header", "mode_constants"]
 
 ALIASES = {"VCMV_FS": "VCMV_LTZ", "VCMV_FC": "VCMV_GEZ", "VCMV_GTEZ": "VCMV_GEZ", "VCMV_LTEZ": "VCMV_LEZ",
            "VMULLO": "VMUL", "VABSDIFF": "(VSUB | VECTOR_ABSOLUTE)"}
-"""Other names of operations: of flags set and clear, of the seed, and of the absolute difference."""
+"""Other names of operations: of flags set and clear, of Liu 2012, and of the absolute difference."""
 
 
 

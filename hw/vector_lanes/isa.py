@@ -1,7 +1,7 @@
 """The instruction set of the soft vector processor: the one table that everything else is made from.
 
 Hardware (layouts and enumerations), the reference simulator, the assembler, the C header and `docs/vector_isa.md`
-all read it. An instruction is a 17-bit *mode word* and three 32-bit operands A, B and D (seed 004, section 2.2.1):
+all read it. An instruction is a 17-bit *mode word* and three 32-bit operands A, B and D (Liu 2012, section 2.2.1):
 the destination and vector sources are byte addresses in the scratchpad.
 
 The scalar core hands an instruction over in two custom-0 instructions of two registers each; the ten function bits of

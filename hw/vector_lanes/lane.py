@@ -9,7 +9,7 @@ choose     sum of the partial products; condition, minimum and maximum, conditio
 result     the part of the product that is wanted, plus D (VMAC); or absolute value; flag
 =========  ==========================================================================================================
 
-Seed 004, section 2.2: two cycles of multiplication leave room for the absolute value behind the ALU.
+Liu 2012, section 2.2: two cycles of multiplication leave room for the absolute value behind the ALU.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The mask: the wavefronts that have an active element, and which elements these are.
 
 Only active wavefronts are stored, one after the other, each with its number; so a masked instruction that goes through
-the store spends no cycle on the others. Seed 004, chapter 6, lists conditional execution as missing.
+the store spends no cycle on the others. Liu 2012, chapter 6, lists conditional execution as missing.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 With words the four units make the partial products of 16-bit halves, with halfwords the outer two make one product
 each, with bytes every unit makes one. The signs of the two operands are separate: a shift amount becomes a power of
 two, which is unsigned while the other operand may be signed. Left shifts are the low half of the product, right shifts
-by k the high half of the product with ``2**(n - k)``, rotations both halves together. Seed 004, section 2.2:
+by k the high half of the product with ``2**(n - k)``, rotations both halves together. Liu 2012, section 2.2:
 multiplication, shift and rotation share one structure.
 """
 

@@ -4,7 +4,7 @@ Every byte of a row is a bank of its own, 9 bits wide (the ninth is the flag). A
 ``r*W + o`` lies in row r of the banks o and up, and in row r+1 of the others. Each bank is split in two halves by the
 lowest bit of the row, so that of two neighbouring rows one is in each half: both halves of all banks are addressed
 alike, and the half that a bank does not use is free for the DMA engine in that cycle. Two copies serve the two read
-ports; the DMA engine reads from the one of port A. Seed 004, section 2.2 (there, the memories run at twice the clock).
+ports; the DMA engine reads from the one of port A. Liu 2012, section 2.2 (there, the memories run at twice the clock).
 """
 
 from __future__ import annotations

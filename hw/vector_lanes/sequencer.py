@@ -2,7 +2,7 @@
 
 Three operands walk through the scratchpad alike: along a row by whole wavefronts, from row to row and from matrix to
 matrix by signed steps, by one adder per operand. The first wavefront of the next instruction has an adder of its own.
-Seed 004, section 2.2; vector length, 2-D and 3-D instructions of its section 2.2.1.
+Liu 2012, section 2.2; vector length, 2-D and 3-D instructions of its section 2.2.1.
 """
 
 from __future__ import annotations

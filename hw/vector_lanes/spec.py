@@ -23,7 +23,7 @@ def _power_of_two(value: int) -> bool:
 
 @dataclass(frozen=True)
 class VectorSpec:
-    """A vector processor of `lanes` 32-bit lanes (seed 004, sections 2.2 and 5.2).
+    """A vector processor of `lanes` 32-bit lanes (Liu 2012, sections 2.2 and 5.2).
 
     * `lanes`: 1, 2, 4, … 64. Each lane works on one word, two halfwords or four bytes per cycle.
     * `scratchpad_bytes`: a power of two, at least two rows and at most 1 MiB. Default: 8 KiB per lane, 4 KiB per

@@ -252,7 +252,7 @@ def test_plans_print_and_parse_back() -> None:
 
 
 def test_directions_follow_from_reuse() -> None:
-    """MM design 4 and 5 of the seed: both matrices pass through; with the reduction in space one of them cannot."""
+    """MM design 4 and 5 of Wang 2021: both matrices pass through; with the reduction in space one of them cannot."""
     found = {space: {o.name: o.direction for o in choose(
         recognise(kernel_app("mm")), Options(space=space)).spec.operands} for space in (("i", "j"), ("i", "k"))}
     assert found == {("i", "j"): {"A": EAST, "B": SOUTH}, ("i", "k"): {"A": INTERIOR, "B": SOUTH}}

@@ -135,7 +135,7 @@ def test_a_wrong_control_table_is_caught() -> None:
 
 @pytest.mark.parametrize(("memory", "shared"), [("pub", False), ("dual-port", True)])
 def test_the_published_layer_takes_no_more_than_was_published(memory: str, shared: bool) -> None:
-    """28 x 28, 8 channels to 8: 80 memory tiles and 128 PEs, last cycle 8739 (seed 001, tables 7.3 to 7.5)."""
+    """28 x 28, 8 channels to 8: 80 memory tiles and 128 PEs, last cycle 8739 (Liu 2023, tables 7.3 to 7.5)."""
     program = partition(drain_accumulators(load("resnet_layer"))).program
     schedule = schedule_program(stage_streams(program, 0))
     netlist = build_application(schedule, MemTileSpec(kind=memory), shared=shared).netlist

@@ -1,4 +1,4 @@
-"""Row F24 of seed 003: floating-point operators against the interpreter, which the tests of `compiler.ir.floating`
+"""Row F24 of Bok 2018: floating-point operators against the interpreter, which the tests of `compiler.ir.floating`
 hold against numpy, alone and in a kernel."""
 
 from __future__ import annotations

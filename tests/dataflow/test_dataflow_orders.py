@@ -1,4 +1,4 @@
-"""Rows F5, F13, F20, F24, F27 and F33 of seed 003 beyond the seed: loops that follow each other run together, and
+"""Rows F5, F13, F20, F24, F27 and F33 of Bok 2018 and beyond: loops that follow each other run together, and
 recurrences over several loops keep their operators busy; outputs that are read again; words of 64 bits."""
 
 from __future__ import annotations

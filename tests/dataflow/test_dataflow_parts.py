@@ -1,4 +1,4 @@
-"""Parts of streaming kernels against models: rows F10, F12, F17, F18 and F23 of seed 003."""
+"""Parts of streaming kernels against models: rows F10, F12, F17, F18 and F23 of Bok 2018."""
 
 from __future__ import annotations
 

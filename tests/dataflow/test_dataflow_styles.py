@@ -1,4 +1,4 @@
-"""Row F34 of seed 003: programs as people write them, with triangular, reversed and strided loops, arrays that change
+"""Row F34 of Bok 2018: programs as people write them, with triangular, reversed and strided loops, arrays that change
 in place, borders by conditions, several outputs; each on the kernel, with gaps in its streams."""
 
 from __future__ import annotations

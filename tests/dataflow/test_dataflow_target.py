@@ -1,4 +1,4 @@
-"""The dataflow target without an RTL simulator: rows F10 to F34 of seed 003 at the level of kernels."""
+"""The dataflow target without an RTL simulator: rows F10 to F34 of Bok 2018 at the level of kernels."""
 
 from __future__ import annotations
 

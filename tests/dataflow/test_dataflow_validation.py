@@ -1,4 +1,4 @@
-"""Validation of finished kernels: every kind of damage is found at compile time (row F33 of seed 003)."""
+"""Validation of finished kernels: every kind of damage is found at compile time (row F33 of Bok 2018)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_decode_is_the_inverse_of_encode(nest: AffineNest) -> None:
 
 
 def test_deltas_of_the_seeds_downsampling_example() -> None:
-    """Seed 001, figure 6.3: every second pixel of every second row of an 8x8 image."""
+    """Liu 2023, figure 6.3: every second pixel of every second row of an 8x8 image."""
     assert deltas((4, 4), (2, 16)) == (2, 10)
     assert strides((4, 4), (2, 10)) == (2, 16)
 

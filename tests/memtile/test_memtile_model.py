@@ -1,4 +1,4 @@
-"""The software model of the memory cores, against what the seed says the buffers do."""
+"""The software model of the memory cores, against what Liu 2023 says the buffers do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stream(count: int, time: int, offset: int, *addresses: int) -> AffineNest:
 
 
 def pub(fetch: int = 62, read: int = 64, mask: int = 15) -> PubConfig:
-    """Seed 001, figure 5.5: a delay of one row of 64 words, in a circular buffer of 64 words."""
+    """Liu 2023, figure 5.5: a delay of one row of 64 words, in a circular buffer of 64 words."""
     sink = PubInput(stream(160, 1, 0, 1), stream(40, 4, 4, 1, 1), mask=mask)
     return PubConfig((sink,), (PubOutput(stream(40, 4, fetch, 1, 1), stream(160, 1, read, 1), mask=mask),))
 

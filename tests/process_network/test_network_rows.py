@@ -1,4 +1,4 @@
-"""Rows of seed 003 that are about one program's form: F2, F9, F10, F12 and F13, and families of programs by size."""
+"""Rows of Bok 2018 that are about one program's form: F2, F9, F10, F12 and F13, and families of programs by size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Process networks: the rows F1 to F9, F13, F16, F19, F28, F29 and F33 of seed 003 under their numbers."""
+"""Process networks: the rows F1 to F9, F13, F16, F19, F28, F29 and F33 of Bok 2018 under their numbers."""
 
 from __future__ import annotations
 

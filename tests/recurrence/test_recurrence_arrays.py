@@ -41,7 +41,7 @@ def test_random_recurrences(text: str) -> None:
 
 
 def test_lu_is_a_triangle() -> None:
-    """Seed 002, section 8.2: space loops j and k; A enters the first row only, one result leaves at the diagonal."""
+    """Wang 2021, section 8.2: space loops j and k; A enters the first row only, one result leaves at the diagonal."""
     array = compile_recurrence(load_c(APPS / "lu.c", N=6), ("j", "k")).array.mapping
     places = {cell.place for cell in array.spec.cells}
     assert places == {(j, k) for j in range(6) for k in range(5) if k <= j}

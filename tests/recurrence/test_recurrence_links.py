@@ -1,4 +1,4 @@
-"""Recurrences: places of statements, links of values, results, and what is refused (seed 002, sections 3.2 and 4.1)."""
+"""Recurrences: places of statements, links of values, results, and what is refused (Wang 2021, 3.2 and 4.1)."""
 
 from __future__ import annotations
 

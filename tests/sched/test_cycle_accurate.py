@@ -1,4 +1,4 @@
-"""Cycle-accurate schedules: the seed's numbers (section 4.4), rates, and legality of random programs' schedules."""
+"""Cycle-accurate schedules: the numbers of Liu 2023, 4.4, rates, and legality of random programs' schedules."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_without_a_next_tile_there_is_always_a_turn() -> None:
 
 
 def test_a_pyramid_fits_between_its_own_cycles() -> None:
-    """1024 + 256 + 64 instances in 4096 cycles: the seed's figure 4.15, but interleaved."""
+    """1024 + 256 + 64 instances in 4096 cycles: figure 4.15 of Liu 2023, but interleaved."""
     program = load("gaussian_pyramid")
     apart = scheduled(program)
     shared = scheduled(transform.share(program, "Reduce_f1", "Reduce_f2", "Reduce_output"))

@@ -1,4 +1,4 @@
-"""Dependences as distances, recognised reductions, and every choice of space loops (algorithm 1 of seed 002)."""
+"""Dependences as distances, recognised reductions, and every choice of space loops (algorithm 1 of Wang 2021)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that the tests of process networks share: the seed's listings and the kernels around them, as C."""
+"""Programs that the tests of process networks share: the listings of Bok 2018 and the kernels around them, as C."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ void mm(const int16_t a[N][N], const int16_t b[N][N], int16_t c[N][N]) {
 #pragma endscop
 }
 """
-"""Listing 5.1 of the seed, with the host functions ReadMatrix and WriteMatrix as input and output arrays."""
+"""Listing 5.1 of Bok 2018, with the host functions ReadMatrix and WriteMatrix as input and output arrays."""
 
 INNER_PRODUCT = """
 #include <stdint.h>
@@ -57,7 +57,7 @@ void row_sum(const int16_t x[1], const int16_t A[N][M], int16_t y[N]) {
 #pragma endscop
 }
 """
-"""Listing 2.2 of the seed: the sum of every row, scaled."""
+"""Listing 2.2 of Bok 2018: the sum of every row, scaled."""
 
 KERNELS = {
     "moving_average": """

@@ -1,6 +1,6 @@
 """How much memory a buffer needs, and how far its reads may be delayed, in circular regions of a power of two.
 
-Address linearisation (seed 001, section 5.6): words are laid out in the order of their production, so the
+Address linearisation (Liu 2023, section 5.6): words are laid out in the order of their production, so the
 smallest legal modulus is the largest number of words between one that is written and the oldest still to be read.
 Regions are powers of two where the hardware wraps addresses with a mask; see `compiler.bind.buffers.rings` for others.
 """

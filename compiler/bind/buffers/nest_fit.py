@@ -1,6 +1,6 @@
 """From a sequence of events to the affine loop nest that produces it.
 
-Controllers of memory tiles run affine nests (seed 001, section 6.1.2). Where a sequence was found by looking at the
+Controllers of memory tiles run affine nests (Liu 2023, section 6.1.2). Where a sequence was found by looking at the
 words themselves (which block does the next read need?) its nest is recovered here, or shown not to exist.
 """
 

@@ -2,7 +2,7 @@
 
 Memory tiles wrap addresses with a mask, which makes regions powers of two. A delay line has one event every so many
 cycles, so its nest may have any loops: an inner one around the region, an outer one that repeats it. This is the
-smallest legal modulus of seed 001, section 5.6, without any hardware for it.
+smallest legal modulus of Liu 2023, section 5.6, without any hardware for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The words that pass a port of a memory, in order, with their cycles: numbers instead of relations.
 
 A memory stores words in the order in which its writer produces them, rows padded to whole fetches, so writing is
-always contiguous (seed 001, section 6.1.3, footnote 2). A reader's address is the place of its producer there.
+always contiguous (Liu 2023, section 6.1.3, footnote 2). A reader's address is the place of its producer there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Port reduction: reads at a constant distance become taps of a delay line (seed 001, sections 5.1.1 to 5.1.3)."""
+"""Port reduction: reads at a constant distance become taps of a delay line (Liu 2023, sections 5.1.1 to 5.1.3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.bind.buffers.unified import ReadPort
 __all__ = ["REGISTER_GAP", "TapGroup", "group_taps"]
 
 REGISTER_GAP = 20
-"""Largest gap, in cycles, between neighbouring taps that registers bridge; the seed's threshold (section 5.1.2)."""
+"""Largest gap, in cycles, between neighbouring taps that registers bridge; the threshold of Liu 2023, 5.1.2."""
 
 
 @dataclass(frozen=True)

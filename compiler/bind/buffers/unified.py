@@ -1,4 +1,4 @@
-"""Unified buffers: one per array and producer, with a port for each access (seed 001, section 3.3)."""
+"""Unified buffers: one per array and producer, with a port for each access (Liu 2023, section 3.3)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ReadPort(Port):
     """A port that delivers read number `read` of its statement.
 
     `distance` is the dependence distance in cycles from the write of a word to this read of it, None if it is not
-    the same for all words (seed 001, section 5.1.1). `label`: how messages name it.
+    the same for all words (Liu 2023, section 5.1.1). `label`: how messages name it.
     """
 
     read: int

@@ -1,4 +1,4 @@
-"""Vectorisation: from word traffic to the four kinds of controllers of a wide-fetch buffer (seed 001, section 5.5).
+"""Vectorisation: from word traffic to the four kinds of controllers of a wide-fetch buffer (Liu 2023, section 5.5).
 
 The single SRAM port is scheduled exactly, without padding: candidate cycles for every store and fetch controller
 are enumerated and the first combination is taken in which no two ever coincide, no aggregator or transpose-buffer

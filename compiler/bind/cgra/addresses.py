@@ -1,4 +1,4 @@
-"""Addresses of memories that have no address generators, computed on processing elements (seed 001, section 6.1.2).
+"""Addresses of memories that have no address generators, computed on processing elements (Liu 2023, section 6.1.2).
 
 All delay lines share a *ramp*, which is the address of their writes and, with a constant added, of their reads. It is a
 counter, if processing elements have that operation; else a loop of two elements that counts every 16 cycles, cleared by

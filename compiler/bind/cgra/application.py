@@ -89,7 +89,7 @@ class Application:
 
     @property
     def registers(self) -> int:
-        """Words of shift registers between taps (seed 001, table 7.8)."""
+        """Words of shift registers between taps (Liu 2023, table 7.8)."""
         return sum(group.registers for groups in self.taps.values() for group in groups)
 
 

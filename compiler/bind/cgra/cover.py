@@ -3,7 +3,7 @@
 Words on the array are 16 bits wide. A narrower integer is held zero- or sign-extended, and a unit that could leave
 its range is followed by one that wraps it. Arithmetic of 32 bits is done on pairs of words
 (`compiler.bind.cgra.word_pairs`); of products of any width 16 bits can be kept (``mul``, ``mul_mid``, ``mul_high``).
-Everything else is an error that names the statement, its line and the reason. Seed 001, section 5.7; the operation
+Everything else is an error that names the statement, its line and the reason. Liu 2023, section 5.7; the operation
 table is `hw.ops`.
 """
 

@@ -1,7 +1,7 @@
 """Delay where the input stages do not have enough of it: chains of PEs that only pass their input on.
 
 A PE that passes delays by its input stage and its result register, 2 .. delay_depth + 1 cycles, and by its own
-hops. The sinks of a net that need much delay share one chain and tap it where it suits them (seed 001, section
+hops. The sinks of a net that need much delay share one chain and tap it where it suits them (Liu 2023, section
 5.1.2 and Figure 5.1b); sinks that need little stay on the net itself, which makes the tree of Figure 5.1c. A few
 cycles can come from a longer route instead.
 """

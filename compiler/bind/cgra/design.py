@@ -126,7 +126,7 @@ class CgraDesign(Design):
 
     @property
     def occupancy(self) -> float:
-        """Part of the cycles of all processing elements that compute statements in which they do so (seed 001, figure
+        """Part of the cycles of all processing elements that compute statements in which they do so (Liu 2023, figure
         7.6): from the first cycle to `predicted_cycles`, without those that only select, test or pass."""
         schedule, units = self.schedule, self.application.units
         shared = {name: use.members[0] for use in self.application.shared for name in use.members}

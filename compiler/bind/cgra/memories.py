@@ -1,6 +1,6 @@
 """Memory tiles: which buffers they hold, on which ports, and their configuration once all times are known.
 
-Output ports of a tile are shared out first, then tiles of a chain where one is too small (seed 001, sections 5.2
+Output ports of a tile are shared out first, then tiles of a chain where one is too small (Liu 2023, sections 5.2
 to 5.4). Before placement a tile only states by how many cycles its reads may lag its writes (`Separation`); after
 retiming the smallest circular region that this lag needs is taken.
 """
@@ -319,7 +319,7 @@ class MemoryAllocator:
         return wide_fetch.MIN_LATENCY if self.spec.kind == "pub" else dual_port.MIN_LATENCY
 
     def _shared_tile(self, traffic: BufferTraffic, depth: int) -> MemoryTile:
-        """A tile with a free input and enough free outputs: bank merging (seed 001, section 5.2.3)."""
+        """A tile with a free input and enough free outputs: bank merging (Liu 2023, section 5.2.3)."""
         for tile in (tile for tile in self.tiles if tile.depth == depth):
             room = len(tile.buffers) < self.spec.inputs and self._can_share(tile)
             if room and tile.used_outputs + len(traffic.reads) <= self.outputs:

@@ -1,7 +1,7 @@
 """The netlist of an application on the array: units, connections and logical timing, before placement.
 
 Every value stream in the netlist has *logical* times, the cycles of the schedule; physical times follow
-from them by retiming (`compiler.bind.cgra.retime`). Seed 001, sections 4.2 and 5.7.
+from them by retiming (`compiler.bind.cgra.retime`). Liu 2023, sections 4.2 and 5.7.
 """
 
 from __future__ import annotations

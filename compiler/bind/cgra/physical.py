@@ -1,6 +1,6 @@
 """From a netlist to its place on an array: placement, routing, retiming and delays until they agree.
 
-Seed 001, section 5.7 and chapter 6.
+Liu 2023, section 5.7 and chapter 6.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The cost of an edge is a function of the distance between its ends, one table per edge: wire length, and
 beyond that what a hop too many or too few does to the retiming. Moves go to free sites and swap with occupied ones
-of the same kind. Seed 001, section 5.1.3; the annealing follows common practice (range limit, geometric cooling).
+of the same kind. Liu 2023, section 5.1.3; the annealing follows common practice (range limit, geometric cooling).
 """
 
 from __future__ import annotations

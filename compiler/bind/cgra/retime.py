@@ -1,6 +1,6 @@
 """Retiming: physical times for every unit and the delay of every input stage.
 
-Exact: the constraints are difference constraints, so the linear program has an integer optimum. Seed 001,
+Exact: the constraints are difference constraints, so the linear program has an integer optimum. Liu 2023,
 sections 4.2 and 5.7 (branch delay matching).
 """
 

@@ -2,7 +2,7 @@
 
 Every wire is a register that carries at most one net. All nets are routed as trees by themselves at first;
 nets that share a wire are torn up and rerouted at prices that grow with present and past contention, until no
-wire is shared (McMurchie and Ebeling's PathFinder). Seed 001, section 6.2.
+wire is shared (McMurchie and Ebeling's PathFinder). Liu 2023, section 6.2.
 """
 
 from __future__ import annotations

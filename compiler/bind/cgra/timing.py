@@ -2,7 +2,7 @@
 
 One variable per timed thing: a PE (both outputs appear in the same cycle), an output pin of a memory or an
 input stream, an input pin of a memory or an output stream. Its value T is the physical cycle of logical
-cycle 0. Times are unstalled cycles. Seed 001, sections 4.2 and 5.7.
+cycle 0. Times are unstalled cycles. Liu 2023, sections 4.2 and 5.7.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The dataflow target: streaming hardware from process networks (seed 003)."""
+"""The dataflow target: streaming hardware from process networks (Bok 2018)."""

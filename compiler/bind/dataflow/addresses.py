@@ -1,6 +1,6 @@
 """Places in reordering memories: a function of the counters for the writer and one for the reader.
 
-Seed 003, section 6.2.2, has a rule for reuse distances with a single 1, which breaks under tiling. Here the address is
+Bok 2018, section 6.2.2, has a rule for reuse distances with a single 1, which breaks under tiling. Here the address is
 the word's array element, in the box of the elements that cross the edge with some order of coordinates, or, if elements
 are overwritten while the memory still holds an older value, the writing instance. Modulo the smallest power of two that
 keeps live words apart if that is smaller; where that is more than the live words need, other distances between rows are

@@ -1,7 +1,7 @@
 """The host's side in C: one blocking function that packs the arrays, runs the kernel and unpacks the results.
 
 Loops over the streams' words come from isl's code generator for the schedule of the stream's node, so the order is that
-of the hardware, whatever it is (seed 003, section 7.1: reordering on the host).
+of the hardware, whatever it is (Bok 2018, section 7.1: reordering on the host).
 """
 
 from __future__ import annotations

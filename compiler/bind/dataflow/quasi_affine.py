@@ -34,7 +34,7 @@ def _scaled(function: isl.Aff, denominator: int) -> Affine:
 
 
 def predicate(where: isl.Set, box: isl.Set) -> Predicate:
-    """`where` as conditions on the counters, given that these are in `box` (seed 003: the gist against it)."""
+    """`where` as conditions on the counters, given that these are in `box` (Bok 2018: the gist against it)."""
     if where.is_empty():
         return ()
     found: list[isl.BasicSet] = []

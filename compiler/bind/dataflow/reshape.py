@@ -1,6 +1,6 @@
 """Schedules that use the hardware better: lanes side by side, interleaved recurrences, slower data paths.
 
-All three map the times of a legal network and derive it again, so legality is checked and channels fit (seed 003,
+All three map the times of a legal network and derive it again, so legality is checked and channels fit (Bok 2018,
 sections 5.2, 5.5 and 7.1).
 """
 

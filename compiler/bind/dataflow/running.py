@@ -98,7 +98,7 @@ class StreamExecutable(ABC):
         return max(place.address + place.bytes for side in self.places for place in side)
 
     def loads(self, inputs: Mapping[str, np.ndarray]) -> list[tuple[int, bytes]]:
-        """(address, bytes) of every input stream: the host's reordering (seed 003, section 7.1)."""
+        """(address, bytes) of every input stream: the host's reordering (Bok 2018, section 7.1)."""
         return [(p.address, p.packed(inputs[p.array.name])) for p in self.places[0]]
 
     def outputs(self, dumps: tuple[bytes, ...]) -> dict[str, np.ndarray]:

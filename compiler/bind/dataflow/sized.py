@@ -1,4 +1,4 @@
-"""One kernel for many sizes: bounds are values in registers that the host writes before a run (seed 003, section 2.2).
+"""One kernel for many sizes: bounds are values in registers that the host writes before a run (Bok 2018, section 2.2).
 
     sized = compile_sizes(lambda N: load_c("apps/dataflow/matmul.c", N=N), {"N": (2, 12)})
     run = sized.at(N=7).simulate(inputs)         # the same Verilog for every N

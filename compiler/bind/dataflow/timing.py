@@ -3,7 +3,7 @@
 A node fires a constant number of ticks after the counters show its time. These delays make room for the latencies of
 operators and channels: every word has to be there when it is read. Delays can always grow along the flow; around a
 recurrence they cannot, so a recurrence that is shorter in ticks than its operators are deep has no solution, and the
-program must be interleaved or slowed down (seed 003, sections 5.2 and 5.5).
+program must be interleaved or slowed down (Bok 2018, sections 5.2 and 5.5).
 """
 
 from __future__ import annotations

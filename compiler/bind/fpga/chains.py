@@ -2,7 +2,7 @@
 
 The uses of a node at constant distances are taps of one chain, from the newest to the oldest. Neighbours that are at
 most `register_gap` cycles apart differ by registers. Behind a larger gap comes a memory: a delay line that moves in
-every cycle, or, where many cycles bring nothing that is still wanted, a buffer that stores only that (seed 001,
+every cycle, or, where many cycles bring nothing that is still wanted, a buffer that stores only that (Liu 2023,
 sections 5.1 and 5.6). Reads whose distance varies come from buffers, too. Those that see the same words a constant
 number of cycles apart share a port, or are chained: each memory takes a word over from the port of the one before, so
 that together they hold it once.

@@ -1,7 +1,7 @@
 """From a sequence of events to the walk that counts it: loops whose steps advance the address by a short table.
 
 The step of a loop may depend on its own counter only, periodically: that covers whole coefficients, divisions rounded
-down and remainders at any rate, as long as each array dimension is walked by one loop (seed 001, section 6.1.2, has
+down and remainders at any rate, as long as each array dimension is walked by one loop (Liu 2023, section 6.1.2, has
 whole coefficients).
 """
 

@@ -18,7 +18,7 @@ _LIMITS = {"operator_latency": (1, 4), "multiplier_latency": (1, 8), "register_g
 class Options:
     """What a user can choose.
 
-    fusion_level: loops that producers and consumers share step by step, None for all (seed 001, section 4.4).
+    fusion_level: loops that producers and consumers share step by step, None for all (Liu 2023, section 4.4).
     tile_depth: shared outer loops that enumerate tiles, each fetched anew; None for what takes the least storage.
     operator_latency, multiplier_latency: cycles of an operation, and of a multiplication; from two on there is a
     register before it. register_gap: longest delay, in cycles, that registers give between two taps; longer ones take

@@ -1,6 +1,6 @@
 """Physical times of all nodes: the least latency first, then the fewest bits in delays.
 
-Exact: the constraints are difference constraints, so the linear program has an integer optimum (seed 001, sections 4.2
+Exact: the constraints are difference constraints, so the linear program has an integer optimum (Liu 2023, sections 4.2
 and 5.7). A node's delayed values are one chain, as long as its latest use needs; that is what the program minimises.
 """
 

@@ -1,4 +1,4 @@
-"""I/O groups: which data moves, along which dependence, in which direction (seed 002, algorithms 2 and 3)."""
+"""I/O groups: which data moves, along which dependence, in which direction (Wang 2021, algorithms 2 and 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long an array takes: cycles from the first request to memory until the last result is in memory (seed 002,
+"""How long an array takes: cycles from the first request to memory until the last result is in memory (Wang 2021,
 section 7.2, where the model is the longest module; here loads, steps and results of neighbouring tiles overlap).
 
 A model: a tile's stages wait for whole tiles. Where tiles are so small that the queues behind the memory port hold

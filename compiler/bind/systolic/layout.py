@@ -1,4 +1,4 @@
-"""Arrays as tiles of the systolic array in main memory, and back: the layout transformation (seed 002, section 5.4)."""
+"""Arrays as tiles of the systolic array in main memory and back: the layout transformation (Wang 2021, section 5.4)."""
 
 from __future__ import annotations
 

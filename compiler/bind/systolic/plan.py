@@ -246,7 +246,7 @@ class _Build:
             double_buffered=self.choice.double_buffering, initial=initial, conversion=start)
 
     def _direction(self, reference: Reference) -> tuple[Direction, bool]:
-        """Along the axis on which the reference does not depend (seed 002, algorithm 2: the direction of its read
+        """Along the axis on which the reference does not depend (Wang 2021, algorithm 2: the direction of its read
         dependence); on one that it depends on neither, all feeders hold the same."""
         depends = [any(reference.depends(k) for k, split in enumerate(self.splits) if split.axis == axis)
                    for axis in (0, 1)]

@@ -1,4 +1,4 @@
-"""Loops that may run in lanes, and what that asks of the arrays' layout (seed 002, section 5.4)."""
+"""Loops that may run in lanes, and what that asks of the arrays' layout (Wang 2021, section 5.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops in parts: tiles, positions in the array, time, lanes (seed 002, sections 5.2 to 5.4)."""
+"""Loops in parts: tiles, positions in the array, time, lanes (Wang 2021, sections 5.2 to 5.4)."""
 
 from __future__ import annotations
 

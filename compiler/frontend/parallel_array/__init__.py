@@ -1,4 +1,4 @@
-"""Parallel arrays: lazily evaluated arrays of integers with numpy's operators (seed 004, section 2.3).
+"""Parallel arrays: lazily evaluated arrays of integers with numpy's operators (Liu 2012, section 2.3).
 
     from compiler.frontend import parallel_array as pa
 

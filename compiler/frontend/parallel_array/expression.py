@@ -2,7 +2,7 @@
 
 Nothing is computed when an expression is built. Every transform of memory (section, shift, transpose, window,
 broadcast) is one node, `View`: an affine map from indices of the result to indices of the source, with a rule for
-indices that fall outside (seed 004, section 2.3, has a function for each).
+indices that fall outside (Liu 2012, section 2.3, has a function for each).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Polyhedral process networks (seed 003, chapter 2): a program as nodes that fire and channels of known kind and size.
+"""Polyhedral process networks (Bok 2018, chapter 2): a program as nodes that fire and channels of known kind and size.
 
     from compiler.sched.process_network import derive, print_network
 

@@ -156,7 +156,7 @@ def _moved(times: Times, names: Collection[str], step: int, dims: tuple[int, int
 
 def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[str, isl.Map], sizes: int,
             algorithm: int = isl.schedule_algorithm.ISL) -> dict[str, isl.Map]:
-    """The times that isl's scheduler gives the statements of `whole` (seed 003, section 2.3), padded to their space."""
+    """The times that isl's scheduler gives the statements of `whole` (Bok 2018, section 2.3), padded to their space."""
     domain, needs = isl.UnionSet("{ }"), isl.UnionMap("{ }")
     for name in whole:
         domain = domain.union(isl.UnionSet.from_set(program.statement(name).domain))

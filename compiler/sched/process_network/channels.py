@@ -1,6 +1,6 @@
 """What kind of channel an edge needs, and how many words it holds: by counting, exactly.
 
-Seed 003, section 2.5: an edge whose words are read in the order in which they were written is a FIFO, and a shift
+Bok 2018, section 2.5: an edge whose words are read in the order in which they were written is a FIFO, and a shift
 register if write and read are a constant vector apart; every other edge is a reordering buffer. The size is the
 greatest number of words that are written and not yet read, over all firings in the order of the schedule.
 """

@@ -1,6 +1,6 @@
 """A picture of a process network as SVG: nodes in columns by their distance from the sources, channels as arrows.
 
-Shift registers and reordering buffers are drawn thick, as in the seed's figures; labels give array and size.
+Shift registers and reordering buffers are drawn thick, as in the figures of Bok 2018; labels give array and size.
 """
 
 from __future__ import annotations

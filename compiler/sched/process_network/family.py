@@ -1,6 +1,6 @@
 """Programs that differ only in sizes, as one program whose outermost iterators are the sizes.
 
-Seed 003, sections 2.2 and 2.5.2: bounds may be parameters. Every domain, access and order gets the sizes as leading
+Bok 2018, sections 2.2 and 2.5.2: bounds may be parameters. Every domain, access and order gets the sizes as leading
 dimensions, so schedules, channels, counters and predicates become functions of them by the same steps as for numbers.
 Nothing is guessed: the common form is compared with the program of every size in the ranges.
 """

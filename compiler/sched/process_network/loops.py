@@ -1,4 +1,4 @@
-"""The fused schedule of a network as the loops it stands for (seed 003, algorithm 6.1 and figure 6.1)."""
+"""The fused schedule of a network as the loops it stands for (Bok 2018, algorithm 6.1 and figure 6.1)."""
 
 from __future__ import annotations
 

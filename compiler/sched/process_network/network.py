@@ -1,6 +1,6 @@
 """Polyhedral process networks: statements as nodes, value flow as channels of known kind and size.
 
-Seed 003, section 2.5. A network is derived from a `Program` and a global schedule, both of which it keeps; everything
+Bok 2018, section 2.5. A network is derived from a `Program` and a global schedule, both of which it keeps; everything
 else follows from them, so transforming the program or the schedule and deriving again gives edges, kinds and sizes
 that fit (`derive`).
 """
@@ -34,7 +34,7 @@ _MOST_PARTS = 4
 
 
 class NodeKind(Enum):
-    """What a node does (seed 003, sections 6.2.1 and 6.2.5)."""
+    """What a node does (Bok 2018, sections 6.2.1 and 6.2.5)."""
 
     INPUT = "input"
     CONSTANT = "constant"

@@ -1,4 +1,4 @@
-"""Channel sizes as functions of a size parameter (seed 003, section 2.5.2: `value_size`).
+"""Channel sizes as functions of a size parameter (Bok 2018, section 2.5.2: `value_size`).
 
 Programs have numbers for sizes, so the function is found from networks of several sizes: the polynomial of least degree
 through their channel sizes. It is checked on two sizes that it was not fitted to; it is no proof for all of them.

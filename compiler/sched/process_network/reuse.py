@@ -1,6 +1,6 @@
 """Reuse as edges of its own: a value that is read several times comes from its producer once.
 
-Seed 003, section 2.5.2: what isa's ``pn`` calls multiplicity is transferred to a dependence of the node on itself. Of
+Bok 2018, section 2.5.2: what isa's ``pn`` calls multiplicity is transferred to a dependence of the node on itself. Of
 all firings that read one value through one access, the first takes it from the producer, and each other takes it from
 the firing before it.
 """

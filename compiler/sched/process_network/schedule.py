@@ -1,6 +1,6 @@
 """The global schedule of a network: one time vector for every firing, with loops of producers and consumers aligned.
 
-Seed 003 takes the fused schedule as given (equations 5.1 and 5.2); here it is computed. It starts from an anchor: the
+Bok 2018 takes the fused schedule as given (equations 5.1 and 5.2); here it is computed. It starts from an anchor: the
 component of the dependence graph with the most firings (transfers do not count) in the program's order (also without
 the levels that only put loops after each other, and with loops pipelined) or in the order of isl's scheduler, or the
 busiest statement alone.

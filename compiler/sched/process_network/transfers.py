@@ -1,6 +1,6 @@
 """Host transfers as nodes: every input array comes in through a source statement, every output leaves through a sink.
 
-Seed 003, section 2.5: transfers are statements of the program, so that the network has nodes for them. Statements that
+Bok 2018, section 2.5: transfers are statements of the program, so that the network has nodes for them. Statements that
 already do nothing but copy from an input or to an output are taken as they are; for all other uses of such an array
 a statement ``Read_ARRAY`` or ``Write_ARRAY`` is inserted, before or after everything else.
 """

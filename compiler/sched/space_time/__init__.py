@@ -1,4 +1,4 @@
-"""Space-time mapping (seed 002, sections 3.2 and 5.1): dependences as distances, legality, choice of space loops."""
+"""Space-time mapping (Wang 2021, sections 3.2 and 5.1): dependences as distances, legality, choice of space loops."""
 
 from compiler.sched.reductions import MODULAR, Reduction, accumulated, hull, neutral, reduction
 from compiler.sched.space_time.accumulations import plain_accumulations, same_flows, same_sums

@@ -1,4 +1,4 @@
-"""Algorithm 1 of seed 002: every legal choice of one or two space loops."""
+"""Algorithm 1 of Wang 2021: every legal choice of one or two space loops."""
 
 from __future__ import annotations
 

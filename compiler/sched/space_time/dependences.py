@@ -1,4 +1,4 @@
-"""Dependences of all kinds as distances in one space of loops (seed 002, sections 3.2 and 6.1).
+"""Dependences of all kinds as distances in one space of loops (Wang 2021, sections 3.2 and 6.1).
 
 * **flow**: by value, from the write to the reads that see it. A value that many instances read goes to the first and
   from there on in steps (its other readers depend on the first by reads).

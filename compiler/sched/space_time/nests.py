@@ -1,6 +1,6 @@
 """One space of loops for all statements: those inside fewer loops get a place in the others.
 
-Imperfect nests and several statements (seed 002, section 4.1) become points of one iteration space, so that every
+Imperfect nests and several statements (Wang 2021, section 4.1) become points of one iteration space, so that every
 dependence has a distance. A statement without loop ``k`` sits at a value of ``k`` that is constant or follows one of
 its own loops; the place chosen is the one that makes its dependences uniform and short.
 """

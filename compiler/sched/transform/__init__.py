@@ -8,7 +8,7 @@
 
 Loops are named by their iterators. A directive applies to all statements that have the iterators it names, or to those
 in `statements`. A result that would change what the program computes is refused with the pair of instances that would
-change places; the result passes the verifier of programs. Seed 001, chapter 4; seed 003, section 2.3.
+change places; the result passes the verifier of programs. Liu 2023, chapter 4; Bok 2018, section 2.3.
 """
 
 from compiler.sched.transform.batch import batch

@@ -1,7 +1,7 @@
 """Whether a rewritten order keeps what the program computes.
 
 Two instances that touch the same element, one of them writing, must keep their order: memory-based dependences of all
-three kinds, seed 003, appendix A. Nothing is enumerated; the pairs that would change places are one isl relation per
+three kinds, Bok 2018, appendix A. Nothing is enumerated; the pairs that would change places are one isl relation per
 pair of accesses, and any point of it is the witness.
 """
 

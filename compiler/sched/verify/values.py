@@ -1,7 +1,7 @@
 """Which value a program means by every read and every output element, recomputed from its arrays and its order.
 
 A value is named by where it comes from: the statement instance that computes it, or the element of an input array.
-Value-based: the last write before the read (seed 001, section 4.2.3).
+Value-based: the last write before the read (Liu 2023, section 4.2.3).
 """
 
 from __future__ import annotations

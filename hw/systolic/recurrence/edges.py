@@ -1,4 +1,4 @@
-"""How words come to the cells and results leave them: daisy chains with wires between neighbours only (seed 002, 6.2).
+"""How words come to the cells and results leave them: daisy chains with wires between neighbours only (Wang 2021, 6.2).
 
 Words come in at the near end of a chain with the coordinates of their cell, which the head counts out; every stage
 keeps its own and passes on the others. Results leave in the order of the stream: the head sends empty slots with

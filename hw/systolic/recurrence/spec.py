@@ -3,7 +3,7 @@
 A cell sits at a place (one or two space loops) and runs through the steps of its place: counters of the time loops, one
 step at a time. A step takes one word from every queue it wants, gives one word to every queue it feeds, and fires when
 all words are there and all queues have room; nothing else makes it wait. What it computes moves on by itself.
-Widths in bits, depths in words, delays in cycles (seed 002, sections 3.2 and 6).
+Widths in bits, depths in words, delays in cycles (Wang 2021, sections 3.2 and 6).
 """
 
 from __future__ import annotations

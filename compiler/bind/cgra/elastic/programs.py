@@ -2,7 +2,7 @@
 
 Words are appended in the order of their production, and a read's address is the place of its word there, as in every
 memory of this compiler. Liveness says up to which word each read is the last: from that the largest nest is taken that
-gives words up regularly, after every read or after every turn of some loop (seed 001, section 6.2).
+gives words up regularly, after every read or after every turn of some loop (Liu 2023, section 6.2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Uniform recurrences on untiled arrays: the systolic target's second class (seed 002)."""
+"""Uniform recurrences on untiled arrays: the systolic target's second class (Wang 2021)."""
 
 from compiler.bind.systolic.recurrence.design import RecurrenceDesign
 from compiler.bind.systolic.recurrence.settings import Settings

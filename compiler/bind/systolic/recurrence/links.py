@@ -1,7 +1,7 @@
 """How values travel in the common space of loops: from the instance that makes them to those that use them.
 
 Uses of one value are a *group*. A value with several uses goes to the first one and from use to use in steps of one
-constant direction each (seed 002, section 3.2: a read dependence), so that a broadcast becomes propagation between
+constant direction each (Wang 2021, section 3.2: a read dependence), so that a broadcast becomes propagation between
 neighbours. Everything is by value; what is overwritten later does not matter.
 """
 

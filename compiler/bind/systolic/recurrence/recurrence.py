@@ -1,6 +1,6 @@
 """A program as recurrence equations in one space of loops: places of statements, links of values, inputs and results.
 
-Seed 002, sections 3.2 and 4.1, by value: arrays that are overwritten in place become single assignments by themselves,
+Wang 2021, sections 3.2 and 4.1, by value: arrays that are overwritten in place become single assignments by themselves,
 and statements inside fewer loops get a place in the others that makes their dependences uniform.
 """
 

@@ -1,4 +1,4 @@
-"""Recurrences as arrays: programs of several statements, imperfect nests and triangular domains (seed 002, 4.1)."""
+"""Recurrences as arrays: programs of several statements, imperfect nests and triangular domains (Wang 2021, 4.1)."""
 
 from __future__ import annotations
 

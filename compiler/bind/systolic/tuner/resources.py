@@ -1,4 +1,4 @@
-"""Resources of many tilings at once, without synthesis (seed 002, section 7.2).
+"""Resources of many tilings at once, without synthesis (Wang 2021, section 7.2).
 
 Multipliers and block RAM are counted. LUTs and flip-flops are linear in features of the array; the coefficients are
 fitted to yosys results by `benchmarks.systolic_resources` and recorded in ``resource_model.json``.

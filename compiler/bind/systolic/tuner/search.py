@@ -1,4 +1,4 @@
-"""Pruned exhaustive search over shapes and tilings, on this machine or spread by dask (seed 002, section 7)."""
+"""Pruned exhaustive search over shapes and tilings, on this machine or spread by dask (Wang 2021, section 7)."""
 
 from __future__ import annotations
 
