@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from compiler.bind.buffers.wide_fetch import VectorizationError
 from compiler.bind.cgra.budget import Budget
+from compiler.bind.cgra.controls import ControlError
+from compiler.bind.cgra.elastic.errors import ElasticError
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.physical import Unroutable
+from compiler.bind.cgra.retime import DelayShortage
 from compiler.bind.cgra.sites import ArrayTooSmall, grid, kinds
 from compiler.bind.cgra.timing import TimingLoop
 from hw.errors import SluiceError
 
-__all__ = ["STANDARD_ARRAYS", "with_remedy"]
+__all__ = ["REMEDIED", "STANDARD_ARRAYS", "with_remedy"]
+
+REMEDIED = (ArrayTooSmall, Unroutable, DelayShortage, TimingLoop, VectorizationError, ElasticError, ControlError)
+"""Refusals for which there may be a remedy."""
 
 STANDARD_ARRAYS = ("4x4", "8x4", "8x8", "16x8", "16x16", "32x16", "32x32")
 """Arrays that refusals recommend, the smallest first."""
@@ -39,7 +46,7 @@ def with_remedy(error: SluiceError, options: Options, compiled: Callable[[Option
 
 def _remedies(error: SluiceError, options: Options) -> Iterator[tuple[Options, str]]:
     """Other options, and how a command line writes them."""
-    if isinstance(error, ArrayTooSmall | Unroutable):
+    if isinstance(error, ArrayTooSmall | Unroutable | DelayShortage):
         for size in STANDARD_ARRAYS if not options.hardware else ():
             larger = replace(options, array=size)
             if _has_room(error, options, larger):
@@ -57,10 +64,10 @@ def _remedies(error: SluiceError, options: Options) -> Iterator[tuple[Options, s
         yield replace(options, memory="dual-port"), "--memory dual-port"
 
 
-def _has_room(error: ArrayTooSmall | Unroutable, options: Options, larger: Options) -> bool:
+def _has_room(error: ArrayTooSmall | Unroutable | DelayShortage, options: Options, larger: Options) -> bool:
     """Whether an array has what an application needs, or for one that was not routed, more than the present one."""
     now, spec = options.fabric(), larger.fabric()
-    if isinstance(error, Unroutable):
+    if not isinstance(error, ArrayTooSmall):
         size, present = (spec.rows, spec.columns), (now.rows, now.columns)
         return size != present and all(new >= old for new, old in zip(size, present, strict=True))
     present = [len(grid(spec, kind)) for kind in range(len(kinds(spec)))]

@@ -16,14 +16,13 @@ from compiler.bind.cgra.configuration import configure
 from compiler.bind.cgra.delays import UnbalancedError
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
-from compiler.bind.cgra.elastic.errors import ElasticError
 from compiler.bind.cgra.labels import asked_labels
 from compiler.bind.cgra.looseness import Looseness, Ways
 from compiler.bind.cgra.memories import BufferKey, CapacityError, CrowdedTile
 from compiler.bind.cgra.netlist import PeNode
 from compiler.bind.cgra.options import Options, OptionsError
-from compiler.bind.cgra.physical import Unroutable, implement
-from compiler.bind.cgra.remedies import with_remedy
+from compiler.bind.cgra.physical import implement
+from compiler.bind.cgra.remedies import REMEDIED, with_remedy
 from compiler.bind.cgra.shortage import with_largest_user
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
@@ -127,7 +126,7 @@ def compile_program(program: Program, options: Options) -> CgraDesign:
     options = options.described()
     try:
         return _compiled(program, options, Budget.of_array(options.fabric()))
-    except (ArrayTooSmall, VectorizationError, ElasticError, TimingLoop, Unroutable) as error:
+    except REMEDIED as error:
         raise with_remedy(error, options, lambda other, budget: _compiled(program, other, budget)) from None
 
 
