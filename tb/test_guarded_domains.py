@@ -49,7 +49,7 @@ def test_triangles_on_the_array(name, memory, simulator):
 
 
 @pytest.mark.parametrize("name", ["symmetric", "three cases", "checkerboard", "words of 32 bits",
-                                  "factors by inverses"])
+                                  "factors by inverses", "reversed prefix"])
 def test_triangles_on_pipelines(name, simulator):
     check(triangular(name, 6), compiled(name, target="fpga"), simulator)
 

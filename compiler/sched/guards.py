@@ -37,7 +37,7 @@ _SELECT = 0xD8
 
 def guard_boxes(program: Program, everywhere: bool = False) -> Growth | None:
     """`program` with the statements on boxes behind guards whose domain is none, nor a few boxes; None if there are
-    none, if its order is not made of loops, or if they touch what is in front of an array that is no input.
+    none, or if its order is not made of loops.
 
     Behind a closed guard only the statement's own element is read, and inputs; `everywhere`: all else is, too, whatever
     it is there. Statements that share units have to stay alike and are left.
@@ -135,8 +135,6 @@ def _with_room(program: Program, found: Mapping[str, Statement]) -> Growth | Non
     statements = tuple(found.get(s.name, s) for s in program.statements)
     extents = {array.name: extent(array, statements) for array in program.arrays}
     fronts = {name: tuple(-k for k in first) for name, (first, _) in extents.items() if any(first)}
-    if not fronts.keys() <= {array.name for array in program.inputs}:
-        return None
     arrays = tuple(replace(array, shape=extents[array.name][1]) for array in program.arrays)
     growth = Growth(program, program, fronts, guarded=frozenset(found))
     after = _at_times_of_their_own(replace(program, arrays=arrays,

@@ -111,7 +111,13 @@ class Partition:
             parts = [part for part in self.parts if part.parent == array.name]
             found[array.name] = self._joined(array, parts, outputs, inputs) if parts else outputs[array.name]
         found = self.words.join(found) if self.words else found
-        return {name: whole[tuple(map(slice, self.asked.array(name).shape))] for name, whole in found.items()}
+        return {name: whole[self._place(name)] for name, whole in found.items()}
+
+    def _place(self, output: str) -> tuple[slice, ...]:
+        """Where an output that is asked for is in one that has grown."""
+        shape = self.asked.array(output).shape
+        front = self.growth.front(output) if self.growth else (0,) * len(shape)
+        return tuple(slice(first, first + size) for first, size in zip(front, shape, strict=True))
 
     def _in_words(self, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         return self.words.split(inputs) if self.words else inputs

@@ -29,7 +29,7 @@ _MOST = 4
 
 @dataclass(frozen=True)
 class Growth:
-    """A program as it is asked for and as it runs. `fronts`: for inputs that have grown in front, too, by how many
+    """A program as it is asked for and as it runs. `fronts`: for arrays that have grown in front, too, by how many
     elements in every dimension. `edges`: inputs that have grown by copies of their nearest element instead of zeros.
     `guarded`: statements that store what their element held before where the program asked for has no instance.
     `clearing`: statements that are not asked for; they set arrays to zero before anything else runs."""

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from pipeline_emulator import run_design, run_pipeline
+from triangular_programs import triangular
 
 import compiler
 from compiler.bind.fpga.errors import FpgaError
@@ -306,6 +307,11 @@ def test_triangles_stand_behind_guards(tmp_path):
     for (int i = 0; i < 9; i++)
         for (int j = 0; j <= i; j++)
             b[i][j] += a[j];"""))
+
+
+@pytest.mark.parametrize("name", ["reversed prefix", "reversed prefix of rows", "diagonals"])
+def test_reads_that_fall_below_an_array_behind_guards(name):
+    emulate(triangular(name, 6))
 
 
 def test_parts_of_an_output(tmp_path):

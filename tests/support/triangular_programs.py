@@ -78,6 +78,34 @@ TRIANGULAR = {
             else if (i > j) B[i][j] = A[i][j];
             else B[i][j] = A[j][i];
         }"""),
+    "reversed prefix": ("const short r[N], short y[N]", """
+    short z[N];
+    y[0] = r[0];
+    for (int k = 1; k < N; k++) {
+        for (int i = 0; i < k; i++)
+            z[i] = y[i] + r[k] * y[k - i - 1];
+        for (int i = 0; i < k; i++)
+            y[i] = z[i];
+        y[k] = r[k];
+    }"""),
+    "reversed prefix of rows": ("const short a[N][N], short y[N][N]", """
+    short z[N][N];
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            z[i][j] = a[i][j] * 3;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            y[i][j] = 0;
+            for (int k = 0; k <= j; k++)
+                y[i][j] += z[i][j - k] * a[k][i];
+        }"""),
+    "diagonals": ("const short a[N][N], short y[N][N]", """
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            y[i][j] = a[i][j];
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j <= i; j++)
+            y[i][j] += y[i - j][j] + 2 * y[i - j][0];"""),
 }
 """Parameters and body of every function, by name; some need more than an 8x4 array."""
 

@@ -50,8 +50,7 @@ def _check_array(growth: Growth, old: Array, new: Array) -> None:
     front = growth.front(old.name)
     room = all(n >= o + f >= o for o, n, f in zip(old.shape, new.shape, front, strict=True))
     same = (old.name, old.type, old.role) == (new.name, new.type, new.role)
-    around = any(front) or old.name in growth.edges
-    if not room or not same or (around and old.role != "input"):
+    if not room or not same or (old.name in growth.edges and old.role != "input"):
         raise ValidationError(f"array '{new.name}' of the whole boxes is not '{old.name}'")
 
 
@@ -76,7 +75,8 @@ def _check_statement(growth: Growth, old: Statement, new: Statement) -> None:
     if is_guarded:
         _check_guarded(growth, old, new, extra)
         return
-    used = extra.intersect(new.write.map.intersect_range(_kept(growth.before, new.write.array)).domain())
+    kept = _kept(growth.before, new.write.array).apply(growth.moved(new.write.array))
+    used = extra.intersect(new.write.map.intersect_range(kept).domain())
     if not _changing(growth, new, used).is_empty():
         raise ValidationError(f"{new} writes elements of '{new.write.array}' on its whole box that the program uses")
 
