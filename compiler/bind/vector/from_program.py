@@ -66,9 +66,8 @@ class _Translation:
             given = input(array.name, array.shape, container(kind), kind.minimum, kind.maximum)
             self.contents[array.name] = Contents(array.shape, given.dtype, given)
         for statement in _ordered(self.program, self.program.statements):
-            for part in divided(statement, lambda name: self.program.array(name).shape):
-                for single in by_residue(part):
-                    self._translated(single)
+            for single in _singles(self.program, statement):
+                self._translated(single)
         outputs = {array.name: self._held(array.name, "output").result() for array in self.program.outputs}
         return array_program(self.program.name, **outputs)
 
@@ -183,11 +182,19 @@ def _outermost(times: Sequence[isl.Set]) -> tuple[int, int, int]:
 
 
 def _runs_whole(program: Program, statement: Statement) -> bool:
-    """Whether no iteration needs another's result, but for accumulating it, and the write moves along the array's
-    dimensions one loop each."""
-    if _accumulation(statement) is None and _precedes(program, statement, statement):
+    """Whether no iteration needs another's result, but for accumulating it, the write moves along the array's
+    dimensions one loop each, and every point of the index space writes an element of its own."""
+    accumulated = _accumulation(statement) is not None
+    if not accumulated and _precedes(program, statement, statement):
         return False
-    return not _Space(statement).folds(statement.write)
+    spaces = [_Space(single) for single in _singles(program, statement)]
+    return not any(space.folds() or (not accumulated and space.repeats()) for space in spaces)
+
+
+def _singles(program: Program, statement: Statement) -> list[Statement]:
+    """The statement in parts in which every index is one function, affine or a sum divided by a number."""
+    parts = divided(statement, lambda name: program.array(name).shape)
+    return [single for part in parts for single in by_residue(part)]
 
 
 def _stepped(program: Program, statements: Sequence[Statement]) -> Iterator[Statement]:
@@ -294,10 +301,15 @@ class _Space:
         """The same for an access of which `index` is known."""
         return [self._row(statement, access, index.get_aff(i)) for i in range(index.dim(isl.dim_type.out))]
 
-    def folds(self, access: Access) -> bool:
-        """Whether several loops move along one dimension of the array, as in loops over tiles."""
+    def folds(self) -> bool:
+        """Whether several loops move along one dimension of the written array, as in loops over tiles."""
         return any(sum(c != 0 and n > 1 for c, n in zip(row, self.sizes, strict=True)) > 1
-                   for row, *_ in self.rows(self.statement, access))
+                   for row, *_ in self.rows(self.statement, self.statement.write))
+
+    def repeats(self) -> bool:
+        """Whether the points along some loop write one element, as those beside skewed tiles do."""
+        rows = [row for row, *_ in self.rows(self.statement, self.statement.write)]
+        return any(n > 1 and not any(row[k] for row in rows) for k, n in enumerate(self.sizes))
 
     def _row(self, statement: Statement, access: Access, aff: isl.Aff) -> tuple[tuple[int, ...], int, int]:
         divisor = 1

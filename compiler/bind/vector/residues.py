@@ -60,10 +60,10 @@ def _residues(domain: isl.Set, iterator: int, period: int) -> list[int]:
 def _periods(statement: Statement) -> list[int]:
     """Per iterator, after how many steps every index goes on as before."""
     found = [1] * len(statement.iterators)
-    for access in statement.reads:
+    for access in (*statement.reads, statement.write):
         for _, index in parts_of(access, statement.domain):
             for aff in (index.get_aff(d) for d in range(index.dim(isl.dim_type.out))):
-                if divided_sum(aff) is None:
+                if divided_sum(aff) is None or access is statement.write:
                     found = [lcm(a, b) for a, b in zip(found, _turns(aff), strict=True)]
     return found
 
