@@ -22,6 +22,8 @@ BODY
 
 IN_DOUBLE = "this computes in double, since a constant has that type; write constants of type float, as 1.5f"
 
+EVERY = "; loop over all indices and use the one that is equal: for (k = 0; k < N; k++) if (k == INDEX) ..."
+
 FAULTS = {
     # Control.
     "while (t) t--;": "6:1: this 'while' loop counts in no way that is known: set its counter before it in the same "
@@ -44,19 +46,22 @@ FAULTS = {
     "for (i = 0; i < n; i++) b[i] = 1;":
         "6:17: bounds of loop 'i' are not affine: parameter 'n' has no value; give n=VALUE",
     "for (i = 0; i < a[0]; i++) b[i] = 1;":
-        "6:17: bounds of loop 'i' are not affine: it depends on the contents of an array",
+        "6:17: bounds of loop 'i' are not affine: it depends on the contents of array 'a'" + EVERY,
     "for (i = 0; i < N; i++) { i++; b[i] = 1; }":
-        "6:27: 'i' is the iterator of a loop and cannot be changed in it",
+        "6:27: 'i' is the iterator of a loop and cannot be changed in it; step it in the head of the loop, or change a "
+        "copy of it",
     "for (q = 0; q < 3; q++) b[q] = 1;": "6:1: iterator 'q' is not declared",
     "for (i = 0; i < N; i++) for (i = 0; i < N; i++) b[i] = 1;":
         "6:25: a loop around this one has the same iterator 'i'",
     "for (uint8_t k = 0; k < 300; k++) b[0] = k;": "6:1: iterator 'k' reaches 300, outside its type uint8",
     "for (unsigned k = 5; k >= 0; k--) b[k] = 1;": "6:1: iterator 'k' reaches -1, outside its type uint32",
     # Subscripts.
-    "b[a[0]] = 1;": "6:3: subscript of 'b' is not affine: it depends on the contents of an array",
+    "b[a[0]] = 1;": "6:3: subscript of 'b' is not affine: it depends on the contents of array 'a'" + EVERY,
     "for (i = 0; i < N; i++) b[i * i] = 1;":
-        "6:27: subscript of 'b' is not affine: it multiplies two expressions that both depend on iterators",
-    "b[t] = 1;": "6:3: subscript of 'b' is not affine: 't' is neither a loop iterator nor a constant",
+        "6:27: subscript of 'b' is not affine: it is a product of 'i'; write the loop over one of them out, so that it "
+        "is a constant",
+    "b[t] = 1;": "6:3: subscript of 'b' is not affine: 't' is neither a loop iterator nor a constant; make it const, or"
+        + EVERY[1:],
     "b = 0;": "6:1: 'b' has 1 dimensions and is used with 0 subscripts; arrays cannot be used as a whole",
     "b[0] = c[1];": "6:8: 'c' has 2 dimensions and is used with 1 subscripts",
     "b[0] = n[0];": "6:8: 'n' is a scalar and has no subscripts",
@@ -82,7 +87,7 @@ FAULTS = {
     "b[0] = a[0] & 1.5f;": "6:8: '&' takes integers, not floating-point numbers",
     "b[0] = 1 << x[0];": "6:8: '<<' takes integers, not floating-point numbers",
     "b[0] = ~x[0];": "6:9: '~' takes integers, not floating-point numbers",
-    "b[x[0]] = 1;": "6:3: subscript of 'b' is not affine: it depends on the contents of an array",
+    "b[x[0]] = 1;": "6:3: subscript of 'b' is not affine: it depends on the contents of array 'x'" + EVERY,
     "b[(int)1.0f] = 1;": "6:8: subscript of 'b' is not affine: 1.0f is not an integer constant",
     "const int w[2] = {1, 2}; b[0] = w[x[0]];": "6:35: subscript of 'w' is a floating-point number",
     "for (float f = 0; f < 3; f++) b[0] = 1;": "6:1: iterator 'f' is not an integer variable",

@@ -17,20 +17,27 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, literal
 from compiler.frontend.c_scop.errors import ScopError
-from compiler.frontend.c_scop.normalize.trees import Converted
+from compiler.frontend.c_scop.normalize.trees import Converted, used_names
 from compiler.frontend.c_scop.sizes import size_constant
 from compiler.frontend.c_scop.source import Source
-from compiler.frontend.c_scop.types import BYTE, INT, Bool, Number, number_type, promote, usual
+from compiler.frontend.c_scop.types import BYTE, INT, LONG, Bool, Number, number_type, promote, usual
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.types import Int
 
-__all__ = ["AffineReader", "IteratorValue", "NotAffine", "value_range", "wrapped"]
+__all__ = ["EVERY_INDEX", "AffineReader", "IteratorValue", "NotAffine", "value_range", "wrapped"]
 
+_ABSOLUTE = {"abs": INT, "labs": LONG, "llabs": LONG}
 _COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
 
 
+_WRITTEN_OUT = "write the loop over one of them out, so that it is a constant"
+EVERY_INDEX = "loop over all indices and use the one that is equal: for (k = 0; k < N; k++) if (k == INDEX) ..."
+"""How an index that depends on data is written."""
+
+
 class NotAffine(Exception):
-    """An expression that depends on more than loop iterators and constants, or not affinely on them."""
+    """An expression that depends on more than loop iterators and constants, or not affinely on them: what it does, and
+    how to write it."""
 
     def __init__(self, node: Any, reason: str) -> None:
         super().__init__(reason)
@@ -138,10 +145,20 @@ class AffineReader:
                     return self._indicator(self.condition(node.expr)), BYTE
                 return self._converted(node, *self._read(node.expr), type), type
             case c_ast.ArrayRef():
-                raise NotAffine(node, "it depends on the contents of an array")
+                raise NotAffine(node, f"it depends on the contents of array '{_array_name(node)}'; {EVERY_INDEX}")
             case c_ast.FuncCall():
-                raise NotAffine(node, "it calls a function")
-        raise NotAffine(node, "it is not affine")
+                return self._call(node)
+        raise NotAffine(node, "it is no sum of iterators and constants, nor a quotient or a choice of such sums")
+
+    def _call(self, node: c_ast.FuncCall) -> tuple[isl.PwAff, Int]:
+        """``abs`` and ``labs``."""
+        name = node.name.name if isinstance(node.name, c_ast.ID) else "a function"
+        if name not in _ABSOLUTE or node.args is None or len(node.args.exprs) != 1:
+            raise NotAffine(node, f"it calls {name}(); keep the result in a variable, and {EVERY_INDEX}")
+        type = _ABSOLUTE[name]
+        value, own = self._read(node.args.exprs[0])
+        value = self._checked(node, self._converted(node, value, _whole(node, own), type), type)
+        return self._indicator(value.ge_set(self._number(0))).cond(value, value.neg()), type
 
     def _literal(self, node: c_ast.Constant) -> tuple[isl.PwAff, Int]:
         try:
@@ -165,7 +182,8 @@ class AffineReader:
             return self._number(found.constant), _whole(node, found.type)
         if isinstance(found, Variable) and found.storage == "parameter" and found.scalar:
             raise NotAffine(node, f"parameter '{node.name}' has no value; give {node.name}=VALUE")
-        raise NotAffine(node, f"'{node.name}' is neither a loop iterator nor a constant")
+        raise NotAffine(node, f"'{node.name}' is neither a loop iterator nor a constant; make it const, or "
+                              f"{EVERY_INDEX}")
 
     def _unary(self, node: c_ast.UnaryOp) -> tuple[isl.PwAff, Int]:
         if node.op == "!":
@@ -197,14 +215,32 @@ class AffineReader:
                 return left.sub(right), type
             case "*":
                 if not (left.is_cst() or right.is_cst()):
-                    raise NotAffine(node, "it multiplies two expressions that both depend on iterators")
+                    raise NotAffine(node, f"it is a product of {self._dependent(node)}; {_WRITTEN_OUT}")
                 return left.mul(right), type
-        return self._by_constant(node, left, _constant(node, self._checked(node, right, type)), type), type
+        if node.op in ("&", "|", "^") and left.is_cst():
+            left, right = right, left
+        return self._by_constant(node, left, self._constant(node, right, type), type), type
+
+    def _constant(self, node: c_ast.BinaryOp, right: isl.PwAff, type: Int) -> int:
+        """The only value of the right operand. Raises `NotAffine` if it has several."""
+        value = self._checked(node, right, type)
+        if value.is_cst() and value.max_val().eq(value.min_val()):
+            return value.max_val().to_python()
+        does = {"/": "it divides by", "%": "it takes the remainder by", "<<": "it shifts by", ">>": "it shifts by"}
+        what = self._dependent(node.right)
+        if node.op in does:
+            raise NotAffine(node, f"{does[node.op]} {what}, which is no constant; {_WRITTEN_OUT}")
+        raise NotAffine(node, f"'{node.op}' has {what} on its right, which is no constant; {_WRITTEN_OUT}")
+
+    def _dependent(self, node: Any) -> str:
+        """What an expression depends on, as messages say it."""
+        names = sorted(name for name in used_names(node) if self.entry(name) is not None)
+        return " and ".join(f"'{name}'" for name in names) or "iterators"
 
     def _shift(self, node: c_ast.BinaryOp) -> tuple[isl.PwAff, Int]:
         left, own = self._read(node.left)
         right, right_type = self._read(node.right)
-        amount = _constant(node, self._checked(node, right, right_type))
+        amount = self._constant(node, right, right_type)
         type = _whole(node, promote(own))
         left = self._converted(node, left, own, type)
         if not 0 <= amount < type.width:
@@ -219,9 +255,26 @@ class AffineReader:
                 return self._checked(node, left, type).tdiv_q(self._number(right))
             case "%" if right != 0:
                 return self._checked(node, left, type).tdiv_r(self._number(right))
-            case "&" if right >= 0 and right & (right + 1) == 0:
-                return left.mod_val(isl.Val(right + 1))
-        raise NotAffine(node, f"'{node.op}' with {right} is not affine")
+            case "&":
+                return self._masked(left, right)
+            case "|":
+                return left.add(self._number(right)).sub(self._masked(left, right))
+            case "^":
+                return left.add(self._number(right)).sub(self._masked(left, right).scale_val(isl.Val(2)))
+        raise NotAffine(node, f"'{node.op}' by zero is undefined")
+
+    def _masked(self, value: isl.PwAff, mask: int) -> isl.PwAff:
+        """``value & mask``: a remainder of a quotient for every run of ones of the mask."""
+        if mask < 0:
+            return value.sub(self._masked(value, ~mask))
+        total, low = self._number(0), 0
+        while mask >> low:
+            length = (~(mask >> low) & (mask >> low) + 1).bit_length() - 1
+            if length:
+                run = value.scale_down_val(isl.Val(1 << low)).floor().mod_val(isl.Val(1 << length))
+                total = total.add(run.scale_val(isl.Val(1 << low)))
+            low += length or 1
+        return total
 
     def _ternary(self, node: c_ast.TernaryOp) -> tuple[isl.PwAff, Int]:
         where = self.condition(node.cond)
@@ -264,11 +317,10 @@ def _whole(node: Any, type: Number) -> Int:
     return type
 
 
-def _constant(node: c_ast.BinaryOp, value: isl.PwAff) -> int:
-    """The only value of `value`. Raises `NotAffine` if it has several."""
-    if not value.is_cst() or not value.max_val().eq(value.min_val()):
-        raise NotAffine(node, f"the right operand of '{node.op}' depends on iterators")
-    return value.max_val().to_python()
+def _array_name(node: Any) -> str:
+    while isinstance(node, c_ast.ArrayRef):
+        node = node.name
+    return node.name if isinstance(node, c_ast.ID) else "it"
 
 
 def value_range(value: isl.PwAff, domain: isl.Set, type: Int) -> tuple[int, int]:

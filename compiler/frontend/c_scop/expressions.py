@@ -156,7 +156,8 @@ class Lowering:
 
     def _variable(self, node: c_ast.ID) -> Variable:
         if node.name in self.reader.iterators:
-            raise self._error(node, f"'{node.name}' is the iterator of a loop and cannot be changed in it")
+            raise self._error(node, f"'{node.name}' is the iterator of a loop and cannot be changed in it; "
+                                    "step it in the head of the loop, or change a copy of it")
         found = self.reader.scope.find(node.name)
         if isinstance(found, Variable):
             return found

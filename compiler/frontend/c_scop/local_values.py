@@ -14,7 +14,7 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
-from compiler.frontend.c_scop.affine import AffineReader, IteratorValue, NotAffine, wrapped
+from compiler.frontend.c_scop.affine import EVERY_INDEX, AffineReader, IteratorValue, NotAffine, wrapped
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.loops import step_expression
@@ -63,7 +63,7 @@ class LocalValues:
         place = f"'{variable.name}', assigned in line {reader.source.place(target.coord).line},"
         try:
             if held_back:
-                raise NotAffine(target, "is assigned under a condition on data")
+                raise NotAffine(target, f"is assigned under a condition on data; {EVERY_INDEX}")
             function = reader.function(value)
             reader.check(domain)
         except NotAffine as error:
@@ -117,16 +117,17 @@ class LocalValues:
 
     def enter(self, variables: list[Stepped], index: isl.PwAff, domain: isl.Set, line: int) -> None:
         """Begin an iteration of the loop in `line`, which is number `index` of `domain`."""
-        self._step(variables, index, domain, f"changes in the loop in line {line} by no constant amount")
+        self._step(variables, index, domain, _changes(line))
 
     def leave(self, variables: list[Stepped], count: isl.PwAff, domain: isl.Set, line: int,
               held_back: Callable[[Variable], bool]) -> None:
         """End the loop in `line` after `count` iterations; an assignment may be `held_back` by a condition on data."""
         free = [v for v in variables if not held_back(v.variable)]
-        self._step(free, count, domain, f"changes in the loop in line {line} by no constant amount")
+        self._step(free, count, domain, _changes(line))
         for stepped in variables:
             if stepped not in free:
-                self.forget(stepped.variable, f"'{stepped.variable.name}' is assigned under a condition on data")
+                name = stepped.variable.name
+                self.forget(stepped.variable, f"'{name}' is assigned under a condition on data; {EVERY_INDEX}")
 
     def _step(self, variables: list[Stepped], times: isl.PwAff, domain: isl.Set, reason: str) -> None:
         for stepped in variables:
@@ -143,6 +144,11 @@ class LocalValues:
             self.forget(variable, f"'{variable.name}' is set by a loop under a condition on data")
         else:
             self._set(variable, value, domain)
+
+
+def _changes(line: int) -> str:
+    return (f"changes in the loop in line {line} by no constant amount; step it by a constant, once in every "
+            "iteration, or compute it from the iterator")
 
 
 def _found(scope: Scope, name: str) -> Variable | None:
