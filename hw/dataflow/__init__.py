@@ -7,6 +7,7 @@ is a whole network that a `KernelSpec` describes, `DataflowSystem` a kernel with
 from hw.dataflow.channels import DelayLine, FifoChannel, ReorderChannel, ReuseMemory
 from hw.dataflow.counters import CounterChain
 from hw.dataflow.kernel import Kernel
+from hw.dataflow.registers import dataflow_registers
 from hw.dataflow.spec import (
     Affine,
     ChannelSpec,
@@ -43,4 +44,5 @@ __all__ = [
     "Source",
     "StreamSpec",
     "Word",
+    "dataflow_registers",
 ]

@@ -6,6 +6,7 @@ burst engines; `Walker` carries out a `Walk`, a loop nest of cycles and addresse
 """
 
 from hw.pipeline.pipeline import Pipeline
+from hw.pipeline.registers import RunError, pipeline_registers
 from hw.pipeline.spec import (
     BufferCell,
     ConstantCell,
@@ -42,8 +43,10 @@ __all__ = [
     "PipelineError",
     "PipelineSpec",
     "PipelineSystem",
+    "RunError",
     "SystemSpec",
     "Tap",
     "Walk",
     "Walker",
+    "pipeline_registers",
 ]
