@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["html_page", "html_table", "html_text"]
+__all__ = ["add_section", "html_page", "html_table", "html_text"]
 
 _STYLE = """
 body { font: 15px/1.5 sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222; }
@@ -20,6 +20,11 @@ def html_page(title: str, sections: Iterable[tuple[str, str]], style: str = "") 
     body = "\n".join(f"<h2>{escape(name)}</h2>\n{content}" for name, content in sections)
     return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
             f"<style>{_STYLE}{style}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n")
+
+
+def add_section(page: str, name: str, content: str) -> str:
+    """A page of `html_page` with one more section at its end."""
+    return page.replace("\n</body></html>", f"\n<h2>{escape(name)}</h2>\n{content}\n</body></html>", 1)
 
 
 def html_table(rows: Iterable[tuple[str, object]], *, numbers: bool = True) -> str:

@@ -14,7 +14,9 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from compiler.attempts import watch_attempts
 from compiler.bind.design import Design, InputError, Run
+from compiler.bind.page import add_section, html_text
 from compiler.bind.registry import TARGETS, compile_program, target
 from compiler.bind.vector.apps import load_any
 from compiler.cli import images
@@ -26,6 +28,7 @@ from compiler.cli.vector import run_vector
 from compiler.frontend.apps import applications, load
 from compiler.frontend.c_scop import list_functions, load_c
 from compiler.frontend.parallel_array.program import ArrayProgram
+from compiler.hints import Hint, find_hints
 from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Array, Program
@@ -107,19 +110,24 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         if sized:
             design = sized.engine().at(**sized.chosen)
         else:
-            design = compile_program(program, options.target, **_target_options(options))
+            with watch_attempts(lambda text: progress.update(task, description=f"compiling {program.name}: {text}")):
+                design = compile_program(program, options.target, **_target_options(options))
         run, reference = None, {} if inputs is None else interpret(program, inputs)
         if inputs is not None and options.simulator != "none":
             progress.update(task, description=f"simulating {program.name} ({options.simulator}; the first run builds)")
             run = design.simulate(inputs, options.simulator, **simulation_settings(options))
+        with watch_attempts(lambda text: progress.update(task, description=f"looking for hints: {text}")):
+            hints = find_hints(design, run)
         if options.directory:
             progress.update(task, description="writing Verilog")
             design.emit(options.directory, inputs)
         if options.report:
             progress.update(task, description="writing the report")
-            _write_report(options.report, design, inputs, reference, run)
+            _write_report(options.report, design, inputs, reference, run, hints)
     equal = run is None or _equal(run, reference)
     console.print(_table(design, run, equal, target(options.target).PLACE))
+    for hint in hints:
+        console.print(f"hint: {hint}", soft_wrap=True)
     _write_results(options, outputs, run, console)
     return 0 if equal else 1
 
@@ -201,8 +209,10 @@ def _table(design: Design, run: Run | None, equal: bool, place: str) -> Table:
 
 
 def _write_report(folder: Path, design: Design, inputs: Mapping[str, np.ndarray] | None,
-                  reference: dict[str, np.ndarray], run: Run | None) -> None:
+                  reference: dict[str, np.ndarray], run: Run | None, hints: Sequence[Hint]) -> None:
     page = design.report(run, None if run is None else _equal(run, reference))
+    if hints:
+        page = add_section(page, "Hints", html_text("\n".join(map(str, hints))))
     write_atomic(folder / "report.html", page)
     if run and inputs is not None:
         given, name = inputs[_pictured(design.program).name], next(iter(reference))

@@ -18,6 +18,7 @@ from compiler.bind.vector.design import VectorDesign
 from compiler.cli.input_files import load_array
 from compiler.cli.settings import simulation_settings
 from compiler.frontend.parallel_array.program import ArrayProgram
+from compiler.hints import find_hints
 from hw.files import write_atomic
 
 __all__ = ["run_vector"]
@@ -46,6 +47,8 @@ def run_vector(options: argparse.Namespace, program: ArrayProgram, target_option
     if options.report:
         write_atomic(options.report / "report.html", design.report(run, None if run is None else equal))
     console.print(_table(design, run, equal))
+    for hint in find_hints(design, run):
+        console.print(f"hint: {hint}", soft_wrap=True)
     if options.directory:
         console.print(f"C program, vector program and Verilog: {options.directory}", soft_wrap=True)
     if options.report:

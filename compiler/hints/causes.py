@@ -1,0 +1,208 @@
+"""Why a design takes longer than its bound, from its schedule, its prediction and the counters of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+from compiler.bind.design import Design, Run
+from compiler.bind.registry import compile_program
+from compiler.hints.hint import Cause, Remedy
+from compiler.hints.rewrites import columns_read, transpose_array, unroll_window, window_loops
+from compiler.ir.program import Program
+from compiler.sched.dependences import flow
+
+__all__ = ["TOO_MUCH", "find_causes", "target_of"]
+
+TOO_MUCH = 1.2
+"""Ratio of the cycles to the bound above which there are hints."""
+
+_MUCH = 0.1
+"""Share of a run that is worth a hint."""
+
+_CLEAR = 0.8
+"""Share of the cycles that another design takes at most to be better for sure."""
+
+_WIDEST = {"fpga": 512, "systolic": 512}
+"""Widest memory port of targets with that option."""
+
+
+def target_of(design: Design) -> str:
+    """The name of the target that made `design`."""
+    return type(design).__module__.split(".")[2]
+
+
+def find_causes(design: Design, run: Run | None) -> Iterator[Cause]:
+    """All that is known to cost cycles, what costs most first."""
+    yield from _windows(design)
+    cycles = run.wall_cycles if run else design.predicted_cycles
+    if cycles <= TOO_MUCH * design.lower_bound:
+        return
+    found = list(_SPECIAL[target_of(design)](design))
+    yield from found
+    if run is not None:
+        waits = list(_memory(design, run))
+        yield from waits
+        if not found and not waits:
+            yield from _beginning_and_end(run)
+
+
+# Remedies: other options, another target, another program.
+
+
+def _with(design: Design, program: Any = None, target: str | None = None, **options: Any) -> Callable[[], int]:
+    """Compiles another design and returns its cycles."""
+    name, own = target_of(design), getattr(design, "options", None)
+    given = {} if target or own is None else {k: v for k, v in vars(own).items() if v != getattr(type(own)(), k)}
+    return lambda: compile_program(program or design.program, target or name, **given | options).predicted_cycles
+
+
+def _other_target(design: Design, names: tuple[str, ...]) -> tuple[Remedy, ...]:
+    """Targets on which the program as it is takes clearly less."""
+    if isinstance(design.program, Program) and columns_read(design.program):
+        return ()
+    limit = _CLEAR * design.predicted_cycles
+    return tuple(Remedy(f"--target {name}", _with(design, target=name), limit) for name in names)
+
+
+# A window that is not unrolled.
+
+
+def _windows(design: Design) -> Iterator[Cause]:
+    """Of targets with one unit per statement, which take a cycle for each term of a sum."""
+    program = design.program
+    if target_of(design) not in ("fpga", "cgra", "dataflow") or not isinstance(program, Program):
+        return
+    for statement in program.statements:
+        loops, box = window_loops(program, statement), statement.box()
+        if not loops or box is None:
+            continue
+        terms = prod(box[name][1] - box[name][0] + 1 for name in loops)
+        results = prod(high - low + 1 for low, high in box.values()) // terms
+        if results * terms > design.predicted_cycles / 2 and results > terms:
+            plural = "loop" if len(loops) == 1 else "loops"
+            yield Cause(f"its window of {terms} terms is not unrolled, so {results} results take "
+                        f"{design.predicted_cycles} cycles", statement.label(),
+                        (Remedy(f"the {terms} terms of {plural} {', '.join(loops)}, written as one expression",
+                                _with(design, unroll_window(program, statement.name)),
+                                _CLEAR * design.predicted_cycles),))
+
+
+# Recurrences, by target.
+
+
+def _static(design: Any) -> Iterator[Cause]:
+    """Initiation intervals of the fpga and cgra targets."""
+    pace = design.schedule.pace
+    if pace.interval <= 1:
+        return
+    limit = _CLEAR * design.predicted_cycles
+    faster = []
+    if target_of(design) == "fpga" and design.options.multiplier_latency > 1:
+        faster.append(Remedy("--option multiplier_latency=1 (the clock may be slower)",
+                             _with(design, multiplier_latency=1), limit))
+    remedies = (*faster, *_other_target(design, ("fpga", "vector") if target_of(design) == "cgra" else ("vector",)))
+    if pace.slow is None:
+        yield Cause(f"the initiation interval of all loops is {pace.interval} cycles, since a memory does not serve "
+                    "its readers in each cycle", None, remedies)
+        return
+    program = design.program
+    own = [s for s in program.statements if s.name in pace.slow] or program.statements
+    recurring = _recurring(program)
+    statement = next((s for s in own if s.name in recurring), own[0])
+    yield Cause(f"a loop-carried dependence with a recurrence latency of {pace.interval} cycles, so an iteration "
+                f"starts every {pace.interval} cycles", statement.label(), remedies)
+
+
+def _recurring(program: Program) -> set[str]:
+    """Statements that use what they computed before."""
+    return {d.sink for d in flow(program) if d.sink == d.source}
+
+
+def _dataflow(design: Any) -> Iterator[Cause]:
+    choices = design.choices
+    slow = choices.get("ticks per time", "").partition(":")[0] or choices.get("idle ticks", "")
+    if not slow:
+        return
+    recurring = _recurring(design.program)
+    statement = next((s for s in design.program.statements if s.name in recurring), None)
+    limit = _CLEAR * design.predicted_cycles
+    latency = {**(design.options.latency or {}), "mul": 1}
+    yield Cause(f"a loop-carried dependence keeps the operators waiting: {choices.get('ticks per time', slow)}",
+                statement and statement.label(),
+                (Remedy("--option \"latency={'mul': 1}\" (the clock may be slower)", _with(design, latency=latency),
+                        limit), *_other_target(design, ("fpga",))))
+
+
+def _systolic(design: Any) -> Iterator[Cause]:
+    """What does not keep an array busy."""
+    ratio = design.predicted_cycles / design.lower_bound
+    if hasattr(design, "kernel"):
+        spec = design.plan.spec
+        text = (f"the program does not fit an array: its {spec.macs} evaluations per cycle would take "
+                f"{design.lower_bound} cycles, but operands come in and results leave for {design.predicted_cycles} "
+                f"({ratio:.1f} times as many)")
+    else:
+        text = (f"the program does not fit an array: no value is needed later than after {design.lower_bound} cycles, "
+                f"but words come in and results leave for {design.predicted_cycles} ({ratio:.1f} times as many)")
+    yield Cause(text, _deepest(design.program), _other_target(design, ("fpga", "dataflow")))
+
+
+def _deepest(program: Program) -> str:
+    return max(program.statements, key=lambda s: len(s.iterators)).label()
+
+
+def _vector(design: Any) -> Iterator[Cause]:
+    figures, limit = design.figures, _CLEAR * design.predicted_cycles
+    compute = figures.operations / design.spec.lanes
+    statement = _deepest(design.program) if isinstance(design.program, Program) else None
+    if compute < figures.bound:
+        text = (f"memory bound: {figures.memory_bytes} bytes take {design.lower_bound} cycles, the operations "
+                f"{round(compute)} on {design.spec.lanes} lanes")
+    else:
+        text = (f"the lanes compute in {figures.wavefronts} of {design.predicted_cycles} cycles, and in "
+                f"{round(compute)} if none was idle; the others go to transfers and to the start of "
+                f"{figures.instructions} vector instructions")
+    wider = tuple(Remedy(f"--lanes {lanes}", _with(design, lanes=lanes), limit)
+                  for lanes in (2 * design.spec.lanes, 4 * design.spec.lanes) if lanes <= 64)
+    others = _other_target(design, ("fpga",)) if isinstance(design.program, Program) else ()
+    yield Cause(text, statement, (*wider, *others))
+
+
+_SPECIAL: dict[str, Callable[[Any], Iterator[Cause]]] = {
+    "fpga": _static, "cgra": _static, "dataflow": _dataflow, "systolic": _systolic, "vector": _vector}
+
+
+# Memory.
+
+
+def _memory(design: Design, run: Run) -> Iterator[Cause]:
+    """Stalls of a run: arrays that are read against their order, or a port that is too narrow."""
+    if run.stall_cycles <= _MUCH * run.wall_cycles or not isinstance(design.program, Program):
+        return
+    program, columns = design.program, columns_read(design.program)
+    if columns and target_of(design) in ("fpga", "cgra"):
+        statement, access = columns[0]
+        array = access.array
+        yield Cause(f"{run.stall_cycles} stalls on array '{array}', which it reads in column order",
+                    statement.label(access),
+                    (Remedy(f"'{array}' stored transposed, so that the innermost loop reads along its rows",
+                            _with(design, transpose_array(program, array)), 1.05 * design.predicted_cycles),))
+        return
+    beats = max(run.counters.get("memory read beats", 0), run.counters.get("memory write beats", 0))
+    if beats <= run.wall_cycles / 2:
+        return
+    width, target = getattr(getattr(design, "options", None), "bus_bits", 0), target_of(design)
+    wider = Remedy(f"--option bus_bits={2 * width}", _with(design, bus_bits=2 * width), 1.05 * design.predicted_cycles)
+    yield Cause(f"memory bound: {beats} beats of the memory port in {run.wall_cycles} cycles", None,
+                (wider,) if 0 < 2 * width <= _WIDEST.get(target, 0) else ())
+
+
+def _beginning_and_end(run: Run) -> Iterator[Cause]:
+    rest = run.wall_cycles - run.cycles - run.stall_cycles
+    if rest > _MUCH * run.wall_cycles:
+        configuration = run.counters.get("configuration cycles", 0)
+        which = f", {configuration} of them for the configuration" if configuration else ""
+        yield Cause(f"{rest} of {run.wall_cycles} cycles go by before the first and after the last iteration{which}; a "
+                    "larger problem has a smaller share of them")

@@ -1,0 +1,188 @@
+"""Hints: the cause by message, and that what they advise is accepted and faster."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler.attempts import watch_attempts
+from compiler.bind.design import Design, Run
+from compiler.cli.main import main
+from compiler.frontend.c_scop import parse_scop
+from compiler.hints import Hint, find_hints
+from compiler.hints.rewrites import transpose_array, unroll_window
+from compiler.ir.interpret import interpret
+
+WINDOW = """void f(const short in[26][26], const short w[3][3], short out[24][24]) {
+#pragma scop
+    for (int y = 0; y < 24; y++)
+        for (int x = 0; x < 24; x++) {
+            out[y][x] = 0;
+            for (int r = 0; r < 3; r++)
+                for (int s = 0; s < 3; s++)
+                    out[y][x] += in[y + r][x + s] * w[r][s];
+        }
+#pragma endscop
+}
+"""
+UNROLLED = """void f(const short in[26][26], const short w[3][3], short out[24][24]) {
+#pragma scop
+    for (int y = 0; y < 24; y++)
+        for (int x = 0; x < 24; x++)
+            out[y][x] = in[y][x] * w[0][0] + in[y][x + 1] * w[0][1] + in[y][x + 2] * w[0][2]
+                + in[y + 1][x] * w[1][0] + in[y + 1][x + 1] * w[1][1] + in[y + 1][x + 2] * w[1][2]
+                + in[y + 2][x] * w[2][0] + in[y + 2][x + 1] * w[2][1] + in[y + 2][x + 2] * w[2][2];
+#pragma endscop
+}
+"""
+RECURRENCE = """void f(const short a[64], short out[64]) {
+#pragma scop
+    out[0] = a[0];
+    for (int x = 1; x < 64; x++)
+        out[x] = (out[x - 1] * 3 + a[x]) >> 2;
+#pragma endscop
+}
+"""
+COLUMNS = """void f(const short B[24][24], short out[24][24]) {
+#pragma scop
+    for (int y = 0; y < 24; y++)
+        for (int x = 0; x < 24; x++)
+            out[y][x] = 3 * B[x][y];
+#pragma endscop
+}
+"""
+SUMS = """void f(const int a[1024], const int b[1024], int out[1024]) {
+#pragma scop
+    for (int x = 0; x < 1024; x++)
+        out[x] = a[x] + b[x];
+#pragma endscop
+}
+"""
+SMALL = SUMS.replace("1024", "4")
+POINTS = SUMS.replace("a[x] + b[x]", "(a[x] < b[x] ? a[x] : b[x]) * 3")
+
+
+def built(text: str, target: str, **options: object) -> Design:
+    return compiler.compile(parse_scop(text, "f.c"), target=target, **options)
+
+
+def run_on(design: Design) -> Run:
+    rng = np.random.default_rng(2)
+    return design.simulate({a.name: rng.integers(-99, 99, a.shape) for a in design.program.inputs}, "icarus")
+
+
+def hints_of(design: Design, run: Run | None = None) -> list[Hint]:
+    """However long it takes on a machine that does other things, too."""
+    return find_hints(design, run, patience=600)
+
+
+@pytest.mark.parametrize("target", ["fpga", "dataflow"])
+def test_a_window_that_is_not_unrolled(target: str) -> None:
+    """The bound counts the terms, so the ratio to it says nothing."""
+    design = built(WINDOW, target)
+    assert design.predicted_cycles < 1.2 * design.lower_bound
+    [hint] = hints_of(design)
+    assert str(hint) == (
+        f"statement 'S1' (f.c:8): its window of 9 terms is not unrolled, so 576 results take {design.predicted_cycles} "
+        "cycles; try the 9 terms of loops r, s, written as one expression")
+    assert built(UNROLLED, target).predicted_cycles < design.predicted_cycles / 5
+    assert not hints_of(built(UNROLLED, target))
+
+
+def test_the_program_that_is_tried_computes_the_same() -> None:
+    program, rng = parse_scop(WINDOW), np.random.default_rng(1)
+    data = {a.name: rng.integers(-2**15, 2**15, a.shape) for a in program.inputs}
+    np.testing.assert_array_equal(interpret(unroll_window(program, "S1"), data)["out"], interpret(program, data)["out"])
+    columns = parse_scop(COLUMNS)
+    image = rng.integers(-99, 99, (24, 24))
+    np.testing.assert_array_equal(interpret(transpose_array(columns, "B"), {"B": image.T})["out"],
+                                  interpret(columns, {"B": image})["out"])
+
+
+def test_a_recurrence() -> None:
+    design = built(RECURRENCE, "fpga")
+    [hint] = hints_of(design)
+    assert str(hint) == (
+        "statement 'S1' (f.c:5): a loop-carried dependence with a recurrence latency of 3 cycles, so an iteration "
+        "starts every 3 cycles; try --option multiplier_latency=1 (the clock may be slower)")
+    faster = built(RECURRENCE, "fpga", multiplier_latency=1)
+    assert run_on(faster).wall_cycles < 0.8 * run_on(design).wall_cycles
+
+
+def test_columns() -> None:
+    design = built(COLUMNS, "fpga")
+    run = run_on(design)
+    [hint] = hints_of(design, run)
+    assert str(hint) == (
+        f"statement 'S0' (f.c:5): {run.stall_cycles} stalls on array 'B', which it reads in column order; try 'B' "
+        "stored transposed, so that the innermost loop reads along its rows")
+    assert run_on(built(COLUMNS.replace("B[x][y]", "B[y][x]"), "fpga")).wall_cycles < run.wall_cycles / 2
+
+
+def test_memory_bound() -> None:
+    design = built(SUMS, "fpga")
+    run = run_on(design)
+    [hint] = hints_of(design, run)
+    assert str(hint) == (f"memory bound: 1024 beats of the memory port in {run.wall_cycles} cycles; try --option "
+                         "bus_bits=128")
+    assert run_on(built(SUMS, "fpga", bus_bits=128)).wall_cycles < run.wall_cycles
+
+
+def test_a_target_that_does_not_fit() -> None:
+    design = built(POINTS, "systolic")
+    [hint] = hints_of(design)
+    assert re.fullmatch(
+        r"statement 'S0' \(f.c:4\): the program does not fit an array: its \d+ evaluations per cycle would take \d+ "
+        r"cycles, but operands come in and results leave for \d+ \(\d+\.\d times as many\)(; try --target \w+)?",
+        str(hint))
+    if hint.advice:
+        other = built(POINTS, hint.advice.removeprefix("--target "))
+        assert run_on(other).wall_cycles < run_on(design).wall_cycles
+
+
+def test_a_vector_machine_with_more_lanes() -> None:
+    design = built(WINDOW, "vector")
+    [hint] = hints_of(design)
+    assert hint.statement == "statement 'S1' (f.c:8)" and hint.advice == "--lanes 8"
+    assert hint.cause.startswith("the lanes compute in ")
+    assert built(WINDOW, "vector", lanes=8).predicted_cycles < 0.8 * design.predicted_cycles
+
+
+def test_beginning_and_end() -> None:
+    design = built(SMALL, "fpga")
+    [hint] = hints_of(design, run_on(design))
+    assert re.fullmatch(r"\d+ of \d+ cycles go by before the first and after the last iteration; a larger problem has "
+                        "a smaller share of them", str(hint))
+
+
+def test_nothing_is_advised_that_was_not_tried() -> None:
+    [hint] = find_hints(built(RECURRENCE, "fpga"), patience=0)
+    assert hint.cause and hint.advice is None
+    [hint] = hints_of(built(RECURRENCE, "fpga", multiplier_latency=1))
+    assert hint.advice is None or "multiplier_latency" not in hint.advice
+
+
+def test_a_good_design_has_no_hint() -> None:
+    assert not hints_of(built(SUMS, "fpga"))
+    assert str(Hint("it waits")) == "it waits"
+
+
+def test_the_command_prints_hints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "window.c"
+    file.write_text(WINDOW)
+    assert main([str(file), "--target", "fpga", "--simulator", "none", "--report", str(tmp_path / "report")]) == 0
+    text = "its window of 9 terms is not unrolled"
+    assert f"hint: statement 'S1' ({file}:8): {text}" in capsys.readouterr().out
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert text in page and page.endswith("</body></html>\n")
+
+
+def test_attempts_are_told() -> None:
+    told: list[str] = []
+    with watch_attempts(told.append):
+        hints_of(built(RECURRENCE, "fpga"))
+    assert "whether --option multiplier_latency=1 (the clock may be slower) helps" in told
