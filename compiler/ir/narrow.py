@@ -453,11 +453,20 @@ def _demands(program: Program) -> dict[str, Int]:
     """Wide intermediates of which every reader uses the low 16 bits only, directly or into each other."""
     wide = {a.name: a for a in program.arrays
             if a.role == "intermediate" and isinstance(a.type, Int) and a.type.width > _WIDTHS[0]}
-    while True:
-        kept = {name for name in wide if all(_uses_low(s, name, wide) for s in program.statements)}
-        if kept == set(wide):
-            return {name: Int(_WIDTHS[0], _own_array(array).signed) for name, array in wide.items()}
-        wide = {name: wide[name] for name in kept}
+    readers: dict[str, list[Statement]] = {}
+    sources: dict[str, set[str]] = {}
+    for statement in program.statements:
+        read = {access.array for access in statement.reads}
+        for name in read:
+            readers.setdefault(name, []).append(statement)
+        sources.setdefault(statement.write.array, set()).update(read)
+    pending = list(wide)
+    while pending:
+        name = pending.pop()
+        if name in wide and not all(_uses_low(s, name, wide) for s in readers.get(name, ())):
+            del wide[name]
+            pending += sources.get(name, ())
+    return {name: Int(_WIDTHS[0], _own_array(array).signed) for name, array in wide.items()}
 
 
 def _uses_low(statement: Statement, name: str, wide: Mapping[str, Array]) -> bool:

@@ -12,6 +12,7 @@ from compiler.cli.input_files import random_inputs
 from compiler.frontend import kernel
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir import expr
+from compiler.ir import narrow as narrowing
 from compiler.ir.evaluate import evaluate, storage
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold, postorder
 from compiler.ir.interpret import interpret
@@ -214,3 +215,15 @@ def test_random_sums_keep_their_values(data: st.DataObject) -> None:
                   for a in wide.inputs if isinstance(a.type, Int)}
         for values in (inputs, random_inputs(wide, data.draw(st.integers(0, 99)))):
             np.testing.assert_array_equal(interpret(slim, values)["out"], interpret(wide, values)["out"])
+
+
+def test_long_chains_of_scalars_are_looked_at_a_few_times_each(monkeypatch):
+    """In a chain of which the last value is needed in full, every scalar is found to be wide by the one after it."""
+    looked: list[str] = []
+    original = narrowing._uses_low
+    monkeypatch.setattr(narrowing, "_uses_low", lambda s, name, wide: looked.append(name) or original(s, name, wide))
+    steps = "".join(f"s = s * 3 + {k};\n" for k in range(60))
+    parse_scop(f"void f(const int a[8], int y[8]) {{\n#pragma scop\nfor (int i = 0; i < 8; i++) {{\nint s = a[i];\n{steps}"
+               "y[i] = s >> 16;\n}\n#pragma endscop\n}\n")
+    assert len(set(looked)) == 61
+    assert len(looked) < 4 * 61
