@@ -223,7 +223,7 @@ def test_long_chains_of_scalars_are_looked_at_a_few_times_each(monkeypatch):
     original = narrowing._uses_low
     monkeypatch.setattr(narrowing, "_uses_low", lambda s, name, wide: looked.append(name) or original(s, name, wide))
     steps = "".join(f"s = s * 3 + {k};\n" for k in range(60))
-    parse_scop(f"void f(const int a[8], int y[8]) {{\n#pragma scop\nfor (int i = 0; i < 8; i++) {{\nint s = a[i];\n{steps}"
-               "y[i] = s >> 16;\n}\n#pragma endscop\n}\n")
+    parse_scop(f"void f(const int a[8], int y[8]) {{\n#pragma scop\nfor (int i = 0; i < 8; i++) {{\nint s = a[i];\n"
+               f"{steps}y[i] = s >> 16;\n}}\n#pragma endscop\n}}\n")
     assert len(set(looked)) == 61
     assert len(looked) < 4 * 61
