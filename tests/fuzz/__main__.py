@@ -22,7 +22,7 @@ from rich.console import Console
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
-from tests.fuzz.programs import MODELS, Job, draw, failure_of, is_same_failure, text_of  # noqa: E402
+from tests.fuzz.programs import MODELS, Job, draw, failure_of, is_same_failure, options_of, text_of  # noqa: E402
 from tests.fuzz.reduce import reduce_text  # noqa: E402
 
 _BATCH = 20
@@ -104,7 +104,8 @@ def _as_test(job: Job, text: str) -> str:
             "from c_targets import MODELS, require_gcc_results, simulated\n"
             "from random_constants import constant_data\n\n"
             f'TEXT = """{text}"""\n\n\ndef test_results_are_those_of_gcc():\n'
-            f'    require_gcc_results(TEXT, "f", constant_data(TEXT, {job.seed}), {run})\n')
+            f'    require_gcc_results(TEXT, "f", constant_data(TEXT, {job.seed}), {run},\n'
+            f"                        {options_of(job)!r})\n")
 
 
 def search_properties(seed: int) -> tuple[str, list[tuple[str, str]]]:

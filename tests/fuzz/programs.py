@@ -6,15 +6,17 @@ import traceback
 from dataclasses import dataclass
 from random import Random
 from subprocess import CalledProcessError
+from typing import Any
 
 from c_targets import MODELS, require_gcc_results, simulated
+from random_array_options import array_options
 from random_constants import constant_data, constant_function
 from random_control import control_function
 from random_language import language_function
 
 from hw.errors import SluiceError
 
-__all__ = ["Job", "draw", "failure_of", "is_same_failure", "text_of"]
+__all__ = ["Job", "draw", "failure_of", "is_same_failure", "options_of", "text_of"]
 
 GENERATORS = (constant_function, language_function, control_function)
 """What draws a program of the parameters a, b and y."""
@@ -49,6 +51,11 @@ def text_of(job: Job) -> str:
     return random.choice(GENERATORS)(random, "f")
 
 
+def options_of(job: Job) -> dict[str, Any]:
+    """The target's options; random ones for the array."""
+    return array_options(Random(job.seed)) if job.target == "cgra" else {}
+
+
 def failure_of(job: Job) -> str:
     """What is wrong with a job's program; empty if nothing is, or if it is refused."""
     return _failure(job, text_of(job))
@@ -72,7 +79,7 @@ def _kind(failure: str) -> str:
 def _failure(job: Job, text: str) -> str:
     run = simulated(job.target, job.simulator) if job.simulator else MODELS[job.target]
     try:
-        require_gcc_results(text, "f", constant_data(text, job.seed), run)
+        require_gcc_results(text, "f", constant_data(text, job.seed), run, options_of(job))
     except CalledProcessError:
         raise
     except SluiceError as error:

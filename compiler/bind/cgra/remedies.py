@@ -24,7 +24,7 @@ REMEDIED = (ArrayTooSmall, Unroutable, DelayShortage, TimingLoop, VectorizationE
 STANDARD_ARRAYS = ("4x4", "8x4", "8x8", "16x8", "16x16", "32x16", "32x32")
 """Arrays that refusals recommend, the smallest first."""
 
-_SECONDS = 25.0
+_SECONDS = 20.0
 """Processor seconds in which a remedy has to show that it is one."""
 
 

@@ -1,0 +1,52 @@
+"""Random C functions with random options of the array: proved against the program, whose results are those of gcc."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import numpy as np
+import pytest
+from c_targets import Data, on_array, require_gcc_results
+from random_array_options import array_options
+from random_constants import constant_data, constant_function
+from random_orders import order_data, order_function
+from random_triangles import random_triangle
+
+from compiler.bind.cgra.options import Options
+
+SIZE = 6
+
+
+def triangle_data(text: str, seed: int) -> Data:
+    element = text.split("const ")[1].split(" ")[0].removesuffix("_t")
+    info, generator = np.iinfo(element), np.random.default_rng(seed)
+    shapes = {"a": (SIZE, SIZE), "b": (SIZE,), "y": (SIZE, SIZE)}
+    return {name: generator.integers(info.min, info.max, shape, info.dtype, endpoint=True)
+            for name, shape in shapes.items()}
+
+
+GENERATORS: tuple[tuple[Callable[[Random], str], Callable[[str, int], Data]], ...] = (
+    (lambda random: constant_function(random, "f"), constant_data),
+    (lambda random: order_function(random, "f"), order_data),
+    (lambda random: random_triangle(random, SIZE), triangle_data),
+)
+
+
+ACCEPTED = (1, 3, 4, 7, 8, 15, 18, 19, 21, 22, 26, 28)
+"""Seeds whose programs the array takes with their options, in about a second each."""
+
+
+@pytest.mark.parametrize("seed", ACCEPTED)
+def test_random_options(seed: int) -> None:
+    random = Random(seed)
+    draw, data = random.choice(GENERATORS)
+    text, options = draw(random), array_options(random)
+    require_gcc_results(text, "f", data(text, seed), on_array, options)
+
+
+def test_every_option_is_drawn() -> None:
+    drawn = [array_options(Random(seed)) for seed in range(200)]
+    for option, value in vars(Options()).items():
+        if option not in ("transform", "hardware"):
+            assert len({options[option] for options in drawn}) > 1 and value in {o[option] for o in drawn}, option
