@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from compiler.frontend.apps import applications, load
     from compiler.frontend.c_scop import load_c, parse_scop
     from compiler.frontend.loop_nest import prog
+    from compiler.hints import find_hints
     from compiler.ir.interpret import interpret
     from hw.errors import SluiceError
     from sluice import hardware
 
 __all__ = ["TARGETS", "Design", "Run", "SluiceError", "applications", "compile", "compile_sizes", "evaluate",
-           "hardware", "interpret", "load", "load_c", "parallel_array", "parse_scop", "prog"]
+           "find_hints", "hardware", "interpret", "load", "load_c", "parallel_array", "parse_scop", "prog"]
 
 __version__ = "0.2.0"
 
@@ -39,6 +40,7 @@ _MODULES = {
     "compile": "compiler",
     "compile_sizes": "compiler.bind.registry",
     "evaluate": "compiler",
+    "find_hints": "compiler.hints",
     "interpret": "compiler.ir.interpret",
     "load": "compiler.frontend.apps",
     "load_c": "compiler.frontend.c_scop",
