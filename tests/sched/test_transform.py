@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from random_programs import programs
 
 from compiler.cli.input_files import random_inputs
+from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import load, prog
 from compiler.ir.expr import Iterator, apply
 from compiler.ir.interpret import interpret
@@ -20,7 +21,7 @@ from compiler.ir.program import Program
 from compiler.ir.text import parse_program, print_program
 from compiler.ir.types import UINT16
 from compiler.sched import transform
-from compiler.sched.transform import TransformError
+from compiler.sched.transform import TransformError, legality
 
 
 def stencil(width: int = 10, height: int = 7) -> Program:
@@ -289,3 +290,12 @@ def test_a_batch_computes_every_input_on_its_own() -> None:
     with pytest.raises(transform.TransformError) as error:
         transform.batch(program, 0)
     assert str(error.value) == "a batch has at least one input, not 0"
+
+
+def test_a_conflict_of_which_isl_finds_no_point_is_named_by_its_statements() -> None:
+    loop = "for (int i = 0; i < 4; i++)\n  y[i] = i;"
+    program = parse_scop(f"void f(int y[4]) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n")
+    (statement,) = program.statements
+    pointless = isl.Map("{ S0[i] -> S0[j] : 1 = 0 }")
+    assert legality._witness(pointless, statement, statement) == (
+        "some instance of statement 'S0' (scop.c:4) must come before one of statement 'S0' (scop.c:4)")

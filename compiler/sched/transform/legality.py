@@ -63,6 +63,10 @@ def _same_element(first: Statement, one: Access, second: Statement, other: Acces
 
 def _witness(wrong: isl.Map, first: Statement, second: Statement) -> str:
     pair = wrong.wrap().lexmin().sample_point()
+    if pair.is_void():  # of some sets with integer divisions isl's least point is none
+        pair = wrong.wrap().sample_point()
+    if pair.is_void():
+        return f"some instance of {first} must come before one of {second}"
     values = [pair.get_coordinate_val(isl.dim_type.set, k).to_python()
               for k in range(len(first.iterators) + len(second.iterators))]
     count = len(first.iterators)
