@@ -185,4 +185,20 @@ def test_attempts_are_told() -> None:
     told: list[str] = []
     with watch_attempts(told.append):
         hints_of(built(RECURRENCE, "fpga"))
+    assert {"initiation interval 1", "initiation interval 3 for S1, 1 for others", "validation"} <= set(told)
     assert "whether --option multiplier_latency=1 (the clock may be slower) helps" in told
+
+
+@pytest.mark.parametrize(("target", "text", "wanted"), [
+    ("systolic", POINTS, ["as a reduction kernel", "tiles larger than one step", "validation"]),
+    ("systolic", RECURRENCE, ["as a recurrence", "places of statement 'S0' (f.c:3)", "space loops x"]),
+    ("dataflow", SUMS, ["schedule of 1024 firings"]),
+    ("cgra", SMALL, ["initiation interval 1"])])
+def test_searches_tell_their_attempts(target: str, text: str, wanted: list[str]) -> None:
+    told: list[str] = []
+    with watch_attempts(told.append):
+        built(text, target)
+    assert set(wanted) <= set(told)
+    told.clear()
+    built(text, target)
+    assert not told

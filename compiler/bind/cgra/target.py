@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
+from compiler.attempts import note_attempt
 from compiler.bind.buffers.wide_fetch import NestError, VectorizationError
 from compiler.bind.cgra.application import Application, build_application
 from compiler.bind.cgra.budget import Budget, OutOfTime
@@ -336,6 +337,7 @@ def _attempt(parts: Partition, live: Program, task: _Task, looseness: Looseness,
              first: bool) -> CgraDesign | SluiceError:
     """The mapping at one looseness, or why there is none, of which `ways` learn. Raises what no other one would mend;
     the `first` one has to show whether the array is large enough."""
+    note_attempt(f"initiation interval {looseness.pace}{'' if looseness.tight else ', relaxed'}")
     try:
         return _with_slack(parts, live, task, looseness)
     except DependenceError as error:

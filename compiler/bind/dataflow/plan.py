@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 
+from compiler.attempts import note_attempt
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, pipeline
@@ -104,6 +105,7 @@ def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, d
     for levels in (False, True):
         for network in networks(program, lambda _: options.reorder == "host", sizes, levels=levels,
                                 wanted=lambda times: not best or times < best[0][0].ticks):
+            note_attempt(f"schedule of {network.busiest} firings{' by levels' if levels else ''}")
             choices: dict[str, str] = {}
             found = _fitted(network, options, choices, levels), choices
             if not best or found[0].ticks < best[0][0].ticks:

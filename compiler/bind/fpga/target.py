@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from compiler.attempts import note_attempt
 from compiler.bind.fpga.build import BuiltPipeline, build_pipeline
 from compiler.bind.fpga.design import FpgaDesign
 from compiler.bind.fpga.errors import FpgaError, SlowRecurrence
@@ -80,6 +81,8 @@ def _fastest(program: Program, alone: Program, options: Options) -> FpgaDesign:
 def _ordered(program: Program, alone: Program, options: Options, interval: int) -> FpgaDesign | None:
     """The design with loops in an order that gives recurrences more time, where they need any; None if there is none,
     or it cannot be compiled."""
+    if interval > 1:
+        note_attempt("loops in another order")
     script = recurrence_order(alone, interval) if interval > 1 else ""
     with suppress(SluiceError):
         return _compiled(program, apply_script(alone, script), options, script) if script else None
@@ -129,6 +132,7 @@ def _built_from(program: Program, parts: Partition, options: Options, script: st
     system = SystemSpec(spec, tuple(place[c.name] for c in spec.inputs), tuple(place[c.name] for c in spec.outputs),
                         options.bus_bits)
     check_parts(parts)
+    note_attempt("validation")
     validate(parts.program, built, system)
     return FpgaDesign(program, parts, options, built, system, time.perf_counter() - start, script)
 
@@ -141,7 +145,9 @@ def _built(program: Program, options: Options) -> BuiltPipeline:
     slow: frozenset[str] = frozenset()
     for interval in _INTERVALS:
         while True:
-            schedules = _schedules(tilings, options, Pace(interval, slow or None))
+            pace = Pace(interval, slow or None)
+            note_attempt(f"initiation interval {pace}")
+            schedules = _schedules(tilings, options, pace)
             try:
                 return min((build_pipeline(schedule, options) for schedule in schedules), key=_storage)
             except SlowRecurrence as error:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations, product
 from math import prod
 
+from compiler.attempts import note_attempt
 from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.kernel import Kernel
 from compiler.bind.systolic.latency import predict
@@ -93,6 +94,8 @@ def _grown(kernel: Kernel, choice: Choice, free: list[str]) -> Plan:
     """Tiles grow, along one loop or two at once, as long as the model says that the run becomes shorter."""
     best = make_plan(kernel, choice)
     while True:
+        steps = ", ".join(f"{n} of {name}" for name, n in best.choice.time.items())
+        note_attempt(f"tiles larger than {steps or 'one step'}")
         for together in (1, 2):
             offers = [make_plan(kernel, replace(choice, time=time)) for time in _larger(best, free, together)]
             candidate = min((plan for plan in offers if _fits(plan)), key=_cost, default=best)

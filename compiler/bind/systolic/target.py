@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from compiler.attempts import note_attempt
 from compiler.bind.design import Design
 from compiler.bind.systolic.choose import choose
 from compiler.bind.systolic.design import SystolicDesign
@@ -28,12 +29,14 @@ def compile_program(program: Program, options: Options) -> Design:
     `ProgramError`, `DependenceError`, `SpaceTimeError`, `MappingError`, `SystolicError`."""
     start = time.perf_counter()
     verify(program)
+    note_attempt("as a reduction kernel")
     try:
         kernel = recognise(program)
     except (KernelError, SpaceTimeError) as problem:
         return _recurrence(program, options, problem)
     plan = choose(kernel, options)
     if options.check:
+        note_attempt("validation")
         validate_plan(plan)
     return SystolicDesign(program, options, plan, time.perf_counter() - start)
 
@@ -47,6 +50,7 @@ def _recurrence(program: Program, options: Options, problem: SluiceError) -> Des
     if given:
         raise MappingError(f"option {given[0]} is for reduction kernels, and program '{program.name}' is none: "
                            f"{problem}")
+    note_attempt("as a recurrence")
     try:
         return compile_recurrence(program, options.space)
     except SpaceTimeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from compiler.attempts import note_attempt
 from compiler.bind.systolic.recurrence.mapping import ArrayMapping, map_recurrence
 from compiler.bind.systolic.recurrence.model import Network, build_network
 from compiler.bind.systolic.recurrence.recurrence import Recurrence
@@ -32,6 +33,7 @@ class SizedArray:
 
 def sized_array(recurrence: Recurrence, space: Sequence[str], settings: Settings) -> SizedArray:
     """Map, size and validate. Raises `SpaceTimeError`."""
+    note_attempt(f"space loops {', '.join(space)}")
     free = map_recurrence(recurrence, space, settings)
     network = build_network(free.spec)
     network.run()
@@ -39,11 +41,13 @@ def sized_array(recurrence: Recurrence, space: Sequence[str], settings: Settings
     deepest = max((*peaks.values(), *leaves, 2))
     for limit in _LIMITS:
         last = limit >= deepest
+        note_attempt(f"queues of {min(limit, deepest)} words")
         mapping = map_recurrence(recurrence, space, settings, {key: max(1, min(n, limit)) for key, n in peaks.items()})
         mapping = _with_leaves(mapping, [max(2, min(n, limit)) for n in leaves])
         trial = build_network(mapping.spec)
         if not trial.run() and (last or trial.cycles <= network.cycles * (1 + _SLACK)):
             break
+    note_attempt("validation")
     return SizedArray(mapping, validate_array(mapping), network.cycles)
 
 

@@ -13,6 +13,7 @@ from itertools import islice
 
 import islpy as isl
 
+from compiler.attempts import note_attempt
 from compiler.bind.systolic.recurrence.links import Distance, Link, NotUniform, chains, link_up, link_via
 from compiler.bind.systolic.recurrence.merge import merge_equal
 from compiler.ir.program import Program, Statement
@@ -146,6 +147,7 @@ def _between(name: str, places: Mapping[str, isl.Map], flows: Sequence[Dependenc
 
 def _place(program: Program, loops: tuple[str, ...], places: Mapping[str, isl.Map], statement: Statement,
            flows: Sequence[Dependence]) -> isl.Map:
+    note_attempt(f"places of {statement}")
     near = _between(statement.name, places, flows)
     whole = identity(statement, loops)
     if whole is not None and _goes_straight(program, {**places, statement.name: whole}, loops, near):
