@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -23,6 +24,9 @@ _MUCH = 0.1
 
 _CLEAR = 0.8
 """Share of the cycles that another design takes at most to be better for sure."""
+
+_REUSE = 3
+"""Evaluations for each word that comes from memory or goes there, from which on an array is the right target."""
 
 _WIDEST = {"fpga": 512, "systolic": 512}
 """Widest memory port of targets with that option."""
@@ -51,19 +55,33 @@ def find_causes(design: Design, run: Run | None) -> Iterator[Cause]:
 # Remedies: other options, another target, another program.
 
 
-def _with(design: Design, program: Any = None, target: str | None = None, **options: Any) -> Callable[[], int]:
+def _with(design: Design, program: Any = None, **options: Any) -> Callable[[], int]:
     """Compiles another design and returns its cycles."""
     name, own = target_of(design), getattr(design, "options", None)
-    given = {} if target or own is None else {k: v for k, v in vars(own).items() if v != getattr(type(own)(), k)}
-    return lambda: compile_program(program or design.program, target or name, **given | options).predicted_cycles
+    given = {} if own is None else {k: v for k, v in vars(own).items() if v != getattr(type(own)(), k)}
+    return lambda: compile_program(program or design.program, name, **given | options).predicted_cycles
+
+
+_AROUND = {"fpga": 64, "dataflow": 64, "vector": 350}
+"""Cycles of a run before the first and after the last word, at most, that predictions of a target do not count."""
+
+_PORT_BYTES = 8
+_STALLS = 1.1
 
 
 def _other_target(design: Design, names: tuple[str, ...]) -> tuple[Remedy, ...]:
-    """Targets on which the program as it is takes clearly less."""
+    """Targets on which the program as it is takes clearly less, transfers and stalls included."""
     if isinstance(design.program, Program) and columns_read(design.program):
         return ()
-    limit = _CLEAR * design.predicted_cycles
-    return tuple(Remedy(f"--target {name}", _with(design, target=name), limit) for name in names)
+    return tuple(Remedy(f"--target {name}", partial(_start_to_done, design.program, name),
+                        _CLEAR * design.predicted_cycles) for name in names)
+
+
+def _start_to_done(program: Program, name: str) -> int:
+    """About what a run of `program` on target `name` takes."""
+    arrays = (program.inputs, program.outputs)
+    port = max(sum(prod(a.shape) * a.type.width for a in some) for some in arrays) // (8 * _PORT_BYTES)
+    return round(_STALLS * max(compile_program(program, name).predicted_cycles, port)) + _AROUND[name]
 
 
 # A window that is not unrolled.
@@ -137,16 +155,23 @@ def _dataflow(design: Any) -> Iterator[Cause]:
 
 def _systolic(design: Any) -> Iterator[Cause]:
     """What does not keep an array busy."""
-    ratio = design.predicted_cycles / design.lower_bound
-    if hasattr(design, "kernel"):
-        spec = design.plan.spec
-        text = (f"the program does not fit an array: its {spec.macs} evaluations per cycle would take "
-                f"{design.lower_bound} cycles, but operands come in and results leave for {design.predicted_cycles} "
-                f"({ratio:.1f} times as many)")
+    ratio = f"{design.predicted_cycles / design.lower_bound:.1f} times as many"
+    moved = f"words come in and results leave for {design.predicted_cycles} ({ratio})"
+    if not hasattr(design, "kernel"):
+        text = (f"the program does not fit an array: its longest chain of operations, or its longest stream, takes "
+                f"{design.lower_bound} cycles, but {moved}")
+    elif design.kernel.instances >= _REUSE * _words(design.program):
+        text = (f"a small problem for an array: {design.plan.spec.macs} evaluations per cycle would take "
+                f"{design.lower_bound} cycles, but {moved}; a larger one has a better ratio")
     else:
-        text = (f"the program does not fit an array: no value is needed later than after {design.lower_bound} cycles, "
-                f"but words come in and results leave for {design.predicted_cycles} ({ratio:.1f} times as many)")
+        text = (f"the program does not fit an array: a word serves {_REUSE - 1} evaluations or fewer; "
+                f"{design.plan.spec.macs} evaluations per cycle would take {design.lower_bound} cycles, but {moved}")
     yield Cause(text, _deepest(design.program), _other_target(design, ("fpga", "dataflow")))
+
+
+def _words(program: Program) -> int:
+    """Elements of the inputs and outputs."""
+    return sum(prod(array.shape) for array in (*program.inputs, *program.outputs))
 
 
 def _deepest(program: Program) -> str:
