@@ -130,7 +130,11 @@ class _Burst:
 
 
 class _Reader(wiring.Component):
-    """Read bursts: `ar` in, `r` out, `word` and `enable` to a memory port whose `data` comes a cycle later."""
+    """Read bursts: `ar` in, `r` out, `word` and `enable` to a memory port whose `data` comes a cycle later.
+
+    No proof: it answers bursts, whose contract is that of the memory in the test bench; programs run on it in
+    simulation.
+    """
 
     def __init__(self, signature: Axi4Signature, words: int):
         self._axi = signature
@@ -173,7 +177,11 @@ class _Reader(wiring.Component):
 
 
 class _Writer(wiring.Component):
-    """Write bursts: `aw` and `w` in, `b` out, `word`, `data` and byte `strobe` to a memory port."""
+    """Write bursts: `aw` and `w` in, `b` out, `word`, `data` and byte `strobe` to a memory port.
+
+    No proof: it answers bursts, whose contract is that of the memory in the test bench; programs run on it in
+    simulation.
+    """
 
     def __init__(self, signature: Axi4Signature, words: int):
         self._axi = signature

@@ -94,7 +94,10 @@ class FifoChannel(wiring.Component):
 
 class ReorderChannel(wiring.Component):
     """A memory of `depth` words. `push` writes `i` at `write_address`; `o` is the word at the `read_address` of the
-    enabled cycle before. A word can be addressed one enabled cycle after its writing."""
+    enabled cycle before. A word can be addressed one enabled cycle after its writing.
+
+    No proof: it keeps no order, its addresses do; the compiler's validation proves these.
+    """
 
     def __init__(self, word: Word, depth: int):
         self.word, self.depth = word, depth

@@ -189,6 +189,9 @@ class StreamReader(_StreamEngine):
     """Input streams. `load` (with `address` and ``words_k`` for each) starts a run; ``o_k`` are the elements. `left`:
     bit per stream with bytes that have not come; `stop` gives up; `busy`: the engine has a job; `error`: memory
     reported one. `ar`, `r`: AXI4.
+
+    No proof: queues of 64 words and bursts of 256 bytes are beyond the solver; its queues and its engine are
+    proven.
     """
 
     def __init__(self, streams: tuple[StreamSpec, ...]):
@@ -248,6 +251,9 @@ class StreamWriter(_StreamEngine):
     """Output streams. `load` (with `address` and ``words_k`` for each) starts a run; ``i_k`` are the elements. `left`:
     bit per stream with bytes still to store; `stop` gives up; `busy`: the engine has a job; `error`: memory reported
     one. `aw`, `w`, `b`: AXI4.
+
+    No proof: queues of 64 words and bursts of 256 bytes are beyond the solver; its queues and its engine are
+    proven.
     """
 
     def __init__(self, streams: tuple[StreamSpec, ...]):

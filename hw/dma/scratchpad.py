@@ -64,6 +64,9 @@ class ScratchpadReader(wiring.Component):
     Ports: `job` (stream of `spec.transfer`), `write` (stream of `spec.chunk_write`), AXI4 channels `ar` and `r`.
     `done`: the last chunk of a job has been taken. `error`: memory refused a beat, whose bytes are written as they
     came.
+
+    No proof: a job of two rows takes too many cycles for the solver; its slices are proven, and it is simulated
+    beside a model.
     """
 
     def __init__(self, spec: ScratchpadDmaSpec):
@@ -118,6 +121,9 @@ class ScratchpadWriter(wiring.Component):
     Ports: `job` (stream of `spec.transfer`), `request` (stream of a chunk's number) and `chunk` (stream of M bytes, in
     the order of requests), AXI4 channels `aw`, `w` and `b`; no data before their address has been offered. `done`:
     memory has acknowledged the last burst of a job. `error`: it refused a burst.
+
+    No proof: a job of two rows takes too many cycles for the solver; its slices are proven, and it is simulated
+    beside a model.
     """
 
     def __init__(self, spec: ScratchpadDmaSpec):

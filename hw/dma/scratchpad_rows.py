@@ -49,6 +49,9 @@ class BurstIssue(wiring.Component):
     Ports: `row` (stream of byte `address`, `bytes`, and whether it is the `last` of its job), `channel` (stream of an
     AXI address payload). `beat`: a beat of data passes in this cycle; `ended`: a burst comes to its end. `announced`:
     data of bursts asked for are still to pass. `issued`: a burst is asked for, `issued_last` the last one of its job.
+
+    No proof: its rows come in pairs from a walker that a proof would have to contain; the memory of the test bench
+    checks every burst.
     """
 
     def __init__(self, spec: ScratchpadDmaSpec, channel: wiring.Member, ahead: int):

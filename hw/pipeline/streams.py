@@ -203,6 +203,8 @@ class ArrayReader(wiring.Component):
     with ``take[k]``. `ok`: whatever is taken in this cycle, every stream has an element in the next. `left`: streams
     with chunks that have not come; `stop` gives up; `busy`: the engine has a job; `error`: memory reported one. `ar`,
     `r`: AXI4.
+
+    No proof: queues of 128 words and chunks of 64 are beyond the solver; its queues and its engine are proven.
     """
 
     def __init__(self, streams: Sequence[ArrayStream], bus_bits: int):
@@ -246,6 +248,8 @@ class ArrayWriter(wiring.Component):
     `ok`: whatever is given in this cycle, there is room for a word of every stream in the next. `left`: streams with
     chunks that memory has not acknowledged; `stop` gives up; `busy`: the engine has a job; `error`: memory reported
     one. `aw`, `w`, `b`: AXI4.
+
+    No proof: queues of 128 words and chunks of 64 are beyond the solver; its queues and its engine are proven.
     """
 
     def __init__(self, streams: Sequence[ArrayStream], bus_bits: int):

@@ -25,6 +25,8 @@ class InstructionBus(wiring.Component):
     and everything is forgotten. stored, stored_line: the core stores into that line (byte address / 32), so a copy
     here would be old; it is fetched again. error: the core took a word that memory refused, or beyond 2 GiB.
     waiting: a word is wanted. idle: no transaction is outstanding. fetched: line that was asked for last.
+
+    No proof: its contract is that of the core's cache, which is not ours; simulated with every program.
     """
 
     def __init__(self, beat_bytes: int, lines: int | None = None):

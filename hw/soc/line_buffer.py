@@ -42,6 +42,8 @@ class LineBuffer(wiring.Component):
     valid, beat, error: the oldest beat that has come, and whether memory refused it. release: go to the next one.
     flush: drop all beats that were asked for before, also those that are still to come; not together with a request.
     idle: nothing is to come.
+
+    No proof: its contract is that of a cache, not of a queue; simulated with every program.
     """
 
     def __init__(self, beat_bytes: int, beats: int):

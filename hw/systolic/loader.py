@@ -149,6 +149,9 @@ class Loader(wiring.Component):
     `strides_K` and `o_K`, its beats of memory. `stop`: no more bursts begin. `busy`: answers are due; ``left[k]``: they
     are for stream k, or it has bursts to come; `error`: memory has reported one. `ar`, `r`: AXI4. Earlier streams have
     the right of way.
+
+    No proof: queues of 64 beats and bursts of 16 are beyond the solver; its queues and the order of its bursts are
+    proven.
     """
 
     def __init__(self, plans: Sequence[StreamPlan], bus_bits: int):

@@ -38,6 +38,9 @@ class Storer(wiring.Component):
     Ports: `load` starts with `base`, `extents`, `strides` as of `TileAddresses`. `stop`: no more bursts begin. `busy`:
     a burst has not been acknowledged; `left`: bursts are still to come; `error`: memory has reported one. `aw`, `w`,
     `b`: AXI4.
+
+    No proof: queues of 64 beats and bursts of 16 are beyond the solver; its queues and the order of its bursts are
+    proven.
     """
 
     def __init__(self, plan: StreamPlan, bus_bits: int):

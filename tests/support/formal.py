@@ -30,12 +30,17 @@ class Contract(wiring.Component):
     label = ""
     refuted = False
 
+    def __init__(self, ports: Mapping[str, Any]):
+        self.broken = Signal(name="broken")  # something did not hold, now or before
+        super().__init__(ports)
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self._wrong: list[Value] = []
         self.state(m)
-        if self.refuted:
-            m.d.comb += Cover(Cat(self._wrong).any(), f"{self.label}: no longer holds")
+        before = Signal()
+        m.d.comb += self.broken.eq(before | Cat(self._wrong).any())
+        m.d.sync += before.eq(self.broken)
         return m
 
     def state(self, m: Module) -> None:
@@ -52,10 +57,11 @@ class Contract(wiring.Component):
 
 
 class Together(wiring.Component):
-    """Contracts by name, each with ports of its own. `refuted`: see `Contract`."""
+    """Contracts by name, each with ports of its own. `refuted`: see `Contract`; one run then breaks all
+    of them, which is possible as they share nothing."""
 
     def __init__(self, contracts: Mapping[str, Contract], *, refuted: bool = False):
-        self.contracts = contracts
+        self.contracts, self.refuted = contracts, refuted
         for name, contract in contracts.items():
             contract.label, contract.refuted = name, refuted
         super().__init__({f"free{k}": In(contract.signature.flip()) for k, contract in enumerate(contracts.values())})
@@ -66,6 +72,8 @@ class Together(wiring.Component):
             m.submodules[f"contract{k}"] = contract
             for name in contract.signature.members:
                 m.d.comb += getattr(contract, name).eq(getattr(getattr(self, f"free{k}"), name))
+        if self.refuted:
+            m.d.comb += Cover(Cat(contract.broken for contract in self.contracts.values()).all(), "all are broken")
         return m
 
 
