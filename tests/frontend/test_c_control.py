@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from c_targets import MODELS, gcc_results, inputs_of
+from c_targets import MODELS, gcc_results, inputs_of, require_gcc_results
 
-from compiler.frontend.c_scop import ScopError, parse_scop
+from compiler.frontend.c_scop import ScopError, load_c, parse_scop
 from compiler.ir.interpret import interpret
 
 LOOP = "for (int i = 0; i < 16; i++) {{ {} }}"
@@ -96,6 +96,8 @@ BODIES = {
       z[k] = i; }""",
     "quotient value2": "int i; for (int k = 0; k < 9; k++) for (i = (k - 5) / 2; i < 7; i++) z[k] += i * a[i + 3];",
     "scaled break": "for (int s = 1; s < 16; s *= 2) { if (s > 6) break; y[s] = a[s]; }",
+    "characters": LOOP.format(r"y[i] = '\xff' + a[i]; z[i] = '\377' - '\x80' + '\\';"),
+    "uint64": LOOP.format("uint64_t w = a[i]; w = w * w + 0xFFFFFFFFFFFFFFFFu; z[i] = w >> 7; y[i] = w > 50;"),
     "doubling without sign": "for (unsigned s = 1; s < 16; s <<= 1) y[s] = (a[s] - s) / 2;",
 }
 
@@ -117,6 +119,23 @@ def test_results_are_those_of_gcc(case):
     program = parse_scop(text)
     for name, values in interpret(program, inputs_of(program, data())).items():
         np.testing.assert_array_equal(values, gcc_results(text, "f", data())[name], err_msg=text)
+
+
+PARTS = {
+    "odd elements": "for (int i = 1; i < 16; i += 2) y[i] = a[i];",
+    "added to even elements": "for (int i = 0; i < 16; i += 2) y[i] += a[i];",
+    "two of three": LOOP.format("if (i % 3 != 1) y[i] = a[i];"),
+    "powers of two": "for (int s = 1; s < 16; s *= 2) y[s] = a[s];",
+    "residues and one more": LOOP.format("if (i % 4 == 2 || i == 7) y[i] = a[i];"),
+    "elements that go round": "for (int i = 0; i < 9; i++) y[(i * 3 + 1) & 15] = a[i];",
+    "kept, then read": "for (int i = 0; i < 8; i += 3) y[i] = a[i]; " + LOOP.format("z[i] = y[i] * 2;"),
+}
+
+
+@pytest.mark.parametrize("target", ["fpga", "dataflow"])
+@pytest.mark.parametrize("case", PARTS)
+def test_outputs_written_in_steps(case, target):
+    require_gcc_results(program_text(PARTS[case]), "f", data(), MODELS[target])
 
 
 @pytest.mark.parametrize("target", MODELS)
@@ -146,3 +165,8 @@ def test_what_is_refused_says_how_to_write_it(body, message):
     with pytest.raises(ScopError, match=message.replace("(", r"\(")) as caught:
         parse_scop(program_text(body))
     assert "scop.c:4" in str(caught.value)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "kernel.c").write_text(program_text("y[0] = 1;"), encoding="utf-8-sig")
+    assert load_c(tmp_path / "kernel.c").statements
