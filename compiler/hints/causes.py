@@ -13,6 +13,7 @@ from compiler.hints.hint import Cause, Remedy
 from compiler.hints.rewrites import columns_read, transpose_array, unroll_window, window_loops
 from compiler.ir.program import Program
 from compiler.sched.dependences import flow
+from compiler.sched.space_time import without_tile_loops
 
 __all__ = ["TOO_MUCH", "find_causes", "target_of"]
 
@@ -114,6 +115,7 @@ def _static(design: Any) -> Iterator[Cause]:
     """Initiation intervals of the fpga and cgra targets."""
     pace = design.schedule.pace
     if pace.interval <= 1:
+        yield from _idle(design)
         return
     limit = _CLEAR * design.predicted_cycles
     faster = []
@@ -131,6 +133,28 @@ def _static(design: Any) -> Iterator[Cause]:
     statement = next((s for s in own if s.name in recurring), own[0])
     yield Cause(f"a loop-carried dependence with a recurrence latency of {pace.interval} cycles, so an iteration "
                 f"starts every {pace.interval} cycles", statement.label(), remedies)
+
+
+def _idle(design: Any) -> Iterator[Cause]:
+    """Instances that only fill a box, and values that come late."""
+    program, staged = design.program, design.schedule.staged.program
+    names = {s.name for s in staged.statements}
+    counted = [(s, s.domain.count_val().to_python(), staged.statement(s.name).domain.count_val().to_python())
+               for s in program.statements if s.name in names]
+    statement, asked, done = max(counted, key=lambda item: item[2] - item[1], default=(None, 0, 0))
+    if statement is not None and done > TOO_MUCH * max(asked, 1):
+        rewritten = without_tile_loops(program)
+        remedy = Remedy("the loops without tiles", _with(design, rewritten), _CLEAR * design.predicted_cycles)
+        yield Cause(f"{done} instances run for {asked} iterations: its domain is no box of its loops, and what lies "
+                    "beside it is predicated off", statement.label(), (remedy,) if rewritten != program else ())
+        return
+    entries = [entry for entry in design.schedule.statements.values() if entry.statement in
+               {s.name for s in program.statements}]
+    late = max(entries, key=lambda entry: entry.offset, default=None)
+    if late is not None and late.offset > _MUCH * design.predicted_cycles:
+        yield Cause(f"it starts in cycle {late.offset} of {design.predicted_cycles}, when all that its first instance "
+                    "reads is there: its values are made or loaded in another order than it uses them",
+                    program.statement(late.statement).label())
 
 
 def _recurring(program: Program) -> set[str]:

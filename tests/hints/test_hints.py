@@ -62,6 +62,21 @@ SUMS = """void f(const int a[1024], const int b[1024], int out[1024]) {
 #pragma endscop
 }
 """
+TILED = """void f(const short x[34], short y[32]) {
+#pragma scop
+    for (int i = 0; i < 32; i += 4)
+        for (int j = i; j < i + 4; j++)
+            y[j] = x[j] + x[j + 2];
+#pragma endscop
+}
+"""
+REVERSED = """void f(const short a[32], short out[32]) {
+#pragma scop
+    for (int x = 0; x < 32; x++)
+        out[x] = a[x] + a[31 - x];
+#pragma endscop
+}
+"""
 PRODUCT = """void f(const short a[8][8], const short b[8][8], int c[8][8]) {
 #pragma scop
     for (int i = 0; i < 8; i++)
@@ -129,6 +144,23 @@ def test_a_recurrence() -> None:
         "starts every 3 cycles; try --option multiplier_latency=1 (the clock may be slower)")
     faster = built(RECURRENCE, "fpga", multiplier_latency=1)
     assert run_on(faster).wall_cycles < 0.8 * run_on(design).wall_cycles
+
+
+def test_tiles() -> None:
+    design = built(TILED, "fpga")
+    [hint] = hints_of(design)
+    assert re.fullmatch(r"statement 'S0' \(f.c:5\): \d+ instances run for 32 iterations: its domain is no box of its "
+                        "loops, and what lies beside it is predicated off; try the loops without tiles", str(hint))
+    plain = re.sub(r"    for \(int i.*\n", "", TILED).replace("j = i; j < i + 4", "j = 0; j < 32")
+    assert built(plain, "fpga").predicted_cycles < 0.3 * design.predicted_cycles
+
+
+def test_values_that_come_late() -> None:
+    design = built(REVERSED, "fpga")
+    [hint] = hints_of(design)
+    assert re.fullmatch(r"statement 'S0' \(f.c:4\): it starts in cycle \d+ of \d+, when all that its first instance "
+                        "reads is there: its values are made or loaded in another order than it uses them", str(hint))
+    assert built(REVERSED.replace("31 - x", "x"), "fpga").predicted_cycles < 0.7 * design.predicted_cycles
 
 
 def test_columns() -> None:
