@@ -101,8 +101,8 @@ def test_a_wrong_request_is_one_line(capsys: pytest.CaptureFixture[str], argumen
 
 def test_an_array_that_is_too_small_says_what_was_needed(capsys: pytest.CaptureFixture[str]) -> None:
     assert fails(capsys, "cascade", "--array", "4x4", *NONE) == (
-        "needs 16 PE tiles, 2 memory tiles, 2 streams; the 4x4 array has 12, 4, 4; most, 16 of the 16 PE tiles, are "
-        "for statement 'Conv1' (apps/cascade.py:24); use --array 8x4")
+        "needs 16 PE tiles, 2 memory tiles, 2 streams; the 4x4 array has 12, 4, 4; most, 8 of the 16 PE tiles, are for "
+        "statement 'Conv1' (apps/cascade.py:24); use --array 8x4")
     assert fails(capsys, "gaussian", "--array", "1x1", *NONE) == (
         "needs 10 PE tiles, 1 memory tiles, 2 streams; the 1x1 array has 1, 0, 1; most, 10 of the 10 PE tiles, are for "
         "statement 'Gaussian' (apps/gaussian.py:28); use --array 4x4")
@@ -271,8 +271,8 @@ def test_a_run_that_fails_loses_nothing(capsys: pytest.CaptureFixture[str], monk
     everything = ("--output", str(output), "--report", str(report), "-o", str(out))
     assert fails(capsys, "gaussian", *SMALL, *everything) == "the run [has] ended"
     assert fails(capsys, "cascade", "--array", "4x4", *everything) == (
-        "needs 16 PE tiles, 2 memory tiles, 2 streams; the 4x4 array has 12, 4, 4; most, 16 of the 16 PE tiles, are "
-        "for statement 'Conv1' (apps/cascade.py:24); use --array 8x4")
+        "needs 16 PE tiles, 2 memory tiles, 2 streams; the 4x4 array has 12, 4, 4; most, 8 of the 16 PE tiles, are for "
+        "statement 'Conv1' (apps/cascade.py:24); use --array 8x4")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
