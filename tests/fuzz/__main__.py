@@ -6,6 +6,7 @@ Each failure is reduced, printed, and written to a folder as a test that pytest 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -37,8 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
     console.print(f"seed {options.seed}, {options.minutes:g} minutes, {options.jobs} processes")
     counts: Counter[str] = Counter()
     with _executor(options) as executor:
-        for kind, failures in _results(executor, options):
-            counts[kind] += _BATCH if kind != "properties" else 1
+        for kind, count, failures in _results(executor, options):
+            counts[kind] += count
             counts["failures"] += len(failures)
             for name, text in failures:
                 options.folder.mkdir(parents=True, exist_ok=True)
@@ -67,35 +68,40 @@ def _executor(options: argparse.Namespace) -> Executor:
     return Client(options.cluster).get_executor()
 
 
-def _results(executor: Executor, options: argparse.Namespace) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """What jobs found (kind of job, failures as file name and text), until the time is over."""
-    end = time.monotonic() + 60 * options.minutes
+_Found = tuple[str, int, list[tuple[str, str]]]
+"""What a job found: its kind, how many programs or files it was, and failures as file name and text."""
+
+
+def _results(executor: Executor, options: argparse.Namespace) -> Iterator[_Found]:
+    """What jobs found, until the time is over; batches of programs stop then, too."""
+    end = time.time() + 60 * options.minutes
     pending: set[Future[Any]] = set()
     number = 0
-    while time.monotonic() < end or pending:
-        while time.monotonic() < end and len(pending) < options.jobs:
-            pending.add(_submit(executor, options, number))
+    while time.time() < end or pending:
+        while time.time() < end and len(pending) < options.jobs:
+            pending.add(_submit(executor, options, number, end))
             number += 1
         done, pending = wait(pending, return_when=FIRST_COMPLETED)
         yield from (future.result() for future in done)
 
 
-def _submit(executor: Executor, options: argparse.Namespace, number: int) -> Future[Any]:
+def _submit(executor: Executor, options: argparse.Namespace, number: int, end: float) -> Future[Any]:
     seed = options.seed + number * _BATCH
     if number % _PROPERTY == _PROPERTY - 1 and not options.target:
         return executor.submit(search_properties, seed)
-    return executor.submit(search_programs, seed, tuple(options.target or MODELS))
+    return executor.submit(search_programs, seed, tuple(options.target or MODELS), end)
 
 
-def search_programs(first: int, targets: tuple[str, ...]) -> tuple[str, list[tuple[str, str]]]:
-    """The programs of a batch of seeds."""
-    found = []
-    for seed in range(first, first + _BATCH):
+def search_programs(first: int, targets: tuple[str, ...], end: float = math.inf) -> _Found:
+    """The programs of a batch of seeds, as far as they are begun before the time `end`."""
+    found, seed = [], first
+    while seed < first + _BATCH and time.time() < end:
         job = draw(seed, targets)
         if failure := failure_of(job):
             text = reduce_text(text_of(job), partial(is_same_failure, job, failure))
             found.append((f"test_found_{job.target}_{seed}.py", _as_test(job, text)))
-    return "programs", found
+        seed += 1
+    return "programs", seed - first, found
 
 
 def _as_test(job: Job, text: str) -> str:
@@ -108,7 +114,7 @@ def _as_test(job: Job, text: str) -> str:
             f"                        {options_of(job)!r})\n")
 
 
-def search_properties(seed: int) -> tuple[str, list[tuple[str, str]]]:
+def search_properties(seed: int) -> _Found:
     """One file of property tests with new examples."""
     files = sorted(path for folder in ("tests", "tb") for path in (ROOT / folder).rglob("test_*.py")
                    if "@given" in path.read_text())
@@ -117,8 +123,8 @@ def search_properties(seed: int) -> tuple[str, list[tuple[str, str]]]:
     result = subprocess.run(command, cwd=ROOT, env=os.environ | {"SLUICE_FUZZ": "1"}, capture_output=True, text=True,
                             check=False)
     if result.returncode == 0:
-        return "properties", []
-    return "properties", [(f"{path.stem}_{seed}.txt", f"{' '.join(command)}\n\n{result.stdout}\n{result.stderr}")]
+        return "properties", 1, []
+    return "properties", 1, [(f"{path.stem}_{seed}.txt", f"{' '.join(command)}\n\n{result.stdout}\n{result.stderr}")]
 
 
 if __name__ == "__main__":

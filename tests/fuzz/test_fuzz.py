@@ -74,14 +74,18 @@ def test_a_wrong_model_is_found_and_written_as_a_test(monkeypatch, tmp_path, cap
     seed = next(s for s in range(100) if failure_of(Job(s, "fpga", "")))
     monkeypatch.setattr(command, "_BATCH", 1)
     monkeypatch.setattr(command, "reduce_text", partial(reduce_text, attempts=5))
-    kind, failures = command.search_programs(seed, ("fpga",))
-    assert kind == "programs"
+    kind, count, failures = command.search_programs(seed, ("fpga",))
+    assert (kind, count) == ("programs", 1)
     ((name, text),) = failures
     path = tmp_path / name
     path.write_text(text)
     scope = runpy.run_path(str(path))
     with pytest.raises(AssertionError):
         scope["test_results_are_those_of_gcc"]()
+
+
+def test_batches_end_with_the_time():
+    assert command.search_programs(1, ("fpga",), end=0) == ("programs", 0, [])
 
 
 def test_refused_programs_are_no_failures():
