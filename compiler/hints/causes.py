@@ -29,6 +29,9 @@ _CLEAR = 0.8
 _REUSE = 3
 """Evaluations for each word that comes from memory or goes there, from which on an array is the right target."""
 
+_FILLING = 64
+"""Cycles beyond the bound, at most, that are taken for those of filling and emptying the data path."""
+
 _WIDEST = {"fpga": 512, "systolic": 512}
 """Widest memory port of targets with that option."""
 
@@ -45,12 +48,9 @@ def find_causes(design: Design, run: Run | None) -> Iterator[Cause]:
     if cycles <= TOO_MUCH * design.lower_bound:
         return
     found = list(_SPECIAL[target_of(design)](design))
-    yield from found
     if run is not None:
-        waits = list(_memory(design, run))
-        yield from waits
-        if not found and not waits:
-            yield from _beginning_and_end(run)
+        found += _memory(design, run)
+    yield from found or _beginning_and_end(design, run)
 
 
 # Remedies: other options, another target, another program.
@@ -206,7 +206,7 @@ def _vector(design: Any) -> Iterator[Cause]:
     figures, limit = design.figures, _CLEAR * design.predicted_cycles
     compute = figures.operations / design.spec.lanes
     statement = _deepest(design.program) if isinstance(design.program, Program) else None
-    if compute < figures.bound:
+    if compute < figures.bound and figures.bound > design.predicted_cycles / 2:
         text = (f"memory bound: {figures.memory_bytes} bytes take {design.lower_bound} cycles, the operations "
                 f"{round(compute)} on {design.spec.lanes} lanes")
     else:
@@ -248,10 +248,13 @@ def _memory(design: Design, run: Run) -> Iterator[Cause]:
                 (wider,) if 0 < 2 * width <= _WIDEST.get(target, 0) else ())
 
 
-def _beginning_and_end(run: Run) -> Iterator[Cause]:
-    rest = run.wall_cycles - run.cycles - run.stall_cycles
-    if rest > _MUCH * run.wall_cycles:
-        configuration = run.counters.get("configuration cycles", 0)
-        which = f", {configuration} of them for the configuration" if configuration else ""
-        yield Cause(f"{rest} of {run.wall_cycles} cycles go by before the first and after the last iteration{which}; a "
-                    "larger problem has a smaller share of them")
+def _beginning_and_end(design: Design, run: Run | None) -> Iterator[Cause]:
+    """Cycles without an iteration; without a run, those of a small problem that the bound does not count."""
+    cycles = run.wall_cycles if run else design.predicted_cycles
+    rest = cycles - run.cycles - run.stall_cycles if run else cycles - design.lower_bound
+    if rest <= _MUCH * cycles or (run is None and rest > _FILLING):
+        return
+    configuration = run.counters.get("configuration cycles", 0) if run else 0
+    which = f", {configuration} of them for the configuration" if configuration else ""
+    yield Cause(f"{rest} of {cycles} cycles go by before the first and after the last iteration{which}; a larger "
+                "problem has a smaller share of them")

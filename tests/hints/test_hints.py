@@ -222,11 +222,25 @@ def test_a_vector_machine_with_more_lanes() -> None:
     assert built(WINDOW, "vector", lanes=8).predicted_cycles < 0.8 * design.predicted_cycles
 
 
+def test_memory_bound_on_the_vector_machine() -> None:
+    """Only where memory takes most of the time; a short program spends it on the start of instructions."""
+    [hint] = hints_of(built(SMALL, "vector"))
+    assert "memory bound" not in hint.cause and "the start of " in hint.cause
+
+
 def test_beginning_and_end() -> None:
     design = built(SMALL, "fpga")
     [hint] = hints_of(design, run_on(design))
     assert re.fullmatch(r"\d+ of \d+ cycles go by before the first and after the last iteration; a larger problem has "
                         "a smaller share of them", str(hint))
+
+
+def test_beginning_and_end_without_a_run() -> None:
+    design = built(SMALL, "cgra")
+    excess = design.predicted_cycles - design.lower_bound
+    [hint] = hints_of(design)
+    assert str(hint) == (f"{excess} of {design.predicted_cycles} cycles go by before the first and after the last "
+                         "iteration; a larger problem has a smaller share of them")
 
 
 def test_nothing_is_advised_that_was_not_tried() -> None:
