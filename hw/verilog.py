@@ -21,6 +21,8 @@ _WAKEN = r"""  reg \1;
   /* verilator lint_off INITIALDLY */
   initial \1<= 0;
   /* verilator lint_on INITIALDLY */"""
+# A process that reads nothing but a constant, which no event ever wakes: its registers would stay undefined.
+_CONSTANT = re.compile(r"^  always @\*\n(    [^\n=]+ = \d+'[bdh][0-9a-fxz]+;\n)", re.MULTILINE)
 # Up to the first dot: modules below another one are called after it.
 _NAME = re.compile(r"^module \\?([^\s.(]+)", re.MULTILINE)
 
@@ -70,7 +72,7 @@ def wake_processes(text: str) -> str:
     A nonblocking assignment takes effect when all processes of time zero wait already, in both languages. Verilator,
     which settles combinational logic before it starts, makes it a blocking one and would say so each time.
     """
-    return _WAKING.sub(_WAKEN, text)
+    return _CONSTANT.sub(r"  initial\n\1", _WAKING.sub(_WAKEN, text))
 
 
 def _gathered(text: str) -> str:
