@@ -17,6 +17,7 @@ from typing import Any
 
 from hw.block_ram_registers import absorb_block_ram_registers
 from hw.boards.capacity import device_capacity, shortages
+from hw.cache import use_tool_cache
 from hw.errors import SluiceError
 from hw.multiplier_registers import absorb_registers
 from hw.multiplier_sites import place_multipliers
@@ -138,10 +139,11 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path) -> str:
     """Run a tool in `directory` at low priority and return what it printed. Raises `PnrError` if it fails."""
     command = [*find_tool(name), *arguments]
     try:
-        result = subprocess.run(
-            command, cwd=directory, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-            preexec_fn=_lower_priority,
-        )  # fmt: skip
+        with use_tool_cache():
+            result = subprocess.run(
+                command, cwd=directory, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                preexec_fn=_lower_priority,
+            )  # fmt: skip
     except OSError as error:
         raise PnrError(f"{command[0]}: {error.strerror}") from error
     if result.returncode != 0:

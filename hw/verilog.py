@@ -8,9 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from amaranth._toolchain.yosys import YosysError
 from amaranth.back import rtlil, verilog
 
-__all__ = ["convert", "convert_files", "convert_together", "wake_processes"]
+from hw.cache import use_tool_cache
+from hw.errors import SluiceError
+
+__all__ = ["VerilogError", "convert", "convert_files", "convert_intermediate", "convert_together", "wake_processes"]
 
 # A process of one register, which is how the back end writes each of them.
 _REGISTER = re.compile(r"^  always @\((posedge [^\n()]+)\)\n(    (?!begin|if|case)[^\n]* <= [^\n]*;\n)", re.MULTILINE)
@@ -27,12 +31,16 @@ _CONSTANT = re.compile(r"^  always @\*\n(    [^\n=]+ = \d+'[bdh][0-9a-fxz]+;\n)"
 _NAME = re.compile(r"^module \\?([^\s.(]+)", re.MULTILINE)
 
 
+class VerilogError(SluiceError):
+    """The tool that writes Verilog does not work here."""
+
+
 def convert(component: Any, name: str, **options: Any) -> str:
     """The Verilog of `component` as module `name`, without references to Python sources.
 
     `options` are those of `amaranth.back.verilog.convert`, such as `ports` where the component has no signature.
     """
-    with _no_collection():
+    with _conversion():
         return _finished(verilog.convert(component, name, emit_src=False, **options))
 
 
@@ -40,7 +48,7 @@ def convert_together(modules: Iterable[tuple[str, Any, Any]], **options: Any) ->
     """The Verilog of several modules (name, component, ports; None: those of its signature) in one text and one
     conversion, whose start takes as long as the work on a small module. The next module is asked for when the one
     before is elaborated. `options` as for `convert`."""
-    with _no_collection():
+    with _conversion():
         texts = [rtlil.convert(part, name=name, ports=ports, emit_src=False, **options)
                  for name, part, ports in modules]
         return _finished(verilog._convert_rtlil_text("\n".join(texts)))
@@ -58,6 +66,12 @@ def convert_files(modules: Mapping[str, Any], ports: Mapping[str, Any] | None = 
         assert name is not None
         files.setdefault(f"{name[1]}.v", [f"{head}\n"]).append(module)
     return {name: "\n".join(texts) for name, texts in files.items()}
+
+
+def convert_intermediate(text: str) -> str:
+    """The Verilog of a design in the intermediate form of Amaranth, as board platforms write it."""
+    with _conversion():
+        return wake_processes(verilog._convert_rtlil_text(text, strip_internal_attrs=True))
 
 
 def _finished(text: str) -> str:
@@ -92,6 +106,17 @@ def _with_gathered_registers(module: str) -> str:
         return "" if gathered is None else f"  always @({register[1]}) begin\n{''.join(gathered)}  end\n"
 
     return _REGISTER.sub(process, module)
+
+
+@contextmanager
+def _conversion() -> Iterator[None]:
+    """What every conversion needs. Raises `VerilogError`, `CacheError` if yosys, which writes the text, cannot run."""
+    try:
+        with _no_collection(), use_tool_cache():
+            yield
+    except YosysError as error:
+        reason = str(error).strip().rpartition("\n")[2].strip()
+        raise VerilogError(f"yosys cannot write Verilog: {reason or type(error).__name__}") from error
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from compiler.ir import expr
 from compiler.ir.check_data import check_bounds, check_initialised, check_outputs
 from compiler.ir.expr import Apply, Cast, Const, Expr, Lookup, Read, postorder
 from compiler.ir.isomorphism import check_shared
+from compiler.ir.limits import check_array_bytes
 from compiler.ir.names import check_name
 from compiler.ir.program import ROLES, Access, Array, Program, Statement
 from compiler.ir.types import Fixed, Float, Int, ProgramError, Type
@@ -47,6 +48,7 @@ def _check_declarations(program: Program) -> None:
     _check_unique([statement.name for statement in program.statements], "statement")
     for array in program.arrays:
         _check_array(array)
+    check_array_bytes({array.name: (array.shape, array.type.width) for array in program.arrays})
     for table in program.tables:
         _check_table(table.name, table.values, table.type)
     if not program.outputs:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
+from compiler.ir.limits import PROGRAM_LIMITS
 from compiler.ir.program import Program
 from hw.errors import SluiceError
 
-__all__ = ["MOST_COORDINATES", "require_enumerable"]
-
-MOST_COORDINATES = 1 << 26
-"""Most values of iterators of all instances of one statement: half a gigabyte of them."""
+__all__ = ["require_enumerable"]
 
 
 def require_enumerable(program: Program, target: str, most_loops: int, error: type[SluiceError]) -> None:
@@ -25,7 +23,9 @@ def require_enumerable(program: Program, target: str, most_loops: int, error: ty
         if loops > most_loops:
             raise error(f"{statement}: it is in {loops} nested loops; target {target} takes up to {most_loops}: write "
                         "neighbouring loops as one")
-        if prod(trips) * max(1, len(trips)) > MOST_COORDINATES:
-            most = MOST_COORDINATES // max(1, len(trips))
+        budget = PROGRAM_LIMITS.of("iterations")
+        if prod(trips) * max(1, len(trips)) > budget:
+            most = budget // max(1, len(trips))
             raise error(f"{statement}: it has {prod(trips)} instances; target {target} proves every one and takes up "
-                        f"to {most} in {len(trips)} loops: make the extents of its loops smaller")
+                        f"to {most} in {len(trips)} loops: make the extents of its loops smaller "
+                        f"{PROGRAM_LIMITS.note('iterations')}")

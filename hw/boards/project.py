@@ -8,15 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from amaranth.back import verilog
-
 from hw.boards.core import STATUS_LIGHTS, BoardCore, EmittedSystem
 from hw.boards.pins import Connection
 from hw.boards.registry import Board
 from hw.boards.top import BoardTop
+from hw.cache import use_tool_cache
 from hw.designs.system import SystemDesign
 from hw.pnr import KEEP_REGISTERS
-from hw.verilog import wake_processes
+from hw.verilog import convert_intermediate
 
 __all__ = ["TOP", "Project", "make_project"]
 
@@ -26,7 +25,8 @@ TOP = "top"
 _SOURCE_LOCATION = re.compile(r'^ *\(\* src = "[^"\n]*" \*\)\n', re.MULTILINE)
 _REPORT = ("--timing-allow-fail", "--report", f"{TOP}.report.json")
 _COMFORTABLE_HZ = 50e6
-_KEPT = {"stratix3": (".v", ".qsf", ".sdc", ".srf", ".sh"), "ecp5": (".v", ".ys", ".lpf", ".sh")}
+_LEFT_OUT = (".il", ".debug.v", ".json", ".bat")
+"""Ends of the names of files that another one stands for: Verilog for the intermediate form, else a script."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,12 @@ def make_project(
     top = BoardTop(core, divide=divide)
     for name, text in sorted(design.sources.items()):
         platform.add_file(name, text)
-    plan = platform.prepare(top, TOP)
+    with use_tool_cache():
+        plan = platform.prepare(top, TOP)
     texts = _texts(plan.files)
     return Project(
         board=board,
-        files={name: text for name, text in texts.items() if name.endswith(_KEPT[board.family])},
+        files={name: text for name, text in texts.items() if not name.endswith(_LEFT_OUT)},
         commands=_commands(texts),
         clock_hz=board.clock_hz / divide,
         lights=top.lights,
@@ -112,17 +113,17 @@ def make_project(
 
 
 def _texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
-    """The files as text. Where Amaranth writes its intermediate form (ECP5), Verilog takes its place, and
+    """The files as text. Where Amaranth writes its intermediate form (for yosys), Verilog takes its place, and
     registers that are to be kept are before synthesis.
 
     The platforms' own options for this are not used because not every board passes them on.
     """
     texts = {name: _text(content) for name, content in sorted(files.items()) if name != f"{TOP}.debug.v"}
     if f"{TOP}.il" in texts:
-        top = verilog._convert_rtlil_text(texts[f"{TOP}.il"], strip_internal_attrs=True)
-        texts[f"{TOP}.v"] = _text(wake_processes(top))
+        texts[f"{TOP}.v"] = _text(convert_intermediate(texts[f"{TOP}.il"]))
         script = texts[f"{TOP}.ys"].replace(f"read_rtlil {TOP}.il", f"read_verilog {TOP}.v")
-        texts[f"{TOP}.ys"] = script.replace("synth_ecp5 ", f"hierarchy -top {TOP}; {KEEP_REGISTERS}\nsynth_ecp5 ", 1)
+        kept = f"hierarchy -top {TOP}; {KEEP_REGISTERS}\n"
+        texts[f"{TOP}.ys"] = re.sub(r"^(?=synth_)", kept, script, count=1, flags=re.MULTILINE)
         texts[f"build_{TOP}.sh"] = texts[f"build_{TOP}.sh"].replace(" --log ", f" {' '.join(_REPORT)} --log ")
     return texts
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from hw.boards.de3 import De3Platform, de3_pins
 from hw.boards.ecp5 import ecp5_platforms
@@ -25,12 +25,12 @@ class BoardError(SluiceError):
 class Board:
     """One board.
 
-    `name` in kebab case; `family`, the FPGA family; `device`; `clock_hz`, the oscillator; `platform`, a maker of the
-    Amaranth platform; `takes_pins`, whether `build_platform` accepts a pin file.
+    `name` in kebab case; `family`, the FPGA family, any that Amaranth has a platform for; `device`; `clock_hz`, the
+    oscillator; `platform`, a maker of the Amaranth platform; `takes_pins`, whether `build_platform` accepts a pin file.
     """
 
     name: str
-    family: Literal["stratix3", "ecp5"]
+    family: str
     device: str
     clock_hz: float
     platform: Callable[..., Any]

@@ -26,6 +26,7 @@ from hw.fabric.routing import (
 )
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.memtile import AddressedConfig, BuffetConfig, DualPortConfig, PubConfig
+from hw.memtile.spec import for_kind
 from hw.pe.config import PeConfig
 
 __all__ = [
@@ -204,7 +205,7 @@ def _decode_core(words: Words, spec: FabricSpec, kind: TileKind) -> CoreConfig |
         return PeConfig.decode(words, spec.pe)
     memories = {"pub": PubConfig, "dual-port": DualPortConfig, "dual-port-pe": AddressedConfig,
                 "buffet": BuffetConfig}
-    return memories[spec.mem.kind].decode(words, spec.mem)
+    return for_kind(memories, spec.mem.kind, "configuration (hw.fabric.config)").decode(words, spec.mem)
 
 
 def _switch_index(

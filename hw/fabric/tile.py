@@ -25,6 +25,7 @@ from hw.fabric.switch_box import SwitchBox, network_width
 from hw.memtile.addressed import AddressedBuffer
 from hw.memtile.dual_port import DualPortBuffer
 from hw.memtile.multi_port import MultiPortBuffer
+from hw.memtile.spec import for_kind
 from hw.memtile.wide_fetch import WideFetchBuffer
 from hw.multiplexer import hold
 from hw.pe.core import Pe
@@ -186,7 +187,7 @@ class MemTile(StaticTile):
     def add_core(self, m: Module, inputs: dict[str, Value]) -> dict[str, Value]:
         dual_port = DualPortBuffer if self.spec.mem.sram_ports == 1 else MultiPortBuffer
         cores = {"pub": WideFetchBuffer, "dual-port": dual_port, "dual-port-pe": AddressedBuffer}
-        core = cores[self.spec.mem.kind](self.spec.mem)
+        core = for_kind(cores, self.spec.mem.kind, "core for static tiles (hw.fabric.tile)")(self.spec.mem)
         m.submodules.core = ResetInserter(self.receiver.clear)(core)
         self.receiver.serve(m, core)
         flush = Signal()

@@ -15,9 +15,10 @@ Features below 0x80 belong to the tile around the core. Liu 2023, section 6.1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from hw.configuration import ConfigurationError
 
@@ -30,7 +31,10 @@ __all__ = [
     "MemKind",
     "MemTileSpec",
     "TileRegister",
+    "for_kind",
 ]
+
+T = TypeVar("T")
 
 MemKind = Literal["pub", "dual-port", "dual-port-pe", "buffet"]
 """Implementations of a memory tile."""
@@ -196,13 +200,16 @@ class MemTileSpec:
             roles = []
         elif self.kind == "buffet":
             roles = [("fill", 1, ()), ("update", 1, (sram,)), ("read", 1, (sram,)), ("shrink", 1, (sram,))]
-        else:
+        elif self.kind == "pub":
             roles = [
                 ("write", self.inputs, (agg,)),
                 ("store", self.inputs, (_bits(self.agg_blocks), sram)),
                 ("fetch", self.outputs, (sram, _bits(self.tb_blocks))),
                 ("read", self.outputs, (tb,)),
             ]
+        else:
+            raise ConfigurationError(f"memories of kind '{self.kind}' have no controllers; add them to "
+                                     "MemTileSpec.controllers")
         return {
             f"{role}{index}": AffineSpec(widths, self.dims, time_width=self.time_width)
             for role, count, widths in roles
@@ -212,6 +219,13 @@ class MemTileSpec:
     def feature(self, controller: str) -> int:
         """Configuration feature of a controller by its name, such as "store1"."""
         return CONTROLLER_FEATURE + list(self.controllers).index(controller)
+
+
+def for_kind(entries: Mapping[str, T], kind: str, what: str) -> T:
+    """The entry of a kind of memories. Raises `ConfigurationError` if there is none: the kind has no `what`."""
+    if kind not in entries:
+        raise ConfigurationError(f"memories of kind '{kind}' have no {what}; those of {', '.join(entries)} have")
+    return entries[kind]
 
 
 def _bits(count: int) -> int:

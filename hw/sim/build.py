@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hw.sim.compile as recipe
+from hw.cache import CACHE_HINT, cache_folder
 from hw.sim.compile import EXECUTABLES, BuildError, BuildRequest, cocotb_libraries, compile_sources
 from hw.sim.ports import module_ports
 from hw.sim.toolchain import Toolchain, find_simulator, waveform_kind
@@ -45,15 +46,6 @@ class Build:
     cached: bool
 
 
-def cache_folder() -> Path:
-    """Where builds are kept: ``$SLUICE_CACHE``, else ``$XDG_CACHE_HOME/sluice``, else ``~/.cache/sluice``."""
-    if chosen := os.environ.get("SLUICE_CACHE"):
-        return Path(chosen).absolute()
-    if base := os.environ.get("XDG_CACHE_HOME"):
-        return Path(base).absolute() / "sluice"
-    return Path.home() / ".cache" / "sluice"
-
-
 def build(request: BuildRequest) -> Build:
     """Compile `request`, or find it in the cache. Raises `SimulatorMissing`, `BuildError`."""
     _check(request)
@@ -69,7 +61,8 @@ def build(request: BuildRequest) -> Build:
             else:
                 _compile_into(folder, request, toolchain, waves, description)
     except OSError as error:
-        raise BuildError(f"cannot use the build cache {cache_folder()}: {error.strerror}") from error
+        reason = error.strerror or error
+        raise BuildError(f"cannot use the build cache {cache_folder()}: {reason}; {CACHE_HINT}") from error
     return Build(
         executable=folder / EXECUTABLES[request.simulator],
         simulator=request.simulator,

@@ -18,6 +18,7 @@ from hw.fabric.config import ArrayConfig, IoConfig, TileConfig
 from hw.fabric.routing import Network, Side, Source, TrackSource
 from hw.fabric.spec import GLB_INPUT_LATENCY, FabricSpec
 from hw.memtile import AddressedConfig, DualPortConfig, PubConfig
+from hw.memtile.spec import for_kind
 from hw.pe.config import PeConfig
 
 __all__ = ["configure", "configure_banks"]
@@ -85,7 +86,8 @@ def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Ma
 def _rom(table: Table, spec: FabricSpec) -> Core:
     """A memory tile that looks words up."""
     contents = tuple(value & ((1 << spec.mem.word_width) - 1) for value in table.values)
-    return _MEMORIES[spec.mem.kind](contents=contents, rom=True)
+    return for_kind(_MEMORIES, spec.mem.kind, "tables of constants (compiler.bind.cgra.configuration)")(
+        contents=contents, rom=True)
 
 
 def configure_banks(application: Application, physical: Physical, spec: FabricSpec) -> dict[int, BankConfig]:

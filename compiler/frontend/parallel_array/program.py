@@ -13,6 +13,7 @@ from compiler.frontend.parallel_array.array import Array, ArrayLike
 from compiler.frontend.parallel_array.expression import Expression, Input, postorder
 from compiler.frontend.parallel_array.location import ArrayError, Location, here
 from compiler.frontend.parallel_array.reference import evaluate_reference
+from compiler.ir.limits import check_array_bytes
 
 __all__ = ["ArrayProgram", "evaluate", "program", "program_of"]
 
@@ -70,7 +71,7 @@ def _checked(node: Input, data: Any) -> np.ndarray:
 
 
 def program(name: str, **outputs: ArrayLike) -> ArrayProgram:
-    """A program of the given outputs. Raises `ArrayError`."""
+    """A program of the given outputs. Raises `ArrayError`, and `ProgramError` for arrays above the budget of bytes."""
     location = here()
     if not outputs:
         raise location.error(f"program {name} has no output")
@@ -79,7 +80,10 @@ def program(name: str, **outputs: ArrayLike) -> ArrayProgram:
         if not isinstance(value, Array):
             raise location.error(f"output {key} is no parallel array")
         expressions[key] = value.expression
-    return ArrayProgram(name, expressions, location)
+    made = ArrayProgram(name, expressions, location)
+    check_array_bytes({name: (node.shape, 8 * node.dtype.itemsize)
+                       for name, node in {**made.inputs, **expressions}.items()})
+    return made
 
 
 def evaluate(outputs: Array | Mapping[str, Array], inputs: Mapping[str, Any] | None = None) -> Any:
