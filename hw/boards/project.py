@@ -123,7 +123,7 @@ def _texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
         texts[f"{TOP}.v"] = _text(convert_intermediate(texts[f"{TOP}.il"]))
         script = texts[f"{TOP}.ys"].replace(f"read_rtlil {TOP}.il", f"read_verilog {TOP}.v")
         kept = f"hierarchy -top {TOP}; {KEEP_REGISTERS}\n"
-        texts[f"{TOP}.ys"] = re.sub(r"^(?=synth_)", kept, script, count=1, flags=re.MULTILINE)
+        texts[f"{TOP}.ys"] = re.sub(r"(?=\bsynth_)", kept, script, count=1)
         texts[f"build_{TOP}.sh"] = texts[f"build_{TOP}.sh"].replace(" --log ", f" {' '.join(_REPORT)} --log ")
     return texts
 

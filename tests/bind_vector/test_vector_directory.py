@@ -10,10 +10,10 @@ import pytest
 from c_targets import require_gcc_results, simulated
 
 import compiler
-import hw.build
 from compiler.bind.vector.c_names import c_names
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.program import Program
+from hw.boards import build
 from hw.designs.directory import crc32
 from hw.designs.registry import load_design
 from hw.sim.simulate import Job, run_job
@@ -68,13 +68,13 @@ def test_a_directory_builds_for_a_board(tmp_path: Path) -> None:
     folder, _ = directory(tmp_path)
     hashed = set(json.loads((folder / "manifest.json").read_text())["files"])
     assert hashed == {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()} - {"manifest.json"}
-    assert hw.build.main(["--board", "de3", "--design", str(folder), "-o", str(tmp_path / "out")]) == 0
+    assert build.main(["--board", "de3", "--design", str(folder), "-o", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out" / "top.v").exists()
 
 
 def test_sizes_belong_to_the_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, _ = directory(tmp_path)
-    assert hw.build.main(["--design", str(folder), "--lanes", "4", "-o", str(tmp_path / "out")]) == 1
+    assert build.main(["--design", str(folder), "--lanes", "4", "-o", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err == ("error: design f has its own processor; leave --array, --bank-words and --lanes "
                                        "out\n")
 
