@@ -78,6 +78,8 @@ def _find(path_or_name: str | Path) -> Path:
         names = shipped()
         if text in names:
             return names[text]
+        if Path(text).is_file():
+            raise ProgramError(f"application file {text} needs the ending .py, for Python, or .c, for C: rename it")
         if "/" not in text:
             raise ProgramError(f"there is no application '{text}'; there are: {', '.join(applications())}")
     if not Path(text).is_file():

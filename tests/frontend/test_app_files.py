@@ -42,6 +42,16 @@ def test_a_missing_file_is_an_error() -> None:
     assert str(error.value) == "there is no application file nowhere/mine.py"
 
 
+@pytest.mark.parametrize("name", ["kernel.cpp", "kernel", "folder/kernel.C"])
+def test_files_of_other_endings_are_told_which_there_are(tmp_path, monkeypatch, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / name).write_text("")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProgramError) as error:
+        load(name)
+    assert str(error.value) == f"application file {name} needs the ending .py, for Python, or .c, for C: rename it"
+
+
 @pytest.mark.parametrize(
     ("text", "parameters", "message"),
     [
