@@ -39,6 +39,7 @@ def run_and_compare(program: pa.ArrayProgram, lanes: int, simulator: str, gather
     run = design.simulate(inputs, simulator, **settings)
     for name, wanted in program.reference(inputs).items():
         np.testing.assert_array_equal(run.outputs[name], wanted)
+    assert run.seconds > 0, "also where the build took longer than the run"
     assert 0 <= run.counters["busy"] - design.ideal_cycles <= 8 * gathers
     assert design.ideal_cycles <= run.cycles
     assert run.counters["instructions"] == design.figures.instructions

@@ -220,7 +220,7 @@ class VectorDesign(Design):
         counters = {k: int(v) for k, v in vars(result.counters).items()}
         job = result.job
         return Run(outputs, result.kernel_cycles, result.kernel_cycles - counters["busy"], result.cycles, simulator,
-                   job.total_cycles, job.wall_seconds - job.build_seconds, job.build_seconds, job.waves, counters)
+                   job.total_cycles, job.wall_seconds, job.build_seconds, job.waves, counters)
 
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:
         """A self-contained HTML page: predictions, when lanes and transfers are busy, both programs, and one run."""
