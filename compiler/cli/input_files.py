@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tokenize
 from collections.abc import Sequence
 from pathlib import Path
@@ -117,7 +118,12 @@ def _load(path: Path, array: Array) -> np.ndarray:
     if len(array.shape) not in (2, 3):
         raise InputError(f"input {array.name} has {len(array.shape)} dimensions and cannot be an image such as {path}; "
                          "give a .npy file")
-    return images.image_to_array(images.load_image(path, colour=images.is_colour(array.shape)), array, str(path))
+    image = images.load_image(path, colour=images.is_colour(array.shape))
+    taken = images.image_to_array(image, array, str(path))
+    if taken.size < image.size:
+        whole, part = (f"{pixels.shape[1]}x{pixels.shape[0]}" for pixels in (image, images.to_picture(taken)))
+        print(f"note: of the {whole} pixels of {path} input {array.name} is the middle {part}", file=sys.stderr)
+    return taken
 
 
 def _require_all(program: Program, found: dict[str, np.ndarray]) -> None:

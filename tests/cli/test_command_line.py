@@ -126,6 +126,15 @@ def test_images_that_cannot_be_used(capsys: pytest.CaptureFixture[str], tmp_path
     assert message.startswith(f"image {noise} cannot be read: ")
 
 
+def test_a_picture_of_which_only_the_middle_is_taken_is_said_to_be(capsys: pytest.CaptureFixture[str],
+                                                                   tmp_path: Path) -> None:
+    large, whole = png(tmp_path / "large.png", (80, 70)), png(tmp_path / "whole.png")
+    assert main(["gaussian", "--input", large, "--target", "fpga", *NONE]) == 0
+    assert f"note: of the 80x70 pixels of {large} input input is the middle 64x64\n" in capsys.readouterr().err
+    assert main(["gaussian", "--input", whole, "--target", "fpga", *NONE]) == 0
+    assert "note" not in capsys.readouterr().err
+
+
 BYTES = """
 from compiler.frontend.loop_nest import prog
 from compiler.ir.types import Int
