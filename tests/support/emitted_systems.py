@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NoReturn
 from unittest import mock
 
@@ -50,7 +51,7 @@ _LOOK_UP = """void look_up(const uint8_t a[8][8], int16_t y[6][6]) {
 SYSTEMS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "fpga": ("fpga", _LOOK_UP, {}),
     "dataflow": ("dataflow", _POINT, {}),
-    "cgra": ("cgra", _POINT, {"array": "4x4"}),
+    "cgra": ("cgra", _POINT, {"hardware": str(Path(__file__).with_name("small_banks.toml"))}),
     "vector": ("vector", _POINT, {}),
     "systolic": ("systolic", _PRODUCT, {"array": "2x2"}),
     "recurrence": ("systolic", _RELAXATION, {}),
