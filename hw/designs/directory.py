@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.errors import SluiceError
-from hw.files import write_atomic
+from hw.files import locked_folder, remove_file, write_atomic
 
 __all__ = ["DesignError", "DesignImage", "OutputRegion", "crc32", "read_design", "read_text", "write_design"]
 
@@ -180,8 +180,9 @@ def _check_outputs(image: DesignImage) -> None:
 def write_design(directory: Path, image: DesignImage, documents: Mapping[str, str] | None = None) -> list[Path]:
     """Write `image` to `directory` (made if missing) and return the files, the manifest last.
 
-    `documents` are further text files of the design, by their paths in the directory. Raises `DesignError` if
-    `metadata` or `parameters` are not JSON, `OutputError` if the place cannot be written.
+    `documents` are further text files of the design, by their paths in the directory. Files of a design that was there
+    before are removed, others stay; while it is written there is no manifest, and who else writes a design there waits.
+    Raises `DesignError` if `metadata` or `parameters` are not JSON, `OutputError` if the place cannot be written.
     """
     files = {
         **(documents or {}),
@@ -189,9 +190,21 @@ def write_design(directory: Path, image: DesignImage, documents: Mapping[str, st
         MEMORY: _print_memory(image.memory),
     }
     files[MANIFEST] = _print_manifest(image, files)
-    for name, text in files.items():
-        write_atomic(directory / name, text)
+    with locked_folder(directory):
+        for name in (MANIFEST, *_previous_files(directory)):
+            if name not in files or name == MANIFEST:
+                remove_file(directory / name)
+        for name, text in files.items():
+            write_atomic(directory / name, text)
     return [directory / name for name in files]
+
+
+def _previous_files(directory: Path) -> list[str]:
+    """The files of the design that is there; none if there is none that can be read."""
+    try:
+        return [_file_name(name) for name in _parse_json(directory / MANIFEST)["files"]]
+    except (DesignError, TypeError, KeyError):
+        return []
 
 
 def _print_memory(blocks: Iterable[tuple[int, bytes]]) -> str:

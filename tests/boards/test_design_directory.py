@@ -3,6 +3,8 @@
 import dataclasses
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,34 @@ def test_other_files_belong_to_the_design(tmp_path):
     assert message(tmp_path) == "/rtl/registers.h: contents do not match the SHA-256 in manifest.json"
     (tmp_path / "rtl" / "registers.h").unlink()
     assert message(tmp_path) == "/rtl/registers.h: No such file or directory"
+
+
+def test_a_design_replaces_the_one_before_and_nothing_else(tmp_path):
+    write_design(tmp_path, IMAGE, {"rtl/old.v": "module old; endmodule\n", "rtl/both.v": "module both; endmodule\n"})
+    (tmp_path / "notes.txt").write_text("mine")
+    write_design(tmp_path, replace(IMAGE, name="other"), {"rtl/both.v": "module both2; endmodule\n"})
+    assert {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()} == {
+        "configuration.hex", "manifest.json", "memory.hex", "notes.txt", "rtl/both.v"}
+    assert read_design(tmp_path).name == "other"
+
+
+def test_a_damaged_design_is_replaced(tmp_path):
+    for manifest in ("", "[]", '{"files": 3}', '{"files": {"../notes": ""}}'):
+        (tmp_path / "manifest.json").write_text(manifest)
+        write_design(tmp_path, IMAGE)
+        assert read_design(tmp_path) == IMAGE
+
+
+def test_designs_that_are_written_at_the_same_time_are_not_mixed(tmp_path):
+    def write(number):
+        text = f"module m{number}; endmodule\n" * 2000
+        write_design(tmp_path, replace(IMAGE, name=f"design{number}"), {f"rtl/m{number}.v": text, "rtl/m.v": text})
+        return number
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(write, range(24))) == list(range(24))
+    name = read_design(tmp_path).name
+    assert {p.name for p in (tmp_path / "rtl").iterdir()} == {"m.v", f"m{name.removeprefix('design')}.v"}
 
 
 def test_registers_of_an_array(tmp_path):

@@ -37,7 +37,6 @@ from hw.fabric.driver import RunPlan, check_status
 from hw.fabric.image import configuration_image
 from hw.fabric.spec import FabricSpec
 from hw.fabric.system import emit_system
-from hw.files import write_atomic
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 
@@ -208,9 +207,8 @@ class CgraDesign(Design):
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write ``rtl/*.v``, the register map and the design directory that `hw.build` takes. Returns the directory."""
         directory = Path(directory)
-        for name, text in emit_system(self.spec).items():
-            write_atomic(directory / "rtl" / name, text)
-        write_design(directory, self.design_image(inputs), register_documents(self.spec))
+        verilog = {f"rtl/{name}": text for name, text in emit_system(self.spec).items()}
+        write_design(directory, self.design_image(inputs), verilog | register_documents(self.spec))
         return directory
 
     def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
