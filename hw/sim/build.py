@@ -3,7 +3,8 @@
 A build's key is the SHA-256 of its sources, top module, parameters, options and of the toolchain. The product
 lives in a folder of that name below the cache folder (`cache_folder`), which processes share: a build happens in
 a temporary folder and appears under its name by one rename, and a lock per key lets a second process wait for the
-first one's result instead of compiling the same thing.
+first one's result instead of compiling the same thing. ``build.json`` beside a product has its SHA-256: one that is
+damaged is built again.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def build(request: BuildRequest) -> Build:
     began = time.perf_counter()
     try:
         with _locked(_key(request, description)) as folder:
-            cached = (folder / "build.json").is_file()
+            cached = _is_whole(folder, EXECUTABLES[request.simulator])
             if cached:
                 os.utime(folder)
             else:
@@ -114,6 +115,19 @@ def _locked(key: str) -> Iterator[Path]:
         yield root / key
 
 
+def _is_whole(folder: Path, product: str) -> bool:
+    """Whether the build in `folder` is there and as it was made."""
+    try:
+        return json.loads((folder / "build.json").read_bytes())["sha256"] == _digest(folder / product)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+def _digest(product: Path) -> str:
+    with product.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _compile_into(
     folder: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None, description: dict[str, object]
 ) -> None:
@@ -123,7 +137,8 @@ def _compile_into(
         product = compile_sources(Path(work), request, toolchain, waves, cache_folder() / "runtimes")
         staging = Path(tempfile.mkdtemp(prefix=".staging-", dir=folder.parent))
         shutil.copy2(product, staging / product.name)
-    (staging / "build.json").write_text(json.dumps(description, indent=1, sort_keys=True) + "\n")
+    described = {**description, "sha256": _digest(staging / product.name)}
+    (staging / "build.json").write_text(json.dumps(described, indent=1, sort_keys=True) + "\n")
     staging.chmod(0o755)
     staging.rename(folder)
 
