@@ -281,5 +281,6 @@ def test_builds_that_nobody_used_for_a_month_go(monkeypatch, tmp_path):
 def test_cache_that_cannot_be_used(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "file"))
-    with pytest.raises(BuildError, match=rf"^cannot use the build cache {tmp_path}/file: Not a directory$"):
+    with pytest.raises(BuildError, match=rf"^cannot use the build cache {tmp_path}/file: Not a directory; "
+                                         r"set SLUICE_CACHE to a folder that can be written$"):
         build(BuildRequest({"adder.v": ADDER}, "adder", "icarus"))

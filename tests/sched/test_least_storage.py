@@ -56,7 +56,7 @@ def test_an_input_is_loaded_when_it_is_needed() -> None:
     assert starts["load_b"] == starts["Sum"] == 2 * (3 * 24 + 3)
     assert starts["load_a"] == 0
     assert schedule.method.startswith("as early as values allow (longest paths), which is optimal for its loops; later "
-                                      "starts keep 1")
+                                      "starts store 1")
     assert schedule.method.endswith("words fewer (CP-SAT, proven)")
 
 
