@@ -57,9 +57,16 @@ def test_outputs_in_a_quasi_affine_order_in_hardware(simulator):
     require_gcc_results(QUASI_AFFINE, "f", data(), simulated("fpga", simulator))
 
 
+@pytest.mark.parametrize("target", ["fpga", "dataflow"])
+def test_reads_that_go_backwards_from_the_end_of_a_prefix(target):
+    given = {"r": np.random.default_rng(4).integers(-30000, 30000, 6, np.int32), "y": np.zeros(6, np.int32)}
+    require_gcc_results(PREFIXES, "f", given, MODELS[target])
+
+
 def test_the_first_reason_counts_where_reads_cannot_be_everywhere():
+    turning = PREFIXES.replace("y[k - i - 1]", "y[(k - i - 1) % 3]")
     with pytest.raises(FpgaError, match=r"statement 'S3' \(.*:10\): read 1: it walks what it reads in an order that"):
-        compiler.compile(parse_scop(PREFIXES), target="fpga")
+        compiler.compile(parse_scop(turning), target="fpga")
 
 
 CONSTANTS = """
