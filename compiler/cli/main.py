@@ -21,7 +21,7 @@ from compiler.bind.registry import TARGETS, compile_program, target
 from compiler.bind.vector.apps import load_any
 from compiler.cli import images
 from compiler.cli.input_files import read_inputs
-from compiler.cli.output_files import output_paths, write_outputs
+from compiler.cli.output_files import output_paths, print_places, write_outputs
 from compiler.cli.settings import UsageError, read_settings, simulation_settings
 from compiler.cli.sizes import SizedCommand
 from compiler.cli.vector import run_vector
@@ -232,9 +232,4 @@ def _write_results(options: argparse.Namespace, outputs: Mapping[str, Path], run
         write_outputs(outputs, run.outputs)
         for name, path in outputs.items():
             console.print(f"output {name}: {path}", soft_wrap=True)
-    if options.directory:
-        console.print(f"Verilog and design directory: {options.directory}", soft_wrap=True)
-    if options.report:
-        console.print(f"report: {options.report / 'report.html'}", soft_wrap=True)
-    if run and run.waveform:
-        console.print(f"waveform: {run.waveform}", soft_wrap=True)
+    print_places(console, options, run, "Verilog and design directory")

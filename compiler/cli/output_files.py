@@ -1,20 +1,22 @@
-"""A run's outputs as files that a command line names: images, and arrays in numpy's .npy format."""
+"""A run's outputs as files that a command line names: images, arrays in numpy's .npy format; where all of them are."""
 
 from __future__ import annotations
 
+import argparse
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
 
-from compiler.bind.design import InputError
+from compiler.bind.design import InputError, Run
 from compiler.cli import images
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Float
 from hw.files import write_atomic
 
-__all__ = ["output_paths", "write_outputs"]
+__all__ = ["output_paths", "print_places", "write_outputs"]
 
 
 def output_paths(program: Program, given: Sequence[str]) -> dict[str, Path]:
@@ -51,6 +53,16 @@ def write_outputs(paths: Mapping[str, Path], outputs: Mapping[str, np.ndarray]) 
             write_atomic(path, buffer.getvalue())
         else:
             images.save_image(path, outputs[name])
+
+
+def print_places(console: Console, options: argparse.Namespace, run: Run | None, emitted: str) -> None:
+    """Say where the design directory, which holds what is `emitted`, the report and the waveform are."""
+    if options.directory:
+        console.print(f"{emitted}: {options.directory}", soft_wrap=True)
+    if options.report:
+        console.print(f"report: {options.report / 'report.html'}", soft_wrap=True)
+    if run and run.waveform:
+        console.print(f"waveform: {run.waveform}", soft_wrap=True)
 
 
 def _check_format(array: Array, path: Path) -> None:

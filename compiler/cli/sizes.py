@@ -15,6 +15,7 @@ from rich.text import Text
 from compiler.bind.dataflow.sized import SizedDesign
 from compiler.bind.registry import compile_sizes
 from compiler.cli.input_files import random_inputs
+from compiler.cli.output_files import print_places
 from compiler.cli.settings import UsageError, read_settings, simulation_settings
 from compiler.frontend.apps import load
 from compiler.ir.floating import same
@@ -77,8 +78,7 @@ class SizedCommand:
             last = engine.at(**points[-1])
             last.emit(options.directory, random_inputs(last.program, options.random or 0))
         console.print(table)
-        if options.directory:
-            console.print(f"Verilog and design directory: {options.directory}", soft_wrap=True)
+        print_places(console, options, None, "Verilog and design directory")
         return status
 
     def _row(self, engine: SizedDesign, point: dict[str, int]) -> tuple[list[str], bool]:

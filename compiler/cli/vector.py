@@ -16,6 +16,7 @@ from compiler.bind.design import InputError, Run
 from compiler.bind.registry import compile_program
 from compiler.bind.vector.design import VectorDesign
 from compiler.cli.input_files import load_array
+from compiler.cli.output_files import print_places
 from compiler.cli.settings import simulation_settings
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.hints import find_hints
@@ -49,12 +50,7 @@ def run_vector(options: argparse.Namespace, program: ArrayProgram, target_option
     console.print(_table(design, run, equal))
     for hint in find_hints(design, run):
         console.print(f"hint: {hint}", soft_wrap=True)
-    if options.directory:
-        console.print(f"C program, vector program and Verilog: {options.directory}", soft_wrap=True)
-    if options.report:
-        console.print(f"report: {options.report / 'report.html'}", soft_wrap=True)
-    if run and run.waveform:
-        console.print(f"waveform: {run.waveform}", soft_wrap=True)
+    print_places(console, options, run, "C program, vector program and Verilog")
     return 0 if equal else 1
 
 

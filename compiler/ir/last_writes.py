@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import islpy as isl
 
+from compiler.ir.relations import maps
+
 __all__ = ["last_writes"]
 
 
@@ -21,15 +23,15 @@ def last_writes(reads: isl.UnionMap, writes: isl.UnionMap, times: isl.UnionMap) 
         info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule_map(times)
         return info.compute_flow().get_must_dependence().reverse().coalesce()
     found = isl.UnionMap.empty(reads.get_space())
-    sources = _maps(writes)
-    for read in _maps(reads):
+    sources = maps(writes)
+    for read in maps(reads):
         for relation in _last_before(read, sources, times):
             found = found.union(isl.UnionMap.from_map(relation))
     return found.coalesce()
 
 
 def _has_divisions(relation: isl.UnionMap) -> bool:
-    return any(piece.dim(isl.dim_type.div) for one in _maps(relation) for piece in one.get_basic_maps())
+    return any(piece.dim(isl.dim_type.div) for one in maps(relation) for piece in one.get_basic_maps())
 
 
 def _last_before(read: isl.Map, writes: list[isl.Map], times: isl.UnionMap) -> list[isl.Map]:
@@ -54,7 +56,7 @@ def _last_before(read: isl.Map, writes: list[isl.Map], times: isl.UnionMap) -> l
 
 def _time(access: isl.Map, times: isl.UnionMap) -> isl.Map:
     """When the instances of an access are."""
-    mine = _maps(times.intersect_domain(isl.UnionSet.from_set(isl.Set.universe(access.get_space().domain()))))
+    mine = maps(times.intersect_domain(isl.UnionSet.from_set(isl.Set.universe(access.get_space().domain()))))
     assert len(mine) == 1
     return mine[0]
 
@@ -72,9 +74,3 @@ def _latest(times: isl.Map) -> isl.Map:
     if last is None or not (last.is_subset(times) and last.domain().is_equal(times.domain())):
         return times.subtract(times.apply_range(isl.Map.lex_gt(times.range().get_space())))
     return last
-
-
-def _maps(union: isl.UnionMap) -> list[isl.Map]:
-    found: list[isl.Map] = []
-    union.foreach_map(found.append)
-    return found

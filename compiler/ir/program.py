@@ -15,6 +15,7 @@ from typing import Literal, TypeVar, get_args
 import islpy as isl
 
 from compiler.ir.expr import Expr
+from compiler.ir.relations import maps
 from compiler.ir.types import ProgramError, Type
 
 __all__ = [
@@ -193,7 +194,7 @@ class Program:
     def _orders(self) -> dict[str, list[isl.Map]]:
         """The pieces of `order` by the name of the statement."""
         found: dict[str, list[isl.Map]] = {}
-        for piece in _maps(self.order):
+        for piece in maps(self.order):
             found.setdefault(piece.get_tuple_name(isl.dim_type.in_) or "", []).append(piece)
         return found
 
@@ -246,12 +247,6 @@ def _named(items: Iterable[_Item], name: str, kind: str, program: str) -> _Item:
             return item
     known = ", ".join(item.name for item in items) or "none"
     raise ProgramError(f"program '{program}' has no {kind} '{name}'; there are: {known}")
-
-
-def _maps(union: isl.UnionMap) -> list[isl.Map]:
-    found: list[isl.Map] = []
-    union.foreach_map(found.append)
-    return found
 
 
 def _coordinate(point: isl.Point, position: int) -> int:

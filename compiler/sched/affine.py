@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import islpy as isl
 
+from compiler.ir.relations import maps
+
 __all__ = ["affine_form", "affine_text", "dimension_names", "extremes", "linear_function", "maps", "padded",
            "pieces", "slopes"]
 
@@ -29,13 +31,6 @@ def linear_function(domain: isl.Set, coefficients: Mapping[str, int], constant: 
     for position, name in enumerate(dimension_names(domain.get_space())):
         function = function.set_coefficient_val(isl.dim_type.in_, position, coefficients.get(name, 0))
     return function
-
-
-def maps(union: isl.UnionMap) -> list[isl.Map]:
-    """The relations of a union, one per pair of spaces."""
-    found: list[isl.Map] = []
-    union.foreach_map(found.append)
-    return found
 
 
 def padded(relation: isl.Map, length: int) -> isl.Map:

@@ -18,7 +18,7 @@ from hw.dataflow.spec import KernelSpec, StreamPorts, StreamSpec
 from hw.dataflow.transfers import StreamReader, StreamWriter
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
-from hw.dma.run_control import RunControl
+from hw.dma.run_control import RunControl, connect_run
 from hw.dma.watchdog import bus_moves
 from hw.verilog import convert
 
@@ -110,21 +110,14 @@ class DataflowSystem(wiring.Component):
         if reader is not None:
             causes, faults = [*causes, RunError.READ], [*faults, reader.error]
         m.submodules.control = control = RunControl(RunError, causes, RunError.SIZE)
+        connect_run(m, control, registers, reader, writer, kernel.busy)
         wall = Signal(32)
-        if reader is not None:
-            m.d.comb += [reader.load.eq(control.begin), reader.stop.eq(control.stop),
-                         registers.waiting.inputs.eq(reader.left)]
         m.d.comb += [
-            control.start.eq(registers.control.start), control.clear.eq(registers.control.clear),
-            control.limit.eq(registers.watchdog.cycles), control.faults.eq(Cat(faults)), control.refused.eq(~good),
-            control.complete.eq((writer.left == 0) & ~writer.busy & ~kernel.busy),
-            control.idle.eq(~writer.busy & ~(reader.busy if reader is not None else 0)),
+            control.faults.eq(Cat(faults)), control.refused.eq(~good),
             control.progress.eq(bus_moves(self.m_axi) | kernel.moved),
-            flush.eq(control.flush), kernel.start.eq(control.begin), writer.load.eq(control.begin),
-            writer.stop.eq(control.stop), self.irq.eq(control.done),
-            *(registers.status[name].eq(getattr(control, name)) for name in ("busy", "done", "start_ignored", "error")),
-            registers.status.kernel.eq(kernel.busy), registers.waiting.outputs.eq(writer.left),
-            registers.ticks.eq(kernel.ticks), registers.stalls.eq(kernel.stalls), registers.wall_cycles.eq(wall),
+            flush.eq(control.flush), kernel.start.eq(control.begin), self.irq.eq(control.done),
+            registers.status.kernel.eq(kernel.busy), registers.ticks.eq(kernel.ticks),
+            registers.stalls.eq(kernel.stalls), registers.wall_cycles.eq(wall),
         ]
         with m.If(control.busy):
             m.d.sync += wall.eq(wall + 1)

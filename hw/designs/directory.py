@@ -191,20 +191,19 @@ def write_design(directory: Path, image: DesignImage, documents: Mapping[str, st
     }
     files[MANIFEST] = _print_manifest(image, files)
     with locked_folder(directory):
-        for name in (MANIFEST, *_previous_files(directory)):
-            if name not in files or name == MANIFEST:
-                remove_file(directory / name)
+        for name in (MANIFEST, *(_previous_files(directory) - files.keys())):
+            remove_file(directory / name)
         for name, text in files.items():
             write_atomic(directory / name, text)
     return [directory / name for name in files]
 
 
-def _previous_files(directory: Path) -> list[str]:
+def _previous_files(directory: Path) -> set[str]:
     """The files of the design that is there; none if there is none that can be read."""
     try:
-        return [_file_name(name) for name in _parse_json(directory / MANIFEST)["files"]]
+        return {_file_name(name) for name in _parse_json(directory / MANIFEST)["files"]}
     except (DesignError, TypeError, KeyError):
-        return []
+        return set()
 
 
 def _print_memory(blocks: Iterable[tuple[int, bytes]]) -> str:

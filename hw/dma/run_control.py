@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum, IntEnum
+from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.watchdog import Watchdog
 
-__all__ = ["RunControl"]
+__all__ = ["RunControl", "connect_run"]
 
 
 class _State(Enum):
@@ -116,3 +117,24 @@ class RunControl(wiring.Component):
                 self._fail(m, self.errors["ABORTED"])
             with m.If(self.busy):
                 m.d.sync += self.done.eq(0)
+
+
+def connect_run(m: Module, control: RunControl, registers: Any, reader: Any, writer: Any, busy: Value) -> None:
+    """Between `control`, the `registers` that a host sees, and the engines of a system: `reader` (or None) and `writer`
+    with `load`, `stop`, `busy` and `left`, a bit per stream that has words to move. `busy`: the data path is not done.
+
+    `faults`, `refused` and `progress` are left to the system.
+    """
+    engines = [writer] if reader is None else [reader, writer]
+    m.d.comb += [
+        control.start.eq(registers.control.start), control.clear.eq(registers.control.clear),
+        control.limit.eq(registers.watchdog.cycles),
+        *(registers.status[name].eq(getattr(control, name)) for name in ("busy", "done", "start_ignored", "error")),
+        *(port.eq(signal) for engine in engines
+          for port, signal in ((engine.load, control.begin), (engine.stop, control.stop))),
+        control.complete.eq((writer.left == 0) & ~writer.busy & ~busy),
+        control.idle.eq(~Cat(engine.busy for engine in engines).any()),
+        registers.waiting.outputs.eq(writer.left),
+    ]
+    if reader is not None:
+        m.d.comb += registers.waiting.inputs.eq(reader.left)

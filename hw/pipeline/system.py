@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
-from hw.dma.run_control import RunControl
+from hw.dma.run_control import RunControl, connect_run
 from hw.dma.watchdog import bus_moves
 from hw.pipeline.pipeline import Pipeline
 from hw.pipeline.registers import RunError, pipeline_registers
@@ -108,21 +108,14 @@ class PipelineSystem(wiring.Component):
     def _control(self, m: Module, flush: Signal, ready: Signal, go: Signal) -> None:
         registers, pipeline, writer, reader = self._registers, self._pipeline, self._writer, self._reader
         causes, faults = [RunError.WRITE], [writer.error]
-        m.submodules.control = control = RunControl(RunError, [RunError.READ, *causes] if reader else causes)
         if reader is not None:
-            m.d.comb += [reader.load.eq(control.begin), reader.stop.eq(control.stop),
-                         registers.waiting.inputs.eq(reader.left)]
-            faults.insert(0, reader.error)
+            causes, faults = [RunError.READ, *causes], [reader.error, *faults]
+        m.submodules.control = control = RunControl(RunError, causes)
+        connect_run(m, control, registers, reader, writer, pipeline.left)
         m.d.comb += [
-            control.start.eq(registers.control.start), control.clear.eq(registers.control.clear),
-            control.limit.eq(registers.watchdog.cycles), control.faults.eq(Cat(faults)),
-            control.complete.eq((writer.left == 0) & ~writer.busy & ~pipeline.left),
-            control.idle.eq(~writer.busy & ~(reader.busy if reader is not None else 0)),
-            control.progress.eq(bus_moves(self.m_axi) | pipeline.en),
-            flush.eq(control.flush), pipeline.start.eq(control.begin), writer.load.eq(control.begin),
-            writer.stop.eq(control.stop), self.irq.eq(control.done),
-            *(registers.status[name].eq(getattr(control, name)) for name in ("busy", "done", "start_ignored", "error")),
-            registers.status.pipeline.eq(pipeline.left), registers.waiting.outputs.eq(writer.left),
+            control.faults.eq(Cat(faults)), control.progress.eq(bus_moves(self.m_axi) | pipeline.en),
+            flush.eq(control.flush), pipeline.start.eq(control.begin), self.irq.eq(control.done),
+            registers.status.pipeline.eq(pipeline.left),
         ]
         m.d.sync += go.eq(control.running & ready)
         self._count(m, control)

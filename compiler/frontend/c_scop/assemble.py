@@ -27,6 +27,7 @@ from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.frontend.c_scop.walk import RawStatement
 from compiler.ir.expr import Apply, Const, Expr, Iterator, Lookup, Read, postorder
 from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
+from compiler.ir.relations import maps
 from compiler.ir.types import Int
 
 __all__ = ["Surroundings", "assemble"]
@@ -91,11 +92,11 @@ def _statement(raw: RawStatement) -> Statement:
 
 def _order(times: dict[str, tuple[tuple[str, ...], tuple[int | str, ...]]]) -> isl.UnionMap:
     length = max(len(time) for _, time in times.values())
-    maps = [
+    texts = [
         f"{name}[{', '.join(names)}] -> [{', '.join(map(str, (*time, *[0] * (length - len(time)))))}]"
         for name, (names, time) in times.items()
     ]
-    return isl.UnionMap(f"{{ {'; '.join(maps)} }}")
+    return isl.UnionMap(f"{{ {'; '.join(texts)} }}")
 
 
 # Arrays and their roles.
@@ -229,16 +230,15 @@ def _known_value(variable: Variable, array: Array, known: tuple[int, ...], names
 
 def _placed_first(program: Program, statement: Statement) -> Program:
     """The order with `statement` before all others."""
-    maps: list[isl.Map] = []
-    program.order.foreach_map(maps.append)
-    length = max(maps[0].dim(isl.dim_type.out), 2 * len(statement.iterators) + 1)
-    first = min(m.range().dim_min_val(0).to_python() for m in maps) - 1
+    times = maps(program.order)
+    length = max(times[0].dim(isl.dim_type.out), 2 * len(statement.iterators) + 1)
+    first = min(m.range().dim_min_val(0).to_python() for m in times) - 1
     time = [str(first)]
     for name in statement.iterators:
         time += [name, "0"]
     time += ["0"] * (length - len(time))
     order = isl.UnionMap(f"{{ {statement.name}[{', '.join(statement.iterators)}] -> [{', '.join(time)}] }}")
-    for relation in maps:
+    for relation in times:
         missing = length - relation.dim(isl.dim_type.out)
         zeros = isl.Map(f"{{ [{', '.join(f't{k}' for k in range(length - missing))}] -> "
                         f"[{', '.join([*(f't{k}' for k in range(length - missing)), *['0'] * missing])}] }}")
@@ -280,9 +280,7 @@ def _without_dead(program: Program) -> Program:
     touched = {access.array for s in program.statements for access in (*s.reads, s.write)}
     names = {s.name for s in program.statements}
     order = isl.UnionMap("{}")
-    maps: list[isl.Map] = []
-    program.order.foreach_map(maps.append)
-    for relation in maps:
+    for relation in maps(program.order):
         if relation.get_tuple_name(isl.dim_type.in_) in names:
             order = order.union(isl.UnionMap.from_map(relation))
     return replace(program, arrays=tuple(a for a in program.arrays if a.name in touched), order=order)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from compiler.ir.last_writes import last_writes as exact_last_writes
+from compiler.ir.relations import maps
 from compiler.sched.verify.errors import ValidationError
 
 __all__ = ["Difference", "Writes", "bounded_effort", "coordinates", "corner_points", "difference", "last_writes",
@@ -81,13 +82,6 @@ def corner_points(points: isl.Set) -> isl.Set:
             slice_ = points.fix_val(isl.dim_type.set, k, end)
             chosen = chosen.union(slice_.lexmin()).union(slice_.lexmax())
     return chosen.coalesce()
-
-
-def maps(union: isl.UnionMap) -> list[isl.Map]:
-    """The relations of a union, one per pair of spaces."""
-    found: list[isl.Map] = []
-    union.foreach_map(found.append)
-    return found
 
 
 @dataclass(frozen=True)
