@@ -198,6 +198,7 @@ module scratchpad_dma_harness #(
         .clk(clk), .rst(rst), .seed(seed), .latency(latency), .stall_aw(stall), .stall_w(stall), .stall_b(stall),
         .stall_ar(stall), .stall_r(stall), .stall_length(stall_length), .shared(shared),
         .error_enable(error_enable), .error_first(error_first), .error_last(error_last),
+        .error_reads(1'b1), .error_writes(1'b1), .error_number(0), .stuck(5'd0), .stuck_after(0),
         .awvalid(awvalid), .awready(awready), .awaddr(awaddr), .awlen(awlen), .awsize(awsize), .awburst(awburst),
         .awid(awid), .wvalid(wvalid), .wready(wready), .wdata(wdata), .wstrb(wstrb), .wlast(wlast),
         .bvalid(bvalid), .bready(bready), .bresp(bresp), .bid(bid),
