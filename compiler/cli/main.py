@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         run, reference = None, {} if inputs is None else interpret(program, inputs)
         if inputs is not None and options.simulator != "none":
             progress.update(task, description=f"simulating {program.name} ({options.simulator}; the first run builds)")
-            run = design.simulate(inputs, options.simulator, **simulation_settings(options))
+            run = design.simulate(inputs, options.simulator, **simulation_settings(options, design))
         with watch_attempts(lambda text: progress.update(task, description=f"looking for hints: {text}")):
             hints = find_hints(design, run)
         if options.directory:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import ast
 from collections.abc import Sequence
+from inspect import Parameter, signature
 from typing import Any
 
+from compiler.bind.design import Design
 from hw.errors import SluiceError
 from hw.sim.simulate import StallProfile
 
@@ -34,9 +36,15 @@ def read_settings(flag: str, settings: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def simulation_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What ``--waves`` and ``--stall-seed`` mean for a design's `simulate`."""
-    settings: dict[str, Any] = {"waves": options.waves}
+def simulation_settings(options: argparse.Namespace, design: Design) -> dict[str, Any]:
+    """What ``--waves`` and ``--stall-seed`` mean for `design.simulate`. Raises `UsageError` for a setting that it lacks."""
+    settings: dict[str, Any] = {"waves": True} if options.waves else {}
     if options.stall_seed is not None:
         settings |= {"seed": options.stall_seed, "stall": StallProfile.uniform(STALLS)}
+    known = signature(design.simulate).parameters
+    open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known.values())
+    for name in settings:
+        if not open_ended and name not in known:
+            flag = "--waves" if name == "waves" else "--stall-seed"
+            raise UsageError(f"{flag}: simulations of target {options.target} have no setting '{name}'")
     return settings

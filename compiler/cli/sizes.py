@@ -88,7 +88,7 @@ class SizedCommand:
         if options.simulator == "none":
             return [size, str(design.predicted_cycles), "-", str(design.lower_bound), "-"], True
         inputs = random_inputs(design.program, options.random or 0)
-        run = design.simulate(inputs, options.simulator, **simulation_settings(options))
+        run = design.simulate(inputs, options.simulator, **simulation_settings(options, design))
         equal = all(same(run.outputs[name], values) for name, values in interpret(design.program, inputs).items())
         return [size, str(design.predicted_cycles), str(run.cycles), str(design.lower_bound),
                 "yes" if equal else "NO"], equal

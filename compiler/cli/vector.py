@@ -41,7 +41,7 @@ def run_vector(options: argparse.Namespace, program: ArrayProgram, target_option
     run = None
     if options.simulator != "none":
         with console.status(f"simulating {program.name} ({options.simulator}; the first run builds)"):
-            run = design.simulate(inputs, options.simulator, **simulation_settings(options))
+            run = design.simulate(inputs, options.simulator, **simulation_settings(options, design))
     equal = run is None or _equal(program, inputs, run)
     if options.directory:
         design.emit(options.directory, inputs)

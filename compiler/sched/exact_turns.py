@@ -17,6 +17,8 @@ from itertools import combinations
 import numpy as np
 from ortools.sat.python import cp_model
 
+from compiler.sched.cp_sat import solve_model
+
 __all__ = ["Lag", "TurnProblem", "Turned"]
 
 _EFFORT = 2.0
@@ -111,13 +113,11 @@ class TurnProblem:
         return self._solved(offsets)
 
     def _solved(self, offsets: Mapping[str, cp_model.IntVar]) -> Turned | None:
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.max_deterministic_time = _EFFORT
-        status = solver.solve(self._model)
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        solved = solve_model(self._model, _EFFORT)
+        if solved is None:
             return None
-        return Turned({name: solver.value(variable) for name, variable in offsets.items()}, status == cp_model.OPTIMAL)
+        solver, optimal = solved
+        return Turned({name: solver.value(variable) for name, variable in offsets.items()}, optimal)
 
     def _keep_apart(self, pair: tuple[str, str], offsets: Mapping[str, cp_model.IntVar], known: int) -> bool:
         """Leave out the differences at which two statements collide; False if there are too many instances."""

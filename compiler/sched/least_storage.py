@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
+from compiler.sched.cp_sat import solve_model
+
 __all__ = ["Settled", "Wait", "settle", "words_kept"]
 
 _EFFORT = 1.0
@@ -62,14 +64,12 @@ def settle(offsets: Mapping[str, int], waits: Sequence[Wait], rates: Mapping[str
     model.minimize(total * 64 + sum(starts.values()))
     for name, start in starts.items():
         model.add_hint(start, offsets[name])
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = _EFFORT
-    status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solved = solve_model(model, _EFFORT)
+    if solved is None:
         return None
+    solver, optimal = solved
     found = {name: solver.value(start) for name, start in starts.items()}
-    return Settled(found, words_kept(found, waits, rates), status == cp_model.OPTIMAL)
+    return Settled(found, words_kept(found, waits, rates), optimal)
 
 
 def _weight(rate: tuple[int, int]) -> int:

@@ -15,6 +15,7 @@ from hw.configuration import ConfigurationStore
 from hw.fabric.bank_config import BANK_NEST_FEATURE, bank_controller, bank_layout
 from hw.fabric.bus import BUS, BusReceiver
 from hw.fabric.spec import FabricError, FabricSpec
+from hw.limits import Limits
 from hw.memtile.affine import ControllerRegister
 from hw.memtile.controller import AffineController
 from hw.memtile.spec import AffineSpec
@@ -27,6 +28,11 @@ TILES_BITS = 16
 HALVES = 2
 
 BUS_WIDTH = 64
+
+LIMITS = {"bank_words": 1 << 20}
+"""``bank_words``: words in half a bank."""
+
+_LIMITS = Limits(LIMITS, FabricError)
 
 
 def check_global_buffer(spec: FabricSpec) -> None:
@@ -41,6 +47,9 @@ def check_global_buffer(spec: FabricSpec) -> None:
         raise FabricError(f"a bus of {BUS_WIDTH} bits does not hold 2, 4, 8... words of {spec.width} bits")
     if words & (words - 1) or words < 2 * lanes:
         raise FabricError(f"half a bank cannot have {words} words; it needs a power of two from {2 * lanes} on")
+    if words > _LIMITS.of("bank_words"):
+        raise FabricError(f"half a bank of {words} words is more on-chip memory than its budget "
+                          f"{_LIMITS.note('bank_words')}")
 
 
 def line_bits(spec: FabricSpec) -> int:

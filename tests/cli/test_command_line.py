@@ -13,6 +13,7 @@ from PIL import Image
 
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.design import InputError, Run
+from compiler.bind.fpga.design import FpgaDesign
 from compiler.bind.registry import TARGETS
 from compiler.cli import images
 from compiler.cli.main import main
@@ -60,6 +61,8 @@ def png(path: Path, size: tuple[int, int] = (64, 64), mode: str = "L", value: in
     (("gaussian", "--memory", "sram"), "there is no memory 'sram'; there are: pub, dual-port, dual-port-pe, buffet"),
     (("gaussian", "--half-words", "1000"), "half a bank cannot have 1000 words; it needs a power of two from 8 on"),
     (("gaussian", "--half-words", "-8"), "half a bank cannot have -8 words; it needs a power of two from 8 on"),
+    (("gaussian", "--half-words", str(1 << 40)), "half a bank of 1099511627776 words is more on-chip memory than its "
+     "budget (set SLUICE_MAX_BANK_WORDS above 1048576 to go on)"),
     (("gaussian", "--half-words", "64"), "array input: a tile of 192 words does not fit the global buffer's 64 words "
      "per half; add tile loops around all statements"),
     (("gaussian", "--fusion-level", "3"), "fusion level 3 does not exist: the deepest loop nest has 2 levels"),
@@ -359,6 +362,14 @@ def test_compiling_needs_no_inputs(capsys, tmp_path):
     assert main(("fir", "--target", "fpga", *NONE, "-o", str(tmp_path / "fir"))) == 0
     assert read_design(tmp_path / "fir").name == "fir"
     assert "(model, without transfers and stalls)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("option", "setting"), [("--waves", "waves"), ("--stall-seed=1", "seed")])
+def test_a_target_whose_simulations_lack_a_setting(capsys, monkeypatch, option, setting):
+    """`Design.simulate` promises a simulator alone."""
+    monkeypatch.setattr(FpgaDesign, "simulate", lambda self, inputs, simulator="verilator": None)
+    assert fails(capsys, "gaussian", "--target", "fpga", *SMALL[:4], option) == (
+        f"{option.partition('=')[0]}: simulations of target fpga have no setting '{setting}'")
 
 
 def test_an_interrupted_run_ends_in_one_line(capsys, monkeypatch):
