@@ -37,7 +37,7 @@ def read_settings(flag: str, settings: Sequence[str]) -> dict[str, Any]:
 
 
 def simulation_settings(options: argparse.Namespace, design: Design) -> dict[str, Any]:
-    """What ``--waves`` and ``--stall-seed`` mean for `design.simulate`. Raises `UsageError` for a setting that it lacks."""
+    """What ``--waves`` and ``--stall-seed`` mean for `design.simulate`. Raises `UsageError` if it lacks one."""
     settings: dict[str, Any] = {"waves": True} if options.waves else {}
     if options.stall_seed is not None:
         settings |= {"seed": options.stall_seed, "stall": StallProfile.uniform(STALLS)}

@@ -37,7 +37,8 @@ VALUES = {
     "--memory": ["pub", "dual-port", "dual-port-pe", "buffet", "", "sram"],
     "--array": ["4x4", "1x1", "0x4", "8x", "-4x4", "4x4x4", f"{2**70}x4", "", "none.toml"],
     "--hardware": FILES, "--lanes": NUMBERS, "--fusion-level": NUMBERS, "--tile-depth": NUMBERS,
-    "--half-words": [*NUMBERS, "64", str(2**24), str(2**40)], "--seed": NUMBERS, "--option": SETTINGS, "--set": SETTINGS,
+    "--half-words": [*NUMBERS, "64", str(2**24), str(2**40)], "--seed": NUMBERS,
+    "--option": SETTINGS, "--set": SETTINGS,
     "--function": ["f", "g", "", "f f"], "-I": FILES, "--sizes": [*SETTINGS, "N=1..2", "N=2..1", "N=..", "=1..2"],
     "--stall-seed": NUMBERS, "--input": FILES, "--random": NUMBERS, "--output": FILES,
 }

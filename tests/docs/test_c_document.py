@@ -10,7 +10,6 @@ import pytest
 from c_reference import call, compile_c
 
 from compiler.frontend.c_scop import ScopError, parse_scop
-from compiler.frontend.c_scop.limits import LIMITS
 from compiler.ir.interpret import interpret
 
 TEXT = (Path(__file__).parents[2] / "docs" / "c.md").read_text()
@@ -38,8 +37,3 @@ def test_accepted_block_computes_what_gcc_computes(text, tmp_path):
 def test_refused_block_gives_its_message(text, message):
     with pytest.raises(ScopError, match=re.escape(message)):
         parse_scop(text)
-
-
-def test_budgets_are_those_of_the_front_end():
-    rows = re.findall(r"^\| `SLUICE_MAX_(\w+)` \| (\d+) \|", TEXT, re.MULTILINE)
-    assert {name.lower(): int(value) for name, value in rows} == LIMITS
