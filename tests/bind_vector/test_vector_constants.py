@@ -7,7 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 from c_targets import on_machine, require_gcc_results
-from random_constants import constant_data, constant_function
+from random_constants import constant_function
+from random_data import function_data
 
 FIRST = """#include <stdint.h>
 static const int32_t table[4] = {10973, 70000, -5, 3};
@@ -42,4 +43,4 @@ def test_shifted_constants(result, value):
 @pytest.mark.parametrize("seed", range(40))
 def test_random_constants(seed):
     text = constant_function(Random(seed), "f")
-    require_gcc_results(text, "f", constant_data(text, seed), on_machine, {"lanes": (1, 4, 16)[seed % 3]})
+    require_gcc_results(text, "f", function_data(text, "f", seed), on_machine, {"lanes": (1, 4, 16)[seed % 3]})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-import numpy as np
 import pytest
-from c_targets import Data, on_array, require_gcc_results
-from random_array_options import array_options
-from random_constants import constant_data, constant_function
-from random_orders import order_data, order_function
+from c_targets import on_array, require_gcc_results
+from random_constants import constant_function
+from random_data import function_data
+from random_orders import order_function
+from random_target_options import array_options
 from random_triangles import random_triangle
 
 from compiler.bind.cgra.options import Options
@@ -18,18 +18,10 @@ from compiler.bind.cgra.options import Options
 SIZE = 6
 
 
-def triangle_data(text: str, seed: int) -> Data:
-    element = text.split("const ")[1].split(" ")[0].removesuffix("_t")
-    info, generator = np.iinfo(element), np.random.default_rng(seed)
-    shapes = {"a": (SIZE, SIZE), "b": (SIZE,), "y": (SIZE, SIZE)}
-    return {name: generator.integers(info.min, info.max, shape, info.dtype, endpoint=True)
-            for name, shape in shapes.items()}
-
-
-GENERATORS: tuple[tuple[Callable[[Random], str], Callable[[str, int], Data]], ...] = (
-    (lambda random: constant_function(random, "f"), constant_data),
-    (lambda random: order_function(random, "f"), order_data),
-    (lambda random: random_triangle(random, SIZE), triangle_data),
+GENERATORS: tuple[Callable[[Random], str], ...] = (
+    lambda random: constant_function(random, "f"),
+    lambda random: order_function(random, "f"),
+    lambda random: random_triangle(random, SIZE),
 )
 
 
@@ -40,9 +32,9 @@ ACCEPTED = (1, 3, 4, 7, 8, 15, 18, 19, 21, 22, 26, 28)
 @pytest.mark.parametrize("seed", ACCEPTED)
 def test_random_options(seed: int) -> None:
     random = Random(seed)
-    draw, data = random.choice(GENERATORS)
+    draw = random.choice(GENERATORS)
     text, options = draw(random), array_options(random)
-    require_gcc_results(text, "f", data(text, seed), on_array, options)
+    require_gcc_results(text, "f", function_data(text, "f", seed), on_array, options)
 
 
 def test_every_option_is_drawn() -> None:

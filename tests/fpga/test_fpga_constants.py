@@ -8,7 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 from c_targets import on_pipeline, require_gcc_results
-from random_constants import constant_data, constant_function
+from random_constants import constant_function
+from random_data import function_data
 
 import compiler
 from compiler.bind.fpga.validate import validate
@@ -61,7 +62,7 @@ def test_a_constant_that_is_not_there_in_time_is_rejected():
 @pytest.mark.parametrize("seed", range(40))
 def test_random_constants(seed):
     text = constant_function(Random(seed), "f")
-    require_gcc_results(text, "f", constant_data(text, seed), on_pipeline)
+    require_gcc_results(text, "f", function_data(text, "f", seed), on_pipeline)
 
 
 def test_known_index_is_right_by_gcc():

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 from c_targets import MODELS, require_gcc_results
-from random_orders import order_data, order_function
+from random_data import function_data
+from random_orders import order_function
 
 from hw.errors import SluiceError
 
@@ -23,7 +24,7 @@ def test_results_are_gcc_s(target):
         text = order_function(random, "f")
         options = {name: random.randint(1, 3) for name in OPTIONS[target]}
         try:
-            require_gcc_results(text, "f", order_data(text, seed), MODELS[target], options)
+            require_gcc_results(text, "f", function_data(text, "f", seed), MODELS[target], options)
         except SluiceError as error:
             assert "statement '" in str(error), error
             refused += 1

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from c_reference import call, compile_c
 from c_targets import inputs_of
-from random_constants import constant_data
 from random_control import control_function
+from random_data import function_data
 from random_language import language_function
 
 from compiler.frontend.c_scop import parse_scop
@@ -29,7 +29,7 @@ def library(tmp_path_factory):
 def test_random_constructs_compute_what_gcc_computes(seed, name, library):
     compiled, texts = library
     program = parse_scop(texts[name], function=name)
-    data = constant_data(texts[name], seed)
+    data = function_data(texts[name], name, seed)
     found = interpret(program, inputs_of(program, data))["y"]
     call(compiled, name, [data[array] for array in ("a", "b", "y")])
     np.testing.assert_array_equal(found, data["y"])

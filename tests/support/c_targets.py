@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from c_reference import call, compile_c
 from pipeline_emulator import run_design
+from systolic_programs import emulate
 
 import compiler
+from compiler.bind.systolic.design import SystolicDesign
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -29,7 +31,11 @@ def gcc_results(text: str, name: str, data: Data) -> dict[str, np.ndarray]:
 
 def inputs_of(program: Program, data: Data) -> dict[str, np.ndarray]:
     """The inputs of `program` among the arrays before the call; an array that is changed is ``NAME_in``."""
-    return {array.name: data[array.name.removesuffix("_in")] for array in program.inputs}
+    return {array.name: data[_parameter(array.name, data)] for array in program.inputs}
+
+
+def _parameter(name: str, data: Data) -> str:
+    return name if name in data else name.rpartition("_in")[0]
 
 
 def on_machine(program: Program, inputs: Data, options: Mapping[str, Any]) -> Data:
@@ -54,23 +60,42 @@ def on_network(program: Program, inputs: Data, options: Mapping[str, Any]) -> Da
     return interpret(program, inputs)
 
 
+def on_elements(program: Program, inputs: Data, options: Mapping[str, Any]) -> Data:
+    """The array of a kernel, emulated; that of a recurrence, proved against the program on every compile."""
+    design = compiler.compile(program, target="systolic", **options)
+    if isinstance(design, SystolicDesign) and len(program.outputs) == 1:
+        return {program.outputs[0].name: emulate(design.plan, {name: v.astype(np.int64) for name, v in inputs.items()})}
+    return interpret(program, inputs)
+
+
 MODELS: dict[str, Callable[[Program, Data, Mapping[str, Any]], Data]] = {
-    "vector": on_machine, "fpga": on_pipeline, "cgra": on_array, "dataflow": on_network,
+    "vector": on_machine, "fpga": on_pipeline, "cgra": on_array, "dataflow": on_network, "systolic": on_elements,
 }
 """How results of a target are found without an RTL simulator."""
 
 
-def simulated(target: str, simulator: str) -> Callable[[Program, Data, Mapping[str, Any]], Data]:
-    """How they are found with one; raises `AssertionError` where the predicted cycles are not those simulated."""
+def simulated(target: str, *simulators: str) -> Callable[[Program, Data, Mapping[str, Any]], Data]:
+    """How they are found with some; raises `AssertionError` where the predicted cycles are not those simulated, or
+    where one simulator finds something else than another."""
 
     def run(program: Program, inputs: Data, options: Mapping[str, Any]) -> Data:
         design = compiler.compile(program, target=target, **options)
-        found = design.simulate(inputs, simulator)
-        if design.predicts_exactly:
-            assert found.cycles == design.predicted_cycles, "mispredicted"
-        return found.outputs
+        runs = {simulator: design.simulate(inputs, simulator) for simulator in simulators}
+        first = runs[simulators[0]]
+        for simulator, found in runs.items():
+            if design.predicts_exactly:
+                assert found.cycles == design.predicted_cycles, f"mispredicted on {simulator}"
+            assert found.cycles == first.cycles, f"{simulator} takes other cycles than {simulators[0]}"
+            require_same(found.outputs, first.outputs, simulator, "")
+        return first.outputs
 
     return run
+
+
+def require_same(found: Data, wanted: Data, place: str, text: str) -> None:
+    """Raise `AssertionError` if an array that `place` leaves is not the wanted one."""
+    for array, values in found.items():
+        np.testing.assert_array_equal(values, wanted[array], err_msg=f"{place}: {array}\n{text}")
 
 
 def require_gcc_results(text: str, name: str, data: Data, run: Callable[[Program, Data, Mapping[str, Any]], Data],
@@ -79,6 +104,5 @@ def require_gcc_results(text: str, name: str, data: Data, run: Callable[[Program
     wanted = gcc_results(text, name, data)
     program = parse_scop(text, f"{name}.c", function=name)
     inputs = inputs_of(program, data)
-    for place, found in (("interpreter", interpret(program, inputs)), ("target", run(program, inputs, options or {}))):
-        for array, values in found.items():
-            np.testing.assert_array_equal(values, wanted[array], err_msg=f"{place}: {array}\n{text}")
+    require_same(interpret(program, inputs), wanted, "interpreter", text)
+    require_same(run(program, inputs, options or {}), wanted, "target", text)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from random import Random
 
-import numpy as np
-
 TYPES = ("int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t")
 CONSTANTS = ("0", "1", "2", "-1", "5", "-5", "127", "128", "-128", "255", "10973", "32767", "-32768", "65535", "65536",
              "70000", "100000", "0x7FFFFFFF", "0x80000000", "0xFFFFFFFF", "(-2147483647 - 1)", "3u", "40000u")
@@ -34,19 +32,6 @@ void {name}(const {types[1]} a[{ELEMENTS}], const {types[2]} b[{ELEMENTS}], {typ
 #pragma endscop
 }}
 """
-
-
-def constant_data(function: str, seed: int) -> dict[str, np.ndarray]:
-    """Arrays a, b and y of a function's types: extremes, small and random numbers."""
-    generator = np.random.default_rng(seed)
-    head = next(line for line in function.splitlines() if line.startswith("void ") and " y[" in line)
-    found = {}
-    for name in ("a", "b", "y"):
-        info = np.iinfo(head.split(f" {name}[")[0].split()[-1].removesuffix("_t"))
-        values = generator.integers(info.min, info.max, ELEMENTS, info.dtype, endpoint=True)
-        values[:4] = info.min, info.max, 0, 1
-        found[name] = generator.permutation(values)
-    return found
 
 
 class _Expressions:

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from random import Random
 
-import numpy as np
-
-__all__ = ["order_data", "order_function"]
+__all__ = ["order_function"]
 
 _TYPES = ("int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t")
 _NAMES = ("y", "S0", "S1", "S2", "load_in", "S0_drain", "y_sums", "tile")
@@ -27,21 +25,6 @@ def order_function(random: Random, name: str) -> str:
     return "\n".join(["#include <stdint.h>",
                       f"void {name}(const {types[0]} in[{_SIZE}], {types[1]} {first}[{_SIZE}], "
                       f"{types[2]} {second}[2][{_HALF}]) {{", "#pragma scop", *body, "#pragma endscop", "}"])
-
-
-def order_data(text: str, seed: int) -> dict[str, np.ndarray]:
-    """Words for the arrays of the function, in their order, a limit of their type now and then."""
-    generator = np.random.default_rng(seed)
-    head = text.split("(", 1)[1].split(")", 1)[0]
-    found = {}
-    for parameter in head.split(","):
-        kind, declared = parameter.replace("const", "").split()
-        name, *extents = declared.replace("]", "").split("[")
-        limits = np.iinfo(kind.removesuffix("_t"))
-        words = generator.integers(limits.min, limits.max, [int(n) for n in extents], limits.dtype, endpoint=True)
-        words.ravel()[generator.integers(0, words.size)] = (limits.min, limits.max)[generator.integers(0, 2)]
-        found[name] = words
-    return found
 
 
 def _value(random: Random, leaves: list[str], depth: int = 2) -> str:

@@ -422,8 +422,9 @@ def _moved(signal: Signal, heads: Mapping[Pin, Signal]) -> Signal:
 
 
 def _check_arrays(program: Program) -> None:
-    """Elements must fit the words of the array of tiles."""
-    for array in program.arrays:
+    """Elements of the arrays that statements use must fit the words of the array of tiles."""
+    used = {access.array for s in program.statements for access in (*s.reads, s.write)}
+    for array in (array for array in program.arrays if array.name in used):
         if not isinstance(array.type, Int) or array.type.width > 16:
             statement, reason = without_words(program) or (_user(program, array), "")
             raise ApplicationError(f"{statement.label()}: array {array.name} holds {array.type}"

@@ -1,0 +1,92 @@
+"""Random options of every target: each option that it has, with values that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+__all__ = ["array_options", "rtl_options", "target_options"]
+
+_SMALL_ARRAY = str(Path(__file__).with_name("small_banks.toml"))
+_LIMITED = (None, None, None, 0, 1)
+
+_VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
+    "cgra": {
+        "memory": ("pub", "dual-port", "dual-port-pe", "buffet"),
+        "counter": (True, False),
+        "array": ("8x8", "16x8", "16x16", "6x12", "24x8"),
+        "fusion_level": _LIMITED,
+        "tile_depth": (*[None] * 9, 0, 1),
+        "half_words": (32768, 32768, 32768, 1024, 64),
+        "share": ("asked", "auto"),
+        "loops": ("auto", "asked"),
+        "schedule": ("pipelined", "pipelined", "sequential"),
+        "sums": ("auto", "chain"),
+    },
+    "fpga": {
+        "fusion_level": _LIMITED,
+        "tile_depth": (*[None] * 9, 0, 1),
+        "operator_latency": (1, 1, 2, 3, 4),
+        "multiplier_latency": (1, 2, 2, 5, 8),
+        "register_gap": (1, 2, 12, 12, 64),
+        "bus_bits": (64, 64, 128, 512),
+        "loops": ("auto", "auto", "asked"),
+    },
+    "dataflow": {
+        "lanes": (1, 1, 1, 2, 4),
+        "interleave": (None, None, 1, 2, 5),
+        "latency": (None, None, {"add": 3, "mul": 5}, {"sub": 2, "select": 2, "lt": 4}, {"shr": 7, "and": 3}),
+        "reorder": ("host", "host", "chip"),
+    },
+    "systolic": {
+        "array": (None, "2x2", "2x3", "4x4", "3", "1x5"),
+        "simd": (None, None, "off"),
+        "pack": (None, None, 1, 2, 4),
+        "double_buffering": (True, True, False),
+        "bus_bits": (64, 64, 128, 512),
+    },
+    "vector": {
+        "lanes": (1, 2, 4, 4, 8, 16, 64),
+        "scratchpad": (None, None, 1024, 4096),
+        "segment": (*[None] * 6, (1,), (3,), (8,)),
+        "search": (True, False),
+    },
+}
+
+_RTL: dict[str, dict[str, tuple[Any, ...]]] = {
+    "cgra": {"memory": ("pub",), "counter": (True,), "array": ("8x8",), "half_words": (32768,),
+             "hardware": (_SMALL_ARRAY,)},
+    "vector": {"lanes": (4, 4, 1), "scratchpad": (None,)},
+}
+"""Where the hardware is one circuit for all programs: options that choose another one are left as they are, so that one
+build serves all runs."""
+
+
+def target_options(target: str, random: Random) -> dict[str, Any]:
+    """Options of one compile: every option at random, or a few, or none. A program may have too few loops or too many
+    words for some of them."""
+    return _drawn(_VALUES[target], target, random)
+
+
+def rtl_options(target: str, random: Random) -> dict[str, Any]:
+    """The same for a compile whose RTL is simulated."""
+    fixed = _RTL.get(target, {})
+    drawn = _drawn({name: v for name, v in _VALUES[target].items() if name not in fixed}, target, random)
+    return drawn | {name: random.choice(values) for name, values in fixed.items()}
+
+
+def array_options(random: Random) -> dict[str, Any]:
+    """All options of the array."""
+    return _all(_VALUES["cgra"], "cgra", random)
+
+
+def _drawn(values: Mapping[str, tuple[Any, ...]], target: str, random: Random) -> dict[str, Any]:
+    share = random.choice((0.0, 0.3, 1.0))
+    return {name: value for name, value in _all(values, target, random).items() if random.random() < share}
+
+
+def _all(values: Mapping[str, tuple[Any, ...]], target: str, random: Random) -> dict[str, Any]:
+    seed = {"seed": random.randrange(4)} if target == "cgra" else {}
+    return seed | {name: random.choice(choices) for name, choices in values.items()}
