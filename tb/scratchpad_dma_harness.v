@@ -195,6 +195,7 @@ module scratchpad_dma_harness #(
     );
 
     sluice_axi_memory #(.WORDS(WORDS), .DATA_BITS(DATA_BITS)) memory (
+        .bursts(5'd16),
         .clk(clk), .rst(rst), .seed(seed), .latency(latency), .stall_aw(stall), .stall_w(stall), .stall_b(stall),
         .stall_ar(stall), .stall_r(stall), .stall_length(stall_length), .shared(shared),
         .error_enable(error_enable), .error_first(error_first), .error_last(error_last),

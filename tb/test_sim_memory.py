@@ -41,7 +41,8 @@ def memory_wrapper(bits: int) -> dict[str, str]:
     declared += [f"input [{width}-1:0] {name}" for name, width in settings.items()]
     connections += [f".{name}({name})" for name in settings]
     connections += [f".stall_{channel}(stall)" for channel in ("aw", "w", "b", "ar", "r")]
-    faults = {"error_reads": "1'b1", "error_writes": "1'b1", "error_number": "0", "stuck": "5'd0", "stuck_after": "0"}
+    faults = {"error_reads": "1'b1", "error_writes": "1'b1", "error_number": "0", "stuck": "5'd0", "stuck_after": "0",
+              "bursts": "5'd16"}
     connections += [f".{name}({value})" for name, value in faults.items()]  # errors at all beats, no channel stops
     parameters = f".WORDS(1024), .ID_BITS(2), .DATA_BITS({bits})"
     text = (

@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from compiler.bind.bounds import Bounds, Traffic, program_traffic
 from compiler.ir.floating import as_elements
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Float, Int
 from hw.errors import SluiceError
+from hw.main_memory import MainMemory
 
-__all__ = ["BufferStorage", "Design", "InputError", "Run", "check_inputs"]
+__all__ = ["BufferStorage", "Design", "InputError", "Run", "check_inputs", "prediction_rows"]
 
 
 class InputError(SluiceError):
@@ -68,11 +70,24 @@ class Design(ABC):
     predicts_exactly: ClassVar[bool] = True
     """Whether `predicted_cycles` is what a run takes, to the cycle."""
 
+    start_to_done_is_exact: ClassVar[bool] = False
+    """Whether `predicted_start_to_done` is what a run takes, to the cycle, and no estimate."""
+
     cycles_name: ClassVar[str] = "of these unstalled"
     """What `Run.cycles` are of the clock cycles from start to done."""
 
     program: Any
     """What was compiled: a `Program`, or of another kind that the target takes."""
+
+    @property
+    def main_memory(self) -> MainMemory:
+        """The memory for which predictions are stated, and with which `simulate` runs."""
+        return MainMemory()
+
+    @property
+    @abstractmethod
+    def predicted_start_to_done(self) -> int:
+        """Clock cycles from the start bit to done with `main_memory`: what a user waits for (`Run.wall_cycles`)."""
 
     @property
     @abstractmethod
@@ -81,8 +96,18 @@ class Design(ABC):
 
     @property
     @abstractmethod
+    def bounds(self) -> Bounds:
+        """Clock cycles from start to done that no mapping of this class can beat, term by term."""
+
+    @property
     def lower_bound(self) -> int:
-        """Cycles that no mapping of this class can beat."""
+        """The greatest term of `bounds`."""
+        return max(1, self.bounds.cycles)
+
+    @property
+    def traffic(self) -> Traffic:
+        """Bytes that have to come from main memory and to go there, at least."""
+        return program_traffic(self.program)
 
     @property
     @abstractmethod
@@ -110,11 +135,7 @@ class Design(ABC):
 
     def summary(self, run: Run | None = None, equal: bool | None = None) -> dict[str, object]:
         """What a report says first: predictions, resources, choices and, if given, one run."""
-        predicted = f"predicted cycles{'' if self.predicts_exactly else ' (model)'}"
-        rows: dict[str, object] = {predicted: self.predicted_cycles, "lower bound": self.lower_bound,
-                                   **self.resources, **self.choices}
-        if run is not None:
-            rows |= {"measured cycles": run.cycles, "stall cycles": run.stall_cycles, "wall cycles": run.wall_cycles}
+        rows: dict[str, object] = {**dict(prediction_rows(self, run)), **self.resources, **self.choices}
         if equal is not None:
             rows["equal to the reference"] = "yes" if equal else "NO"
         return rows
@@ -126,6 +147,25 @@ class Design(ABC):
     @abstractmethod
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write Verilog and the design directory; `inputs`, if given, become the initial memory contents."""
+
+
+def prediction_rows(design: Design, run: Run | None = None) -> list[tuple[str, str]]:
+    """What a user waits for, first: clock cycles from start to done, measured and predicted, then the unstalled cycles
+    among them, and the lower bound with its terms."""
+    rows: list[tuple[str, str]] = []
+    if run is not None:
+        rows = [(f"cycles from start to done ({run.simulator})", str(run.wall_cycles)),
+                (design.cycles_name, f"{run.cycles} (and {run.stall_cycles} stalled)")]
+    kind = "exact" if design.start_to_done_is_exact else "model"
+    waited = run.wall_cycles if run else design.predicted_start_to_done
+    return [
+        *rows,
+        (f"start to done predicted ({kind})", str(design.predicted_start_to_done)),
+        (f"unstalled cycles predicted{'' if design.predicts_exactly else ' (model)'}", str(design.predicted_cycles)),
+        ("main memory", str(design.main_memory)),
+        ("lower bound", str(design.lower_bound)), ("terms of the bound", str(design.bounds)),
+        ("ratio to the bound", f"{waited / design.lower_bound:.4f}{'' if run else ' (predicted)'}"),
+    ]
 
 
 def check_inputs(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compiler.attempts import watch_attempts
-from compiler.bind.design import Design, InputError, Run
+from compiler.bind.design import Design, InputError, Run, prediction_rows
 from compiler.bind.page import add_section, html_text
 from compiler.bind.registry import TARGETS, compile_program, target
 from compiler.bind.vector.apps import load_any
@@ -35,6 +35,7 @@ from compiler.ir.program import Array, Program
 from hw.command import run_command
 from hw.designs.hardware import load_hardware
 from hw.files import write_atomic
+from hw.main_memory import DEFAULT_MEMORY
 
 __all__ = ["main"]
 
@@ -58,6 +59,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--fusion-level", type=int, metavar="N", help="loops that stages share (default: all)")
     parser.add_argument("--tile-depth", type=int, metavar="N", help="outer loops that enumerate tiles")
     parser.add_argument("--half-words", type=int, metavar="N", help="words in half a global-buffer bank")
+    parser.add_argument("--memory-latency", type=int, metavar="N",
+                        help="cycles from an address to its first beat of main memory (default: "
+                             f"{DEFAULT_MEMORY.latency})")
+    parser.add_argument("--memory-bursts", type=int, metavar="N",
+                        help=f"bursts that main memory takes at once in a direction (default: {DEFAULT_MEMORY.bursts})")
     parser.add_argument("--seed", type=int, help="of placement (default: 0)")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
                         help="any option of the target (repeat)")
@@ -171,7 +177,8 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _target_options(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed")
+    names = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed",
+             "memory_latency", "memory_bursts")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return given | read_settings("--option", options.option)
 
@@ -184,17 +191,7 @@ def _table(design: Design, run: Run | None, equal: bool, place: str) -> Table:
     table = Table(title=Text(f"{design.program.name} on {place}"), show_header=False)
     for _ in range(2):
         table.add_column(overflow="fold")
-    rows: list[tuple[str, str]] = []
-    if run:
-        rows += [(f"cycles from start to done ({run.simulator})", str(run.wall_cycles)),
-                 (design.cycles_name, f"{run.cycles} (and {run.stall_cycles} stalled)")]
-    rows += [
-        ("unstalled cycles predicted", str(design.predicted_cycles)),
-        ("lower bound", str(design.lower_bound)),
-        ("ratio to the bound", f"{(run.wall_cycles if run else design.predicted_cycles) / design.lower_bound:.4f}"
-                               f"{'' if run else ' (model, without transfers and stalls)'}"),
-        *((name, str(value)) for name, value in design.resources.items()),
-    ]
+    rows = [*prediction_rows(design, run), *((name, str(value)) for name, value in design.resources.items())]
     for item in design.storage:
         rows.append((f"words of {item.name}", f"{item.live_words} live, {item.allocated_words} allocated"))
     rows.append(("compile time", f"{design.compile_seconds:.2f} s"))

@@ -67,7 +67,8 @@ class SizedCommand:
         points = [dict(zip(self._ranges, values, strict=True)) for values in product(*ends)]
         ranges = ", ".join(f"{name}={low}..{high}" for name, (low, high) in self._ranges.items())
         table = Table(title=Text(f"{engine.at(**points[-1]).program.name}, one kernel for {ranges}"))
-        for column in ("size", "cycles predicted", "cycles simulated", "lower bound", "equal to the reference"):
+        for column in ("size", "start to done predicted", "start to done", "unstalled predicted", "unstalled",
+                       "lower bound", "equal to the reference"):
             table.add_column(column)
         status = 0
         for point in points:
@@ -86,11 +87,13 @@ class SizedCommand:
         options, design = self._options, engine.at(**point)
         size = ", ".join(f"{name}={value}" for name, value in point.items())
         if options.simulator == "none":
-            return [size, str(design.predicted_cycles), "-", str(design.lower_bound), "-"], True
+            return [size, str(design.predicted_start_to_done), "-", str(design.predicted_cycles), "-",
+                    str(design.lower_bound), "-"], True
         inputs = random_inputs(design.program, options.random or 0)
         run = design.simulate(inputs, options.simulator, **simulation_settings(options, design))
         equal = all(same(run.outputs[name], values) for name, values in interpret(design.program, inputs).items())
-        return [size, str(design.predicted_cycles), str(run.cycles), str(design.lower_bound),
+        return [size, str(design.predicted_start_to_done), str(run.wall_cycles), str(design.predicted_cycles),
+                str(run.cycles), str(design.lower_bound),
                 "yes" if equal else "NO"], equal
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compiler.bind.design import InputError, Run
+from compiler.bind.design import InputError, Run, prediction_rows
 from compiler.bind.registry import compile_program
 from compiler.bind.vector.design import VectorDesign
 from compiler.cli.input_files import load_array
@@ -74,11 +74,8 @@ def _equal(program: ArrayProgram, inputs: Mapping[str, np.ndarray], run: Run) ->
 
 def _table(design: VectorDesign, run: Run | None, equal: bool) -> Table:
     table = Table(title=Text(f"{design.code.name} on {design.spec.lanes} vector lanes"), show_header=False)
-    cycles = run.wall_cycles if run else design.predicted_cycles
-    rows = [(f"cycles from start to done ({run.simulator})", str(run.wall_cycles))] if run else []
-    rows += [
-        ("cycles by the cost model", str(design.predicted_cycles)), ("lower bound", str(design.lower_bound)),
-        ("ratio to the bound", f"{cycles / design.lower_bound:.4f}"),
+    rows = [
+        *prediction_rows(design, run),
         *((name, str(value)) for name, value in design.resources.items()),
         ("compile time", f"{design.compile_seconds:.2f} s"),
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -44,7 +43,7 @@ def target_of(design: Design) -> str:
 def find_causes(design: Design, run: Run | None) -> Iterator[Cause]:
     """All that is known to cost cycles, what costs most first."""
     yield from _windows(design)
-    cycles = run.wall_cycles if run else design.predicted_cycles
+    cycles = run.wall_cycles if run else design.predicted_start_to_done
     if cycles <= TOO_MUCH * design.lower_bound:
         return
     found = list(_SPECIAL[target_of(design)](design))
@@ -60,29 +59,20 @@ def _with(design: Design, program: Any = None, **options: Any) -> Callable[[], i
     """Compiles another design and returns its cycles."""
     name, own = target_of(design), getattr(design, "options", None)
     given = {} if own is None else {k: v for k, v in vars(own).items() if v != getattr(type(own)(), k)}
-    return lambda: compile_program(program or design.program, name, **given | options).predicted_cycles
-
-
-_AROUND = {"fpga": 64, "dataflow": 64, "vector": 350}
-"""Cycles of a run before the first and after the last word, at most, that predictions of a target do not count."""
-
-_PORT_BYTES = 8
-_STALLS = 1.1
+    return lambda: compile_program(program or design.program, name, **given | options).predicted_start_to_done
 
 
 def _other_target(design: Design, names: tuple[str, ...]) -> tuple[Remedy, ...]:
     """Targets on which the program as it is takes clearly less, transfers and stalls included."""
     if isinstance(design.program, Program) and columns_read(design.program):
         return ()
-    return tuple(Remedy(f"--target {name}", partial(_start_to_done, design.program, name),
-                        _CLEAR * design.predicted_cycles) for name in names)
+    return tuple(Remedy(f"--target {name}", _on(design.program, name),
+                        _CLEAR * design.predicted_start_to_done) for name in names)
 
 
-def _start_to_done(program: Program, name: str) -> int:
-    """About what a run of `program` on target `name` takes."""
-    arrays = (program.inputs, program.outputs)
-    port = max(sum(prod(a.shape) * a.type.width for a in some) for some in arrays) // (8 * _PORT_BYTES)
-    return round(_STALLS * max(compile_program(program, name).predicted_cycles, port)) + _AROUND[name]
+def _on(program: Program, name: str) -> Callable[[], int]:
+    """Compiles `program` for target `name` and returns its cycles."""
+    return lambda: compile_program(program, name).predicted_start_to_done
 
 
 # A window that is not unrolled.
@@ -99,13 +89,13 @@ def _windows(design: Design) -> Iterator[Cause]:
             continue
         terms = prod(box[name][1] - box[name][0] + 1 for name in loops)
         results = prod(high - low + 1 for low, high in box.values()) // terms
-        if results * terms > design.predicted_cycles / 2 and results > terms:
+        if results * terms > design.predicted_start_to_done / 2 and results > terms:
             plural = "loop" if len(loops) == 1 else "loops"
             yield Cause(f"its window of {terms} terms is not unrolled, so {results} results take "
                         f"{design.predicted_cycles} cycles", statement.label(),
                         (Remedy(f"the {terms} terms of {plural} {', '.join(loops)}, written as one expression",
                                 _with(design, unroll_window(program, statement.name)),
-                                _CLEAR * design.predicted_cycles),))
+                                _CLEAR * design.predicted_start_to_done),))
 
 
 # Recurrences, by target.
@@ -117,7 +107,7 @@ def _static(design: Any) -> Iterator[Cause]:
     if pace.interval <= 1:
         yield from _idle(design)
         return
-    limit = _CLEAR * design.predicted_cycles
+    limit = _CLEAR * design.predicted_start_to_done
     faster = []
     if target_of(design) == "fpga" and design.options.multiplier_latency > 1:
         faster.append(Remedy("--option multiplier_latency=1 (the clock may be slower)",
@@ -144,7 +134,7 @@ def _idle(design: Any) -> Iterator[Cause]:
     statement, asked, done = max(counted, key=lambda item: item[2] - item[1], default=(None, 0, 0))
     if statement is not None and done > TOO_MUCH * max(asked, 1):
         rewritten = without_tile_loops(program)
-        remedy = Remedy("the loops without tiles", _with(design, rewritten), _CLEAR * design.predicted_cycles)
+        remedy = Remedy("the loops without tiles", _with(design, rewritten), _CLEAR * design.predicted_start_to_done)
         yield Cause(f"{done} instances run for {asked} iterations: its domain is no box of its loops, and what lies "
                     "beside it is predicated off", statement.label(), (remedy,) if rewritten != program else ())
         return
@@ -169,7 +159,7 @@ def _dataflow(design: Any) -> Iterator[Cause]:
         return
     recurring = _recurring(design.program)
     statement = next((s for s in design.program.statements if s.name in recurring), None)
-    limit = _CLEAR * design.predicted_cycles
+    limit = _CLEAR * design.predicted_start_to_done
     latency = {**(design.options.latency or {}), "mul": 1}
     yield Cause(f"a loop-carried dependence keeps the operators waiting: {choices.get('ticks per time', slow)}",
                 statement and statement.label(),
@@ -179,8 +169,8 @@ def _dataflow(design: Any) -> Iterator[Cause]:
 
 def _systolic(design: Any) -> Iterator[Cause]:
     """What does not keep an array busy."""
-    ratio = f"{design.predicted_cycles / design.lower_bound:.1f} times as many"
-    moved = f"words come in and results leave for {design.predicted_cycles} ({ratio})"
+    ratio = f"{design.predicted_start_to_done / design.lower_bound:.1f} times as many"
+    moved = f"words come in and results leave for {design.predicted_start_to_done} ({ratio})"
     if not hasattr(design, "kernel"):
         text = (f"the program does not fit an array: its longest chain of operations, or its longest stream, takes "
                 f"{design.lower_bound} cycles, but {moved}")
@@ -203,14 +193,14 @@ def _deepest(program: Program) -> str:
 
 
 def _vector(design: Any) -> Iterator[Cause]:
-    figures, limit = design.figures, _CLEAR * design.predicted_cycles
+    figures, limit = design.figures, _CLEAR * design.predicted_start_to_done
     compute = figures.operations / design.spec.lanes
     statement = _deepest(design.program) if isinstance(design.program, Program) else None
-    if compute < figures.bound and figures.bound > design.predicted_cycles / 2:
+    if compute < figures.bound and figures.bound > design.predicted_start_to_done / 2:
         text = (f"memory bound: {figures.memory_bytes} bytes take {design.lower_bound} cycles, the operations "
                 f"{round(compute)} on {design.spec.lanes} lanes")
     else:
-        text = (f"the lanes compute in {figures.wavefronts} of {design.predicted_cycles} cycles, and in "
+        text = (f"the lanes compute in {figures.wavefronts} of {design.predicted_start_to_done} cycles, and in "
                 f"{round(compute)} if none was idle; the others go to transfers and to the start of "
                 f"{figures.instructions} vector instructions")
     wider = tuple(Remedy(f"--lanes {lanes}", _with(design, lanes=lanes), limit)
@@ -237,22 +227,23 @@ def _memory(design: Design, run: Run) -> Iterator[Cause]:
         yield Cause(f"{run.stall_cycles} stalls on array '{array}', which it reads in column order",
                     statement.label(access),
                     (Remedy(f"'{array}' stored transposed, so that the innermost loop reads along its rows",
-                            _with(design, transpose_array(program, array)), 1.05 * design.predicted_cycles),))
+                            _with(design, transpose_array(program, array)), 1.05 * design.predicted_start_to_done),))
         return
     beats = max(run.counters.get("memory read beats", 0), run.counters.get("memory write beats", 0))
     if beats <= run.wall_cycles / 2:
         return
     width, target = getattr(getattr(design, "options", None), "bus_bits", 0), target_of(design)
-    wider = Remedy(f"--option bus_bits={2 * width}", _with(design, bus_bits=2 * width), 1.05 * design.predicted_cycles)
+    wider = Remedy(f"--option bus_bits={2 * width}", _with(design, bus_bits=2 * width),
+                   1.05 * design.predicted_start_to_done)
     yield Cause(f"memory bound: {beats} beats of the memory port in {run.wall_cycles} cycles", None,
                 (wider,) if 0 < 2 * width <= _WIDEST.get(target, 0) else ())
 
 
 def _beginning_and_end(design: Design, run: Run | None) -> Iterator[Cause]:
     """Cycles without an iteration; without a run, those of a small problem that the bound does not count."""
-    cycles = run.wall_cycles if run else design.predicted_cycles
+    cycles = run.wall_cycles if run else design.predicted_start_to_done
     rest = cycles - run.cycles - run.stall_cycles if run else cycles - design.lower_bound
-    if rest <= _MUCH * cycles or (run is None and rest > _FILLING):
+    if rest <= _MUCH * cycles or (run is None and design.predicted_cycles - design.lower_bound > _FILLING):
         return
     configuration = run.counters.get("configuration cycles", 0) if run else 0
     which = f", {configuration} of them for the configuration" if configuration else ""

@@ -66,7 +66,7 @@ module sluice_harness #(
 );
     localparam ACCESS_LIMIT = 4096;   // cycles that one register access may take
 
-    reg [31:0] seed, latency, stall_aw, stall_w, stall_b, stall_ar, stall_r, stall_length, shared;
+    reg [31:0] seed, latency, stall_aw, stall_w, stall_b, stall_ar, stall_r, stall_length, shared, bursts;
     reg [31:0] error_kinds, error_number, stuck, stuck_after;
     reg [63:0] limit, error_first, error_last;
     reg error_enable;
@@ -79,6 +79,7 @@ module sluice_harness #(
         if (!$value$plusargs("stall_ar=%d", stall_ar)) stall_ar = 0;
         if (!$value$plusargs("stall_r=%d", stall_r)) stall_r = 0;
         if (!$value$plusargs("stall_length=%d", stall_length)) stall_length = 0;
+        if (!$value$plusargs("bursts=%d", bursts)) bursts = 16;
         if (!$value$plusargs("shared=%d", shared)) shared = 0;
         if (!$value$plusargs("limit=%d", limit)) limit = 0;
         error_enable = $value$plusargs("error_first=%h", error_first);
@@ -202,7 +203,7 @@ module sluice_harness #(
     sluice_axi_memory #(
         .WORDS(WORDS), .ADDRESS_BITS(ADDRESS_BITS), .ID_BITS(ID_BITS), .DATA_BITS(DATA_BITS)
     ) memory (
-        .clk(clk), .rst(rst), .seed(seed), .latency(latency[15:0]),
+        .clk(clk), .rst(rst), .seed(seed), .latency(latency[15:0]), .bursts(bursts[4:0]),
         .stall_aw(stall_aw[7:0]), .stall_w(stall_w[7:0]), .stall_b(stall_b[7:0]),
         .stall_ar(stall_ar[7:0]), .stall_r(stall_r[7:0]), .stall_length(stall_length[7:0]),
         .shared(shared[0]),

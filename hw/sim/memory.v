@@ -4,6 +4,7 @@
 //  * latency: a read burst's first word, or a write burst's response, comes no earlier than this many cycles after
 //    the handshake that asked for it (2 is the least that the pipeline below can do). Requests overlap: the
 //    latency is paid once for a train of bursts, as with a real DRAM controller.
+//  * bursts: those in each direction that memory takes before it has answered the first, 1 to 16.
 //  * stall_*: probability, in 256ths, that a channel which may go stalls in a cycle; stall_length: longest stall in
 //    cycles, less one, as a mask (0, 1, 3, 7, ...). seed: same seed, same stalls, in every simulator.
 //  * shared: read and write data share the bandwidth of one beat per cycle, as on the pins of a DRAM: a read beat and
@@ -28,6 +29,7 @@ module sluice_axi_memory #(
     input  wire rst,
     input  wire [31:0] seed,
     input  wire [15:0] latency,
+    input  wire [4:0] bursts,
     input  wire [7:0] stall_aw,
     input  wire [7:0] stall_w,
     input  wire [7:0] stall_b,
@@ -79,7 +81,7 @@ module sluice_axi_memory #(
     output reg  [31:0] read_beats,
     output reg  [31:0] write_beats
 );
-    localparam DEPTH_BITS = 4;            // bursts outstanding per direction: 16
+    localparam DEPTH_BITS = 4;            // bursts outstanding per direction at most: 16
     localparam DEPTH = 1 << DEPTH_BITS;
     localparam BYTES = DATA_BITS / 8;
     localparam [ADDRESS_BITS-1:0] INSIDE = BYTES - 1;     // the address bits inside a beat
@@ -226,7 +228,7 @@ module sluice_axi_memory #(
     wire read_fault = read_there && (error_number == 0 || read_faults + 32'd1 == error_number);
     wire [1:0] read_response = response(read_now, read_fault);
 
-    assign arready = read_count != DEPTH && hold_ar == 0 && !stop_ar;
+    assign arready = read_count < bursts && hold_ar == 0 && !stop_ar;
 
     always @(posedge clk) begin
         if (rst) begin
@@ -297,7 +299,7 @@ module sluice_axi_memory #(
     wire answer_take = answer_due && hold_b == 0 && !stop_b && (!bvalid || bready);
 
     // Both queues together hold at most DEPTH bursts, so a response always finds room.
-    assign awready = write_count + answer_count != DEPTH && hold_aw == 0 && !stop_aw;
+    assign awready = write_count + answer_count < bursts && hold_aw == 0 && !stop_aw;
     assign wready = write_count != 0 && hold_w == 0 && !stop_w && !(shared && read_passes);
     // Data that wait in this cycle, or a train of beats that goes on, can pass in the next one.
     assign write_next = wvalid && hold_w == 0 && !stop_w && (write_count > write_done || (awvalid && awready));

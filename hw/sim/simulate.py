@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hw.main_memory import MOST_BURSTS
 from hw.sim.build import Build, BuildRequest, build
 from hw.sim.diagnosis import SimulationTimeout, explain_failure
 from hw.sim.faults import Fault, JobError
@@ -88,7 +89,8 @@ class Job:
     * `status`: name -> register to read when the run fails, and `explain`, which turns their values into a
       sentence that names the waiting component.
     * `seed` of the random stalls (None: a fresh one, reported in results and errors), `stall`, `latency` of memory in
-      cycles (2 is the least), `errors`: (first, last) byte addresses that answer SLVERR, `fault`: what memory
+      cycles (2 is the least), `bursts`: those that memory takes in each direction before it has answered the first
+      (1 to 16), `errors`: (first, last) byte addresses that answer SLVERR, `fault`: what memory
       does wrong once or from some beat on (`hw.sim.faults`; not both of these). `bandwidth` of memory:
       ``"separate"``: a beat can be read and another one written in each cycle; ``"shared"``: one or the other, as with
       a DRAM, in turns of up to 32 beats when both wait.
@@ -109,6 +111,7 @@ class Job:
     seed: int | None = None
     stall: StallProfile = NO_STALLS
     latency: int = 2
+    bursts: int = MOST_BURSTS
     errors: tuple[int, int] | None = None
     fault: Fault | None = None
     bandwidth: str = "separate"
@@ -192,6 +195,8 @@ def _check(job: Job) -> None:
         raise JobError("waves need a folder to stay in")
     if not 0 <= job.latency < 1 << 16:
         raise JobError(f"memory latency is {job.latency} cycles, not in 0 to 65535")
+    if not 1 <= job.bursts <= MOST_BURSTS:
+        raise JobError(f"memory takes {job.bursts} bursts at once, not 1 to {MOST_BURSTS}")
     if job.bandwidth not in _BANDWIDTHS:
         raise JobError(f"memory bandwidth is '{job.bandwidth}', neither 'separate' nor 'shared'")
     if job.errors is not None and job.fault is not None:
@@ -240,8 +245,8 @@ def _run(job: Job, built: Build, folder: Path, seed: int) -> dict[str, Any]:
 
 
 def _plusargs(job: Job, seed: int) -> list[str]:
-    settings = [f"memory_seed={seed & 0xFFFFFFFF:x}", f"latency={job.latency}", f"limit={job.cycle_limit}"]
-    settings.append(f"shared={_BANDWIDTHS.index(job.bandwidth)}")
+    settings = [f"memory_seed={seed & 0xFFFFFFFF:x}", f"latency={job.latency}", f"bursts={job.bursts}",
+                f"limit={job.cycle_limit}", f"shared={_BANDWIDTHS.index(job.bandwidth)}"]
     if job.errors is not None:
         settings += [f"error_first={job.errors[0]:x}", f"error_last={job.errors[1]:x}"]
     if job.fault is not None:

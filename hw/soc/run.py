@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hw.dma.registers import RegisterMap
+from hw.main_memory import MOST_BURSTS
 from hw.sim.faults import Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 from hw.soc.entries import run_entries
@@ -97,6 +98,7 @@ def run_firmware(
     seed: int | None = None,
     stall: StallProfile = NO_STALLS,
     latency: int = DRAM_LATENCY,
+    bursts: int = MOST_BURSTS,
     bandwidth: str = "shared",
     errors: tuple[int, int] | None = None,
     inject: str | None = None,
@@ -138,8 +140,8 @@ def run_firmware(
         dumps=[(area.address, area.size) for area in areas],
         status={name: registers.address(name) for name in ("DETAIL", "FETCH")},
         explain=lambda values: describe_wait(registers, values),
-        seed=seed, stall=stall, latency=latency, bandwidth=bandwidth, errors=errors, cycle_limit=cycle_limit,
-        fault=trial.fault(places),
+        seed=seed, stall=stall, latency=latency, bursts=bursts, bandwidth=bandwidth, errors=errors,
+        cycle_limit=cycle_limit, fault=trial.fault(places),
         simulator=simulator, fast=fast, waves=waves, folder=folder,
     )  # fmt: skip
     result = _result(registers, run_job(job), firmware, dumps)

@@ -161,7 +161,8 @@ def test_programs_of_another_kind_are_refused() -> None:
     x = pa.input("x", 8, "int16")
     with pytest.raises(TargetError, match=r"^target cgra does not take programs of type ArrayProgram$"):
         compiler.compile(pa.program("p", out=x + 1), target="cgra")
-    with pytest.raises(TargetError, match=r"^target vector has no option 'array'; there are: lanes, scratchpad, "):
+    with pytest.raises(TargetError, match=r"^target vector has no option 'array'; there are: memory_latency, "
+                                          r"memory_bursts, lanes, scratchpad, "):
         compiler.compile(pa.program("p", out=x + 1), target="vector", array="4x4")
 
 

@@ -53,8 +53,9 @@ def compiled(program: Program, **options: Any) -> CgraDesign:
     ({"fusion_level": 9}, FusionError, "fusion level 9 does not exist: the deepest loop nest has 2 levels"),
     ({"tile_depth": 3}, StreamError, "3 tile loops were asked for, but statements share 1 independent outer loops (not "
      "counting the innermost)"),
-    ({"unroll": 2}, TargetError, "target cgra has no option 'unroll'; there are: memory, counter, array, "
-     "fusion_level, tile_depth, half_words, seed, transform, share, loops, schedule, sums, hardware"),
+    ({"unroll": 2}, TargetError, "target cgra has no option 'unroll'; there are: memory_latency, memory_bursts, "
+     "memory, counter, array, fusion_level, tile_depth, half_words, seed, transform, share, loops, schedule, "
+     "sums, hardware"),
 ])
 def test_wrong_options(options: dict[str, Any], kind: type[SluiceError], message: str) -> None:
     with pytest.raises(kind) as error:

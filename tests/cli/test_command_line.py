@@ -79,7 +79,8 @@ def png(path: Path, size: tuple[int, int] = (64, 64), mode: str = "L", value: in
     (("gaussian", "--set", "wi dth=4"), "--set wi dth=4: write NAME=VALUE"),
     (("gaussian", "--option", "seed"), "--option seed: write NAME=VALUE"),
     (("gaussian", "--option", "lanes=2"),
-     "target cgra has no option 'lanes'; there are: memory, counter, array, fusion_level, tile_depth, half_words, "
+     "target cgra has no option 'lanes'; there are: memory_latency, memory_bursts, memory, "
+     "counter, array, fusion_level, tile_depth, half_words, "
      "seed, transform, share, loops, schedule, sums, hardware"),
     (("gaussian", "--option", "seed=many"), "option seed is 'many', which is not of type int"),
     (("gaussian", "--option", "tile_depth=1.5"), "option tile_depth is 1.5, which is not of type int | None"),
@@ -202,8 +203,11 @@ def test_without_a_simulation_it_compiles_and_writes(capsys: pytest.CaptureFixtu
     assert rows["unstalled cycles predicted"] == str(design.metadata["predicted_cycles"])
     assert rows["PEs"] == "10"
     assert rows["lower bound"] == "64"
-    assert rows["ratio to the bound"] == (f"{design.metadata['predicted_cycles'] / 64:.4f} "
-                                          "(model, without transfers and stalls)")
+    waited = design.metadata["predicted_start_to_done"]
+    assert rows["start to done predicted (model)"] == str(waited)
+    assert rows["terms of the bound"] == "operations 64, transfers 16, dependences 0"
+    assert rows["ratio to the bound"] == f"{waited / 64:.4f} (predicted)"
+    assert rows["main memory"] == "64 bits, latency 20, 16 bursts"
     assert "equal to the reference" not in rows
     assert captured.out.splitlines()[-2:] == [f"Verilog and design directory: {out}", f"report: {report}/report.html"]
     assert [path.name for path in report.iterdir()] == ["report.html"]
@@ -361,7 +365,7 @@ def test_compiling_needs_no_inputs(capsys, tmp_path):
     """A filter of a signal has no photograph to fall back on."""
     assert main(("fir", "--target", "fpga", *NONE, "-o", str(tmp_path / "fir"))) == 0
     assert read_design(tmp_path / "fir").name == "fir"
-    assert "(model, without transfers and stalls)" in capsys.readouterr().out
+    assert "start to done predicted (model)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("option", "setting"), [("--waves", "waves"), ("--stall-seed=1", "seed")])

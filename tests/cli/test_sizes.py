@@ -18,7 +18,7 @@ def run(*arguments: str) -> int:
 def test_several_sizes_run_on_one_kernel(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run("--sizes", "N=2..4", "--simulator", "icarus", "--stall-seed", "1", "-o", str(tmp_path)) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if "N=" in line]
-    found = {row[1]: [row[k] for k in (3, 5, 9)] for row in rows if len(row) > 9}
+    found = {row[1]: [row[k] for k in (7, 9, 13)] for row in rows if len(row) > 13}
     assert found == {"N=2": ["13", "13", "yes"], "N=4": ["69", "69", "yes"]}
     assert (tmp_path / "rtl" / "dataflow_system.v").exists()
 

@@ -22,7 +22,7 @@ def test_it_compiles_and_writes_the_programs(capsys: pytest.CaptureFixture[str],
     np.save(tmp_path / "cells.npy", np.ones((12, 16), np.uint32))
     assert main([*SMALL, "--input", f"cells={tmp_path / 'cells.npy'}", "-o", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
-    assert "life on 1 vector lanes" in printed and "cycles by the cost model" in printed
+    assert "life on 1 vector lanes" in printed and "start to done predicted (model)" in printed
     assert "vector_dma_to_vector" in (tmp_path / "out" / "life.c").read_text()
 
 

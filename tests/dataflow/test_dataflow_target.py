@@ -481,5 +481,5 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_command_line_refuses_options_of_other_targets(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gaussian", "--target", "dataflow", "--array", "4x4", "--simulator", "none"]) == 1
-    assert "target dataflow has no option 'array'; there are: lanes, interleave, latency, reorder, transform" in \
-        " ".join(capsys.readouterr().err.split())
+    assert ("target dataflow has no option 'array'; there are: memory_latency, memory_bursts, lanes, interleave, "
+            "latency, reorder, transform") in " ".join(capsys.readouterr().err.split())

@@ -237,10 +237,10 @@ def test_beginning_and_end() -> None:
 
 def test_beginning_and_end_without_a_run() -> None:
     design = built(SMALL, "cgra")
-    excess = design.predicted_cycles - design.lower_bound
+    excess = design.predicted_start_to_done - design.lower_bound
     [hint] = hints_of(design)
-    assert str(hint) == (f"{excess} of {design.predicted_cycles} cycles go by before the first and after the last "
-                         "iteration; a larger problem has a smaller share of them")
+    assert str(hint) == (f"{excess} of {design.predicted_start_to_done} cycles go by before the first and after the "
+                         "last iteration; a larger problem has a smaller share of them")
 
 
 def test_nothing_is_advised_that_was_not_tried() -> None:

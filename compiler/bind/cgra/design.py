@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.bind.bounds import Bounds, dependence_steps, overlapped_cycles
 from compiler.bind.c_host import c_identifier
 from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.netlist import MemNode, PeNode
@@ -37,6 +38,7 @@ from hw.fabric.driver import RunPlan, check_status
 from hw.fabric.image import configuration_image
 from hw.fabric.spec import FabricSpec
 from hw.fabric.system import emit_system
+from hw.main_memory import MainMemory
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 
@@ -98,9 +100,22 @@ class CgraDesign(Design):
         return (self.schedule.staged.tiles - 1) * self.schedule.period + last + 1
 
     @property
-    def lower_bound(self) -> int:
-        """The most instances of one statement that are needed: nothing with one unit per statement is faster."""
-        return self.schedule.least_cycles(self.parts.instances)
+    def main_memory(self) -> MainMemory:
+        """The memory of the options; the port has 64 bits."""
+        return self.options.main_memory()
+
+    @property
+    def predicted_start_to_done(self) -> int:
+        """An estimate: the configuration, then compute cycles or transfers, whichever take longer, between the latency
+        of the first and of the last burst."""
+        configuration = len(self.image) * 8 // self.main_memory.port_bits
+        return configuration + overlapped_cycles(self.predicted_cycles, self.traffic, self.main_memory)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Operations: the most instances of one statement that are needed, as there is one unit per statement."""
+        return Bounds(self.schedule.least_cycles(self.parts.instances), self.traffic.cycles(self.main_memory),
+                      dependence_steps(self.program))
 
     @property
     def resources(self) -> dict[str, int]:
@@ -197,7 +212,8 @@ class CgraDesign(Design):
         `RunFailure` for an error that the hardware reports.
         """
         mapped = self.parts.program
-        executable = Executable(mapped, self.spec, self.image, self.layout, self.plan, self.predicted_cycles)
+        executable = Executable(mapped, self.spec, self.image, self.layout, self.plan, self.predicted_cycles,
+                                self.main_memory)
         given = check_inputs(self.program, inputs)
         data = self.parts.split(given)
         run = simulate(executable, data, simulator, seed=seed, stall=stall, waves=waves, cycle_limit=cycle_limit,
@@ -237,7 +253,8 @@ class CgraDesign(Design):
 
     def _metadata(self) -> dict[str, Any]:
         return {
-            "choices": self.choices, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
+            "choices": self.choices, "predicted_start_to_done": self.predicted_start_to_done,
+            "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
             "path_latency": self.path_latency, "resources": self.resources,
             "shapes": {a.name: list(a.shape) for a in (*self.parts.program.inputs, *self.parts.program.outputs)},
             "parts": {p.name: {"of": p.parent, "first": list(p.low), "step": list(p.step)} for p in self.parts.parts},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from compiler.bind.memory_options import MemoryOptions
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 from hw.fabric.bank import check_global_buffer
@@ -21,7 +22,7 @@ class OptionsError(SluiceError):
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(MemoryOptions):
     """What a user can choose.
 
     memory: implementation of the memory tiles, "pub" (wide fetch), "dual-port", "dual-port-pe" (addresses are

@@ -17,6 +17,7 @@ from hw.fabric.control_registers import control_registers
 from hw.fabric.driver import RunPlan, check_status, describe_wait
 from hw.fabric.spec import FabricSpec
 from hw.fabric.system import SYSTEM_MODULE, emit_system
+from hw.main_memory import MainMemory
 from hw.sim.faults import NO_TRIAL, Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 
@@ -40,6 +41,7 @@ class Executable:
     layout: MemoryLayout
     plan: RunPlan
     predicted_cycles: int
+    main_memory: MainMemory
 
 
 def simulate(design: Executable, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int | None = None,
@@ -67,6 +69,7 @@ def _job(design: Executable, inputs: Mapping[str, np.ndarray], simulator: str, r
         reads=[registers.address(name) for name in ("STATUS", "DETAIL", *_COUNTERS)],
         dumps=[areas[a.name] for a in design.program.outputs],
         seed=0 if seed is None else seed, stall=stall or NO_STALLS, cycle_limit=limit, simulator=simulator,
+        latency=design.main_memory.latency, bursts=design.main_memory.bursts,
         expected_cycles=design.predicted_cycles + len(design.image) // 8,
         waves=waves, folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
         status={"DETAIL": registers.address("DETAIL")},

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from compiler.bind.bounds import Bounds, overlapped_cycles
 from compiler.bind.dataflow.bounds import TickBound, tick_bound
 from compiler.bind.dataflow.host import host_source
 from compiler.bind.dataflow.options import Options
@@ -21,6 +22,7 @@ from compiler.bind.page import html_page, html_table, html_text
 from compiler.ir.program import Program
 from compiler.sched.liveness import remove_dead_statements
 from compiler.sched.process_network import derive, draw_network, print_network
+from hw.main_memory import MainMemory
 
 __all__ = ["DataflowDesign"]
 
@@ -41,7 +43,7 @@ class DataflowDesign(StreamDesign):
     @cached_property
     def executable(self) -> Executable:
         """How it runs."""
-        return Executable(self.program, self.plan, self.sizes)
+        return Executable(self.program, self.plan, self.main_memory, self.sizes)
 
     @property
     def predicted_cycles(self) -> int:
@@ -55,9 +57,22 @@ class DataflowDesign(StreamDesign):
         return tick_bound(network, self.plan.pipelines)
 
     @property
-    def lower_bound(self) -> int:
-        """Firings of the busiest node with the ticks before and after them, or the longest chain of operators."""
-        return self.bound.ticks
+    def main_memory(self) -> MainMemory:
+        """The memory of the options; the port has 64 bits."""
+        return self.options.main_memory()
+
+    @property
+    def predicted_start_to_done(self) -> int:
+        """An estimate: ticks or transfers, whichever take longer, between the latency of the first and of the last
+        burst."""
+        return overlapped_cycles(self.predicted_cycles, self.traffic, self.main_memory)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Operations: firings of the busiest node with the ticks before and after them. Dependences: the longest chain
+        of operators."""
+        bound = self.bound
+        return Bounds(max(bound.busiest, bound.flow), self.traffic.cycles(self.main_memory), bound.path)
 
     @property
     def resources(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.memory_options import MemoryOptions
 from hw.dataflow.floating import FLOAT_LATENCY
 from hw.ops import EVERY_OPERATION
 
@@ -16,7 +17,7 @@ _REORDERINGS = ("host", "chip")
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(MemoryOptions):
     """Choices of the user.
 
     * `lanes`: copies of the data path that work side by side (replication); 1 to 64.
@@ -39,6 +40,7 @@ class Options:
     transform: str = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.lanes, int) or not 1 <= self.lanes <= 64:
             raise DataflowError(f"lanes is {self.lanes}, not in 1..64")
         if self.interleave is not None and (not isinstance(self.interleave, int) or self.interleave < 1):

@@ -23,6 +23,7 @@ from hw.dataflow.registers import RunError, dataflow_registers, element_bytes
 from hw.dataflow.spec import KernelPorts
 from hw.dataflow.system import SYSTEM_MODULE, emit_system
 from hw.dma.registers import RegisterMap
+from hw.main_memory import MainMemory
 from hw.sim.faults import NO_TRIAL, Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 
@@ -62,9 +63,10 @@ class StreamPlace:
 
 class StreamExecutable(ABC):
     """What a run needs of a design whose hardware is streams behind the manager of `hw.dataflow.system`. `sizes`: the
-    values of run-time sizes, for which `program` is."""
+    values of run-time sizes, for which `program` is. `main_memory`: what is simulated beside it."""
 
     program: Program
+    main_memory: MainMemory
     sizes: tuple[int, ...] = ()
 
     @property
@@ -154,6 +156,7 @@ class StreamExecutable(ABC):
             loads=self.loads(inputs), writes=[*settings, *trial.writes(self.registers), start],
             reads=[address(name) for name in ("STATUS", "WAITING", *_COUNTERS)],
             dumps=[(p.address, p.bytes) for p in self.places[1]], seed=seed, stall=stall or NO_STALLS,
+            latency=self.main_memory.latency, bursts=self.main_memory.bursts,
             cycle_limit=limit, expected_cycles=self.cycles, simulator=simulator, waves=waves,
             fault=trial.fault(areas), folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
             status={"WAITING": address("WAITING")}, explain=self._explain,
@@ -184,6 +187,7 @@ class Executable(StreamExecutable):
 
     program: Program
     plan: Plan
+    main_memory: MainMemory
     sizes: tuple[int, ...] = ()
 
     @property

@@ -78,6 +78,7 @@ class StreamDesign(Design):
 
     def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
         """The design as plain data; with `inputs`, their memory contents and the expected results' checksums."""
-        metadata = {"target": self.target, "choices": self.choices, "predicted_cycles": self.predicted_cycles,
+        metadata = {"target": self.target, "choices": self.choices,
+                    "predicted_start_to_done": self.predicted_start_to_done, "predicted_cycles": self.predicted_cycles,
                     "lower_bound": self.lower_bound, "resources": self.resources}
         return stream_image(self.executable, self.array_size, metadata, inputs)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.bind.bounds import Bounds, dependence_steps, overlapped_cycles
 from compiler.bind.c_host import c_identifier
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.fpga.build import BuiltPipeline
@@ -24,6 +25,7 @@ from compiler.sched.partition import Partition
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.pipeline import pipeline_parameters
 from hw.designs.register_documents import system_documents
+from hw.main_memory import MainMemory
 from hw.pipeline.spec import BufferCell, LineCell, OperatorCell
 from hw.pipeline.system import SystemSpec, emit_pipeline
 from hw.sim.faults import Trial
@@ -55,7 +57,7 @@ class FpgaDesign(Design):
     @cached_property
     def executable(self) -> Executable:
         """How it runs."""
-        return Executable(self.parts.program, self.system)
+        return Executable(self.parts.program, self.system, self.main_memory)
 
     @property
     def predicted_cycles(self) -> int:
@@ -63,9 +65,21 @@ class FpgaDesign(Design):
         return self.system.pipeline.cycles
 
     @property
-    def lower_bound(self) -> int:
-        """The most instances of one statement that are needed: nothing with one unit per statement is faster."""
-        return self.schedule.least_cycles(self.parts.instances)
+    def main_memory(self) -> MainMemory:
+        """The memory of the options, behind a port as wide as the bus."""
+        return self.options.main_memory(self.options.bus_bits)
+
+    @property
+    def predicted_start_to_done(self) -> int:
+        """An estimate: compute cycles or transfers, whichever take longer, between the latency of the first and of the
+        last burst."""
+        return overlapped_cycles(self.predicted_cycles, self.traffic, self.main_memory)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Operations: the most instances of one statement that are needed, as there is one unit per statement."""
+        return Bounds(self.schedule.least_cycles(self.parts.instances), self.traffic.cycles(self.main_memory),
+                      dependence_steps(self.program))
 
     @property
     def pixels_per_cycle(self) -> float:
@@ -161,7 +175,8 @@ class FpgaDesign(Design):
 
     def _metadata(self) -> dict[str, Any]:
         return {
-            "choices": self.choices, "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
+            "choices": self.choices, "predicted_start_to_done": self.predicted_start_to_done,
+            "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
             "resources": self.resources,
             "shapes": {a.name: list(a.shape) for a in (*self.parts.program.inputs, *self.parts.program.outputs)},
             "parts": {p.name: {"of": p.parent, "first": list(p.low)} for p in self.parts.parts},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.bind.fpga.errors import FpgaError
+from compiler.bind.memory_options import MemoryOptions
 from hw.pipeline.system import BUSES
 
 __all__ = ["Options"]
@@ -15,7 +16,7 @@ _LIMITS = {"operator_latency": (1, 4), "multiplier_latency": (1, 8), "register_g
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(MemoryOptions):
     """What a user can choose.
 
     fusion_level: loops that producers and consumers share step by step, None for all (Liu 2023, section 4.4).
@@ -35,6 +36,7 @@ class Options:
     loops: str = "auto"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, (low, high) in _LIMITS.items():
             value = getattr(self, name)
             if not isinstance(value, int) or not low <= value <= high:

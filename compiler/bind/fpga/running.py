@@ -15,6 +15,7 @@ from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.memory import MemoryLayout, array_bytes, array_from_bytes, bytes_of, lay_out
 from compiler.ir.program import Program
 from hw.dma.registers import RegisterMap
+from hw.main_memory import MainMemory
 from hw.pipeline.registers import RunError, pipeline_registers
 from hw.pipeline.system import SYSTEM_MODULE, SystemSpec, emit_system
 from hw.sim.faults import NO_TRIAL, Trial
@@ -32,10 +33,12 @@ _PATIENCE = 50
 
 @dataclass(frozen=True)
 class Executable:
-    """What a run needs: the program whose arrays the streams walk, and the system."""
+    """What a run needs: the program whose arrays the streams walk, the system, and the
+    memory beside it."""
 
     program: Program
     system: SystemSpec
+    main_memory: MainMemory
 
     @cached_property
     def registers(self) -> RegisterMap:
@@ -92,6 +95,7 @@ class Executable:
             loads=self.loads(inputs), writes=[*settings, *trial.writes(self.registers), start],
             reads=[address(name) for name in ("STATUS", "WAITING", *_COUNTERS)],
             dumps=[arrays[a.name] for a in self.program.outputs], fault=trial.fault(arrays),
+            latency=self.main_memory.latency, bursts=self.main_memory.bursts,
             seed=seed, stall=stall or NO_STALLS, simulator=simulator, waves=waves,
             cycle_limit=cycle_limit or predicted + 2 * trial.cycles, expected_cycles=self.system.pipeline.cycles,
             folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,

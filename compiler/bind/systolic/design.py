@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from compiler.bind.bounds import Bounds
 from compiler.bind.c_host import c_identifier
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.systolic.groups import io_groups
@@ -27,6 +28,7 @@ from compiler.sched.space_time import enumerate_arrays
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.register_documents import system_documents
 from hw.designs.systolic import systolic_parameters
+from hw.main_memory import MainMemory
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 from hw.systolic.spec import INTERIOR
@@ -51,7 +53,7 @@ class SystolicDesign(Design):
     @cached_property
     def executable(self) -> Executable:
         """How it runs."""
-        return Executable(self.plan)
+        return Executable(self.plan, self.main_memory)
 
     @property
     def kernel(self) -> Kernel:
@@ -64,9 +66,20 @@ class SystolicDesign(Design):
         return self.executable.predicted_cycles
 
     @property
-    def lower_bound(self) -> int:
-        """Evaluations of the body divided by those that the array can do per cycle."""
-        return -(-self.kernel.instances // self.plan.spec.macs)
+    def main_memory(self) -> MainMemory:
+        """The memory of the options, behind a port as wide as the bus."""
+        return self.options.main_memory(self.options.bus_bits)
+
+    @property
+    def predicted_start_to_done(self) -> int:
+        """As `predicted_cycles`, which counts loading and storing."""
+        return self.predicted_cycles
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Operations: evaluations of the body divided by those that the array can do per cycle. Its sums are made in
+        any order, so that no chain of dependences counts."""
+        return Bounds(-(-self.kernel.instances // self.plan.spec.macs), self.traffic.cycles(self.main_memory))
 
     @property
     def resources(self) -> dict[str, int]:
@@ -145,7 +158,7 @@ class SystolicDesign(Design):
         """A self-contained HTML page: the array, its I/O groups, predictions and, if given, one run."""
         rows = self.summary(run, equal)
         if run is not None:
-            rows |= {**run.counters, "share of the array's peak": f"{self.lower_bound / run.cycles:.3f}"}
+            rows |= {**run.counters, "share of the array's peak": f"{self.bounds.operations / run.cycles:.3f}"}
         return report_page(self.plan, rows)
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
@@ -176,6 +189,8 @@ class SystolicDesign(Design):
             outputs=(OutputRegion(result.name, result.address, result.bytes, checksum),),
             memory_bytes=executable.memory_bytes,
             parameters=systolic_parameters(executable.registers, spec.bus_bits, executable.sources),
-            metadata={"target": "systolic", "choices": self.choices, "predicted_cycles": self.predicted_cycles,
+            metadata={"target": "systolic", "choices": self.choices,
+                      "predicted_start_to_done": self.predicted_start_to_done,
+                      "predicted_cycles": self.predicted_cycles,
                       "lower_bound": self.lower_bound, "resources": self.resources},
         )

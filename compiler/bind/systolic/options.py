@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from compiler.bind.memory_options import MemoryOptions
 from compiler.bind.systolic.errors import MappingError
 from hw.systolic.spec import BUSES
 
@@ -14,7 +15,7 @@ __all__ = ["Options"]
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(MemoryOptions):
     """Choices of the user; what is None the compiler chooses.
 
     * `space`: one or two space loops, ``("i", "j")`` or ``"i,j"``.
@@ -41,6 +42,7 @@ class Options:
     check: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_ = object.__setattr__
         set_(self, "space", _names("space", self.space))
         set_(self, "array", _numbers("array", self.array))

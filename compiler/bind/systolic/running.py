@@ -19,6 +19,7 @@ from compiler.bind.systolic.plan import Plan
 from compiler.ir.evaluate import integer
 from compiler.ir.interpret import interpret
 from hw.dma.registers import RegisterMap
+from hw.main_memory import DEFAULT_MEMORY, MainMemory
 from hw.sim.faults import NO_TRIAL, Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 from hw.systolic.registers import RunError, RunSettings, run_writes, systolic_registers
@@ -48,6 +49,7 @@ class Executable:
     """What a run needs of a plan."""
 
     plan: Plan
+    main_memory: MainMemory = DEFAULT_MEMORY
 
     @cached_property
     def registers(self) -> RegisterMap:
@@ -145,6 +147,7 @@ class Executable:
             dumps=[(result.address, result.bytes)], fault=trial.fault(self._areas),
             seed=seed, stall=stall or NO_STALLS, cycle_limit=limit, simulator=simulator, waves=waves,
             fast=fast, expected_cycles=self.plan.steps,
+            latency=self.main_memory.latency, bursts=self.main_memory.bursts,
             folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None,
             status={name: address(name) for name in ("WAITING", "STEPS")}, explain=self._explain,
         ))

@@ -52,7 +52,7 @@ def _recurrence(program: Program, options: Options, problem: SluiceError) -> Des
                            f"{problem}")
     note_attempt("as a recurrence")
     try:
-        return compile_recurrence(program, options.space)
+        return compile_recurrence(program, options.space, memory=options.main_memory())
     except SpaceTimeError as error:
         if isinstance(problem, SpaceTimeError) and not isinstance(problem, LargeIterationError):
             raise

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from compiler.bind.bounds import Bounds, Traffic
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.vector.c_code import c_program
 from compiler.bind.vector.c_names import c_names
@@ -21,6 +23,7 @@ from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.designs.directory import write_design
+from hw.main_memory import MainMemory
 from hw.vector_lanes.isa import Entry, Status
 from hw.vector_lanes.machine import VectorMachine
 from hw.vector_lanes.spec import VectorSpec
@@ -32,6 +35,9 @@ __all__ = ["Figures", "VectorDesign"]
 
 ALIGNMENT = 64
 
+_AROUND = 350
+"""About how many cycles the scalar core runs before and after the program."""
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -39,14 +45,15 @@ class Figures:
 
     operations: elements computed, one per element and instruction, in useful width: an operation on a byte counts a
     quarter, on a halfword a half. wavefronts: cycles in which the lanes compute. memory_bytes: bytes moved.
-    instructions: vector instructions executed. bound: the larger of operations / lanes, with a cycle for each element
-    of a gather, and bytes / bandwidth.
+    instructions: vector instructions executed. compute: operations / lanes, with a cycle for each element of a gather.
+    bound: the larger of that and bytes / bandwidth.
     """
 
     operations: float
     wavefronts: int
     memory_bytes: int
     instructions: int
+    compute: float
     bound: float
 
 
@@ -84,9 +91,29 @@ class VectorDesign(Design):
         return self.figures.wavefronts
 
     @property
-    def lower_bound(self) -> int:
-        """Cycles by the operations really used and by the bytes really moved, whichever takes longer."""
-        return int(-(-self.figures.bound // 1))
+    def main_memory(self) -> MainMemory:
+        """The memory of the options, behind the processor's port."""
+        return self.options.main_memory(8 * self.spec.memory_bytes)
+
+    @property
+    def predicted_start_to_done(self) -> int:
+        """An estimate: the cost model's cycles, and those of the scalar core before and after."""
+        return self.cycles + _AROUND
+
+    @property
+    def traffic(self) -> Traffic:
+        """Bytes of the arrays that the program moves."""
+        if isinstance(self.program, Program):
+            return super().traffic
+        sizes = {array.name: array.bytes for array in self.code.arrays}
+        return Traffic(sum(sizes.get(name, 0) for name in self.arrays.inputs),
+                       sum(sizes.get(name, 0) for name in self.arrays.outputs))
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Operations: those really used, on all lanes. Transfers: the bytes really moved; reads and writes share the
+        bandwidth of this system's memory."""
+        return Bounds(ceil(self.figures.compute), ceil(self.figures.memory_bytes / self.spec.memory_bytes))
 
     @property
     def resources(self) -> dict[str, int]:
@@ -132,8 +159,9 @@ class VectorDesign(Design):
                     waves += rows * wavefronts(mode, elements, self.spec.row_bytes)
                 case Transfer(bytes=int(size), rows=int(rows)):
                     moved += size * rows
-        bound = max(operations / self.spec.lanes + gathered, moved / self.spec.memory_bytes)
-        return Figures(operations + gathered, waves, moved, count, bound)
+        compute = operations / self.spec.lanes + gathered
+        bound = max(compute, moved / self.spec.memory_bytes)
+        return Figures(operations + gathered, waves, moved, count, compute, bound)
 
     @property
     def registers(self) -> int:
@@ -215,7 +243,8 @@ class VectorDesign(Design):
         data = {symbols[name]: values for name, values in self._checked(inputs).items() if name in used}
         result = run_program({f"{self.code.name}_program.c": self.c_code}, self.spec, loads=data,
                              dumps=[symbols[name] for name in self.arrays.outputs], simulator=simulator,
-                             **{"memory_bytes": self.memory_bytes, **settings})
+                             **{"memory_bytes": self.memory_bytes, "latency": self.main_memory.latency,
+                                "bursts": self.main_memory.bursts, **settings})
         outputs = self._outputs(lambda name, kind: result.array(symbols[name], kind))
         counters = {k: int(v) for k, v in vars(result.counters).items()}
         job = result.job

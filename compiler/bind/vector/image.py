@@ -66,4 +66,5 @@ def _linked(design: VectorDesign) -> Firmware:
 def _metadata(design: VectorDesign) -> dict[str, Any]:
     arrays = [{"name": a.name, "role": a.role, "type": a.dtype, "shape": list(a.shape)} for a in design.code.arrays]
     return {"target": "vector", "choices": design.choices, "arrays": arrays, "lower_bound": design.lower_bound,
+            "predicted_start_to_done": design.predicted_start_to_done,
             "predicted_cycles": design.predicted_cycles, "resources": design.resources}

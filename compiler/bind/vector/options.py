@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compiler.bind.memory_options import MemoryOptions
 from compiler.bind.vector.errors import VectorTargetError
 from hw.vector_lanes.spec import VectorSpec
 
@@ -11,7 +12,7 @@ __all__ = ["Options"]
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(MemoryOptions):
     """What a user can choose.
 
     lanes: 32-bit lanes of the machine, 1 to 64. scratchpad: its bytes (default: that of `VectorSpec`).

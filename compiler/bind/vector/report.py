@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from compiler.bind.design import Run
+from compiler.bind.design import Run, prediction_rows
 from compiler.bind.page import html_page, html_table, html_text
 from compiler.bind.vector.cost import Interval, Timeline
 from compiler.bind.vector.text import print_program
@@ -39,15 +39,9 @@ def html_report(design: VectorDesign, run: Run | None, equal: bool | None) -> st
 
 
 def _results(design: VectorDesign, run: Run | None, equal: bool | None) -> list[tuple[str, str]]:
-    rows: list[tuple[str, str]] = []
+    rows = prediction_rows(design, run)
     if run:
-        rows = [(f"cycles from start to done ({run.simulator})", f"{run.wall_cycles:,}"),
-                (design.cycles_name, f"{run.cycles:,}"),
-                ("cycles in which the lanes did not compute", f"{run.stall_cycles:,}"),
-                ("equal to the reference", "yes" if equal else "NO")]
-    rows += [("cycles by the cost model", f"{design.predicted_cycles:,}"), ("lower bound", f"{design.lower_bound:,}")]
-    cycles = run.wall_cycles if run else design.predicted_cycles
-    rows.append(("ratio to the bound", f"{cycles / max(design.lower_bound, 1):.4f}"))
+        rows.append(("equal to the reference", "yes" if equal else "NO"))
     resources = [(k, f"{v:,}") for k, v in design.resources.items()]
     return [*rows, *resources, ("compile time", f"{design.compile_seconds:.2f} s")]
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import islpy as isl
 
+from compiler.bind.bounds import Bounds, overlapped_cycles
 from compiler.bind.dataflow.host import stream_host_source
 from compiler.bind.dataflow.stream_design import StreamDesign
 from compiler.bind.design import BufferStorage, Run
@@ -17,6 +18,7 @@ from compiler.bind.systolic.recurrence.mapping import space_choices
 from compiler.bind.systolic.recurrence.picture import draw_cells
 from compiler.bind.systolic.recurrence.running import RecurrenceExecutable
 from compiler.ir.program import Program
+from hw.main_memory import DEFAULT_MEMORY, MainMemory
 from hw.ops import DIVISIONS
 
 __all__ = ["RecurrenceDesign"]
@@ -35,26 +37,40 @@ class RecurrenceDesign(StreamDesign):
     program: Program
     array: SizedArray
     seconds: float
+    memory: MainMemory = DEFAULT_MEMORY
 
     @cached_property
     def executable(self) -> RecurrenceExecutable:
         """How it runs."""
-        return RecurrenceExecutable(self.program, self.array)
+        return RecurrenceExecutable(self.program, self.array, self.memory)
 
     @property
     def predicted_cycles(self) -> int:
         """Cycles by the model of communicating processes."""
         return self.array.network.cycles
 
+    @property
+    def main_memory(self) -> MainMemory:
+        """The memory that was asked for; the port has 64 bits."""
+        return self.memory
+
+    @property
+    def predicted_start_to_done(self) -> int:
+        """An estimate: the model's cycles or transfers, whichever take longer, between the latency of the first and of
+        the last burst."""
+        return overlapped_cycles(self.predicted_cycles, self.traffic, self.main_memory)
+
     @cached_property
-    def lower_bound(self) -> int:
-        """The longest chain of operations that wait for each other, or the words of the longest stream."""
+    def bounds(self) -> Bounds:
+        """Operations: the words of the longest stream. Dependences: the longest chain of operations that wait for each
+        other."""
         spec = self.array.mapping.spec
         latency = {node.name: node.latency for kind in spec.kinds for node in kind.nodes}
         done: dict[object, int] = {}
         for name, step, operands in self.array.network.fired:
             done["node", name, step] = max((done.get(token, 0) for token in operands), default=0) + latency[name]
-        return max(*done.values(), *(stream.words for stream in (*spec.inputs, *spec.outputs)))
+        return Bounds(max(stream.words for stream in (*spec.inputs, *spec.outputs)),
+                      self.traffic.cycles(self.main_memory), max(done.values()))
 
     @property
     def resources(self) -> dict[str, int]:

@@ -13,6 +13,7 @@ from compiler.bind.systolic.recurrence.depths import SizedArray
 from compiler.bind.systolic.recurrence.mapping import Stream
 from compiler.ir.program import Program
 from hw.dataflow.spec import KernelPorts
+from hw.main_memory import MainMemory
 from hw.systolic.recurrence.array import emit_recurrence
 
 __all__ = ["RecurrenceExecutable"]
@@ -24,6 +25,7 @@ class RecurrenceExecutable(StreamExecutable):
 
     program: Program
     array: SizedArray
+    main_memory: MainMemory
     sizes: tuple[int, ...] = ()
 
     @property

@@ -14,6 +14,7 @@ from compiler.bind.systolic.recurrence.recurrence import Recurrence, analyse_rec
 from compiler.bind.systolic.recurrence.settings import Settings
 from compiler.ir.program import Program
 from compiler.sched.space_time.errors import SpaceTimeError
+from hw.main_memory import MainMemory
 
 __all__ = ["MOST_CELLS", "compile_recurrence"]
 
@@ -24,7 +25,7 @@ _MOST_INSTANCES = 200_000
 
 
 def compile_recurrence(program: Program, space: Sequence[str] | None = None,
-                       settings: Settings | None = None) -> RecurrenceDesign:
+                       settings: Settings | None = None, memory: MainMemory | None = None) -> RecurrenceDesign:
     """Compile a verified `program` for an array as large as the extents of its `space` loops; without them the compiler
     takes two loops, those that make the fewest cells.
 
@@ -44,7 +45,7 @@ def compile_recurrence(program: Program, space: Sequence[str] | None = None,
                              f"recurrences are not tiled and take up to {MOST_CELLS}: make extents smaller or take one "
                              "space loop")
     array = sized_array(recurrence, chosen, settings or Settings())
-    return RecurrenceDesign(program, array, time.perf_counter() - start)
+    return RecurrenceDesign(program, array, time.perf_counter() - start, memory or MainMemory())
 
 
 def _default_space(recurrence: Recurrence) -> tuple[str, ...]:

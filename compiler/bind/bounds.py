@@ -1,0 +1,121 @@
+"""Lower bounds of a run that hold for every schedule: bytes over the memory port, chains of dependences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+import islpy as isl
+
+from compiler.ir.program import Array, Program
+from compiler.sched.dependences import Dependence, constant_bounds, flow
+from hw.dataflow.registers import element_bytes
+from hw.main_memory import MainMemory
+
+__all__ = ["Bounds", "Traffic", "dependence_steps", "overlapped_cycles", "program_traffic"]
+
+_START = 16
+"""Cycles from the start bit to the first address and from the last answer to done, about."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Clock cycles that no run of a program can be shorter than, by what they come from.
+
+    `operations`: of the statement (or the unit) with most to do, at one per unit and cycle. `transfers`: bytes over
+    the memory port; reads and writes are separate channels, so it is the larger of bytes in and bytes out.
+    `dependences`: the longest known chain of operations that wait for each other, a cycle each.
+    """
+
+    operations: int
+    transfers: int
+    dependences: int = 0
+
+    @property
+    def cycles(self) -> int:
+        """The greatest of the three."""
+        return max(self.operations, self.transfers, self.dependences)
+
+    @property
+    def binding(self) -> str:
+        """The name of the greatest term."""
+        terms = {"operations": self.operations, "transfers": self.transfers, "dependences": self.dependences}
+        return max(terms, key=lambda name: terms[name])
+
+    def __str__(self) -> str:
+        return f"operations {self.operations}, transfers {self.transfers}, dependences {self.dependences}"
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes that have to come from main memory, and bytes that have to go there, at least."""
+
+    bytes_in: int
+    bytes_out: int
+
+    def cycles(self, memory: MainMemory) -> int:
+        """Cycles that the port is busy at least."""
+        return memory.beats(self.bytes_in, self.bytes_out)
+
+
+def overlapped_cycles(unstalled: int, traffic: Traffic, memory: MainMemory) -> int:
+    """A model of a run from start to done in which transfers and `unstalled` cycles overlap: the latency of the first
+    burst and the answer of the last one come on top."""
+    return max(unstalled, traffic.cycles(memory)) + 2 * memory.latency + _START
+
+
+def program_traffic(program: Program) -> Traffic:
+    """Each element of an input that is read comes once, each element of an output that is written goes once; elements
+    take a power of two of bytes."""
+    reads = [(access.array, access.map.intersect_domain(s.domain)) for s in program.statements for access in s.reads]
+    writes = [(s.write.array, s.write.map.intersect_domain(s.domain)) for s in program.statements]
+    return Traffic(_bytes(program.inputs, reads), _bytes(program.outputs, writes))
+
+
+def _bytes(arrays: Iterable[Array], accesses: list[tuple[str, isl.Map]]) -> int:
+    total = 0
+    for array in arrays:
+        touched = [access.range() for name, access in accesses if name == array.name]
+        total += _elements(array, touched) * element_bytes(array.type.width)
+    return total
+
+
+def _elements(array: Array, touched: list[isl.Set]) -> int:
+    """Elements that accesses touch; without counting them one by one where they are a box."""
+    if not touched:
+        return 0
+    found = touched[0]
+    for more in touched[1:]:
+        found = found.union(more)
+    found = found.coalesce()
+    if found.is_box():
+        return prod(found.dim_max_val(k).to_python() - found.dim_min_val(k).to_python() + 1
+                    for k in range(found.dim(isl.dim_type.set)))
+    return found.count_val().to_python()
+
+
+def dependence_steps(program: Program) -> int:
+    """Operations in the longest chain of one statement that goes on from its own values at a constant distance; 0 if
+    there is none. Longer chains that pass several statements are not looked for: this is a lower bound."""
+    carried = (d for d in flow(program) if d.source == d.sink)
+    return max((_chain(program, dependence) for dependence in carried), default=0)
+
+
+def _chain(program: Program, dependence: Dependence) -> int:
+    """Instances in a row along the distance of a dependence that all instances of a box have, as far as they can."""
+    domain, distances = program.statement(dependence.sink).domain, dependence.relation.deltas()
+    if not domain.is_box() or not distances.is_singleton():
+        return 0
+    if not dependence.relation.is_equal(_shifted(domain, distances)):
+        return 0
+    point = distances.sample_point()
+    bounds = constant_bounds(program.statement(dependence.sink)).values()
+    steps = [abs(point.get_coordinate_val(isl.dim_type.set, k).to_python()) for k in range(len(bounds))]
+    return min((high - low) // step for step, (low, high) in zip(steps, bounds, strict=True) if step) + 1
+
+
+def _shifted(domain: isl.Set, distance: isl.Set) -> isl.Map:
+    """From each point of `domain` to the one that lies the only `distance` further, if that is in `domain`, too."""
+    every = isl.Map.from_domain_and_range(domain, domain)
+    return every.intersect(every.deltas_map().intersect_range(distance).domain().unwrap())
