@@ -91,11 +91,12 @@ def few_boxes(domain: isl.Set) -> list[isl.Set] | None:
     """Disjoint boxes that make up `domain`, None if there are none, or too many: cut off one by one where a loop's
     first or last iterations are a box."""
     found: list[isl.Set] = []
-    pending = [domain.coalesce()]
+    pending = [domain]
     while pending:
         part = pending.pop()
-        if part.is_box():
-            found.append(part)
+        whole = part.coalesce()  # on which isl sees a box; what is not is cut at the pieces before, which may be boxes
+        if whole.is_box():
+            found.append(whole)
         elif not part.is_empty():
             halves = _halves(part)
             if halves is None:
@@ -117,8 +118,8 @@ def _halves(part: isl.Set) -> list[isl.Set] | None:
         for piece in parts:
             for cut in (piece.dim_min_val(axis).to_python(), piece.dim_max_val(axis).to_python() + 1):
                 if low < cut <= high:
-                    below = part.upper_bound_val(isl.dim_type.set, axis, isl.Val(cut - 1)).coalesce()
-                    return [below, part.lower_bound_val(isl.dim_type.set, axis, isl.Val(cut)).coalesce()]
+                    return [part.upper_bound_val(isl.dim_type.set, axis, isl.Val(cut - 1)),
+                            part.lower_bound_val(isl.dim_type.set, axis, isl.Val(cut))]
     return None
 
 

@@ -40,6 +40,15 @@ BODIES = {
     "two counters, first by two": "for (int i = 15, j = 0; i > j; i -= 2, ++j) { y[i] = a[j]; y[j] = j; }",
     "doubling": "for (int s = 1; s < 16; s *= 2) for (int i = 15; i >= s; i--) z[i] += z[i - s];",
     "shifting": "for (unsigned s = 8; s > 0; s >>= 1) for (int i = 0; i < 16; i++) y[i] += a[i] * (int)s;",
+    "steps by a doubled counter": """for (int s = 1; s < 16; s *= 2) for (int g = 0; g < 16; g += 2 * s)
+      for (int k = g; k < g + s; k++) { y[k] += a[k + s]; y[k + s] += a[k]; }""",
+    "steps by a counter": "for (int p = 2; p < 5; p++) for (unsigned k = 2 * p; k < 16; k += p) y[k] = p;",
+    "a step in a subscript": "int k = 0; for (int i = 0; i < 16; i += 2) y[k++] = a[i];",
+    "steps on both sides": "int i = 3, j = 16; for (int k = 0; k < 9; k++) y[--j] = a[i++] + k;",
+    "steps in initialisers": """int k = 0; for (int i = 0; i < 8; i++) { int u = a[k++]; int v = a[k++];
+      y[i] = u - v; }""",
+    "a step behind an if": """int k = 15; for (int i = 0; i < 4; i++) { if (a[i] > 0) z[i] = 1; else z[i] = 2;
+      y[k--] = i; }""",
     "two counters from a variable": """for (int k = 2; k < 9; k++)
       for (int i = k, j = 15; i < j; i++, j -= 2) y[i] = a[j];""",
     "a counter after its last test": "int i; for (i = 8; i-- > 2;) y[i] = a[i]; z[i + 1] = i;",

@@ -99,7 +99,8 @@ FAULTS = {
     "b[0] = a[0] << 32;": "6:8: shift by 32: amounts outside 0..31 are undefined",
     "b[0] = a[0] >> -1;": "6:8: shift by -1: amounts outside 0..31 are undefined",
     "b[0] = (t = 3) + 1;": "6:9: an assignment inside an expression is not supported; make it a statement",
-    "b[0] = t++;": "6:8: ++ and -- are supported as statements only",
+    "t = 1; b[0] = t++ + t;": "6:15: ++ and -- are supported as statements, and in an assignment of a variable that "
+                              "occurs there once",
     "b[0] = a[0] +;": "6:14: not valid C: Invalid expression",
     "b[0] = 1": "7:2: not valid C, before 'pragma'",
 }

@@ -47,6 +47,23 @@ def test_a_border_is_four_boxes(tmp_path):
     same(program, split)
 
 
+def test_neighbours_without_the_middle_are_four_boxes(tmp_path):
+    """Three of the eight that are left of a cut are a triangle for isl, which has no box inside."""
+    program = c_program(tmp_path, """
+    for (int i = 1; i < 6; i++)
+        for (int j = 1; j < 5; j++) {
+            b[i][j] = 0;
+            for (int u = -1; u <= 1; u++)
+                for (int v = -1; v <= 1; v++)
+                    if (u != 0 || v != 0)
+                        b[i][j] += a[i + u][j + v];
+        }""")
+    split = split_into_boxes(program)
+    assert [s.name for s in split.statements][-4:] == ["S1_box0", "S1_box1", "S1_box2", "S1_box3"]
+    assert all(s.box() is not None for s in split.statements)
+    same(program, split)
+
+
 def test_order_is_kept_where_a_part_reads_another(tmp_path):
     """Every element but the corner adds those before it, which other boxes have written."""
     program = c_program(tmp_path, """

@@ -279,7 +279,7 @@ class Lowering:
             if node.op == "-":
                 return building.apply("sub", Const(0, operand.type), operand)
             return building.apply("xor", operand, Const(building.integer(operand).wrap(-1), operand.type))
-        refused = "++ and -- are supported as statements only"
+        refused = "++ and -- are supported as statements, and in an assignment of a variable that occurs there once"
         raise self._error(node, _UNARY_REFUSED.get(node.op, refused))
 
     def _promoted(self, node: Any) -> Expr:

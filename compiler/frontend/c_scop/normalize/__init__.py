@@ -1,5 +1,5 @@
-"""Statements of C in fewer forms, before the scop is walked: ``switch`` and jumps become ``if``, and counted loops of
-every form become ``for`` loops with one iterator.
+"""Statements of C in fewer forms, before the scop is walked: ``switch`` and jumps become ``if``, counted loops of
+every form become ``for`` loops with one iterator, and steps inside of assignments become statements.
 
 Every pass goes from syntax tree to syntax tree, with the coordinates of the source, and leaves alone what it does not
 know, which the walk then refuses.
@@ -12,6 +12,7 @@ from typing import Any
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.normalize.counters import counted_loops, normalize_loops
 from compiler.frontend.c_scop.normalize.jumps import remove_jumps
+from compiler.frontend.c_scop.normalize.steps import separate_steps
 from compiler.frontend.c_scop.normalize.switches import remove_switches
 from compiler.frontend.c_scop.source import Source
 
@@ -24,4 +25,4 @@ def normalize(items: list[Any], source: Source) -> list[Any]:
     def refuse(node: Any, reason: str) -> ScopError:
         return ScopError(source.place(node.coord), reason)
 
-    return normalize_loops(remove_jumps(counted_loops(remove_switches(items, refuse)), refuse))
+    return normalize_loops(remove_jumps(counted_loops(remove_switches(separate_steps(items), refuse)), refuse))

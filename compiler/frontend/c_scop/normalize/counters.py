@@ -4,7 +4,8 @@
   the condition; likewise ``do``, whose condition counts from the second iteration on;
 * ``for (i = n; i-- > e;)``: i - 1 takes the place of i;
 * ``for (int i = a, j = b; ...; i++, j--)``: the second counter is a function of the first;
-* ``for (s = a; s < b; s *= c)`` and other steps between constants: one copy of the body for every value.
+* ``for (s = a; s < b; s *= c)`` and other steps between constants, and any loop between constants by whose counter a
+  loop inside steps (``i += s``): one copy of the body for every value.
 """
 
 from __future__ import annotations
@@ -253,18 +254,15 @@ def _head_steps(node: Any) -> dict[str, int] | None:
 
 def _unrolled(node: c_ast.For) -> Any:
     """A loop between constants whose step is no sum, as one body for each value."""
-    counters = _counters(node)
-    step = node.next
-    scaled = isinstance(step, c_ast.Assignment) and step.op in ("*=", "/=", "<<=", ">>=") and \
-        isinstance(step.lvalue, c_ast.ID)
-    if not scaled or len(counters) != 1 or counters[0][0] != step.lvalue.name or node.cond is None:
-        return None
-    if contains(node.stmt, (c_ast.Break,), _LOOPS):
+    counters, following = _counters(node), _following(node.next)
+    if following is None or len(counters) != 1 or counters[0][0] != following.left.name or node.cond is None:
         return None
     name, first, declaration = counters[0]
+    scaled = following.op not in ("+", "-")
+    if (not scaled and not _steps_by(node.stmt, name)) or contains(node.stmt, (c_ast.Break,), _LOOPS):
+        return None
     if name in assigned_names(node.stmt):
         return None
-    following = c_ast.BinaryOp(step.op[:-1], step.lvalue, step.rvalue, step.coord)
     try:
         values, value = [], evaluate(first)
         while evaluate(node.cond, {name: value}):
@@ -277,6 +275,31 @@ def _unrolled(node: c_ast.For) -> Any:
     bodies = block([_once(node, value) for value in values], node.coord)
     final = c_ast.Constant("int", str(value), node.coord)
     return _with_final_value(bodies, name, final, declared=declaration is not None)
+
+
+def _following(step: Any) -> c_ast.BinaryOp | None:
+    """The value after a step as a function of the counter, which is on the left."""
+    if isinstance(step, c_ast.UnaryOp) and step.op in _STEPS and isinstance(step.expr, c_ast.ID):
+        return c_ast.BinaryOp(step.op[-1], step.expr, c_ast.Constant("int", "1", step.coord), step.coord)
+    if isinstance(step, c_ast.Assignment) and step.op != "=" and isinstance(step.lvalue, c_ast.ID):
+        return c_ast.BinaryOp(step.op[:-1], step.lvalue, step.rvalue, step.coord)
+    return None
+
+
+def _steps_by(node: Any, name: str) -> bool:
+    """Whether the step of a loop in `node` is a function of variable `name`."""
+    mine = isinstance(node, c_ast.For) and node.next is not None and name in used_names(node.next)
+    return mine or any(_steps_by(child, name) for _, child in node.children())
+
+
+def _with_known_steps(node: Any, name: str, value: c_ast.Constant) -> Any:
+    """`node` with the value of variable `name` in the steps of loops."""
+    if isinstance(node, c_ast.For):
+        if _counters(node)[0][0] == name:
+            return node
+        stepped = node.next and substitute(node.next, name, value)
+        return c_ast.For(node.init, node.cond, stepped, _with_known_steps(node.stmt, name, value), node.coord)
+    return rebuild(node, lambda child: _with_known_steps(child, name, value))
 
 
 def _with_final_value(loop: Any, name: str, value: Any, *, declared: bool) -> Any:
@@ -296,4 +319,4 @@ def _once(node: c_ast.For, value: int) -> c_ast.For:
         changed.init = number
         init = c_ast.DeclList([changed], node.coord)
     return c_ast.For(init, c_ast.BinaryOp("<=", one, number, node.coord), c_ast.UnaryOp("p++", one, node.coord),
-                     node.stmt, node.coord)
+                     _with_known_steps(node.stmt, name, number), node.coord)
