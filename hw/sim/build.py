@@ -131,10 +131,12 @@ def _digest(product: Path) -> str:
 def _compile_into(
     folder: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None, description: dict[str, object]
 ) -> None:
-    _discard_unused(folder.parent)
+    runtimes = cache_folder() / "runtimes"
+    for kept in (folder.parent, runtimes):
+        _discard_unused(kept)
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="sluice-build-") as work:
-        product = compile_sources(Path(work), request, toolchain, waves, cache_folder() / "runtimes")
+        product = compile_sources(Path(work), request, toolchain, waves, runtimes)
         staging = Path(tempfile.mkdtemp(prefix=".staging-", dir=folder.parent))
         shutil.copy2(product, staging / product.name)
     described = {**description, "sha256": _digest(staging / product.name)}
@@ -144,9 +146,9 @@ def _compile_into(
 
 
 def _discard_unused(root: Path) -> None:
-    """Forget builds that nobody used for a month, so that the cache does not grow for ever."""
+    """Forget what nobody used for a month, so that the cache does not grow for ever."""
     limit = time.time() - _UNUSED_SECONDS
-    for entry in root.iterdir():
+    for entry in root.iterdir() if root.is_dir() else ():
         with suppress(FileNotFoundError):  # another process may have finished or removed it meanwhile
             if entry.name != "locks" and entry.stat().st_mtime < limit:
                 shutil.rmtree(entry, ignore_errors=True)

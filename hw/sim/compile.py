@@ -107,11 +107,11 @@ def _icarus(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str 
 def _verilator(work: Path, request: BuildRequest, toolchain: Toolchain, waves: str | None, runtimes: Path) -> Path:
     hierarchy, options = _hierarchy(request)
     (work / "public.vlt").write_text(_public_signals(request) + hierarchy)
-    programs = [cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp", _HERE / "launch.cpp"]
+    programs = (cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp", _HERE / "launch.cpp")
     command = [*toolchain.compile, *_verilator_options(request, waves), *options, *map(str, programs), "public.vlt"]
     _run([*command, *sorted(request.sources)], work, toolchain, "Verilator")
     variables = _optimisation(request) | dict(toolchain.make_variables)
-    runtime = Runtime(runtimes, work, toolchain, variables)
+    runtime = Runtime(runtimes, work, toolchain, variables, programs)
     settings = [f"{name}={value}" for name, value in (variables | runtime.reuse()).items()]
     _run(["make", "-j", str(_JOBS), "-f", "Vtop.mk", *settings], work, toolchain, "The C++ compiler")
     runtime.keep()
