@@ -13,6 +13,7 @@ from amaranth.back import rtlil, verilog
 
 from hw.cache import use_tool_cache
 from hw.errors import SluiceError
+from hw.memory_words import fill_memories
 
 __all__ = ["VerilogError", "convert", "convert_files", "convert_intermediate", "convert_together", "wake_processes"]
 
@@ -75,7 +76,7 @@ def convert_intermediate(text: str) -> str:
 
 
 def _finished(text: str) -> str:
-    return wake_processes(_gathered(text))
+    return wake_processes(_MODULE.sub(lambda module: _with_gathered_registers(fill_memories(module[0])), text))
 
 
 def wake_processes(text: str) -> str:
@@ -89,13 +90,9 @@ def wake_processes(text: str) -> str:
     return _CONSTANT.sub(r"  initial\n\1", _WAKING.sub(_WAKEN, text))
 
 
-def _gathered(text: str) -> str:
-    """`text` with the registers of a module and a clock in one process. An event-driven simulator wakes each process
-    at each edge, which for arrays is most of what it does: Icarus runs them in half of the time."""
-    return _MODULE.sub(lambda module: _with_gathered_registers(module[0]), text)
-
-
 def _with_gathered_registers(module: str) -> str:
+    """The text of one `module` with its registers of a clock in one process. An event-driven simulator wakes each
+    process at each edge, which for arrays is most of what it does: Icarus runs them in half of the time."""
     assignments: dict[str, list[str]] = {}
     for edge, assignment in _REGISTER.findall(module):
         assignments.setdefault(edge, []).append(assignment)
