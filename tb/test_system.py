@@ -209,5 +209,5 @@ def test_hang_names_the_bank(sources, simulator):
     """A run of more cycles than the host waits for, on a memory that is slower than the array."""
     config, latency = straight_through()
     job = job_of(sources, simulator, config, (0, 3), latency, latency=3000)
-    with pytest.raises(SimulationTimeout, match="the input bank in column 0 has no filled half"):
+    with pytest.raises(SimulationTimeout, match="the input bank in column 0 has no filled band"):
         run_job(dataclasses.replace(job, cycle_limit=8000))

@@ -11,6 +11,7 @@ __all__ = ["DescriptorError", "DmaDescriptor", "DmaLevel"]
 
 ADDRESS_BITS = 32
 COUNT_BITS = 16
+LINE_BYTES = 8
 
 
 class DescriptorError(SluiceError):
@@ -34,6 +35,9 @@ class DmaDescriptor:
     The packed stream has the rows one after the other without gaps. Tile levels advance once per tile, level
     0 fastest, and start over after the last tile, so a descriptor without tile levels repeats one tile.
     `base` and `row_bytes` need no alignment.
+
+    `band`: a tile is transferred in bands of so many planes; of so many rows if it has one plane, of so many bytes if
+    it has one row; 0 for all at once. But for the last one of a tile, a band has a multiple of 8 bytes.
     """
 
     base: int
@@ -41,6 +45,7 @@ class DmaDescriptor:
     rows: DmaLevel = DmaLevel()
     planes: DmaLevel = DmaLevel()
     tiles: tuple[DmaLevel, DmaLevel] = (DmaLevel(), DmaLevel())
+    band: int = 0
 
     def __post_init__(self) -> None:
         if not 0 <= self.base < 1 << ADDRESS_BITS:
@@ -52,11 +57,30 @@ class DmaDescriptor:
                 raise DescriptorError(f"a count of {level.count} is outside 1..{(1 << COUNT_BITS) - 1}")
             if not -(1 << 31) <= level.stride < 1 << 31:
                 raise DescriptorError(f"a stride of {level.stride} bytes has more than {ADDRESS_BITS} bits")
+        if not 0 <= self.band <= self.slowest.count:
+            raise DescriptorError(f"a band of {self.band} is outside 0..{self.slowest.count}")
+        if self.bands > 1 and self.band_bytes % LINE_BYTES:
+            raise DescriptorError(f"a band of {self.band_bytes} bytes is no multiple of {LINE_BYTES}")
 
     @property
     def levels(self) -> tuple[DmaLevel, DmaLevel, DmaLevel, DmaLevel]:
         """Rows, planes, tile level 0, tile level 1."""
         return (self.rows, self.planes, *self.tiles)
+
+    @property
+    def slowest(self) -> DmaLevel:
+        """What bands divide: planes, rows, or the bytes of a row."""
+        return next((level for level in (self.planes, self.rows) if level.count > 1), DmaLevel(self.row_bytes, 1))
+
+    @property
+    def bands(self) -> int:
+        """Bands of a tile."""
+        return -(-self.slowest.count // self.band) if self.band else 1
+
+    @property
+    def band_bytes(self) -> int:
+        """Length of a band, but for the last one, in the packed stream."""
+        return self.tile_bytes // self.slowest.count * (self.band or self.slowest.count)
 
     @property
     def tile_bytes(self) -> int:
@@ -77,7 +101,9 @@ class DmaDescriptor:
                 yield (base + plane * self.planes.stride + row * self.rows.stride) % (1 << ADDRESS_BITS)
 
     def words(self) -> tuple[int, ...]:
-        """The ten 32-bit words of a descriptor window, in the order of its registers."""
+        """The 13 32-bit words of a descriptor window, in the order of its registers."""
         mask = (1 << ADDRESS_BITS) - 1
         levels = (word & mask for level in self.levels for word in (level.count, level.stride))
-        return (self.base, self.row_bytes, *levels)
+        steps = self.band or self.slowest.count
+        lines = -(-self.band_bytes // LINE_BYTES)
+        return (self.base, self.row_bytes, *levels, steps, steps * self.slowest.stride & mask, lines)

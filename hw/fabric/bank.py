@@ -1,7 +1,7 @@
-"""Banks of the global buffer: double-buffered between the burst engines and the array.
+"""Banks of the global buffer: buffers of bands between the burst engines and the array.
 
-Memory fills or drains one half of a bank as a stream, in its own time, while the array reads or writes the other
-half on its static schedule. Liu 2023, section 6.2.
+Memory fills or drains some bands of a bank as a stream, in its own time, while the array reads or writes others on its
+static schedule. Liu 2023, section 6.2, has two bands of a tile each.
 """
 
 from __future__ import annotations
@@ -12,20 +12,18 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.configuration import ConfigurationStore
-from hw.fabric.bank_config import BANK_NEST_FEATURE, bank_controller, bank_layout
+from hw.fabric.bank_config import BANDS_BITS, BANK_NEST_FEATURE, CREDIT_BITS, bank_controller, bank_layout
 from hw.fabric.bus import BUS, BusReceiver
-from hw.fabric.spec import FabricError, FabricSpec
+from hw.fabric.spec import EN_LATENCY, FabricError, FabricSpec
 from hw.limits import Limits
 from hw.memtile.affine import ControllerRegister
 from hw.memtile.controller import AffineController
 from hw.memtile.spec import AffineSpec
 
-__all__ = ["TILES_BITS", "Bank", "BankSignature", "HalfCounter", "check_global_buffer", "line_bits"]
+__all__ = ["TILES_BITS", "BandCounter", "Bank", "BankSignature", "check_global_buffer", "line_bits"]
 
 TILES_BITS = 16
 """Bits of a number of tiles."""
-
-HALVES = 2
 
 BUS_WIDTH = 64
 
@@ -53,8 +51,8 @@ def check_global_buffer(spec: FabricSpec) -> None:
 
 
 def line_bits(spec: FabricSpec) -> int:
-    """Bits of the address of a line (one word of the memory bus) in half a bank."""
-    return (spec.glb.half_words * spec.width // spec.glb.bus_width - 1).bit_length()
+    """Bits of the address of a line (one word of the memory bus) in a bank."""
+    return (2 * spec.glb.half_words * spec.width // spec.glb.bus_width - 1).bit_length()
 
 
 def _elastic_ports(spec: FabricSpec) -> dict[str, wiring.Member]:
@@ -81,39 +79,40 @@ class BankSignature(wiring.Signature):
             "overrun": Out(1),
             "stored": Out(1),
             "fill": In(1),
-            "fill_half": In(1),
             "fill_line": In(lines),
             "fill_data": In(spec.glb.bus_width),
             "drain": In(1),
-            "drain_half": In(1),
             "drain_line": In(lines),
             "drain_data": Out(spec.glb.bus_width),
             "enable": Out(1),
             "output": Out(1),
             "first": Out(bank_controller(spec.glb).time_width),
+            "bands": Out(BANDS_BITS),
+            "band_cycles": Out(bank_controller(spec.glb).time_width),
+            "lag": Out(CREDIT_BITS),
+            "room": Out(CREDIT_BITS),
             **(_elastic_ports(spec) if spec.protocol == "ready-valid" else {}),
         })
 
 
 class Bank(wiring.Component):
-    """One bank: block RAM of two halves, and the controller of the array side.
+    """One bank: block RAM, and the controller of the array side.
 
     Array side, in cycles in which `en` is 1:
 
     * `begin`: a tile's first access is in the next such cycle (or, with `flush`, in the first one). The half
-      changes from tile to tile; `flush` goes back to half 0 and forgets a tile that was begun.
+      in which address 0 lies changes from tile to tile; `flush` goes back to half 0 and forgets a tile that was begun.
     * An input bank: an access in cycle c puts its word on `o_word` in c + 1, where it stays.
     * An output bank: an access in cycle c stores `i_word` of cycle c.
     * `finish` (1): this cycle has a tile's last access. `unfinished` (1): a tile has accesses left. `overrun`: in this
       cycle a tile begins though the one before has accesses left. `stored`: an output bank has an access.
 
-    Memory side: `fill` writes `fill_data` to line `fill_line` of the half `fill_half`; `drain` reads line
-    `drain_line` of half `drain_half`, on `drain_data` from the next cycle until the next `drain`. Lines are as wide as
-    the memory bus, word address 0 in the low bits.
+    Memory side: `fill` writes `fill_data` to line `fill_line`; `drain` reads line `drain_line`, on `drain_data` from
+    the next cycle until the next `drain`. Lines are as wide as the memory bus, word address 0 in the low bits.
 
-    Configuration: `id` and `i_cfg_*` as for a tile (`hw.fabric.bus`); `enable`, `output`, `first` are its registers
-    (`hw.fabric.bank_config`). The controller's own register for the first cycle has no effect: tiles begin with
-    `begin`.
+    Configuration: `id` and `i_cfg_*` as for a tile (`hw.fabric.bus`); `enable`, `output`, `first`, `bands`,
+    `band_cycles`, `lag`, `room` are its registers (`hw.fabric.bank_config`). The controller's own register for the
+    first cycle has no effect: tiles begin with `begin`.
     """
 
     def __init__(self, spec: FabricSpec):
@@ -126,7 +125,7 @@ class Bank(wiring.Component):
         m.submodules.store = store = ConfigurationStore(bank_layout(self.spec))
         receiver.connect(m, self)
         receiver.serve(m, store)
-        for name in ("enable", "output", "first"):
+        for name in ("enable", "output", "first", "bands", "band_cycles", "lag", "room"):
             m.d.comb += getattr(self, name).eq(store.value(name))
         self.step, self.restart = self.pace(m, store)
         address = self._controller(m, receiver)
@@ -174,23 +173,23 @@ class Bank(wiring.Component):
         return access, half
 
     def _memory(self, m: Module, access: Value, half: Value, address: Value) -> None:
-        depth = HALVES << len(self.fill_line)
+        depth = 1 << len(self.fill_line)
         m.submodules.memory = memory = Memory(shape=self.spec.glb.bus_width, depth=depth, init=[])
         write, read = memory.write_port(granularity=self.spec.width), memory.read_port()
         lanes = len(write.en)
         lane_bits = (lanes - 1).bit_length()
-        lane, line = address[:lane_bits], Cat(address[lane_bits:], half)
+        lane, line = address[:lane_bits], Cat(address[lane_bits:-1], address[-1] ^ half)
         with m.If(self.output):
             m.d.comb += [
                 write.addr.eq(line),
                 write.data.eq(self.i_word.replicate(lanes)),
                 write.en.eq(access << lane),
-                read.addr.eq(Cat(self.drain_line, self.drain_half)),
+                read.addr.eq(self.drain_line),
                 read.en.eq(self.drain),
             ]
         with m.Else():
             m.d.comb += [
-                write.addr.eq(Cat(self.fill_line, self.fill_half)),
+                write.addr.eq(self.fill_line),
                 write.data.eq(self.fill_data),
                 write.en.eq(self.fill.replicate(lanes)),
                 read.addr.eq(line),
@@ -203,52 +202,64 @@ class Bank(wiring.Component):
         m.d.comb += self.o_word.eq(read.data.word_select(selected, self.spec.width))
 
 
-class HalfCounter(wiring.Component):
-    """Who may use how many halves of a bank: memory and the array hand them to each other.
+class BandCounter(wiring.Component):
+    """Who may use how many bands of a bank: memory and the array hand them to each other.
 
-    `prepare` starts a run of `tiles` tiles: an input bank's halves belong to memory, those of a bank with `output`
-    to the array. Array: `ready` if it has a half for a tile that starts in the next cycle; `start` takes it, `finish`
-    gives it back. Memory: `wanted` if it has a half and tiles to transfer; `claim` takes it, `release` gives it to the
-    array; `half` is the one it claimed last, or claims next if there is none. `complete`: all tiles are transferred.
+    `prepare` starts a run of `tiles` tiles: all `room` of an input bank belongs to memory, that of a bank with `output`
+    to the array. Array: `ready` if it has a band for the next cycle; `start` takes it, `first` with the first one of a
+    tile; `finish` gives the last `lag` ones of a tile back, and each `start` the band `lag` before its own, as soon as
+    the bank has come to that cycle. Memory: `wanted` if it has a band and tiles to transfer; `claim` takes it, `last`
+    with the last one of a tile; `release` gives it to the array. `complete`: all tiles are transferred.
     """
 
     def __init__(self) -> None:
-        pulses = ("prepare", "start", "finish", "claim", "release")
+        pulses = ("prepare", "start", "first", "finish", "claim", "last", "release")
         super().__init__({
             "enable": In(1),
             "output": In(1),
             "tiles": In(TILES_BITS),
+            "room": In(CREDIT_BITS),
+            "lag": In(CREDIT_BITS),
             **{name: In(1) for name in pulses},
             "ready": Out(1),
             "wanted": Out(1),
-            "half": Out(1),
             "complete": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        array, memory = Signal(2), Signal(2)
+        array, memory = Signal(CREDIT_BITS), Signal(CREDIT_BITS)
         jobs, transferring = Signal(TILES_BITS), Signal()
+        given = self._given(m)
         m.d.sync += [
             array.eq(array + self.release - self.start),
-            memory.eq(memory + self.finish - self.claim),
-            jobs.eq(jobs - self.claim),
-            self.half.eq(self.half ^ self.release),
+            memory.eq(memory + given + Mux(self.finish, self.lag, 0) - self.claim),
+            jobs.eq(jobs - (self.claim & self.last)),
         ]
         with m.If(self.claim | self.release):
             m.d.sync += transferring.eq(self.claim)
         with m.If(self.prepare):
             m.d.sync += [
-                array.eq(Mux(self.output, HALVES, 0)),
-                memory.eq(Mux(self.output, 0, HALVES)),
+                array.eq(Mux(self.output, self.room, 0)),
+                memory.eq(Mux(self.output, 0, self.room)),
                 jobs.eq(Mux(self.enable, self.tiles, 0)),
-                self.half.eq(0),
                 transferring.eq(0),
             ]
         m.d.comb += [
-            # A half that memory gives back in this cycle counts from the next one on, to keep the path short.
-            self.ready.eq((array == HALVES) | ((array != 0) & ~self.start)),
+            # A band that memory gives back in this cycle counts from the next one on, to keep the path short.
+            self.ready.eq((array[1:] != 0) | (array[0] & ~self.start)),
             self.wanted.eq((memory != 0) & (jobs != 0)),
             self.complete.eq((jobs == 0) & ~transferring),
         ]
         return m
+
+    def _given(self, m: Module) -> Value:
+        """Whether the bank comes to a cycle from which on the array has no use for another band of this tile."""
+        kept, stages = Signal(CREDIT_BITS), Signal(EN_LATENCY)
+        early = self.start & ~self.first & (kept == 0)
+        with m.If(self.start & self.first):
+            m.d.sync += kept.eq(self.lag - 1)
+        with m.Elif(self.start & (kept != 0)):
+            m.d.sync += kept.eq(kept - 1)
+        m.d.sync += stages.eq(Mux(self.prepare, 0, Cat(early, stages[:-1])))
+        return stages[-1]

@@ -1,8 +1,8 @@
 """Run control: decides at the root, cycle by cycle, whether the array advances.
 
 Unstalled cycles are numbered from 0 after the flush. Cycle n may be issued only if every bank that starts a
-tile in cycle n has a half for it: a filled one for an input bank, a free one for an output bank. Once begun, a
-tile needs nothing more from memory. The decision is made one clock cycle ahead, and what is decided here reaches
+tile, or comes to another band of it, in cycle n has that band: a filled one for an input bank, a free one for an output
+bank. The decision is made one clock cycle ahead, and what is decided here reaches
 tiles and banks a constant `EN_LATENCY` cycles later.
 """
 
@@ -75,7 +75,7 @@ class RunControl(wiring.Component):
 
     Loader: `load` (pulse), `load_busy`, `load_done`, `load_error`.
 
-    Banks, one bit each: `enable`, `output`; `blocked`: the cycle after this clock cycle needs a half that is not
+    Banks, one bit each: `enable`, `output`; `blocked`: the cycle after this clock cycle needs a band that is not
     there; `left`: tiles or accesses are left on the array side; `complete`: all transfers have ended; `overrun`.
 
     Engines: `progress`: something passes on the way to or from memory; `transfer`: they may take jobs; `stop`: give up;

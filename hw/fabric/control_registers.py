@@ -14,7 +14,7 @@ __all__ = ["BANK_REGISTERS", "COLUMN_BITS", "IDENTITY", "NO_BANK", "VERSION", "c
 IDENTITY = 0x534C5543
 """ASCII "SLUC": what register ID reads."""
 
-VERSION = 0x0001_0001
+VERSION = 0x0001_0002
 """Major number in the upper, minor number in the lower half."""
 
 COLUMN_BITS = 10
@@ -34,6 +34,9 @@ BANK_REGISTERS = (
     Register("TILE0_STRIDE", 0x1C, "write", "bytes from tile to tile of the fast level"),
     Register("TILES1", 0x20, "write", "tiles of the slow tile level (16 bits)"),
     Register("TILE1_STRIDE", 0x24, "write", "bytes from tile to tile of the slow level"),
+    Register("BAND", 0x28, "write", "planes, else rows, else bytes of a row, that are one transfer (24 bits)"),
+    Register("BAND_STRIDE", 0x2C, "write", "bytes from transfer to transfer of a tile"),
+    Register("BAND_LINES", 0x30, "write", "words of the memory bus of a transfer in the bank"),
 )
 """One descriptor window; the order is that of `DmaDescriptor.words`."""
 

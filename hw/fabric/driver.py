@@ -90,8 +90,8 @@ def describe_wait(registers: RegisterMap, detail: int) -> str:
     texts = {
         Waiting.NOTHING: "it waits for nothing",
         Waiting.CONFIGURATION: "memory has not delivered the next configuration word",
-        Waiting.INPUT_BANK: f"the input bank in column {bank} has no filled half",
-        Waiting.OUTPUT_BANK: f"the output bank in column {bank} has no free half",
+        Waiting.INPUT_BANK: f"the input bank in column {bank} has no filled band",
+        Waiting.OUTPUT_BANK: f"the output bank in column {bank} has no free band",
         Waiting.WRITE_BACK: f"results of the bank in column {bank} are not in memory yet",
         Waiting.MEMORY: "memory transactions are outstanding",
     }

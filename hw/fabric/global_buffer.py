@@ -9,7 +9,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.fabric.bank import TILES_BITS, HalfCounter, line_bits
+from hw.fabric.bank import TILES_BITS, BandCounter, line_bits
 from hw.fabric.bank_config import bank_controller
 from hw.fabric.bus import BUS
 from hw.fabric.config import bank_id
@@ -24,12 +24,11 @@ CYCLE_BITS = 32
 
 
 class FillSignature(wiring.Signature):
-    """Writes lines of a half of bank number `column`; from the side that writes. One line per cycle."""
+    """Writes lines of bank number `column`; from the side that writes. One line per cycle."""
 
     def __init__(self, spec: FabricSpec):
         super().__init__({
             "column": Out(range(spec.bank_slots)),
-            "half": Out(1),
             "write": Out(1),
             "line": Out(line_bits(spec)),
             "data": Out(spec.glb.bus_width),
@@ -37,7 +36,7 @@ class FillSignature(wiring.Signature):
 
 
 class DrainSignature(wiring.Signature):
-    """Reads lines of a half of bank number `column`; from the side that reads.
+    """Reads lines of bank number `column`; from the side that reads.
 
     `data` is there `DRAIN_LATENCY` cycles after `read`, if `column` stays.
     """
@@ -45,7 +44,6 @@ class DrainSignature(wiring.Signature):
     def __init__(self, spec: FabricSpec):
         super().__init__({
             "column": Out(range(spec.bank_slots)),
-            "half": Out(1),
             "read": Out(1),
             "line": Out(line_bits(spec)),
             "data": In(spec.glb.bus_width),
@@ -53,12 +51,13 @@ class DrainSignature(wiring.Signature):
 
 
 class GlobalBuffer(wiring.Component):
-    """Banks with what decides when they start a tile and who has which half.
+    """Banks with what decides when they start a tile and who has which band.
 
     Root (see `RunControl`): `en`: a cycle is issued; `flush`: a run of `tiles` tiles, `period` cycles apart, begins.
     One bit per bank (`FabricSpec.bank_slots`): `enable`, `output`, `blocked`, `left`, `complete`, `overrun`.
 
-    Memory side, one bit per bank: `wanted`, `half`, `claim`, `release` (see `HalfCounter`); `fill`, `drain`.
+    Memory side, one bit per bank: `wanted`, `claim`, `release` (see `BandCounter`), `last`: the band that is claimed is
+    a tile's last one; `fill`, `drain`.
 
     Array side: `i_stream[c]` goes to the array, `o_stream[c]` comes from it, as the ports of `CgraArray` with these
     names; of two banks in a column the first one sends, the second one takes words. Banks see `en` and `flush`
@@ -73,7 +72,7 @@ class GlobalBuffer(wiring.Component):
         self._build_bank = bank
         self._elastic = spec.protocol == "ready-valid"
         columns, banks, time_width = spec.columns, spec.bank_slots, bank_controller(spec.glb).time_width
-        flags = ("enable", "output", "blocked", "left", "complete", "overrun", "wanted", "half")
+        flags = ("enable", "output", "blocked", "left", "complete", "overrun", "wanted")
         super().__init__({
             **{f"cfg_{name}": In(width) for name, width in BUS.items()},
             "en": In(1),
@@ -83,6 +82,7 @@ class GlobalBuffer(wiring.Component):
             **{name: Out(banks) for name in flags},
             "claim": In(banks),
             "release": In(banks),
+            "last": In(1),
             "fill": In(FillSignature(spec)),
             "drain": In(DrainSignature(spec)),
             "i_stream": Out(spec.width).array(columns),
@@ -110,11 +110,13 @@ class GlobalBuffer(wiring.Component):
         return m
 
     def _bank(self, m: Module, number: int, en: Value, flush: Value) -> Any:
-        bank, halves, clock = self._build_bank(self.spec), HalfCounter(), TileClock(len(self.period))
+        bank, credits = self._build_bank(self.spec), BandCounter()
+        clock, bands = TileClock(len(self.period)), TileClock(len(self.period))
         second, column = divmod(number, self.spec.columns)
         m.submodules[f"bank{number}"] = bank
-        m.submodules[f"halves{number}"] = halves
+        m.submodules[f"credits{number}"] = credits
         m.submodules[f"clock{number}"] = clock
+        m.submodules[f"bands{number}"] = bands
         m.d.comb += [
             bank.id.eq(bank_id(self.spec, number)),
             *(getattr(bank, f"i_cfg_{name}").eq(getattr(self, f"cfg_{name}")) for name in BUS),
@@ -125,8 +127,9 @@ class GlobalBuffer(wiring.Component):
         ]
         if not second:
             m.d.comb += self.i_stream[column].eq(bank.o_word)
-        self._connect_root(m, number, bank, halves, clock)
-        self._connect_memory(m, number, bank, halves)
+        self._connect_root(m, number, bank, clock)
+        self._connect_bands(m, number, bank, credits, clock, bands)
+        self._connect_memory(m, number, bank, credits)
         if self._elastic:
             self._connect_handshake(m, column, bank, clock)
         return bank
@@ -141,8 +144,7 @@ class GlobalBuffer(wiring.Component):
             bank.i_ready.eq(self.o_stream_ready[column]),
         ]
 
-    def _connect_root(self, m: Module, number: int, bank: Any, halves: HalfCounter,
-                      clock: TileClock) -> None:
+    def _connect_root(self, m: Module, number: int, bank: Any, clock: TileClock) -> None:
         m.d.comb += [
             clock.enable.eq(bank.enable),
             clock.first.eq(bank.first),
@@ -150,32 +152,41 @@ class GlobalBuffer(wiring.Component):
             clock.tiles.eq(self.tiles),
             clock.flush.eq(self.flush),
             clock.step.eq(self.en),
-            halves.start.eq(self.en & clock.due),
-            halves.finish.eq(bank.finish),
             self.enable[number].eq(bank.enable),
             self.output[number].eq(bank.output),
-            self.blocked[number].eq(Mux(self.en, clock.begin, clock.due) & ~halves.ready),
             self.left[number].eq(clock.left | (bank.unfinished | bank.pending if self._elastic else bank.unfinished)),
             self.overrun[number].eq(bank.overrun),
         ]
 
-    def _connect_memory(self, m: Module, number: int, bank: Any, halves: HalfCounter) -> None:
+    def _connect_bands(self, m: Module, number: int, bank: Any, credits: BandCounter, clock: TileClock,
+                       bands: TileClock) -> None:
+        """The clock of a tile's bands starts anew where the one of the tiles begins a tile."""
         m.d.comb += [
-            halves.enable.eq(bank.enable),
-            halves.output.eq(bank.output),
-            halves.tiles.eq(self.tiles),
-            halves.prepare.eq(self.flush),
-            halves.claim.eq(self.claim[number]),
-            halves.release.eq(self.release[number]),
-            self.wanted[number].eq(halves.wanted),
-            self.half[number].eq(halves.half),
-            self.complete[number].eq(halves.complete),
+            bands.enable.eq(clock.begin),
+            bands.period.eq(bank.band_cycles),
+            bands.tiles.eq(bank.bands),
+            bands.flush.eq(self.flush | clock.begin),
+            bands.step.eq(self.en),
+            credits.start.eq(self.en & bands.due),
+            credits.first.eq(clock.due),
+            credits.finish.eq(bank.finish),
+            self.blocked[number].eq(Mux(self.en, bands.begin, bands.due) & ~credits.ready),
+        ]
+
+    def _connect_memory(self, m: Module, number: int, bank: Any, credits: BandCounter) -> None:
+        m.d.comb += [
+            *(getattr(credits, name).eq(getattr(bank, name)) for name in ("enable", "output", "room", "lag")),
+            credits.tiles.eq(self.tiles),
+            credits.prepare.eq(self.flush),
+            credits.claim.eq(self.claim[number]),
+            credits.last.eq(self.last),
+            credits.release.eq(self.release[number]),
+            self.wanted[number].eq(credits.wanted),
+            self.complete[number].eq(credits.complete),
             bank.fill.eq(self.fill.write & (self.fill.column == number)),
-            bank.fill_half.eq(self.fill.half),
             bank.fill_line.eq(self.fill.line),
             bank.fill_data.eq(self.fill.data),
             bank.drain.eq(self.drain.read & (self.drain.column == number)),
-            bank.drain_half.eq(self.drain.half),
             bank.drain_line.eq(self.drain.line),
         ]
 

@@ -158,9 +158,10 @@ class CgraHost(wiring.Component):
             buffer.period.eq(self._registers.period),
             *(getattr(control, name).eq(getattr(buffer, name))
               for name in ("enable", "output", "blocked", "left", "complete", "overrun")),
-            *(getattr(engine, name).eq(getattr(buffer, name)) for name in ("wanted", "output", "half")),
+            *(getattr(engine, name).eq(getattr(buffer, name)) for name in ("wanted", "output")),
             buffer.claim.eq(engine.claim),
             buffer.release.eq(engine.release),
+            buffer.last.eq(engine.last),
         ]
         for column in range(self.spec.columns):
             m.d.comb += self.array.i_stream[column].eq(buffer.i_stream[column])

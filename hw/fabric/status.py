@@ -25,7 +25,7 @@ class RunError(IntEnum):
     DESCRIPTOR = 6
     """The bank's descriptor has a zero count or a zero row length."""
     BANK_OVERFLOW = 7
-    """The bank's tile is longer than half a bank."""
+    """A band of the bank is longer than half a bank."""
     RUN_TOO_SHORT = 8
     """RUN_CYCLES ended before a bank had made all accesses of all tiles."""
     PARAMETER = 9
@@ -69,9 +69,9 @@ class Waiting(IntEnum):
     CONFIGURATION = 1
     """Memory has not delivered the next word of the configuration."""
     INPUT_BANK = 2
-    """The input bank DETAIL.bank has no filled half."""
+    """The input bank DETAIL.bank has no filled band."""
     OUTPUT_BANK = 3
-    """The output bank DETAIL.bank has no free half."""
+    """The output bank DETAIL.bank has no free band."""
     WRITE_BACK = 4
     """The output bank DETAIL.bank still has results that are not in memory."""
     MEMORY = 5

@@ -21,15 +21,15 @@ __all__ = ["TransferEngine"]
 
 
 class TransferEngine(wiring.Component):
-    """One burst reader and one burst writer that the banks share in turns, tile by tile.
+    """One burst reader and one burst writer that the banks share in turns, band by band.
 
     Run control: `enable`: take up work; `prepare`: back to tile 0; `stop`: give up what is going on. `busy`: an
     engine has a job. `read_error`, `write_error`: pulse, a job has ended with an error of memory; `read_overflow`,
-    `write_overflow`: pulse, a tile is longer than half a bank; `bad_descriptor`: pulse. These concern the banks
+    `write_overflow`: pulse, a band is longer than half a bank; `bad_descriptor`: pulse. These concern the banks
     `read_bank`, `write_bank` (`NO_BANK` if none) and `descriptor_bank`. `read_busy`, `read_outstanding`, `write_busy`,
     `write_outstanding`: see the engines.
 
-    Banks, one bit each: `wanted`, `output`, `half`, `claim`, `release` (see `HalfCounter`); `fill`, `drain`.
+    Banks, one bit each: `wanted`, `output`, `claim`, `release` (see `BandCounter`); `last`, `fill`, `drain`.
 
     Descriptors: `index`, `word` (see `TileSequencer`). Loader: while `load_busy`, it has the
     reader, by `load_job`, `load_word`, `load_done`, `load_stop`. `m_axi`: memory.
@@ -39,14 +39,15 @@ class TransferEngine(wiring.Component):
         self.spec, self.dma = spec, dma
         banks = spec.bank_slots
         pulses = ("read_error", "write_error", "read_overflow", "write_overflow", "bad_descriptor", "load_done")
-        self._sequencer = TileSequencer(banks)
+        self._sequencer = TileSequencer(banks, line_bits(spec))
         super().__init__({
             **{name: In(1) for name in ("enable", "prepare", "stop", "load_busy", "load_stop")},
             **{name: Out(1) for name in (*pulses, "busy", "read_busy", "write_busy")},
             **{name: Out(4) for name in ("read_outstanding", "write_outstanding")},
             **{name: Out(COLUMN_BITS) for name in ("read_bank", "write_bank", "descriptor_bank")},
-            **{name: In(banks) for name in ("wanted", "output", "half")},
+            **{name: In(banks) for name in ("wanted", "output")},
             **{name: Out(banks) for name in ("claim", "release")},
+            "last": Out(1),
             "fill": Out(FillSignature(spec)),
             "drain": Out(DrainSignature(spec)),
             "index": Out(len(self._sequencer.index)),
@@ -88,25 +89,25 @@ class TransferEngine(wiring.Component):
             self.bad_descriptor.eq(sequencer.bad),
             self.descriptor_bank.eq(sequencer.stream),
             self.claim.eq(sequencer.claim << sequencer.stream),
+            self.last.eq(sequencer.last),
         ]
 
     def _assignment(self, m: Module, name: str, claim: Value, release: Value) -> tuple[Signal, Signal, Signal]:
-        """Remember whom an engine works for: bank and half, which stay after the job, and whether it has one."""
+        """Remember whom an engine works for: bank and first line, which stay after the job, and whether it has one."""
         column = Signal(range(self.spec.bank_slots), name=f"{name}_column")
-        half, busy = Signal(name=f"{name}_half"), Signal(name=f"{name}_for_bank")
+        line, busy = Signal(line_bits(self.spec), name=f"{name}_line"), Signal(name=f"{name}_for_bank")
         with m.If(claim):
-            m.d.sync += [column.eq(self._sequencer.stream), busy.eq(1)]
-            m.d.sync += half.eq(self.half.bit_select(self._sequencer.stream, 1))
+            m.d.sync += [column.eq(self._sequencer.stream), line.eq(self._sequencer.line), busy.eq(1)]
         with m.Elif(release):
             m.d.sync += busy.eq(0)
-        return column, half, busy
+        return column, line, busy
 
     def _connect_reader(self, m: Module, reader: BurstReader) -> tuple[Value, Value]:
         """The result is whether a bank's job ends well in this cycle, and whose."""
         sequencer = self._sequencer
         m.submodules.fill_path = path = FillPath(self.dma, line_bits(self.spec))
         claim = sequencer.claim & ~sequencer.writes
-        column, half, busy = self._assignment(m, "read", claim, reader.done)
+        column, line, busy = self._assignment(m, "read", claim, reader.done)
         m.d.sync += path.start.eq(claim)
         m.d.comb += [
             reader.stop.eq(self.stop | self.load_stop),
@@ -120,7 +121,7 @@ class TransferEngine(wiring.Component):
             path.word.valid.eq(reader.word.valid & ~self.load_busy),
             reader.word.ready.eq(Mux(self.load_busy, self.load_word.ready, path.word.ready)),
             self.fill.column.eq(column),
-            self.fill.half.eq(half),
+            path.base.eq(line),
             *(getattr(self.fill, name).eq(getattr(path, name)) for name in ("write", "line", "data")),
             self.read_error.eq(reader.done & reader.error & busy),
             self.read_overflow.eq(path.overflow),
@@ -135,7 +136,7 @@ class TransferEngine(wiring.Component):
         sequencer = self._sequencer
         m.submodules.drain_path = path = DrainPath(self.dma, line_bits(self.spec))
         claim = sequencer.claim & sequencer.writes
-        column, half, busy = self._assignment(m, "write", claim, writer.done)
+        column, line, busy = self._assignment(m, "write", claim, writer.done)
         m.d.sync += path.start.eq(claim)
         connect(m, path.word, writer.word)
         m.d.comb += [
@@ -143,7 +144,7 @@ class TransferEngine(wiring.Component):
             writer.job.p.eq(sequencer.job.p),
             writer.job.valid.eq(sequencer.job.valid & sequencer.writes),
             self.drain.column.eq(column),
-            self.drain.half.eq(half),
+            path.base.eq(line),
             self.drain.read.eq(path.read),
             self.drain.line.eq(path.line),
             path.data.eq(self.drain.data),

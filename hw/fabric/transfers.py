@@ -1,4 +1,4 @@
-"""The memory side of the banks: packed streams to and from the lines of a half."""
+"""The memory side of the banks: packed streams to and from the lines of a bank."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ READ_AHEAD = 8
 
 
 class FillPath(wiring.Component):
-    """Writes a packed stream to the lines of a half, one per cycle, from line 0 on after `start`.
+    """Writes a packed stream to the lines of a bank, one per cycle, from line `base` on after `start`.
 
     Ports: `word` (stream of `DmaSpec.word`), always taken; `write`, `line`, `data` to the bank one cycle later.
-    `overflow`: the word of this cycle is beyond the half and gets lost.
+    `overflow`: the word of this cycle is beyond half a bank and gets lost.
     """
 
     def __init__(self, spec: DmaSpec, line_bits: int):
         super().__init__({
             "start": In(1),
+            "base": In(line_bits),
             "word": In(stream.Signature(spec.word)),
             "write": Out(1),
             "line": Out(line_bits),
@@ -37,14 +38,14 @@ class FillPath(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        count = Signal(len(self.line) + 1)
+        count = Signal(len(self.line))
         m.d.comb += [
             self.word.ready.eq(1),
             self.overflow.eq(self.word.valid & count[-1]),
         ]
         m.d.sync += [
             self.write.eq(self.word.valid & ~count[-1]),
-            self.line.eq(count),
+            self.line.eq(self.base + count),
             self.data.eq(self.word.p.data),
         ]
         with m.If(self.start):
@@ -55,17 +56,18 @@ class FillPath(wiring.Component):
 
 
 class DrainPath(wiring.Component):
-    """Reads the lines of a half as a packed stream, one per cycle, from line 0 on after `start`.
+    """Reads the lines of a bank as a packed stream, one per cycle, from line `base` on after `start`.
 
     Ports: `read` and `line` to the bank, `data` from it two cycles later; `word` (stream of words), first one four
     cycles after `start`. It reads ahead, and on until the next `start`, so there is always a word to take.
-    `overflow`: a word beyond the half is taken in this cycle.
+    `overflow`: a word beyond half a bank is taken in this cycle.
     """
 
     def __init__(self, spec: DmaSpec, line_bits: int):
         self.spec = spec
         super().__init__({
             "start": In(1),
+            "base": In(line_bits),
             "read": Out(1),
             "line": Out(line_bits),
             "data": In(spec.data_width),
@@ -77,7 +79,7 @@ class DrainPath(wiring.Component):
         m = Module()
         ahead = SyncFIFO(width=self.spec.data_width, depth=READ_AHEAD)
         m.submodules.ahead = ResetInserter(self.start)(ahead)
-        arriving, count = Signal(DRAIN_LATENCY), Signal(len(self.line) + 1)
+        arriving, count = Signal(DRAIN_LATENCY), Signal(len(self.line))
         taken = self.word.valid & self.word.ready
         m.d.comb += [
             self.read.eq(~self.start & (ahead.level < READ_AHEAD - DRAIN_LATENCY)),
@@ -94,5 +96,5 @@ class DrainPath(wiring.Component):
             count.eq(count + taken),
         ]
         with m.If(self.start):
-            m.d.sync += [self.line.eq(0), count.eq(0), arriving.eq(0)]
+            m.d.sync += [self.line.eq(self.base), count.eq(0), arriving.eq(0)]
         return m

@@ -60,7 +60,8 @@ def test_writes_of_a_run():
         ("CONFIG_ADDRESS", 0x100), ("CONFIG_WORDS", 9), ("PERIOD", 64), ("TILES", 3), ("RUN_CYCLES", 300),
         ("BANK[2].BASE", 0x8000), ("BANK[2].ROW_BYTES", 20), ("BANK[2].ROWS", 4), ("BANK[2].ROW_STRIDE", 0xFFFFFFEC),
         ("BANK[2].PLANES", 1), ("BANK[2].PLANE_STRIDE", 0), ("BANK[2].TILES0", 1), ("BANK[2].TILE0_STRIDE", 0),
-        ("BANK[2].TILES1", 1), ("BANK[2].TILE1_STRIDE", 0), ("CONTROL", 1),
+        ("BANK[2].TILES1", 1), ("BANK[2].TILE1_STRIDE", 0), ("BANK[2].BAND", 4), ("BANK[2].BAND_STRIDE", 0xFFFFFFB0),
+        ("BANK[2].BAND_LINES", 10), ("CONTROL", 1),
     ]
 
 
@@ -90,7 +91,7 @@ def detail(phase, waiting, bank=0x3FF):
 
 @pytest.mark.parametrize("words, message", [
     ((status(busy=1), detail(Phase.RUN, Waiting.OUTPUT_BANK, 3)),
-     "the run has not ended: phase RUN, the output bank in column 3 has no free half"),
+     "the run has not ended: phase RUN, the output bank in column 3 has no free band"),
     ((status(done=1, error=RunError.BANK_OVERFLOW), detail(Phase.RUN, 0, 1)),
      "the run ended with error BANK_OVERFLOW (column 1)"),
     ((status(done=1, error=RunError.PARAMETER), detail(Phase.IDLE, 0)), "the run ended with error PARAMETER"),

@@ -121,8 +121,8 @@ class ArrayModel:
 
     def _accesses(self, bank: BankConfig) -> list[tuple[int, int, int]]:
         """(cycle, tile, word address) of every access."""
-        half = self.spec.glb.half_words
-        events = [(time, addresses[0] % half) for time, addresses in bank.nest.events()]
+        size = 2 * self.spec.glb.half_words
+        events = [(time, addresses[0] % size) for time, addresses in bank.nest.events()]
         begin = bank.first - bank.nest.time_offset
         return [(t * self.plan.period + begin + time, t, address) for t in range(self.plan.tiles)
                 for time, address in events]

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from compiler.bind.cgra.application import Application
+from compiler.bind.cgra.bands import WHOLE, Bands
 from compiler.bind.cgra.controls import plan_control
 from compiler.bind.cgra.memories import CrowdedTile, configure_memory
 from compiler.bind.cgra.netlist import PeNode, Pin, StreamOut
 from compiler.bind.cgra.physical import Physical
-from compiler.bind.cgra.transfers import bank_config
+from compiler.bind.cgra.transfers import bands_of, bank_config
 from compiler.ir.program import Table
 from hw.fabric.bank_config import BankConfig
 from hw.fabric.config import ArrayConfig, IoConfig, TileConfig
@@ -21,7 +22,7 @@ from hw.memtile import AddressedConfig, DualPortConfig, PubConfig
 from hw.memtile.spec import for_kind
 from hw.pe.config import PeConfig
 
-__all__ = ["configure", "configure_banks"]
+__all__ = ["configure", "configure_banks", "plan_bands"]
 
 Core = PeConfig | PubConfig | DualPortConfig | AddressedConfig
 
@@ -93,15 +94,31 @@ def _rom(table: Table, spec: FabricSpec) -> Core:
 def configure_banks(application: Application, physical: Physical, spec: FabricSpec) -> dict[int, BankConfig]:
     """Configuration of every bank in use, by number."""
     schedule, times = application.schedule, physical.retiming.times
+    bands = plan_bands(application, spec)
     banks: dict[int, BankConfig] = {}
     for footprint in (f for f in schedule.staged.inputs if f.array in application.streams_in):
         name = application.streams_in[footprint.array]
         shift = times[Pin(name, "out")] - GLB_INPUT_LATENCY
         entry = schedule.statements[footprint.statement]
-        banks[physical.placement[name].bank(spec)] = bank_config(footprint, entry, shift, "input")
+        banks[physical.placement[name].bank(spec)] = bank_config(footprint, entry, shift, "input",
+                                                                    bands[footprint.array])
     for footprint in schedule.staged.outputs:
         name = application.streams_out[footprint.array]
         shift = times[Pin(name, "in")]
         entry = schedule.statements[footprint.statement]
-        banks[physical.placement[name].bank(spec)] = bank_config(footprint, entry, shift, "output")
+        banks[physical.placement[name].bank(spec)] = bank_config(footprint, entry, shift, "output",
+                                                                    bands[footprint.array])
     return banks
+
+
+def plan_bands(application: Application, spec: FabricSpec) -> dict[str, Bands]:
+    """Bands of every array, by name. A ready-valid array, whose banks pass words in their own time, has whole tiles.
+
+    Raises `StreamError` for a tile that the global buffer cannot take.
+    """
+    staged, statements = application.schedule.staged, application.schedule.statements
+    if spec.protocol == "ready-valid":
+        return {f.array: WHOLE for f in (*staged.inputs, *staged.outputs)}
+    return {f.array: bands_of(f, staged.program.array(f.array), statements[f.statement], spec.glb, len(side),
+                              staged.tiles)
+            for side in (staged.inputs, staged.outputs) for f in side}

@@ -14,6 +14,7 @@ import numpy as np
 from compiler.bind.bounds import Bounds, dependence_steps, overlapped_cycles
 from compiler.bind.c_host import c_identifier
 from compiler.bind.cgra.application import Application
+from compiler.bind.cgra.configuration import plan_bands
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.physical import Physical
@@ -179,12 +180,12 @@ class CgraDesign(Design):
         """DMA descriptor of every bank in use, by number."""
         staged, placement = self.schedule.staged, self.physical.placement
         streams = {**self.application.streams_in, **self.application.streams_out}
-        found = {}
+        bands, found = plan_bands(self.application, self.spec), {}
         for footprint in (f for f in (*staged.inputs, *staged.outputs) if f.array in streams):
             array = self.parts.program.array(footprint.array)
             bank = placement[streams[array.name]].bank(self.spec)
             found[bank] = descriptor(footprint, array, self.layout.addresses[array.name],
-                                       staged.tile_starts, staged.tile_counts)
+                                     staged.tile_starts, staged.tile_counts, bands[array.name].steps)
         return found
 
     @cached_property

@@ -14,12 +14,14 @@ from typing import Literal
 import numpy as np
 
 from compiler.bind.buffers.counters import counted
+from compiler.bind.cgra.bands import WHOLE, WORD_BYTES, Bands, Box, choose_bands
 from compiler.ir.program import Array
 from compiler.ir.types import Int
 from compiler.sched.cycle_accurate import StatementSchedule
 from compiler.sched.streams import Footprint, StreamError, row_major
 from hw.dma.descriptor import DescriptorError, DmaDescriptor, DmaLevel
 from hw.fabric.bank_config import BankConfig
+from hw.fabric.spec import GlobalBufferSpec
 from hw.memtile import Affine, AffineNest
 from hw.memtile.spec import ConfigurationError
 
@@ -28,13 +30,14 @@ __all__ = [
     "MemoryLayout",
     "array_bytes",
     "array_from_bytes",
+    "bands_of",
     "bank_config",
     "descriptor",
     "element_bytes",
     "lay_out",
 ]
 
-ELEMENT_BYTES = 2
+ELEMENT_BYTES = WORD_BYTES
 _ALIGNMENT = 64
 
 
@@ -73,30 +76,59 @@ def lay_out(arrays: Iterable[Array], start: int) -> MemoryLayout:
 
 
 def bank_config(footprint: Footprint, entry: StatementSchedule, shift: int,
-                direction: Literal["input", "output"]) -> BankConfig:
-    """The bank's accesses in one tile. `shift`: cycles from the logical cycle of an element to its access.
+                direction: Literal["input", "output"], bands: Bands = WHOLE) -> BankConfig:
+    """The bank's accesses in one tile, in `bands`. `shift`: cycles from the logical cycle of an element to its access.
 
     Raises `ConfigurationError`, naming the array, for a loop that no counters count.
     """
     first = entry.offset + shift
-    trips, strides = tuple(entry.trips.values())[::-1], tuple(entry.strides.values())[::-1]
-    nest = AffineNest(trips or (1,), strides or (0,), first, (Affine(footprint.steps[::-1] or (0,), footprint.first),))
+    nest = _nest(footprint, entry, first)
     try:
-        return BankConfig(direction, counted(nest), nest.count, first)
+        return BankConfig(direction, counted(nest), nest.count, first, 0, bands.count, bands.cycles, bands.lag,
+                          bands.room)
     except ConfigurationError as error:
         raise ConfigurationError(f"array {footprint.array}: {error}") from None
 
 
+def bands_of(footprint: Footprint, array: Array, entry: StatementSchedule, glb: GlobalBufferSpec, streams: int,
+             tiles: int) -> Bands:
+    """Bands of the tiles of an array, one of `streams` to or from memory.
+
+    Raises `StreamError` for a tile that does not fit half a bank and is not accessed in the order of memory.
+    """
+    row_bytes, levels = _innermost(_merged(_levels(footprint, array)))
+    steps = levels[0][0] if levels else row_bytes
+    box = Box(steps, footprint.words * ELEMENT_BYTES // steps)
+    found = choose_bands(_nest(footprint, entry), box, glb, streams, tiles)
+    if found is None:
+        raise StreamError(f"array {footprint.array}: a tile of {footprint.words} words does not fit the global "
+                          f"buffer's {glb.half_words} words per half, and is not accessed in the order of memory; add "
+                          "tile loops around all statements")
+    return found
+
+
+def _nest(footprint: Footprint, entry: StatementSchedule, first: int = 0) -> AffineNest:
+    """The accesses of a tile, the first one in cycle `first`."""
+    trips, strides = tuple(entry.trips.values())[::-1], tuple(entry.strides.values())[::-1]
+    return AffineNest(trips or (1,), strides or (0,), first, (Affine(footprint.steps[::-1] or (0,), footprint.first),))
+
+
+def _levels(footprint: Footprint, array: Array) -> list[tuple[int, int]]:
+    """Counts and bytes of the dimensions of a tile's box, outermost first, without those of one element."""
+    steps = [s * ELEMENT_BYTES for s in row_major(array.shape)]
+    return [(n, s) for n, s in zip(footprint.extents, steps, strict=True) if n > 1]
+
+
 def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tuple[int, ...],
-               tile_counts: tuple[int, ...]) -> DmaDescriptor:
-    """How the DMA engine walks the boxes of all tiles of `array`, which starts at byte `address`.
+               tile_counts: tuple[int, ...], band: int = 0) -> DmaDescriptor:
+    """How the DMA engine walks the boxes of all tiles of `array`, which starts at byte `address`, in bands of `band`
+    steps (`Bands`).
 
     Raises `StreamError` for boxes of more than three dimensions, more than two tile loops, and sizes that the engine
     cannot count.
     """
     steps = [s * ELEMENT_BYTES for s in row_major(array.shape)]
-    levels = _merged([(n, s) for n, s in zip(footprint.extents, steps, strict=True) if n > 1])
-    row_bytes, levels = _innermost(levels)
+    row_bytes, levels = _innermost(_merged(_levels(footprint, array)))
     tiles = [(count, sum(low[0][k] * step for low, step in zip(footprint.low, steps, strict=True)))
              for k, count in enumerate(tile_counts)]
     tiles = _merged([level for level in tiles if level[0] > 1])
@@ -106,7 +138,7 @@ def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tu
     base = address + sum(low * step for low, step in zip(footprint.low_at(tile_starts), steps, strict=True))
     rows, planes = _two(levels)
     try:
-        return DmaDescriptor(base, row_bytes, rows, planes, _two(tiles))
+        return DmaDescriptor(base, row_bytes, rows, planes, _two(tiles), band)
     except DescriptorError as error:
         raise StreamError(f"array {array.name}: {error}") from None
 

@@ -1,7 +1,8 @@
 """Banks of the global buffer and their DMA descriptors: which array element passes in which cycle.
 
 Proven for every bank: its accesses of one tile end before those of the next begin, its addresses lie in what the DMA
-engine moves per tile, that fits a half, and the run control is told the right number of accesses and first cycle. For
+engine moves per tile, that fits a half or is the only tile, and the run control is told the right number of accesses
+and first cycle. Each access is to a band that the array has in that cycle, and these bands together fit the bank. For
 an output also: every word that is written to main memory is captured, exactly once per tile.
 """
 
@@ -14,13 +15,14 @@ from math import prod
 
 import islpy as isl
 
-from compiler.bind.cgra.validate.nests import Again, Events, increasing
+from compiler.bind.cgra.validate.nests import Again, Events, centered, increasing
 from compiler.ir.program import Array
 from compiler.sched.verify import ValidationError
 from hw.dma.descriptor import DmaDescriptor
 from hw.fabric.bank_config import BankConfig, bank_controller
 from hw.fabric.driver import RunPlan
 from hw.fabric.spec import FabricSpec
+from hw.memtile import Affine
 
 __all__ = ["BankProof", "require_disjoint_arrays"]
 
@@ -43,6 +45,7 @@ class BankProof:
     def __post_init__(self) -> None:
         self._check_cycles()
         self._check_words()
+        self._check_bands()
         if self.bank.direction == "output":
             self._check_complete()
 
@@ -63,13 +66,40 @@ class BankProof:
 
     def _check_words(self) -> None:
         size, half = self.tile_words, self.spec.glb.half_words
-        if size > half:
+        if size > half and self.plan.tiles > 1:
             raise self._fail(f"a tile of {size} words does not fit half a bank of {half}")
         # The bounds are attained: an affine function over a box takes its extremes in corners.
         address = self._tile.unwrapped(0)
         if address.low < 0 or address.high >= size:
             word = address.low if address.low < 0 else address.high
             raise self._fail(f"word {word} of a half is accessed, a tile has {size}")
+
+    def _check_bands(self) -> None:
+        """What the run control is told of bands is true, by the addresses and cycles of all accesses of a tile."""
+        bank, words = self.bank, self.descriptor.band_bytes // _BYTES
+        if bank.bands != self.descriptor.bands:
+            raise self._fail(f"a tile is transferred in {self.descriptor.bands} bands, not {bank.bands}")
+        if not 1 <= bank.lag <= bank.bands or bank.room <= min(bank.lag, bank.bands - 1):
+            raise self._fail(f"with a lag of {bank.lag} it cannot have room for {bank.room} bands")
+        half = self.spec.glb.half_words
+        fits = bank.room <= 2 * bank.bands if self.tile_words <= half else bank.room * words <= 2 * half
+        if not fits:
+            raise self._fail(f"it has no room for {bank.room} bands of {words} words")
+        if bank.bands > 1:
+            self._check_band_cycles(words)
+
+    def _check_band_cycles(self, words: int) -> None:
+        bank, tile = self.bank, self._tile
+        band, time = f"floor(({tile.unwrapped(0).text})/{words})", f"({tile.cycle}) - {bank.first}"
+        early = tile.relation("[]", f"{bank.band_cycles}*{band} > {time}")
+        late = tile.relation("[]", f"{bank.band_cycles}*({band} + {bank.lag}) <= {time}",
+                             f"{band} + {bank.lag} < {bank.bands}")
+        if not early.is_empty():
+            raise self._fail(f"a band is accessed before its turn: {early.domain().sample_point()}")
+        if not late.is_empty():
+            raise self._fail(f"a band is accessed after its turn: {late.domain().sample_point()}")
+        if bank.band_cycles * (bank.bands - 1) > bank.nest.last_time - bank.first:
+            raise self._fail("a band has its turn after the last access of its tile")
 
     def _check_complete(self) -> None:
         if not self._tile.fills(0, self.tile_words):
@@ -97,6 +127,12 @@ class BankProof:
     def _tile(self) -> Events:
         """The accesses of one tile."""
         return Events("access", self.bank.nest, bank_controller(self.spec.glb).address_widths)
+
+    @property
+    def word(self) -> Affine:
+        """Number of an access's word in its tile; the address is this modulo the bank's size."""
+        (width,) = bank_controller(self.spec.glb).address_widths
+        return centered(self.bank.nest.addresses[0], width)
 
     @cached_property
     def accesses(self) -> Events:
@@ -132,7 +168,7 @@ class BankProof:
     def _steps(self) -> tuple[isl.Map, isl.Map, isl.Map]:
         access, d = self.accesses, self.descriptor
         row_words = d.row_bytes // _BYTES
-        address = access.relation(f"[k, j, {access.address(0).text}]")
+        address = access.relation(f"[k, j, {access.unwrapped(0).text}]")
         box = isl.Map(f"{{ [k, j, a] -> [k, j, p, r, q] : 0 <= q < {row_words} and 0 <= r < {d.rows.count} and "
                       f"0 <= p < {d.planes.count} and a = {d.rows.count * row_words}*p + {row_words}*r + q }}")
         return address, box, self._elements_of_box

@@ -202,7 +202,7 @@ def _sends(bank: BankProof, cycles: np.ndarray, elements: np.ndarray) -> np.ndar
     within = cycles - tile * plan.period
     times = nest.times()
     event = np.minimum(np.searchsorted(times, within), len(times) - 1)
-    address = nest.evaluate(nest.addresses[0])[event] % bank.spec.glb.half_words
+    address = nest.evaluate(bank.word)[event]
     row_words = d.row_bytes // _BYTES
     inner, outer = d.tiles
     byte = (d.base + tile % inner.count * inner.stride + tile // inner.count % outer.count * outer.stride

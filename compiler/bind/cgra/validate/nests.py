@@ -10,7 +10,7 @@ import islpy as isl
 
 from hw.memtile import Affine, AffineNest
 
-__all__ = ["Again", "Events", "Expression", "field", "increasing", "merged", "modulo", "quotient"]
+__all__ = ["Again", "Events", "Expression", "centered", "field", "increasing", "merged", "modulo", "quotient"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,13 @@ def _merged(nest: AffineNest, widths: Sequence[int], rings: bool) -> tuple[Affin
     return AffineNest(tuple(ranges), tuple(time), nest.time_offset, addresses), turns
 
 
+def centered(function: Affine, width: int) -> Affine:
+    """The same function modulo 2^`width`, large strides taken as negative ones."""
+    half, modulus = 1 << width >> 1, 1 << width
+    strides = tuple((s + half) % modulus - half for s in function.strides)
+    return Affine(strides, function.offset % modulus)
+
+
 @dataclass(frozen=True)
 class Again:
     """A loop around a nest that the nest does not have itself: `count` times, every `period` cycles."""
@@ -111,12 +118,6 @@ class Events:
         """{event -> target}, `target` and `conditions` being texts over the iterators."""
         return isl.Map(f"{{ {self.point} -> {target} : {' and '.join([*self._bounds, *conditions])} }}")
 
-    def _centered(self, function: Affine, width: int) -> Affine:
-        """The same function modulo 2^`width`, large strides taken as negative ones."""
-        half, modulus = 1 << width >> 1, 1 << width
-        strides = tuple((s + half) % modulus - half for s in function.strides)
-        return Affine(strides, function.offset % modulus)
-
     def _affine(self, function: Affine, turn: int | None = None) -> Expression:
         """`turn`: iterations after which the innermost iterator starts anew."""
         iterators, ranges = list(self._iterators), list(self.nest.ranges)
@@ -146,7 +147,7 @@ class Events:
     def unwrapped(self, number: int, width: int | None = None) -> Expression:
         """An affine function that is congruent to `address`; its bounds are attained."""
         width = self._widths[number] if width is None else width
-        return self._affine(self._centered(self.nest.addresses[number], width), self._turns.get(number))
+        return self._affine(centered(self.nest.addresses[number], width), self._turns.get(number))
 
     def fills(self, number: int, size: int) -> bool:
         """Whether address `number` takes each of 0 .. `size` - 1 once.
@@ -155,7 +156,7 @@ class Events:
         """
         if self.unwrapped(number).low != 0:
             return False
-        strides = self._centered(self.nest.addresses[number], self._widths[number]).strides
+        strides = centered(self.nest.addresses[number], self._widths[number]).strides
         radix = 1
         for stride, trips in sorted((abs(s), n) for s, n in zip(strides, self.nest.ranges, strict=True) if n > 1):
             if stride != radix:

@@ -1,0 +1,149 @@
+"""Bands of a tile: how much of an array memory and the array of tiles hand to each other at once.
+
+The array takes band e in cycle ``e * cycles`` of a tile, counted from the first access, at the latest when it uses a
+word of it or of a later band, and gives band ``e - lag`` back in that cycle, at the earliest when it has no use for it
+and those before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hw.dma.descriptor import LINE_BYTES
+from hw.fabric.bank_config import CREDIT_BITS
+from hw.fabric.spec import GlobalBufferSpec
+from hw.memtile import AffineNest
+
+__all__ = ["WHOLE", "Bands", "Box", "choose_bands", "needs_bands"]
+
+WORD_BYTES = 2
+_LINE_WORDS = LINE_BYTES // WORD_BYTES
+_BURST_WORDS = 16 * _LINE_WORDS
+_MOST = (1 << CREDIT_BITS) - 1
+"""Bands that a bank can have room for."""
+
+_MOST_OF_TILE = 1024
+"""Bands of a tile that are tried: more do not end a run sooner, and each is looked at."""
+
+_JOB_CYCLES = 48
+"""Cycles of a transfer besides those of its beats, on a memory of some latency."""
+
+
+@dataclass(frozen=True)
+class Bands:
+    """`steps` of the slowest level of a tile's box make a band, 0: all of them; the other fields are those of
+    `BankConfig`: `count` bands of a tile, `cycles` from one to the next, `lag`, `room`."""
+
+    steps: int
+    count: int
+    cycles: int
+    lag: int
+    room: int
+
+
+WHOLE = Bands(0, 1, 0, 1, 2)
+"""A tile that is one band."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A tile in memory: `steps` of its slowest level, of `step_bytes` bytes each."""
+
+    steps: int
+    step_bytes: int
+
+    @property
+    def words(self) -> int:
+        """Words of the tile."""
+        return self.steps * self.step_bytes // WORD_BYTES
+
+
+def needs_bands(box: Box, glb: GlobalBufferSpec) -> bool:
+    """Whether the tile is larger than half a bank."""
+    return box.words > glb.half_words
+
+
+def choose_bands(nest: AffineNest, box: Box, glb: GlobalBufferSpec, streams: int, tiles: int) -> Bands | None:
+    """Bands for the accesses `nest` of a tile that lies in memory as `box`.
+
+    The smallest ones that memory, which serves `streams` of them in turns, can move in the time between two of them;
+    else the largest ones. None if the tile needs bands, and there are none or several tiles.
+    """
+    needed = needs_bands(box, glb)
+    if needed and tiles > 1:
+        return None
+    slow: Bands | None = None
+    for steps in sorted(set(_sizes(nest, box, glb))):
+        bands = _bands(nest, box, steps, glb)
+        if bands is not None:
+            words = steps * box.step_bytes // WORD_BYTES
+            if streams * (words // _LINE_WORDS + _JOB_CYCLES) <= bands.cycles:
+                return bands
+            slow = bands
+    if needed:
+        return slow
+    return slow if slow is not None and streams == 1 else WHOLE
+
+
+def _sizes(nest: AffineNest, box: Box, glb: GlobalBufferSpec) -> Iterator[int]:
+    """Steps that a band may have: whole lines; of bytes whole bursts or iterations of a loop."""
+    unit = next(n for n in (1, 2, 4, 8) if n * box.step_bytes % LINE_BYTES == 0)
+    iterations = {abs(stride) * WORD_BYTES for stride in nest.addresses[0].strides if abs(stride) > 1}
+    if box.step_bytes == 1:
+        units = {size * n for size in iterations for n in (1, 2, 4) if size * n % unit == 0}
+        units.add(_BURST_WORDS * WORD_BYTES)
+    else:
+        units = {unit}
+    least = max(_BURST_WORDS * WORD_BYTES, -(-box.words * WORD_BYTES // _MOST_OF_TILE))
+    most = min(box.words, glb.half_words) * WORD_BYTES // 2
+    for size in units:
+        rest = -(-least // (size * box.step_bytes))
+        while rest * size * box.step_bytes <= most:
+            yield rest * size
+            rest *= 2
+
+
+def _bands(nest: AffineNest, box: Box, steps: int, glb: GlobalBufferSpec) -> Bands | None:
+    """Bands of so many steps, if there are any that keep their promises."""
+    count, words = -(-box.steps // steps), steps * box.step_bytes // WORD_BYTES
+    ring = needs_bands(box, glb)
+    if ring and max(abs(s) for s in nest.addresses[0].strides) >= glb.half_words:
+        return None
+    room = min(_MOST, 2 * glb.half_words // words) if ring else 2 * count
+    cycles = min((_earliest(nest, band * words) // band for band in range(1, count)), default=0)
+    if cycles < 1 or room > _MOST:
+        return None
+    lag = max(_latest(nest, (band + 1) * words) // cycles + 1 - band for band in range(count - 1))
+    if ring and lag + 2 > room:
+        return None
+    return Bands(steps, count, cycles, min(max(lag, 1), count), room)
+
+
+def _earliest(nest: AffineNest, address: int) -> int:
+    """Cycle, from the first access on, of the first access to `address` or a later one, which there is.
+
+    Time advances from iteration to iteration of each loop, so that the first access is lexicographically the first. If
+    there is none: the cycle of the last access.
+    """
+    time, rest, (strides, trips) = 0, nest.addresses[0].offset, (nest.addresses[0].strides, nest.ranges)
+    reach = sum(max(0, s * (n - 1)) for s, n in zip(strides, trips, strict=True))
+    for stride, count, cycles in reversed(list(zip(strides, trips, nest.time, strict=True))):
+        reach -= max(0, stride * (count - 1))
+        missing = address - rest - reach
+        index = -(-missing // stride) if missing > 0 and stride > 0 else 0
+        time, rest = time + index * cycles, rest + index * stride
+    return time if rest >= address else nest.last_time - nest.time_offset
+
+
+def _latest(nest: AffineNest, address: int) -> int:
+    """Cycle, from the first access on, of the last access to one before `address`, which there is."""
+    time, rest, (strides, trips) = 0, nest.addresses[0].offset, (nest.addresses[0].strides, nest.ranges)
+    reach = sum(min(0, s * (n - 1)) for s, n in zip(strides, trips, strict=True))
+    for stride, count, cycles in reversed(list(zip(strides, trips, nest.time, strict=True))):
+        reach -= min(0, stride * (count - 1))
+        index = count - 1
+        if stride > 0:
+            index = min(index, (address - 1 - rest - reach) // stride)
+        time, rest = time + index * cycles, rest + index * stride
+    return time
