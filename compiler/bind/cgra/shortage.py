@@ -60,4 +60,4 @@ def _arrays(application: Application, parts: Partition) -> Iterator[str]:
     for array in (*application.streams_in, *application.streams_out):
         name = whole.get(array, array)
         constant = array in parts.constants or name in parts.constants
-        yield "values of iterators, which the host fills," if constant else f"array '{wide.get(name, name)}'"
+        yield "values of iterators, which the host fills" if constant else f"array '{wide.get(name, name)}'"

@@ -28,6 +28,7 @@ from compiler.bind.cgra.shortage import with_largest_user
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import TimingLoop
 from compiler.bind.cgra.wide_arrays import in_word_arrays
+from compiler.bind.cgra.word_tables import with_word_tables
 from compiler.ir.expr import Apply, Expr, Read, fold
 from compiler.ir.program import Program, Statement
 from compiler.ir.verify import verify
@@ -267,7 +268,7 @@ def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bo
     program = growth.after if growth else program
     program = copy_borders(program) if bordered else program
     program = split_by_reads(program) if by_reads else program
-    program = with_short_indices(program)
+    program = with_word_tables(with_short_indices(program))
     words = in_word_arrays(program)
     program = words.after if words else program
     program = share_resampled_windows(static_form(program))

@@ -297,8 +297,15 @@ def _both(op: str) -> Callable[[Pair, Pair], Pair]:
     return lambda a, b: Pair(_unsigned(op, a.low, b.low), _unsigned(op, a.high, b.high))
 
 
+def _or(a: Pair, b: Pair) -> Pair:
+    """Without operations where either word is 0, as where two words are put together."""
+    low, high = (y if x == _const(0) else x if y == _const(0) else _unsigned("or", x, y)
+                 for x, y in zip(a, b, strict=True))
+    return Pair(low, high)
+
+
 _OPERATIONS: Mapping[str, Callable[[Pair, Pair], Pair]] = {
-    "add": _add, "sub": _subtract, "and": _both("and"), "or": _both("or"), "xor": _both("xor"),
+    "add": _add, "sub": _subtract, "and": _both("and"), "or": _or, "xor": _both("xor"),
 }
 
 

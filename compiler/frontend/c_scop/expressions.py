@@ -224,25 +224,28 @@ class Lowering:
         assert variable.values is not None
         index: Expr = Const(0, INT)
         for size, subscript in zip(variable.shape, subscripts, strict=True):
-            self._check_index(node, variable, subscript, size or 1)
-            if isinstance(arithmetic_type(self.value(subscript)), Float):
+            known = self._known_index(node, variable, subscript, size or 1)
+            if known is None and isinstance(arithmetic_type(self.value(subscript)), Float):
                 raise self._error(subscript, f"subscript of '{variable.name}' is a floating-point number")
             scaled = building.apply("mul", index, Const(size or 1, INT))
-            index = building.apply("add", scaled, self.converted(subscript, INT))
+            place = self.converted(subscript, INT) if known is None else Const(known, INT)
+            index = building.apply("add", scaled, place)
         if isinstance(index, Const):
             return Const(variable.values[index.value], variable.type)
         return Lookup(variable.array, index, variable.type)
 
-    def _check_index(self, node: Any, variable: Variable, subscript: Any, size: int) -> None:
-        """Raise `ScopError` if an affine subscript of a constant array leaves it."""
+    def _known_index(self, node: Any, variable: Variable, subscript: Any, size: int) -> int | None:
+        """The value of a subscript of a constant array that has only one, else None. Raises `ScopError` if an affine
+        one leaves the array."""
         try:
             function = self.reader.function(subscript)
         except NotAffine:
-            return
+            return None
         low, high = value_range(function, self.domain, INT)
         if low < 0 or high >= size:
             outside = low if low < 0 else high
             raise self._error(node, f"subscript of '{variable.name}' reaches {outside}, outside 0..{size - 1}")
+        return low if low == high else None
 
     def _read(self, element: Element) -> Expr:
         if element.variable.scalar and element.variable.pointer:
