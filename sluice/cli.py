@@ -46,10 +46,11 @@ def _list(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="sluice list", description="Names that the other commands take.")
     parser.parse_args(arguments)
     from compiler.bind.registry import TARGETS
-    from compiler.frontend.apps import shipped
+    from compiler.frontend.apps import sac_applications, shipped
     from hw.boards.registry import boards
     from hw.designs.registry import DESIGNS
 
-    for title, names in (("applications", shipped()), ("targets", TARGETS), ("boards", boards()), ("designs", DESIGNS)):
+    for title, names in (("applications", [*shipped(), *sac_applications()]), ("targets", TARGETS),
+                         ("boards", boards()), ("designs", DESIGNS)):
         print(f"{title}: {', '.join(names)}")
     return 0

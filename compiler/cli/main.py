@@ -22,10 +22,11 @@ from compiler.bind.vector.apps import load_any
 from compiler.cli import images
 from compiler.cli.input_files import read_inputs
 from compiler.cli.output_files import output_paths, print_places, write_outputs
+from compiler.cli.sac import run_sac
 from compiler.cli.settings import UsageError, read_settings, simulation_settings
 from compiler.cli.sizes import SizedCommand
 from compiler.cli.vector import run_vector
-from compiler.frontend.apps import applications, load
+from compiler.frontend.apps import applications, load, sac_applications
 from compiler.frontend.c_scop import list_functions, load_c
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.hints import Hint, find_hints
@@ -44,6 +45,13 @@ def _folder(text: str) -> Path:
     """A folder's path. Raises what argparse reports for an empty one, which would be the working directory."""
     if not text:
         raise argparse.ArgumentTypeError("needs the name of a folder")
+    return Path(text)
+
+
+def _file(text: str) -> Path:
+    """A file's path. Raises what argparse reports for an empty one."""
+    if not text:
+        raise argparse.ArgumentTypeError("needs the name of a file")
     return Path(text)
 
 
@@ -68,10 +76,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
                         help="any option of the target (repeat)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the application")
-    parser.add_argument("--function", metavar="NAME", help="the function of a C file with several")
+    parser.add_argument("--function", metavar="NAME", help="the function of a C or SA-C file with several")
     parser.add_argument("--list", action="store_true", help="print the functions of a C file that can be compiled")
     parser.add_argument("-I", dest="include", action="append", default=[], metavar="DIR",
                         help="where a C file's includes are looked for (repeat)")
+    parser.add_argument("--ddcf", type=_file, metavar="FILE", help="write the graphs of a SA-C program there, as text")
     parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
                         help="one hardware for these values of a parameter, which is a register (dataflow; repeat)")
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
@@ -95,6 +104,11 @@ def main(arguments: Sequence[str] | None = None, command: str = "python -m compi
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
+    sac = sac_applications().get(options.app, Path(options.app))
+    if sac.suffix == ".sc":
+        return run_sac(sac, options, console)
+    if options.ddcf:
+        raise UsageError("--ddcf is for SA-C programs; the name of one ends in .sc")
     if options.list:
         console.print("\n".join(list_functions(_c_file(options), options.include)))
         return 0

@@ -16,7 +16,7 @@ from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
 from hw.errors import SluiceError
 
-__all__ = ["SHIPPED", "applications", "built", "load", "shipped"]
+__all__ = ["SHIPPED", "applications", "built", "load", "sac_applications", "shipped"]
 
 _Built = TypeVar("_Built")
 
@@ -43,6 +43,12 @@ def shipped() -> dict[str, Path]:
     """Every application that comes with the project, by its name: ``gaussian``, ``systolic/mm``, ``vector/fir``."""
     files = _sources(SHIPPED.glob("**/*"))
     return dict(sorted((path.relative_to(SHIPPED).with_suffix("").as_posix(), path) for path in files))
+
+
+def sac_applications() -> dict[str, Path]:
+    """Every SA-C program that comes with the project, by its name: ``sac/prewitt``."""
+    files = sorted((SHIPPED / "sac").glob("*.sc"))
+    return {f"sac/{path.stem}": path for path in files}
 
 
 def load(path_or_name: str | Path, /, **parameters: Any) -> Program:
@@ -79,7 +85,8 @@ def _find(path_or_name: str | Path) -> Path:
         if text in names:
             return names[text]
         if Path(text).is_file():
-            raise ProgramError(f"application file {text} needs the ending .py, for Python, or .c, for C: rename it")
+            raise ProgramError(f"application file {text} needs the ending .py, for Python, .c, for C, or .sc, for SA-C:"
+                               " rename it")
         if "/" not in text:
             raise ProgramError(f"there is no application '{text}'; there are: {', '.join(applications())}")
     if not Path(text).is_file():

@@ -49,7 +49,8 @@ def test_files_of_other_endings_are_told_which_there_are(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ProgramError) as error:
         load(name)
-    assert str(error.value) == f"application file {name} needs the ending .py, for Python, or .c, for C: rename it"
+    assert str(error.value) == (f"application file {name} needs the ending .py, for Python, .c, for C, or .sc, for "
+                                "SA-C: rename it")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,151 @@
+"""The command line's part for SA-C: ``python -m compiler FILE.sc`` runs a program on the host."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from compiler.bind.design import InputError
+from compiler.cli import images
+from compiler.cli.input_files import load_array
+from compiler.cli.settings import UsageError, read_settings
+from compiler.frontend.sac import SacProgram, load_sac, random_inputs
+from compiler.frontend.sac.ddcf import print_module
+from compiler.frontend.sac.ddcf.graph import Port
+from hw.files import write_atomic
+
+__all__ = ["run_sac"]
+
+_OTHERS = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed", "option",
+           "sizes", "stall_seed", "report", "directory", "include", "waves", "list")
+"""Options that mean nothing for programs that run on the host."""
+
+_SHOWN = 64
+"""Elements of a result that are printed."""
+
+
+def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
+    """Run the SA-C program at `path` and print or write its results. Returns the exit status."""
+    for name in _OTHERS:
+        if getattr(options, name) not in (None, [], False):
+            raise UsageError(f"--{name.replace('_', '-')} is no option of SA-C programs, which run on the host")
+    program = load_sac(path, options.function)
+    paths = _output_paths(program, options.output)
+    if options.ddcf:
+        write_atomic(options.ddcf, print_module(program.module).encode())
+    inputs = _read_inputs(program, options)
+    with console.status(f"running {program.name}"):
+        results = program.run(inputs)
+    for name, path in paths.items():
+        _write(path, results[name])
+    console.print(_table(program, results, paths))
+    return 0
+
+
+def _read_inputs(program: SacProgram, options: argparse.Namespace) -> dict[str, np.ndarray]:
+    """Inputs from ``--input``, scalars also from ``--set``; the sample photograph for the only picture without one."""
+    settings = read_settings("--set", options.set)
+    found: dict[str, np.ndarray] = {}
+    for name, value in settings.items():
+        _known(program.inputs, name, "input", program)
+        found[name] = np.asarray(value)
+    for text in options.input:
+        name, path = _named(program, text)
+        if name in found:
+            raise InputError(f"input {name} is given twice")
+        found[name] = _load(path, program.inputs[name])
+    if options.random is not None:
+        found = random_inputs(program, options.random) | found
+    pictures = [name for name, port in program.inputs.items() if _is_picture(port)]
+    if len(pictures) == 1 and pictures[0] not in found:
+        found[pictures[0]] = images.sample_image(colour=program.inputs[pictures[0]].types[0].rank == 3)
+    missing = [f"{name} ({port.types[0]})" for name, port in program.inputs.items() if name not in found]
+    if missing:
+        raise InputError(f"program {program.name} needs more inputs: {', '.join(missing)}; give --input NAME=FILE, "
+                         "--set NAME=VALUE for a scalar, or --random SEED")
+    return found
+
+
+def _known(ports: Mapping[str, Port], name: str, what: str, program: SacProgram) -> None:
+    if name not in ports:
+        raise InputError(f"program {program.name} has no {what} '{name}'; it has: {', '.join(ports) or 'none'}")
+
+
+def _named(program: SacProgram, text: str) -> tuple[str, Path]:
+    name, equals, path = text.partition("=")
+    if equals and name.isidentifier():
+        _known(program.inputs, name, "input", program)
+        return name, Path(path)
+    arrays = [name for name, port in program.inputs.items() if port.types[0].is_array]
+    if len(arrays) != 1:
+        raise InputError(f"which input is {text}? Write NAME=FILE; program {program.name} has: "
+                         f"{', '.join(program.inputs) or 'none'}")
+    return arrays[0], Path(text)
+
+
+def _is_picture(port: Port) -> bool:
+    scalar = port.types[0].scalar
+    return port.types[0].rank in (2, 3) and len(port.types) == 1 and not scalar.floating and scalar.width >= 8
+
+
+def _load(path: Path, port: Port) -> np.ndarray:
+    if path.suffix.lower() == ".npy":
+        return load_array(path)
+    if port.types[0].rank not in (2, 3):
+        raise InputError(f"input {port.name} has type {port.types[0]} and cannot be an image such as {path}; give a "
+                         ".npy file")
+    return images.load_image(path, colour=port.types[0].rank == 3)
+
+
+def _output_paths(program: SacProgram, given: Sequence[str]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or not name.isidentifier():
+            name, path = next(iter(program.outputs), ""), text
+        _known(program.outputs, name, "output", program)
+        if name in found:
+            raise InputError(f"output {name} is given twice: {found[name]} and {path}")
+        if not path:
+            raise InputError(f"output {name} needs the name of a file: {name}=FILE")
+        found[name] = Path(path)
+        if found[name].suffix.lower() != ".npy":
+            images.image_format(found[name])
+    return found
+
+
+def _write(path: Path, values: np.ndarray) -> None:
+    if path.suffix.lower() == ".npy":
+        buffer = io.BytesIO()
+        np.save(buffer, values, allow_pickle=False)
+        write_atomic(path, buffer.getvalue())
+    elif values.dtype.kind in "fc":
+        raise InputError(f"{path}: an image holds integers, and the output holds {values.dtype}; take a .npy file")
+    else:
+        images.save_image(path, values)
+
+
+def _table(program: SacProgram, results: Mapping[str, np.ndarray], paths: Mapping[str, Path]) -> Table:
+    table = Table("output", "type", "shape", "value", title=Text(f"{program.name} on the host"))
+    for name, values in results.items():
+        shape = "x".join(map(str, values.shape)) or "scalar"
+        shown = str(paths.get(name)) if name in paths else _values_text(values)
+        kind = f"{'complex ' if len(program.outputs[name].types) == 2 else ''}{program.outputs[name].types[0]}"
+        table.add_row(*map(Text, (name, kind, shape, shown)))
+    return table
+
+
+def _values_text(values: np.ndarray) -> str:
+    """All elements of a small array, else the least and the greatest."""
+    if values.size <= _SHOWN:
+        return str(values.tolist())
+    if values.dtype.kind == "c":
+        return f"{values.size} numbers"
+    return f"{values.min()} to {values.max()}"

@@ -1,0 +1,196 @@
+"""Bodies, conditionals and switches (Hammes 2000, section 2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from compiler.frontend.sac.build.expressions import build_initialiser
+from compiler.frontend.sac.build.scope import Scope
+from compiler.frontend.sac.build.values import Meant, Value, assign, convert, known_integer, meant_type, truth
+from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire
+from compiler.frontend.sac.errors import SacError
+from compiler.frontend.sac.syntax import (
+    Body,
+    Declared,
+    Definition,
+    Expression,
+    If,
+    Initialiser,
+    NextDefinition,
+    Place,
+    Switch,
+)
+from compiler.frontend.sac.types import Scalar, arithmetic_type, bitwise_type
+from compiler.ir.types import ProgramError
+
+__all__ = ["build_if", "build_statements", "build_switch"]
+
+
+def build_statements(body: Body, scope: Scope) -> None:
+    """Give the body's names their values."""
+    for statement in body.statements:
+        if isinstance(statement, Definition):
+            _define(statement, scope)
+        else:
+            _define_next(statement, scope)
+
+
+def _define(statement: Definition, scope: Scope) -> None:
+    targets = statement.targets
+    if any(isinstance(v, Initialiser) for v in statement.values):
+        values = [_initialised(target, written, scope, statement.place)
+                  for target, written in _paired(targets, statement.values, statement.place)]
+    else:
+        values = [v for written in statement.values for v in scope.values(_no_braces(written))]
+    for target, value in _paired(targets, values, statement.place):
+        if isinstance(target, Declared):
+            meant = meant_type(target.type)
+            scope.define(target.name, assign(scope.graph, value, meant, target.place, f"'{target.name}'"), target.place)
+
+
+def _initialised(target: object, written: Expression | Initialiser, scope: Scope, place: Place) -> Value:
+    if not isinstance(written, Initialiser):
+        return scope.value(written)
+    if not isinstance(target, Declared):
+        raise SacError(place, "elements in braces need a name with a type and extents")
+    meant = meant_type(target.type)
+    if meant.is_complex:
+        raise SacError(written.place, f"'{target.name}' is {meant}: an array of complex numbers is no list in braces; "
+                                      "a loop makes it")
+    return build_initialiser(written, scope, meant.scalar, meant.extents, f"'{target.name}'")
+
+
+def _paired(targets: Sequence[object], values: Sequence, place: Place) -> list[tuple]:
+    if len(targets) != len(values):
+        raise SacError(place, f"{len(targets)} names for {len(values)} values; a value that is not wanted is called _")
+    return list(zip(targets, values, strict=True))
+
+
+def _define_next(statement: NextDefinition, scope: Scope) -> None:
+    """``next a = ...``: from here on `a` is the new value."""
+    values = [v for written in statement.values for v in scope.values(_no_braces(written))]
+    for name, value in _paired(statement.names, values, statement.place):
+        if name.name not in scope.inputs:
+            raise SacError(name.place, f"'next {name.name}' is allowed only directly in the body of a loop")
+        if name.name in scope.carried:
+            raise SacError(name.place, f"'next {name.name}' is assigned twice in one body")
+        before = scope.names[name.name]
+        meant = Meant(before.type.scalar, before.is_complex, (None,) * before.type.rank)
+        new = assign(scope.graph, value, meant, name.place, f"'next {name.name}'")
+        scope.carried[name.name] = Value(tuple(
+            scope.graph.add("NEXT", [wire], [wire.type], name.place, input=number)[0]
+            for wire, number in zip(new.wires, scope.inputs[name.name], strict=True)))
+        scope.names[name.name] = new
+
+
+def _no_braces(written: Expression | Initialiser) -> Expression:
+    if isinstance(written, Initialiser):
+        raise SacError(written.place, "elements in braces define an array with a type and extents")
+    return written
+
+
+def build_if(node: If, scope: Scope) -> tuple[Value, ...]:
+    """``if (c) return (a) elif (d) return (b) else return (c)``: a SWITCH on the condition."""
+    (test, body), *rest = node.branches
+    if node.otherwise is None:
+        raise SacError(node.place, "a conditional is an expression and needs an else, which says its value otherwise")
+    key = truth(scope.graph, scope.scalar(test, "a condition"), test.place)
+    first = GraphBuilder(scope.graph)
+    other = first.sibling()
+    below = scope.inner(other)
+    values = [_body_values(body, scope.inner(first)),
+              build_if(If(node.place, tuple(rest), node.otherwise), below) if rest
+              else _body_values(node.otherwise, below)]
+    return _switch(scope, key, [first, other], values, [(1,), None], node.place)
+
+
+def _body_values(body: Body, scope: Scope) -> tuple[Value, ...]:
+    build_statements(body, scope)
+    return tuple(v for written in body.returns for v in scope.values(written))
+
+
+def build_switch(node: Switch, scope: Scope) -> tuple[Value, ...]:
+    """``switch (key) { case 2, 5: return (a) default: return (b) }``. Keys are integers that the compiler knows."""
+    key = scope.scalar(node.key, "the key of a switch")
+    if key.type.scalar.floating or key.type.scalar.fraction:
+        raise SacError(node.key.place, f"the key of a switch is an integer, bits or bool, not {key}")
+    selectors = _selectors(node, scope)
+    bodies = [body for _, body in node.cases]
+    if node.default is not None:
+        bodies, selectors = [*bodies, node.default], [*selectors, None]
+    elif not _covers(selectors, key.type.scalar):
+        raise SacError(node.place, f"a switch on {key} needs a default: its cases do not name every value")
+    if not bodies:
+        raise SacError(node.place, "a switch needs a case or a default")
+    first = GraphBuilder(scope.graph)
+    builders = [first, *(first.sibling() for _ in bodies[1:])]
+    values = [_body_values(body, scope.inner(builder)) for body, builder in zip(bodies, builders, strict=True)]
+    return _switch(scope, key.wire, builders, values, selectors, node.place)
+
+
+def _selectors(node: Switch, scope: Scope) -> list[tuple[int, ...] | None]:
+    found: list[tuple[int, ...] | None] = []
+    seen: set[int] = set()
+    for keys, _ in node.cases:
+        numbers = []
+        for written in keys:
+            number = known_integer(scope.scalar(written, "a case"))
+            if number is None:
+                raise SacError(written.place, "a case is an integer that is known to the compiler")
+            if number in seen:
+                raise SacError(written.place, f"case {number} stands twice")
+            seen.add(number)
+            numbers.append(number)
+        found.append(tuple(numbers))
+    return found
+
+
+def _covers(selectors: Sequence[tuple[int, ...] | None], scalar: Scalar) -> bool:
+    named = {number for numbers in selectors for number in numbers or ()}
+    inside = sum(scalar.minimum <= number <= scalar.maximum for number in named)
+    return inside == scalar.maximum - scalar.minimum + 1
+
+
+def _switch(scope: Scope, key: Wire, builders: list[GraphBuilder], values: list[tuple[Value, ...]],
+            selectors: Sequence[tuple[int, ...] | None], place: Place) -> tuple[Value, ...]:
+    """The SWITCH node of bodies that are built, results converted to types that all of them fit."""
+    counts = {len(found) for found in values}
+    if len(counts) > 1:
+        raise SacError(place, f"the bodies return {' and '.join(map(str, sorted(counts)))} values; all of them return "
+                              "equally many")
+    joined = [_joined(row, place) for row in zip(*values, strict=True)]
+    graphs = tuple(builder.finish([wire for value, meant in zip(found, joined, strict=True)
+                                   for wire in _fitted(builder, value, meant, place).wires])
+                   for builder, found in zip(builders, values, strict=True))
+    types = [type_ for meant in joined for type_ in meant.types]
+    wires = iter(scope.graph.add("SWITCH", [key, *builders[0].sources], types, place, graphs,
+                                 selectors=tuple(selectors)))
+    return tuple(Value(tuple(next(wires) for _ in meant.types)) for meant in joined)
+
+
+def _joined(values: tuple[Value, ...], place: Place) -> Meant:
+    """The type of which all `values` can be."""
+    if len({value.type.rank for value in values}) > 1:
+        raise SacError(place, f"the bodies return {' and '.join(map(str, values))} in one place: ranks differ")
+    try:
+        scalar = reduce(_common, (value.type.scalar for value in values))
+    except ProgramError as error:
+        raise SacError(place, f"the bodies return {' and '.join(map(str, values))} in one place: {error}") from None
+    rows = zip(*(value.type.extents for value in values), strict=True)
+    extents = tuple(row[0] if len(set(row)) == 1 else None for row in rows)
+    return Meant(scalar, any(value.is_complex for value in values), extents)
+
+
+def _common(left: Scalar, right: Scalar) -> Scalar:
+    if left == right:
+        return left
+    return arithmetic_type(left, right) if left.numeric and right.numeric else bitwise_type(left, right)
+
+
+def _fitted(graph: GraphBuilder, value: Value, meant: Meant, place: Place) -> Value:
+    wires = convert(graph, value, meant.scalar, place).wires
+    if len(wires) == 2 or not meant.is_complex:
+        return Value(wires)
+    return assign(graph, Value(wires), Meant(meant.scalar, True, (None,) * len(meant.extents)), place, "the result")
+

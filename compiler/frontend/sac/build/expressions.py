@@ -1,0 +1,270 @@
+"""Operators, casts, literals and sections to nodes (Hammes 2000, sections 2.2 and 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.frontend.sac import arithmetic
+from compiler.frontend.sac.build.complex_numbers import complex_binary, complex_negated
+from compiler.frontend.sac.build.constants import build_constant
+from compiler.frontend.sac.build.scope import Scope
+from compiler.frontend.sac.build.values import (
+    Value,
+    assign,
+    constant_value,
+    convert,
+    known_integer,
+    meant_type,
+    truth,
+)
+from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire
+from compiler.frontend.sac.errors import SacError
+from compiler.frontend.sac.syntax import (
+    Binary,
+    Cast,
+    Expression,
+    Index,
+    Initialiser,
+    Literal,
+    Name,
+    Place,
+    Range,
+    Section,
+    Unary,
+    walk,
+)
+from compiler.frontend.sac.syntax import Call as WrittenCall
+from compiler.frontend.sac.types import (
+    BOOL,
+    SIZE,
+    Kind,
+    Scalar,
+    Type,
+    arithmetic_type,
+    bitwise_type,
+    literal_type,
+)
+from compiler.ir.types import ProgramError
+
+__all__ = ["apply_binary", "build_binary", "build_cast", "build_initialiser", "build_literal", "build_name",
+           "build_section", "build_unary"]
+
+_ARITHMETIC = {"+": "ADD", "-": "SUB", "*": "MUL", "/": "DIV", "%": "MOD"}
+_BITWISE = {"&": "BIT_AND", "|": "BIT_OR", "^": "BIT_XOR"}
+_SHIFTS = {"<<": "LEFT_SHIFT", ">>": "RIGHT_SHIFT"}
+_COMPARISONS = {"==": "EQ", "!=": "NEQ", "<": "LT", "<=": "LE", ">": "GT", ">=": "GE"}
+
+
+def build_literal(node: Literal, scope: Scope) -> tuple[Value, ...]:
+    """A number. Raises `SacError` for one of more than 32 bits."""
+    known = build_constant(node)
+    if known is not None:
+        return (known,)
+    try:
+        scalar = literal_type(node.text)
+    except ProgramError as error:
+        raise SacError(node.place, str(error)) from None
+    text = node.text
+    value = int(text[2:], 2) if scalar.kind is Kind.BITS else arithmetic.constant(scalar, text)
+    return (constant_value(value, scalar),)
+
+
+def build_name(node: Name, scope: Scope) -> tuple[Value, ...]:
+    """A variable."""
+    return (scope.find(node.name, node.place),)
+
+
+def build_unary(node: Unary, scope: Scope) -> tuple[Value, ...]:
+    """``- + ! ~``."""
+    known = build_constant(node)
+    if known is not None:
+        return (known,)
+    value = scope.value(node.operand)
+    _no_array(value, node.operator, node.place)
+    if node.operator == "!":
+        return (Value((_negation(scope.graph, truth(scope.graph, value, node.place), node.place),)),)
+    if value.is_complex and node.operator != "~":
+        return (value if node.operator == "+" else complex_negated(scope.graph, value, node.place),)
+    if node.operator == "~":
+        return (_complement(scope.graph, value, node.place),)
+    _computable(value, value, node.place)
+    if node.operator == "+":
+        return (value,)
+    scalar = arithmetic_type(value.type.scalar, value.type.scalar)
+    zero = constant_value(0.0 if scalar.floating else 0, scalar)
+    if scalar.floating:
+        return (Value(tuple(scope.graph.add("NEG", [value.wire], [Type(scalar)], node.place))),)
+    return (_apply(scope.graph, "SUB", scalar, zero, value, node.place),)
+
+
+def _negation(graph: GraphBuilder, wire: Wire, place: Place) -> Wire:
+    return graph.add("NOT", [wire], [Type(BOOL)], place)[0]
+
+
+def _complement(graph: GraphBuilder, value: Value, place: Place) -> Value:
+    scalar = value.type.scalar
+    if value.is_complex or scalar.floating or scalar.fraction or scalar.kind in (Kind.FIX, Kind.UFIX):
+        raise SacError(place, f"'~' of {value}: bitwise operations are on integers, bits and bool")
+    return Value(tuple(graph.add("BIT_NOT", [value.wire], [Type(scalar)], place)))
+
+
+def build_binary(node: Binary, scope: Scope) -> tuple[Value, ...]:
+    """Operators of two operands. ``&&`` and ``||`` compute the right one only where it decides, if it can fail."""
+    known = build_constant(node)
+    if known is not None:
+        return (known,)
+    if node.operator in ("&&", "||"):
+        return (Value((_logical(node, scope),)),)
+    left, right = scope.value(node.left), scope.value(node.right)
+    return (apply_binary(scope.graph, node.operator, left, right, node.place),)
+
+
+def apply_binary(graph: GraphBuilder, operator: str, left: Value, right: Value, place: Place) -> Value:
+    """`left` and `right` combined by C's `operator`. Raises `SacError`, naming both types, where there is no rule."""
+    _no_array(left, operator, place)
+    _no_array(right, operator, place)
+    if left.is_complex or right.is_complex:
+        return complex_binary(graph, operator, left, right, place)
+    if operator in _COMPARISONS:
+        return Value(tuple(graph.add(_COMPARISONS[operator], [left.wire, right.wire], [Type(BOOL)], place)))
+    if operator in _SHIFTS:
+        return _shifted(graph, _SHIFTS[operator], left, right, place)
+    rule, kind = (bitwise_type, _BITWISE[operator]) if operator in _BITWISE else (arithmetic_type,
+                                                                                _ARITHMETIC[operator])
+    scalar = _typed(rule, left, right, place)
+    if scalar.floating and kind == "MOD":
+        raise SacError(place, f"'%' of {left} and {right}: floating-point numbers have fmod(...)")
+    return _apply(graph, kind, scalar, left, right, place)
+
+
+def _typed(rule: Callable[[Scalar, Scalar], Scalar], left: Value, right: Value, place: Place) -> Scalar:
+    try:
+        return rule(left.type.scalar, right.type.scalar)
+    except ProgramError as error:
+        raise SacError(place, f"{left} and {right}: {error}") from None
+
+
+def _computable(left: Value, right: Value, place: Place) -> None:
+    _typed(arithmetic_type, left, right, place)
+
+
+def _apply(graph: GraphBuilder, kind: str, scalar: Scalar, left: Value, right: Value, place: Place) -> Value:
+    operands = [convert(graph, value, scalar, place).wire for value in (left, right)]
+    return Value(tuple(graph.add(kind, operands, [Type(scalar)], place)))
+
+
+def _shifted(graph: GraphBuilder, kind: str, value: Value, amount: Value, place: Place) -> Value:
+    scalar = value.type.scalar
+    if scalar.floating or amount.type.scalar.floating or amount.type.scalar.fraction:
+        raise SacError(place, f"{value} shifted by {amount}: what is shifted has bits, and the amount is an integer")
+    return Value(tuple(graph.add(kind, [value.wire, amount.wire], [Type(scalar)], place)))
+
+
+def _logical(node: Binary, scope: Scope) -> Wire:
+    kind, decided = ("BIT_AND", 0) if node.operator == "&&" else ("BIT_OR", 1)
+    left = truth(scope.graph, scope.scalar(node.left, f"an operand of {node.operator}"), node.left.place)
+    if not _can_fail(node):
+        right = truth(scope.graph, scope.scalar(node.right, f"an operand of {node.operator}"), node.right.place)
+        return scope.graph.add(kind, [left, right], [Type(BOOL)], node.place)[0]
+    asked = GraphBuilder(scope.graph)
+    known = asked.sibling()
+    inner = scope.inner(asked)
+    right = truth(asked, inner.scalar(node.right, f"an operand of {node.operator}"), node.right.place)
+    graphs = asked.finish([right]), known.finish([constant_value(decided, BOOL).wire])
+    return scope.graph.add("SWITCH", [left, *asked.sources], [Type(BOOL)], node.place, graphs,
+                           selectors=((1 - decided,), None))[0]
+
+
+def _can_fail(node: Binary) -> bool:
+    """Whether computing the right operand may end the run."""
+    return any(isinstance(part, Section | WrittenCall) or (isinstance(part, Binary) and part.operator in "/%")
+               for part in walk(node.right))
+
+
+def _no_array(value: Value, operator: str, place: Place) -> None:
+    if value.type.is_array:
+        raise SacError(place, f"'{operator}' of {value}: operators are on scalars; a loop such as "
+                              "for a in A return (array (...)) takes the elements")
+
+
+def build_cast(node: Cast, scope: Scope) -> tuple[Value, ...]:
+    """A conversion, of arrays element by element."""
+    return (assign(scope.graph, scope.value(node.operand), meant_type(node.type), node.place, "the cast"),)
+
+
+def build_section(node: Section, scope: Scope) -> tuple[Value, ...]:
+    """An element or a section: bounds are inclusive, an index drops its dimension."""
+    array = scope.value(node.array)
+    if array.type.rank != len(node.subscripts):
+        raise SacError(node.place, f"{len(node.subscripts)} subscripts of {array}, which has {array.type.rank} "
+                                   "dimensions")
+    pattern = "".join(":" if isinstance(s, Range) else "." for s in node.subscripts)
+    bounds: list[Wire] = []
+    extents: list[int | None] = []
+    for dimension, subscript in enumerate(node.subscripts):
+        wires, extent = _subscript(scope, array, dimension, subscript)
+        bounds += wires
+        extents += [extent] if isinstance(subscript, Range) else []
+    types = [Type(array.type.scalar, tuple(extents))]
+    return (Value(tuple(scope.graph.add("AREF", [wire, *bounds], types, node.place, pattern=pattern)[0]
+                        for wire in array.wires)),)
+
+
+def _subscript(scope: Scope, array: Value, dimension: int, subscript: Index | Range) -> tuple[list[Wire], int | None]:
+    """What enters AREF for one dimension: an index, or low, high and step; and the extent of the section."""
+    if isinstance(subscript, Index):
+        return [_integer(scope, subscript.value, "an index").wire], None
+    low = _integer(scope, subscript.low, "a bound") if subscript.low else constant_value(0, SIZE)
+    step = _integer(scope, subscript.step, "a step") if subscript.step else constant_value(1, SIZE)
+    high = _integer(scope, subscript.high, "a bound") if subscript.high else _last(scope, array, dimension,
+                                                                                  subscript.place)
+    numbers = [known_integer(value) for value in (low, high, step)]
+    extent = None
+    if numbers[0] is not None and numbers[1] is not None and numbers[2]:
+        extent = max(0, 1 + (numbers[1] - numbers[0]) // numbers[2])
+    elif subscript.low is subscript.high is subscript.step is None:
+        extent = array.type.extents[dimension]
+    return [low.wire, high.wire, step.wire], extent
+
+
+def _last(scope: Scope, array: Value, dimension: int, place: Place) -> Value:
+    """The greatest index of a dimension. An empty one has -1, so the type has a sign."""
+    scalar = Scalar(Kind.INT, 32)
+    extent = array.type.extents[dimension]
+    if extent is not None:
+        return constant_value(extent - 1, scalar)
+    extents = scope.graph.add("EXTENTS", [array.wire], [Type(SIZE)] * array.type.rank, place)
+    signed = convert(scope.graph, Value((extents[dimension],)), scalar, place)
+    return _apply(scope.graph, "SUB", scalar, signed, constant_value(1, scalar), place)
+
+
+def _integer(scope: Scope, expression: Expression, what: str) -> Value:
+    value = scope.scalar(expression, what)
+    scalar = value.type.scalar
+    if scalar.floating or scalar.kind in (Kind.FIX, Kind.UFIX, Kind.BITS):
+        raise SacError(expression.place, f"{what} is an integer, not {value}")
+    return value
+
+
+def build_initialiser(node: Initialiser, scope: Scope, scalar: Scalar, extents: tuple[int | None, ...], what: str
+                      ) -> Value:
+    """Elements in braces as an array of known extents. Raises `SacError` where the braces do not match them."""
+    if not extents or None in extents:
+        raise SacError(node.place, f"{what} needs its extents as numbers, to be given elements in braces")
+    known = tuple(e for e in extents if e is not None)
+    wires = [convert(scope.graph, value, scalar, node.place).wire for value in _elements(node, scope, known, what)]
+    return Value(tuple(scope.graph.add("ARR_DEF", wires, [Type(scalar, known)], node.place)))
+
+
+def _elements(node: Initialiser, scope: Scope, extents: tuple[int, ...], what: str) -> list[Value]:
+    if len(node.values) != extents[0]:
+        raise SacError(node.place, f"{len(node.values)} elements in braces where {what} has an extent of {extents[0]}")
+    found: list[Value] = []
+    for part in node.values:
+        if isinstance(part, Initialiser) != (len(extents) > 1):
+            raise SacError(part.place, f"the braces of {what} do not have {len(extents)} levels here")
+        if isinstance(part, Initialiser):
+            found += _elements(part, scope, extents[1:], what)
+        else:
+            found.append(scope.scalar(part, "an element of an array in braces"))
+    return found

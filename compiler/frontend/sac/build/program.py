@@ -1,0 +1,143 @@
+"""Functions and whole programs (Hammes 2000, section 2.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import networkx
+
+from compiler.frontend.sac.build.calls import build_call
+from compiler.frontend.sac.build.control import build_if, build_statements, build_switch
+from compiler.frontend.sac.build.expressions import (
+    build_binary,
+    build_cast,
+    build_literal,
+    build_name,
+    build_section,
+    build_unary,
+)
+from compiler.frontend.sac.build.loops import build_for, build_while
+from compiler.frontend.sac.build.scope import Handlers, Scope
+from compiler.frontend.sac.build.values import Value, assign, meant_type
+from compiler.frontend.sac.ddcf.graph import Function, GraphBuilder, Module, Port
+from compiler.frontend.sac.errors import SacError
+from compiler.frontend.sac.syntax import (
+    Binary,
+    Call,
+    Cast,
+    Expression,
+    If,
+    Literal,
+    Loop,
+    Name,
+    Parameter,
+    Section,
+    Switch,
+    Unary,
+    While,
+    walk,
+)
+from compiler.frontend.sac.syntax import Function as WrittenFunction
+
+__all__ = ["build_module"]
+
+_HANDLERS: Handlers = {
+    Literal: build_literal, Name: build_name, Binary: build_binary, Unary: build_unary, Cast: build_cast,
+    Section: build_section, Call: build_call, If: build_if, Switch: build_switch, Loop: build_for, While: build_while,
+}
+
+FUNCTION_PRAGMAS = ("lookup", "no_inline", "no_dfg")
+
+
+def build_module(functions: Sequence[WrittenFunction]) -> Module:
+    """The graphs of all functions.
+
+    Raises `SacError`, with file, line and column, for everything that is wrong with a program before it runs: names,
+    types, ranks, assignments to one name twice, recursion.
+    """
+    known = _declared(functions)
+    _check_recursion(known)
+    return Module(tuple(_build_function(f, known) for f in known.values() if f.body is not None))
+
+
+def _declared(functions: Sequence[WrittenFunction]) -> dict[str, WrittenFunction]:
+    """Functions by name, prototypes where there is nothing else."""
+    found: dict[str, WrittenFunction] = {}
+    for function in functions:
+        before = found.get(function.name)
+        if before is not None:
+            _check_same(before, function)
+        if before is None or before.body is None:
+            found[function.name] = function
+    missing = [f for f in found.values() if f.body is None]
+    if missing:
+        raise SacError(missing[0].place, f"'{missing[0].name}' has a prototype and no body")
+    return found
+
+
+def _check_same(before: WrittenFunction, function: WrittenFunction) -> None:
+    if before.body is not None and function.body is not None:
+        raise SacError(function.place, f"'{function.name}' is defined twice; the first time at line "
+                                       f"{before.place.line}")
+    for one, other in ((before.results, function.results),
+                       (tuple(p.type for p in before.parameters), tuple(p.type for p in function.parameters))):
+        if [meant_type(t) for t in one] != [meant_type(t) for t in other]:
+            raise SacError(function.place, f"'{function.name}' and its prototype at line "
+                                           f"{min(before.place.line, function.place.line)} have different types")
+
+
+def _check_recursion(functions: Mapping[str, WrittenFunction]) -> None:
+    calls = networkx.DiGraph()
+    for function in functions.values():
+        calls.add_node(function.name)
+        calls.add_edges_from((function.name, node.function) for node in walk(function.body)
+                             if isinstance(node, Call) and node.function in functions)
+    for group in networkx.strongly_connected_components(calls):
+        name = min(group, key=lambda n: (functions[n].place.line, functions[n].place.column))
+        if len(group) > 1 or calls.has_edge(name, name):
+            others = f" through {', '.join(sorted(group - {name}))}" if len(group) > 1 else ""
+            raise SacError(functions[name].place, f"'{name}' calls itself{others}: functions are not recursive")
+
+
+def _build_function(function: WrittenFunction, functions: Mapping[str, WrittenFunction]) -> Function:
+    assert function.body is not None
+    _check_pragmas(function)
+    graph = GraphBuilder()
+    scope = Scope(graph, functions, _HANDLERS)
+    parameters = [_parameter(parameter, scope) for parameter in function.parameters]
+    build_statements(function.body, scope)
+    values = [v for written in function.body.returns for v in scope.values(written)]
+    if len(values) != len(function.results):
+        raise SacError(function.body.place, f"'{function.name}' returns {len(values)} values and is declared with "
+                                            f"{len(function.results)}")
+    meants = [meant_type(result) for result in function.results]
+    results = [assign(graph, value, meant, function.body.place, f"result {number} of '{function.name}'")
+               for number, (value, meant) in enumerate(zip(values, meants, strict=True), 1)]
+    built = graph.finish([wire for value in results for wire in value.wires])
+    names = _result_names(function.body.returns, len(meants))
+    return Function(function.name, built, tuple(parameters),
+                    tuple(Port(name, meant.types) for name, meant in zip(names, meants, strict=True)),
+                    function.pragmas, function.place)
+
+
+def _result_names(returned: Sequence[Expression], count: int) -> list[str]:
+    """The variables that are returned, where each value is one and all differ, else ``result1``, ``result2``…"""
+    names = [written.name for written in returned if isinstance(written, Name)]
+    return names if len(set(names)) == len(returned) == count else [f"result{n}" for n in range(1, count + 1)]
+
+
+def _parameter(parameter: Parameter, scope: Scope) -> Port:
+    meant = meant_type(parameter.type)
+    name = parameter.name or ""
+    wires = tuple(scope.graph.input(type_) for type_ in meant.types)
+    scope.define(name, Value(wires), parameter.place)
+    return Port(name, meant.types)
+
+
+def _check_pragmas(function: WrittenFunction) -> None:
+    for pragma in function.pragmas:
+        if pragma.name not in FUNCTION_PRAGMAS:
+            raise SacError(pragma.place, f"there is no pragma '{pragma.name}' of functions; there are: "
+                                         f"{', '.join(FUNCTION_PRAGMAS)}")
+        if pragma.numbers:
+            raise SacError(pragma.place, f"pragma '{pragma.name}' takes no numbers")

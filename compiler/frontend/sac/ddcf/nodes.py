@@ -1,0 +1,158 @@
+"""What simple nodes compute, by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from compiler.frontend.sac.arithmetic import BINARY, COMPARISONS, INTRINSICS, binary, cast, compare, wrap
+from compiler.frontend.sac.ddcf.batch import Batch, same_in_all
+from compiler.frontend.sac.ddcf.graph import Node
+from compiler.frontend.sac.errors import SacRunError
+
+__all__ = ["evaluate"]
+
+
+def evaluate(node: Node, batch: Batch) -> list[np.ndarray]:
+    """The outputs of a simple node. Raises `SacRunError` where it has none."""
+    return _EVALUATORS[node.kind](node, batch)
+
+
+def _binary(node: Node, batch: Batch) -> list[np.ndarray]:
+    left, right = batch.operands
+    scalar = node.outputs[0].scalar
+    if node.kind in ("DIV", "MOD") and not scalar.floating and not right.all():
+        raise SacRunError(node.place, "division by zero")
+    if node.kind.endswith("SHIFT") and (right < 0).any():
+        raise SacRunError(node.place, f"a shift by {int(right.min())} bits; amounts are not negative")
+    return [binary(node.kind, scalar, left, right)]
+
+
+def _compare(node: Node, batch: Batch) -> list[np.ndarray]:
+    return [compare(node.kind, batch.operands[0], batch.types[0], batch.operands[1], batch.types[1])]
+
+
+def _cast(node: Node, batch: Batch) -> list[np.ndarray]:
+    return [cast(batch.operands[0], batch.types[0], node.outputs[0].scalar)]
+
+
+def _not(node: Node, batch: Batch) -> list[np.ndarray]:
+    return [1 - batch.operands[0]]
+
+
+def _bit_not(node: Node, batch: Batch) -> list[np.ndarray]:
+    return [wrap(node.outputs[0].scalar, ~batch.operands[0])]
+
+
+def _negative(node: Node, batch: Batch) -> list[np.ndarray]:
+    return [-batch.operands[0]]
+
+
+def _intrinsic(node: Node, batch: Batch) -> list[np.ndarray]:
+    _, function = INTRINSICS[str(node.attribute("function"))]
+    return [function(*batch.operands)]
+
+
+def _extents(node: Node, batch: Batch) -> list[np.ndarray]:
+    return [np.full(batch.size, extent, dtype=np.int64) for extent in batch.operands[0].shape[1:]]
+
+
+def _check_extents(node: Node, batch: Batch) -> list[np.ndarray]:
+    (array,) = batch.operands
+    for dimension, (wanted, extent) in enumerate(zip(node.outputs[0].extents, array.shape[1:], strict=True)):
+        if wanted not in (None, extent):
+            raise SacRunError(node.place, f"an array declared {node.outputs[0]} has an extent of {extent} in dimension "
+                                          f"{dimension}")
+    return [array]
+
+
+def _fill_like(node: Node, batch: Batch) -> list[np.ndarray]:
+    array, value = batch.operands
+    return [np.broadcast_to(value.reshape((-1,) + (1,) * (array.ndim - 1)), array.shape)]
+
+
+def _define(node: Node, batch: Batch) -> list[np.ndarray]:
+    elements = np.stack([np.asarray(v) for v in batch.operands], axis=1)
+    return [elements.reshape((batch.size, *(e or 0 for e in node.outputs[0].extents)))]
+
+
+def _concatenate(node: Node, batch: Batch) -> list[np.ndarray]:
+    left, right = batch.operands
+    if left.shape[:-1] != right.shape[:-1]:
+        raise SacRunError(node.place, f"array_concat of shapes {_shape(left)} and {_shape(right)}: extents but the "
+                                      "last are equal")
+    return [np.concatenate([left, right], axis=-1)]
+
+
+def _concatenate_rows(node: Node, batch: Batch) -> list[np.ndarray]:
+    above, below = batch.operands
+    if above.shape[2:] != below.shape[2:]:
+        raise SacRunError(node.place, f"arrays of shapes {_shape(above)} and {_shape(below)} do not fit below each "
+                                      "other")
+    return [np.concatenate([above, below], axis=1)]
+
+
+def _shape(array: np.ndarray) -> list[int]:
+    return list(array.shape[1:])
+
+
+def _perimeter(node: Node, batch: Batch) -> list[np.ndarray]:
+    array, width, value = batch.operands
+    border = same_in_all(width)
+    shape = (batch.size, *(extent + 2 * border for extent in array.shape[1:]))
+    around = np.broadcast_to(value.reshape((-1,) + (1,) * (array.ndim - 1)), shape).copy()
+    around[(slice(None), *(slice(border, border + extent) for extent in array.shape[1:]))] = array
+    return [around]
+
+
+def _reference(node: Node, batch: Batch) -> list[np.ndarray]:
+    """An element or a section. Indices may differ from row to row, extents of sections may not."""
+    array, *bounds = batch.operands
+    pattern = str(node.attribute("pattern"))
+    indices: list[np.ndarray] = []
+    kept = pattern.count(":")
+    position, axis = 0, 0
+    for dimension, slot in enumerate(pattern):
+        extent = array.shape[1 + dimension]
+        if slot == ".":
+            _check_index(node, bounds[position], extent, dimension)
+            indices.append(bounds[position].reshape((-1,) + (1,) * kept))
+            position += 1
+        else:
+            rows = _section(node, *bounds[position:position + 3], extent, dimension)
+            axis += 1
+            indices.append(rows.reshape((len(rows),) + (1,) * (axis - 1) + (rows.shape[1],) + (1,) * (kept - axis)))
+            position += 3
+    batch_index = np.arange(batch.size).reshape((-1,) + (1,) * kept)
+    return [array[(batch_index, *indices)]]
+
+
+def _check_index(node: Node, index: np.ndarray, extent: int, dimension: int) -> None:
+    wrong = (index < 0) | (index >= extent)
+    if wrong.any():
+        raise SacRunError(node.place, f"index {int(index[np.argmax(wrong)])} in dimension {dimension} of an array "
+                                      f"whose extent there is {extent}")
+
+
+def _section(node: Node, low: np.ndarray, high: np.ndarray, step: np.ndarray, extent: int, dimension: int
+             ) -> np.ndarray:
+    """Indices of a section, a row for each of the batch. An empty one may lie anywhere."""
+    if (step <= 0).any():
+        raise SacRunError(node.place, f"a section with step {int(step.min())} in dimension {dimension}; steps are at "
+                                      "least 1")
+    count = same_in_all(np.maximum(0, 1 + (high - low) // step))
+    indices = low[:, np.newaxis] + step[:, np.newaxis] * np.arange(count)
+    if count and ((indices[:, 0] < 0) | (indices[:, -1] >= extent)).any():
+        row = int(np.argmax((indices[:, 0] < 0) | (indices[:, -1] >= extent)))
+        raise SacRunError(node.place, f"section {int(low[row])}:{int(high[row])} in dimension {dimension} of an array "
+                                      f"whose extent there is {extent}")
+    return indices
+
+
+_EVALUATORS: dict[str, Callable[[Node, Batch], list[np.ndarray]]] = {
+    **dict.fromkeys(BINARY, _binary), **dict.fromkeys(COMPARISONS, _compare), "CAST": _cast, "NOT": _not,
+    "BIT_NOT": _bit_not, "NEG": _negative, "INTRINSIC": _intrinsic, "EXTENTS": _extents,
+    "CHECK_EXTENTS": _check_extents, "FILL_LIKE": _fill_like, "ARR_DEF": _define, "ARRAY_CONCAT": _concatenate,
+    "ARRAY_CONCAT_VERT": _concatenate_rows, "ARR_CONPERIM": _perimeter, "AREF": _reference,
+}
