@@ -95,11 +95,11 @@ class BankProof:
         late = tile.relation("[]", f"{bank.band_cycles}*({band} + {bank.lag}) <= {time}",
                              f"{band} + {bank.lag} < {bank.bands}")
         if not early.is_empty():
-            raise self._fail(f"a band is accessed before its turn: {early.domain().sample_point()}")
+            raise self._fail(f"a band is accessed before its time: {early.domain().sample_point()}")
         if not late.is_empty():
-            raise self._fail(f"a band is accessed after its turn: {late.domain().sample_point()}")
+            raise self._fail(f"a band is accessed after its time: {late.domain().sample_point()}")
         if bank.band_cycles * (bank.bands - 1) > bank.nest.last_time - bank.first:
-            raise self._fail("a band has its turn after the last access of its tile")
+            raise self._fail("a band is transferred after the last access of its tile")
 
     def _check_complete(self) -> None:
         if not self._tile.fills(0, self.tile_words):
