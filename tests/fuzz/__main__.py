@@ -153,12 +153,15 @@ def search_programs(first: int, search: Search) -> Found:
 
 def _search_program(seed: int, search: Search, found: Found) -> None:
     """One program: through gcc and the interpreter first, then on every target that takes such programs."""
+    jobs = draw(seed, search.targets, search.rtl)
+    if not jobs:
+        return
     case = case_of(text_of(seed), seed)
     start = Job(seed, FRONT_END)
     outcome = check(start, case, search.seconds)
     if outcome.kind in ("wrong", "slow"):
         found.failures.append(_failure(start, outcome, search.seconds))
-    for job in draw(seed, search.targets, search.rtl):
+    for job in jobs:
         found.outcomes.append((job, outcome if outcome.kind != "right" else check(job, case, search.seconds)))
         if outcome.kind == "right" and found.outcomes[-1][1].kind in ("wrong", "slow"):
             found.failures.append(_failure(job, found.outcomes[-1][1], search.seconds))

@@ -64,7 +64,8 @@ def on_elements(program: Program, inputs: Data, options: Mapping[str, Any]) -> D
     """The array of a kernel, emulated; that of a recurrence, proved against the program on every compile."""
     design = compiler.compile(program, target="systolic", **options)
     if isinstance(design, SystolicDesign) and len(program.outputs) == 1:
-        return {program.outputs[0].name: emulate(design.plan, {name: v.astype(np.int64) for name, v in inputs.items()})}
+        words = {name: v.astype(object if v.itemsize > 4 else np.int64) for name, v in inputs.items()}
+        return {program.outputs[0].name: emulate(design.plan, words)}
     return interpret(program, inputs)
 
 

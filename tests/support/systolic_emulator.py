@@ -29,7 +29,7 @@ def body(operators: tuple[Operator, ...], reads: list[np.ndarray]) -> np.ndarray
         if o.op == "read":
             value = reads[o.value]
         elif o.op == "const":
-            value = np.array(o.value)
+            value = np.array([o.value])
         elif o.op == "cast":
             value = arguments[0]
         else:
@@ -91,11 +91,12 @@ def run_array(spec: ArraySpec, extents: tuple[int, ...], operands: list[np.ndarr
     """
     free = [loop for loop in spec.time_loops if not loop.reduction]
     results: dict[tuple[int, ...], np.ndarray] = {}
+    kind = object if spec.result.word.width > 32 else np.int64
     shape = (spec.rows, spec.columns, spec.result.words, spec.word_elements(spec.result))
     for tiles in product(*map(range, extents)):
         key = tuple(tiles[k] for k in spec.result_loops)
         fresh = key not in results
-        total = results.setdefault(key, np.full(shape, neutral(spec), np.int64))
+        total = results.setdefault(key, np.full(shape, neutral(spec), kind))
         seen: set[int] = set()
         for times in product(*(range(loop.extent) for loop in spec.time_loops)):
             place = spec.result.address.at(times)
@@ -108,11 +109,12 @@ def run_array(spec: ArraySpec, extents: tuple[int, ...], operands: list[np.ndarr
                 if operand.initial and fresh and place not in seen:
                     if operand.conversion is not None:
                         word = body(operand.conversion.body, [word])
+                    word = word.astype(kind)
                     first = word if spec.result.space == "none" else np.where(
                         np.arange(spec.columns)[None, :, None] == 0, word, neutral(spec))
                     total[:, :, place] = first
             seen.add(place)
-            value = np.broadcast_to(body(spec.body, reads), (spec.rows, spec.columns, spec.lanes))
+            value = np.broadcast_to(body(spec.body, reads), (spec.rows, spec.columns, spec.lanes)).astype(kind)
             value = np.where(active(spec, bounds, tiles, times), value, neutral(spec))
             if not spec.result.vector:
                 value = folded(spec, value, 2)
@@ -124,7 +126,7 @@ def run_array(spec: ArraySpec, extents: tuple[int, ...], operands: list[np.ndarr
     if spec.result.conversion is None:
         return complete
     extras = [_beside(spec, content) for content in operands[len(spec.operands) :]]
-    return body(spec.result.conversion.body, [complete, *extras])
+    return np.broadcast_to(body(spec.result.conversion.body, [complete, *extras]), complete.shape)
 
 
 def _beside(spec: ArraySpec, content: np.ndarray) -> np.ndarray:

@@ -43,6 +43,6 @@ def emulate(plan: Plan, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     bounds = list(Executable(plan).settings.bounds)
     results = run_array(plan.spec, plan.tiles, tiles, bounds)
     shape = kernel.program.array(kernel.output).shape
-    out = np.zeros(shape, np.int64) if kernel.rest is None else interpret(kernel.rest, inputs)[kernel.output]
-    from_tiles(plan, results, out := out.astype(np.int64))
+    out = np.zeros(shape, object) if kernel.rest is None else interpret(kernel.rest, inputs)[kernel.output]
+    from_tiles(plan, results, out := out.astype(object))
     return out

@@ -16,7 +16,7 @@ from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.latency import predict
 from compiler.bind.systolic.layout import operand_images, pack_operand, unpack_result
 from compiler.bind.systolic.plan import Plan
-from compiler.ir.evaluate import integer
+from compiler.ir.evaluate import integer, storage
 from compiler.ir.interpret import interpret
 from hw.dma.registers import RegisterMap
 from hw.main_memory import DEFAULT_MEMORY, MainMemory
@@ -117,8 +117,8 @@ class Executable:
         kernel = self.plan.kernel
         array = kernel.program.array(kernel.output)
         if kernel.rest is None:
-            return np.zeros(array.shape, np.int64)
-        return interpret(kernel.rest, inputs)[array.name].astype(np.int64)
+            return np.zeros(array.shape, storage(array.type))
+        return interpret(kernel.rest, inputs)[array.name].astype(storage(array.type))
 
     def check(self, status: int, waiting: int) -> None:
         """Raise `MappingError` if registers STATUS and WAITING say that the run failed or has not ended."""

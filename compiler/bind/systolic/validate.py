@@ -249,7 +249,7 @@ class _Check:
         beat, place = np.divmod(words, spec.result.pack)
         found = tiles[tile, 0, (beat * spec.exits + exits) * spec.result.pack + place, lane]
         wanted = {(statement.name, k): self._elements(relation.apply_range(access.map), steps, array.shape)
-                  for statement, relation in (*self.starts, *self.stores)
+                  for statement, relation in (*self.late_starts, *self.stores)
                   for k, access in enumerate(statement.reads) if access.array == array.name}
         same = [key for key, elements in wanted.items() if (found == elements + 1).all()]
         self.extras |= dict.fromkeys(same, number)
@@ -272,6 +272,11 @@ class _Check:
             if copy.name != self.update.name and any(a.array == self.update.write.array for a in copy.reads):
                 found.append((copy, self.destinations.apply_range(relation)))
         return found
+
+    @property
+    def late_starts(self) -> list[tuple[Statement, isl.Map]]:
+        """Those of `starts` whose elements come with results: none if accumulators start from an element."""
+        return [] if self.kernel.initial is not None and self.kernel.initial.array is not None else self.starts
 
     @cached_property
     def starts(self) -> list[tuple[Statement, isl.Map]]:
@@ -503,5 +508,7 @@ def _run(body: tuple[Operator, ...], read: Callable[[int], np.ndarray]) -> np.nd
 
 
 def _wrapped(word: Word, value: np.ndarray) -> np.ndarray:
+    if word.width > _NARROW:
+        value = value.astype(object)
     low = value & ((1 << word.width) - 1)
     return low - ((low >> (word.width - 1)) << word.width) if word.signed else low
