@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,6 +10,8 @@ __all__ = ["array_options", "rtl_options", "target_options"]
 
 _SMALL_ARRAY = str(Path(__file__).with_name("small_banks.toml"))
 _LIMITED = (None, None, None, 0, 1)
+_MEMORY: dict[str, tuple[Any, ...]] = {"memory_latency": (20, 20, 2, 60), "memory_bursts": (8, 1, 2)}
+"""What all targets are told of main memory."""
 
 _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
     "cgra": {
@@ -82,11 +83,11 @@ def array_options(random: Random) -> dict[str, Any]:
     return _all(_VALUES["cgra"], "cgra", random)
 
 
-def _drawn(values: Mapping[str, tuple[Any, ...]], target: str, random: Random) -> dict[str, Any]:
+def _drawn(values: dict[str, tuple[Any, ...]], target: str, random: Random) -> dict[str, Any]:
     share = random.choice((0.0, 0.3, 1.0))
     return {name: value for name, value in _all(values, target, random).items() if random.random() < share}
 
 
-def _all(values: Mapping[str, tuple[Any, ...]], target: str, random: Random) -> dict[str, Any]:
+def _all(values: dict[str, tuple[Any, ...]], target: str, random: Random) -> dict[str, Any]:
     seed = {"seed": random.randrange(4)} if target == "cgra" else {}
-    return seed | {name: random.choice(choices) for name, choices in values.items()}
+    return seed | {name: random.choice(choices) for name, choices in (values | _MEMORY).items()}
