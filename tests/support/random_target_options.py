@@ -10,7 +10,7 @@ __all__ = ["array_options", "rtl_options", "target_options"]
 
 _SMALL_ARRAY = str(Path(__file__).with_name("small_banks.toml"))
 _LIMITED = (None, None, None, 0, 1)
-_MEMORY: dict[str, tuple[Any, ...]] = {"memory_latency": (20, 20, 2, 60), "memory_bursts": (8, 1, 2)}
+_MEMORY: dict[str, tuple[Any, ...]] = {"memory_latency": (20, 20, 2, 60), "memory_bursts": (16, 16, 1, 2)}
 """What all targets are told of main memory."""
 
 _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
