@@ -16,7 +16,7 @@ OUTPUT := rtl_out/gaussian
 
 SHELL := /bin/sh
 .SUFFIXES:
-.PHONY: run test fuzz figures clean prerequisites tools
+.PHONY: run test types translated fuzz figures clean prerequisites tools
 
 run: $(STAMP)
 	$(RUN) -m compiler gaussian --target cgra --array 8x4 --set width=128 --set height=128 \
@@ -27,8 +27,14 @@ figures: $(STAMP)
 
 test: $(STAMP) tools
 	$(VENV)/bin/ruff check .
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/pyright
+	@$(MAKE) --no-print-directory -j 2 types translated
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal tests tb
+
+types: $(STAMP)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/pyright
+
+translated: $(STAMP)
+	@$(RUN) -m tests.support.translate_tools
 
 fuzz: $(STAMP) tools
 	$(RUN) -m tests.fuzz --minutes $(FUZZ_MINUTES)

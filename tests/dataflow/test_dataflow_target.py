@@ -208,7 +208,7 @@ def test_f25_moving_average_of_the_seed() -> None:
     assert run.outputs["y"].tolist() == [3, 2, 6, 5, 13, 12]
 
 
-@pytest.mark.parametrize(("size", "interleave", "ticks"), [(16, None, 4096), (16, 16, 4096), (96, None, 96**3)])
+@pytest.mark.parametrize(("size", "interleave", "ticks"), [(16, None, 4096), (16, 16, 4096), (48, None, 48**3)])
 def test_f27_interleaving_keeps_the_adder_busy(size: int, interleave: int | None, ticks: int) -> None:
     plan = make_plan(matmul(size), Options(latency={"add": 12}, interleave=interleave))
     assert plan.kernel.ticks == ticks == plan.network.node("Comp").firings
