@@ -12,16 +12,16 @@ which shifts every statement by a constant and so keeps all distances.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from math import gcd, lcm, prod
 
 import islpy as isl
-import networkx as nx
 
 from compiler.ir.expr import Const
 from compiler.ir.program import Statement
@@ -238,11 +238,8 @@ class _Levels:
 
     def longest(self, trips: Mapping[Loop, int], pace: Pace) -> int:
         """Cycles that the slowest nest takes if the loops stay joined as they are."""
-        trial = _Levels(self.nests, self.slow)
-        trial.restore(self.snapshot())
-        trial.make_rates_whole()
-        weights = trial.weights(trips, 1, pace)
-        return max((1 + sum(int(trial.rate[s, n]) * weights[trial.level[s, n]] * (trips[s, n] - 1) for n in nest)
+        weights = self.weights(trips, 1, pace)
+        return max((1 + sum(int(self.rate[s, n]) * weights[self.level[s, n]] * (trips[s, n] - 1) for n in nest)
                     for s, nest in self.nests.items()), default=1)
 
     def members(self, level: int) -> list[Loop]:
@@ -255,56 +252,56 @@ class _Levels:
             found.setdefault(level, []).append(loop)
         return found
 
-    def order(self) -> nx.DiGraph:
-        """Which level lies directly inside which."""
-        graph = nx.DiGraph()
-        graph.add_nodes_from(self.level.values())
+    def inside(self) -> dict[int, set[int]]:
+        """Which levels lie directly inside of each."""
+        found: dict[int, set[int]] = {level: set() for level in self.level.values()}
         for statement, iterators in self.nests.items():
-            inner = [self.level[statement, i] for i in iterators]
-            graph.add_edges_from(pairwise(inner))
-        return graph
+            for outer, inner in pairwise(self.level[statement, i] for i in iterators):
+                found[outer].add(inner)
+        return found
 
     def join(self, producer: Loop, consumer: Loop, slope: Fraction) -> bool:
-        """Put `consumer` into `producer`'s level at `slope` times its rate, if that contradicts nothing."""
+        """Put `consumer` into `producer`'s level at `slope` times its rate, if that contradicts nothing. The rates of
+        a level are the smallest whole numbers."""
         keep, gone = self.level[producer], self.level[consumer]
         if keep == gone:
             return self.rate[consumer] == slope * self.rate[producer]
         statements = [s for s, _ in self.members(keep) + self.members(gone)]
         if len(set(statements)) != len(statements):
             return False
-        before = dict(self.level), dict(self.rate)
+        before = self.snapshot()
         factor = slope * self.rate[producer] / self.rate[consumer]
         for loop in self.members(gone):
             self.level[loop], self.rate[loop] = keep, self.rate[loop] * factor
-        if nx.is_directed_acyclic_graph(self.order()):
+        inside = self.inside()
+        if keep not in _reached(inside, inside[keep]):
+            self._make_rates_whole(keep)
             return True
-        self.level, self.rate = before
+        self.restore(before)
         return False
 
-    def make_rates_whole(self) -> None:
-        """Scale every level so that its rates are the smallest whole numbers."""
-        for loops in self.by_level().values():
-            scale = lcm(*(self.rate[loop].denominator for loop in loops))
-            common = gcd(*(int(self.rate[loop] * scale) for loop in loops))
-            for loop in loops:
-                self.rate[loop] = self.rate[loop] * scale / common
+    def _make_rates_whole(self, level: int) -> None:
+        """Scale a level so that its rates are the smallest whole numbers."""
+        loops = self.members(level)
+        scale = lcm(*(self.rate[loop].denominator for loop in loops))
+        common = gcd(*(int(self.rate[loop] * scale) for loop in loops))
+        for loop in loops:
+            self.rate[loop] = self.rate[loop] * scale / common
 
-    def _slow_levels(self, graph: nx.DiGraph) -> set[int]:
+    def _slow_levels(self, inside: Mapping[int, set[int]]) -> set[int]:
         """The innermost levels of the nests of slow statements, and all that lie inside these."""
-        inner = {self.level[name, self.nests[name][-1]] for name in self.slow if self.nests[name]}
-        return inner.union(*(nx.descendants(graph, level) for level in inner))
+        return _reached(inside, {self.level[name, self.nests[name][-1]] for name in self.slow if self.nests[name]})
 
     def weights(self, trips: Mapping[Loop, int], alignment: int, pace: Pace) -> dict[int, int]:
         """Cycles between two steps of each level: the length of the longest level directly inside it, or its initiation
         interval."""
-        graph = self.order()
-        slow = self._slow_levels(graph)
+        inside = self.inside()
+        slow, members = self._slow_levels(inside), self.by_level()
         weight: dict[int, int] = {}
         steps: dict[int, int] = {}
-        members = self.by_level()
-        for level in reversed(list(nx.topological_sort(graph))):
+        for level in TopologicalSorter(inside).static_order():
             own = pace.interval if level in slow or pace.slow is None else pace.elsewhere
-            weight[level] = max((weight[k] * steps[k] for k in graph.successors(level)), default=own)
+            weight[level] = max((weight[k] * steps[k] for k in inside[level]), default=own)
             steps[level] = self._steps(members[level], trips, alignment)
         return weight
 
@@ -315,6 +312,16 @@ class _Levels:
     def _steps(self, loops: list[Loop], trips: Mapping[Loop, int], alignment: int) -> int:
         busiest = max(int(self.rate[loop]) * trips[loop] for loop in loops)
         return -(-busiest // alignment) * alignment
+
+
+def _reached(inside: Mapping[int, set[int]], first: Collection[int]) -> set[int]:
+    """The levels in `first` and all that lie inside of these."""
+    found, pending = set(first), list(first)
+    while pending:
+        new = inside[pending.pop()] - found
+        found |= new
+        pending += new
+    return found
 
 
 _WORTH = 1.1
@@ -411,11 +418,18 @@ _SOONER = 1.05
 values are kept then."""
 
 
+_MOST_APART = 12
+"""Most producers that are tried apart, those that are waited for longest: every one takes a schedule."""
+
+
 def _apart_where_sooner(aligned: _Aligned, alignment: int, pace: Pace) -> tuple[_Aligned, Schedule]:
     """The schedule, of statements that do not take turns, with those producers apart that are there sooner at their own
     rate: one reader of theirs keeps step with them, but another one needs their last values first."""
     best = _schedule_at(aligned, (), alignment, pace, 0)
+    least = _least_end(aligned, pace)
     for name in _waited_for(best, pace.interval if pace.slow is None else pace.elsewhere):
+        if _SOONER * least >= best.end:
+            break
         other = aligned.setting_apart(name)
         found = _schedule_at(other, (), alignment, pace, 0)
         if _SOONER * found.end < best.end:
@@ -423,13 +437,51 @@ def _apart_where_sooner(aligned: _Aligned, alignment: int, pace: Pace) -> tuple[
     return aligned, best
 
 
+def _least_end(aligned: _Aligned, pace: Pace) -> int:
+    """Cycles in which no schedule ends at this pace, whichever loops are shared: every statement begins when what its
+    first instance reads is there, of producers that run at full rate."""
+    interval = pace.interval if pace.slow is None else min(pace.interval, pace.elsewhere)
+    carried = recurrences(aligned.staged.program, aligned.dependences)
+    begin = dict.fromkeys(aligned.order, 0)
+    into: dict[str, list[Dependence]] = {}
+    for d in _timed(aligned.staged, aligned.dependences):
+        if d.key not in carried:
+            into.setdefault(d.sink, []).append(d)
+    for name in aligned.order:
+        begin[name] = max((begin[d.source] + interval * _rank_of_first(aligned, d) for d in into.get(name, ())),
+                          default=0)
+    counts = {name: prod(aligned.trips[name, n] for n in nest) for name, nest in aligned.nests.items()}
+    ends = [begin[f.statement] + interval * (counts[f.statement] - 1) + 1 for f in aligned.staged.outputs]
+    busy = [count for name, count in counts.items() if name not in _constants(aligned.staged)]
+    return (aligned.staged.tiles - 1) * max(busy) + max(ends)
+
+
+def _rank_of_first(aligned: _Aligned, dependence: Dependence) -> int:
+    """Instances of a producer's tile before the one whose value the first instance of the reader reads; 0 if it reads
+    none."""
+    first = aligned.statements[dependence.sink].domain.lexmin()
+    source = dependence.relation.intersect_domain(first).range()
+    if source.is_empty():
+        return 0
+    box, rank = constant_bounds(aligned.statements[dependence.source]), 0
+    for k, name in enumerate(aligned.statements[dependence.source].iterators):
+        if name in aligned.nests[dependence.source]:
+            place = source.dim_min_val(k).to_python() - box[name][0]
+            rank = rank * aligned.trips[dependence.source, name] + place
+    return rank
+
+
 def _waited_for(schedule: Schedule, interval: int) -> list[str]:
-    """Producers for which a consumer waits for longer than they would take at full rate."""
+    """The producers that are waited for longest, of those for which a consumer waits for longer than they would take at
+    full rate."""
     entries = schedule.statements
     waits: dict[str, int] = {}
     for d in schedule.timed:
         waits[d.source] = max(waits.get(d.source, 0), entries[d.sink].offset - entries[d.source].offset)
-    return [name for name, cycles in waits.items() if cycles > _SOONER * interval * prod(entries[name].trips.values())]
+    late = {name: cycles for name, cycles in waits.items()
+            if cycles > _SOONER * interval * prod(entries[name].trips.values())}
+    longest = sorted(late, key=lambda name: -late[name])[:_MOST_APART]
+    return [name for name in late if name in longest]
 
 
 def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, pace: Pace,
@@ -595,36 +647,38 @@ def _align(staged: StagedProgram, levels: _Levels, order: list[str], dependences
             levels.join(one, other, Fraction(1))
     position = {name: k for k, name in enumerate(order)}
     refused: set[tuple[tuple[Loop, Loop, Fraction], ...]] = set()
+    longest = levels.longest(trips, pace)
     for dependence in sorted(dependences, key=lambda d: position[d.sink]):
         matches = _matches(staged, dependence)
-        if tuple(matches) not in refused and not _join(levels, matches, trips, pace):
+        if tuple(matches) in refused:
+            continue
+        joined = _join(levels, matches, trips, pace, longest)
+        if joined is None:
             refused.add(tuple(matches))
-    levels.make_rates_whole()
+        else:
+            longest = joined
     return levels
 
 
 def _join(levels: _Levels, matches: list[tuple[Loop, Loop, Fraction]], trips: Mapping[Loop, int],
-          pace: Pace) -> bool:
+          pace: Pace, longest: int) -> int | None:
     """Join as many pairs of loops, from the outermost inwards, as slow nobody down: where a consumer walks a block of
     values several times, they share the loop over blocks, and the next block comes while this one is in use.
 
-    False if all pairs would slow somebody down.
+    The cycles that the slowest nest then takes, which were the `longest` before; None if all pairs would slow somebody
+    down.
     """
     before = levels.snapshot()
-    alone: float = 0
     for count in range(len(matches), 0, -1):
         for producer, consumer, slope in matches[:count]:
             levels.join(producer, consumer, slope)
         if levels.level == before[0]:
-            return True
-        joined = levels.snapshot()
+            return longest
         after = levels.longest(trips, pace)
+        if after <= longest * (1 if _walks_again(levels.nests, matches) else _HALO):
+            return after
         levels.restore(before)
-        alone = alone or levels.longest(trips, pace) * (1 if _walks_again(levels.nests, matches) else _HALO)
-        if after <= alone:
-            levels.restore(joined)
-            return True
-    return False
+    return None if matches else longest
 
 
 def _walks_again(nests: Mapping[str, tuple[str, ...]], matches: list[tuple[Loop, Loop, Fraction]]) -> bool:

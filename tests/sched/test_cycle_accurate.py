@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 from random_programs import programs
 
 from compiler.frontend.apps import applications
+from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import load, prog
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program, Statement
 from compiler.sched.accumulators import drain_accumulators, propagate_constants
-from compiler.sched.cycle_accurate import FULL_RATE, FusionError, Pace, Schedule, schedule_program, sequential_schedule
+from compiler.sched.cycle_accurate import (
+    FULL_RATE,
+    FusionError,
+    Pace,
+    Schedule,
+    _Aligned,
+    schedule_program,
+    sequential_schedule,
+)
 from compiler.sched.partition import partition
 from compiler.sched.streams import choose_tile_depth, stage_streams
 
@@ -323,3 +332,26 @@ def test_blocks_of_a_layer_overlap() -> None:
     assert strides(have)["load_input"] == (576, 10, 1)
     assert have.end - have.lower_bound < 100
     assert sequential_schedule(staged).end > 1.2 * have.end
+
+
+@pytest.mark.parametrize(("index", "tried"), [("15 - i", 0), ("11 * i % 16", 12)])
+def test_few_of_many_producers_are_tried_apart(monkeypatch: pytest.MonkeyPatch, index: str, tried: int) -> None:
+    """Each of 30 waits for the last value of the one before, and reads the second one before in step with them: none
+    is tried where every first instance waits for a last one, since nothing ends sooner then, else not all."""
+    values = ["a[i] + 1", "a[i] * 3", *(f"t{k - 1}[{index}] + t{k - 2}[i]" for k in range(2, 30))]
+    loops = [f"for (int i = 0; i < 16; i++) t{k}[i] = {value};" for k, value in enumerate(values)]
+    arrays = ", ".join(f"t{k}[16]" for k in range(30))
+    body = "\n".join([f"short {arrays};", *loops, "for (int i = 0; i < 16; i++) y[i] = t29[i];"])
+    program = parse_scop(f"void f(const short a[16], short y[16]) {{\n#pragma scop\n{body}\n#pragma endscop\n}}")
+    apart: list[str] = []
+    setting_apart = _Aligned.setting_apart
+
+    def count(self: _Aligned, name: str) -> _Aligned:
+        apart.append(name)
+        return setting_apart(self, name)
+
+    monkeypatch.setattr(_Aligned, "setting_apart", count)
+    schedule = schedule_program(stage_streams(program, 0))
+    assert len(apart) == tried
+    if not tried:
+        assert schedule.end == 28 * 15 + 16
