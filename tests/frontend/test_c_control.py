@@ -83,6 +83,14 @@ BODIES = {
     "do break": "int i = 0; do { y[i] = a[i]; if (i == 4) break; z[i] = 8; i++; } while (i < 9); z[15] = i;",
     "while post": "int n = 9; while (n-- > 0) { y[n] = a[n]; } z[n + 1] = n;",
     "while post bare": "unsigned n = 9; while (n--) y[n] = a[n]; z[0] = n >> 30;",
+    "two stepped in the body": "int i = 0, j = 15; while (i < j) { y[i] = a[i] - a[j]; i++; j--; } z[i] = j;",
+    "the other one last": "int i = 0, j = 15; while (i < j) { y[i] = a[j]; j -= 2; i++; } z[i] = j;",
+    "a bound that moves": "int n = 12; for (int i = 0; i < n; i++) { y[i] = a[i]; n--; } z[n] = n;",
+    "a bound that moves, in a loop": """for (int k = 1; k < 4; k++) { int n = 4 * k; for (int i = 0; i < n; i += 2) {
+      y[i] += a[i]; n -= 1; z[i] = n; } }""",
+    "a do loop's bound that moves": """int i = 0, n = 9; do { y[i] = a[n]; n -= 2; i++; } while (i < n); z[0] = n;
+      z[1] = i;""",
+    "a sum in the head": "int s = 0; for (int i = 0; s + i < 40; i++) { y[i] = a[i]; s += 3; } z[0] = s;",
     "two outside": "int i, j; for (i = 0, j = 15; i < j; i++, j--) y[i] = a[j] - j; z[i] = j;",
     "two outside narrow": "int i; uint8_t j; for (i = 0, j = 3; i < 9; i++, j--) y[i] = a[j & 15] + j; z[i] = j;",
     "two narrow": "for (uint8_t i = 0, j = 3; i < 9; i++, j--) y[i] = a[j & 15] + j;",
@@ -128,6 +136,20 @@ def test_results_are_those_of_gcc(case):
     program = parse_scop(text)
     for name, values in interpret(program, inputs_of(program, data())).items():
         np.testing.assert_array_equal(values, gcc_results(text, "f", data())[name], err_msg=text)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    ("int n = 9; for (int i = 0; i < n; i++) { y[i] = 1; n = a[i]; }",
+     "bounds of loop 'i' are not affine: 'n' changes in the loop in line 4 by no constant amount; step it by a "
+     "constant, once in every iteration, or compute it from the iterator"),
+    ("uint8_t n = 250; for (int i = 0; i < 16 && n > 3; i++) { y[i] = n; n++; }",
+     "an index expression reaches 266, outside its unsigned 8-bit type"),
+])
+def test_bounds_that_the_body_changes(body, message):
+    """The condition was taken to see what they were before the loop."""
+    with pytest.raises(ScopError) as caught:
+        parse_scop(program_text(body))
+    assert str(caught.value).endswith(message)
 
 
 PARTS = {

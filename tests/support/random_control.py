@@ -83,7 +83,7 @@ class _Control:
 
     def _loop(self) -> list[str]:
         forms = (self._for, self._for, self._while, self._do, self._two, self._two_outside, self._scaled, self._broken,
-                 self._triangle, self._counted_to_end, self._sized)
+                 self._triangle, self._counted_to_end, self._sized, self._two_in_the_body)
         depth, scalars = len(self._iterators), list(self._scalars)
         lines = self._random.choice(forms)()
         del self._iterators[depth:]
@@ -130,6 +130,16 @@ class _Control:
         head = self._pick(f"{i} = 0, {j} = 7; {i} < {j}; {i}++, {j}--", f"{i} = 6, {j} = 1; {i} > 1; {i} -= 2, {j}++")
         after = [f"c += {i} + {j};"] if self._random.random() < 0.5 else []
         return [f"int {i}, {j};", f"for ({head}) {{", *self._inside(i, j), "}", *after]
+
+    def _two_in_the_body(self) -> list[str]:
+        """The condition compares two counters, of which only the last one that is stepped can be the iterator."""
+        i, j = self._new("i"), self._new("j")
+        first, last, test = self._random.choice([("0", "7", f"{i} < {j}"), ("1", "6", f"{i} <= {j}"),
+                                                 ("0", "7", f"{i} + 1 < {j}")])
+        steps = [f"  {i}++;", f"  {j}--;"]
+        self._random.shuffle(steps)
+        inside = self._inside(i, j, jumps=False)
+        return [f"int {i} = {first}, {j} = {last};", f"while ({test}) {{", *inside, *steps, "}"]
 
     def _scaled(self) -> list[str]:
         i = self._new("i")

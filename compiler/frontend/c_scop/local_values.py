@@ -115,6 +115,22 @@ class LocalValues:
                 found.append(Stepped(variable, self.known.get(variable), step))
         return found
 
+    def in_head(self, variables: list[Stepped], index: isl.PwAff, node: Any,
+                line: int) -> tuple[LocalValues, list[tuple[Any, isl.PwAff, Int]]]:
+        """What the condition `node` of the loop in `line` finds before iteration `index`, without end; and the values
+        of stepped variables, which have to stay in their types as long as it is tested."""
+        found, values = self.copy(), list[tuple[Any, isl.PwAff, Int]]()
+        for stepped in variables:
+            if stepped.start is None or stepped.step is None:
+                found.forget(stepped.variable, f"'{stepped.variable.name}' {_changes(line)}")
+                continue
+            assert isinstance(stepped.variable.type, Int)
+            depth = index.dim(isl.dim_type.in_)
+            value = _lifted(stepped.start, depth).add(index.scale_val(isl.Val(stepped.step)))
+            found.known[stepped.variable] = IteratorValue(value, stepped.variable.type, depth)
+            values.append((node, value, stepped.variable.type))
+        return found, values
+
     def enter(self, variables: list[Stepped], index: isl.PwAff, domain: isl.Set, line: int) -> None:
         """Begin an iteration of the loop in `line`, which is number `index` of `domain`."""
         self._step(variables, index, domain, _changes(line))

@@ -17,8 +17,17 @@ from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.types import Int
 
-__all__ = ["LoopHead", "before_first", "counts", "iterations", "iterator_type", "projected", "read_head",
-           "step_expression"]
+__all__ = [
+    "LoopHead",
+    "before_first",
+    "counts",
+    "iteration_number",
+    "iterations",
+    "iterator_type",
+    "projected",
+    "read_head",
+    "step_expression",
+]
 
 
 @dataclass(frozen=True)
@@ -112,8 +121,7 @@ def iterations(head: LoopHead, domain: isl.Set, start: AffineReader,
 def counts(inside: isl.Set, start: isl.PwAff, step: int, domain: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:
     """Iterations before the current one, a function on `inside`, and all iterations, a function on `domain`."""
     depth = domain.dim(isl.dim_type.set)
-    first = _first_index(start, step)
-    index = _variable(depth).sub(first)
+    index = iteration_number(start, step)
     last = isl.Map.from_range(inside).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, depth)
     zero = isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.get_space())))
     if last.is_empty():
@@ -121,6 +129,12 @@ def counts(inside: isl.Set, start: isl.PwAff, step: int, domain: isl.Set) -> tup
     greatest = last.lexmax_pw_multi_aff().get_at(0)
     before = start if step == 1 else zero
     return index, greatest.sub(before).add_constant_val(isl.Val(1)).union_add(zero).intersect_domain(domain)
+
+
+def iteration_number(start: isl.PwAff, step: int) -> isl.PwAff:
+    """Iterations before the current one, a function of the iterators of the loop and those around it, of which `start`
+    is one."""
+    return _variable(start.dim(isl.dim_type.in_)).sub(_first_index(start, step))
 
 
 def before_first(inside: isl.Set, last: isl.Set) -> isl.Set:

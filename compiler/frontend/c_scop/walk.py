@@ -6,6 +6,7 @@ Conditions on iterators restrict domains. Conditions on data become selections: 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
-from compiler.frontend.c_scop.affine import AffineReader, IteratorValue
+from compiler.frontend.c_scop.affine import AffineReader, IteratorValue, NotAffine
 from compiler.frontend.c_scop.branches import Selection, as_assignment, is_overwritten_by_else, single_assignment
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.expressions import Element, Lowering, Split
@@ -24,12 +25,13 @@ from compiler.frontend.c_scop.loops import (
     LoopHead,
     before_first,
     counts,
+    iteration_number,
     iterations,
     iterator_type,
     projected,
     read_head,
 )
-from compiler.frontend.c_scop.normalize.trees import contains
+from compiler.frontend.c_scop.normalize.trees import contains, used_names
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.expr import Expr
@@ -206,10 +208,12 @@ class Walker:
             raise ScopError(self._source.place(node.coord), f"more than {most} loops are nested; use the quotient and "
                             f"the remainder of one iterator for several {limit_note('nested_loops')}")
 
+        values, checks = self._values_in_head(head, scope, context)
+
         def reader(value: IteratorValue) -> AffineReader:
             space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, depth + 1)
             return AffineReader(self._source, scope, space, {**context.iterators, head.name: value},
-                                context.values.known, context.values.unknown)
+                                values.known, values.unknown, list(checks))
 
         domain, value = iterations(head, context.domain, context.reader(), reader, type)
         loop = Loop(self._iterator_name(head.name, context), self._loop_count)
@@ -219,6 +223,19 @@ class Walker:
         if contains(node.stmt, (c_ast.Break,), (c_ast.For, c_ast.While, c_ast.DoWhile)):
             inside = self._until_break(head, inside, context)
         self._iterate(head, inside, context)
+
+    def _values_in_head(self, head: LoopHead, scope: Scope,
+                        context: Context) -> tuple[LocalValues, list[tuple[Any, isl.PwAff, Int]]]:
+        """What the condition of a loop finds in scalars, those that its body steps as functions of the iteration; and
+        these with the types that they must not leave."""
+        used = used_names(head.condition)
+        stepped = [v for v in context.values.stepped(head.node, scope) if v.variable.name in used]
+        if not stepped:
+            return context.values, []
+        with suppress(NotAffine):  # of which `iterations` says where and why
+            index = iteration_number(context.reader().function(head.start), head.step)
+            return context.values.in_head(stepped, index, head.condition, self._source.place(head.node.coord).line)
+        return context.values, []
 
     def _until_break(self, head: LoopHead, inside: Context, context: Context) -> Context:
         """`inside` without the iterations that come after one in which a ``break`` is reached."""
