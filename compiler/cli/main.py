@@ -81,6 +81,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("-I", dest="include", action="append", default=[], metavar="DIR",
                         help="where a C file's includes are looked for (repeat)")
     parser.add_argument("--ddcf", type=_file, metavar="FILE", help="write the graphs of a SA-C program there, as text")
+    parser.add_argument("--host-c", type=_file, metavar="FILE", help="write a SA-C program there in C")
     parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
                         help="one hardware for these values of a parameter, which is a register (dataflow; repeat)")
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
@@ -107,8 +108,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     sac = sac_applications().get(options.app, Path(options.app))
     if sac.suffix == ".sc":
         return run_sac(sac, options, console)
-    if options.ddcf:
-        raise UsageError("--ddcf is for SA-C programs; the name of one ends in .sc")
+    for name in ("ddcf", "host_c"):
+        if getattr(options, name):
+            raise UsageError(f"--{name.replace('_', '-')} is for SA-C programs; the name of one ends in .sc")
     if options.list:
         console.print("\n".join(list_functions(_c_file(options), options.include)))
         return 0

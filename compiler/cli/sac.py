@@ -40,6 +40,8 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
     paths = _output_paths(program, options.output)
     if options.ddcf:
         write_atomic(options.ddcf, print_module(program.module).encode())
+    if options.host_c:
+        write_atomic(options.host_c, program.host_c().encode())
     inputs = _read_inputs(program, options)
     with console.status(f"running {program.name}"):
         results = program.run(inputs)

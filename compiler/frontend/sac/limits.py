@@ -3,7 +3,9 @@
 from compiler.ir.types import ProgramError
 from hw.limits import Limits
 
-__all__ = ["SAC_LIMITS"]
+__all__ = ["LIMITS", "SAC_LIMITS"]
 
-SAC_LIMITS = Limits({"while_iterations": 1 << 20}, ProgramError)
+LIMITS = {"while_iterations": 1 << 20}
 """``while_iterations``: of one ``while`` loop, which might never end."""
+
+SAC_LIMITS = Limits(LIMITS, ProgramError)

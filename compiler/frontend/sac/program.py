@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,8 @@ import numpy as np
 from compiler.frontend.sac.build import build_module
 from compiler.frontend.sac.ddcf import Function, Module, interpret
 from compiler.frontend.sac.ddcf.graph import Port
+from compiler.frontend.sac.host_c import emit_c
+from compiler.frontend.sac.limits import SAC_LIMITS
 from compiler.frontend.sac.parse import parse_text
 from compiler.frontend.sac.types import Kind, Scalar
 from compiler.ir.limits import check_array_bytes
@@ -44,6 +46,14 @@ class SacProgram:
         are complex128. Raises `ProgramError` for an input that is missing, unknown or outside its type, and
         `SacRunError` with the place in the source where a run has no result.
         """
+        return self.results(interpret(self.module, self.main.name, self.held(inputs)))
+
+    def host_c(self) -> str:
+        """The program in C for a host (`compiler.frontend.sac.host_c.emit_c`)."""
+        return emit_c(self.module, self.main, SAC_LIMITS.of("while_iterations"))
+
+    def held(self, inputs: Mapping[str, np.ndarray | int | float | complex]) -> list[np.ndarray]:
+        """Inputs of the graph: integers that hold numbers, complex ones in two parts. Raises as `run`."""
         for name in inputs:
             if name not in self.inputs:
                 raise ProgramError(f"program {self.name} has no input '{name}'; it has: "
@@ -54,7 +64,11 @@ class SacProgram:
                 raise ProgramError(f"input {name} of program {self.name} is missing")
             held += _entering(name, port, np.asarray(inputs[name]))
         check_array_bytes({f"input {k}": (array.shape, 64) for k, array in enumerate(held)})
-        leaving = iter(interpret(self.module, self.main.name, held))
+        return held
+
+    def results(self, outputs: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        """Results by name from the outputs of the graph."""
+        leaving = iter(outputs)
         return {name: _leaving(port, [next(leaving) for _ in port.types]) for name, port in self.outputs.items()}
 
 

@@ -8,7 +8,7 @@ from functools import reduce
 from compiler.frontend.sac.build.expressions import build_initialiser
 from compiler.frontend.sac.build.scope import Scope
 from compiler.frontend.sac.build.values import Meant, Value, assign, convert, known_integer, meant_type, truth
-from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire
+from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire, finish_together
 from compiler.frontend.sac.errors import SacError
 from compiler.frontend.sac.syntax import (
     Body,
@@ -160,9 +160,9 @@ def _switch(scope: Scope, key: Wire, builders: list[GraphBuilder], values: list[
         raise SacError(place, f"the bodies return {' and '.join(map(str, sorted(counts)))} values; all of them return "
                               "equally many")
     joined = [_joined(row, place) for row in zip(*values, strict=True)]
-    graphs = tuple(builder.finish([wire for value, meant in zip(found, joined, strict=True)
-                                   for wire in _fitted(builder, value, meant, place).wires])
-                   for builder, found in zip(builders, values, strict=True))
+    graphs = finish_together([(builder, [wire for value, meant in zip(found, joined, strict=True)
+                                         for wire in _fitted(builder, value, meant, place).wires])
+                              for builder, found in zip(builders, values, strict=True)])
     types = [type_ for meant in joined for type_ in meant.types]
     wires = iter(scope.graph.add("SWITCH", [key, *builders[0].sources], types, place, graphs,
                                  selectors=tuple(selectors)))

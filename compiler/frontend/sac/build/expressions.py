@@ -17,7 +17,7 @@ from compiler.frontend.sac.build.values import (
     meant_type,
     truth,
 )
-from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire
+from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire, finish_together
 from compiler.frontend.sac.errors import SacError
 from compiler.frontend.sac.syntax import (
     Binary,
@@ -170,7 +170,7 @@ def _logical(node: Binary, scope: Scope) -> Wire:
     known = asked.sibling()
     inner = scope.inner(asked)
     right = truth(asked, inner.scalar(node.right, f"an operand of {node.operator}"), node.right.place)
-    graphs = asked.finish([right]), known.finish([constant_value(decided, BOOL).wire])
+    graphs = finish_together([(asked, [right]), (known, [constant_value(decided, BOOL).wire])])
     return scope.graph.add("SWITCH", [left, *asked.sources], [Type(BOOL)], node.place, graphs,
                            selectors=((1 - decided,), None))[0]
 

@@ -7,7 +7,7 @@ from compiler.frontend.sac.build.generators import build_generators
 from compiler.frontend.sac.build.reductions import build_return
 from compiler.frontend.sac.build.scope import Scope
 from compiler.frontend.sac.build.values import Value, assign, truth
-from compiler.frontend.sac.ddcf.graph import Graph, GraphBuilder
+from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire, finish_together
 from compiler.frontend.sac.errors import SacError
 from compiler.frontend.sac.syntax import Body, Loop, NextDefinition, Place, Pragma, While
 from compiler.frontend.sac.types import Type
@@ -34,7 +34,7 @@ def build_for(node: Loop, scope: Scope) -> tuple[Value, ...]:
     _check_carried(body)
     results = [build_return(written, body, generated.extents) for written in _returns(node.body, node.place)]
     attributes = {"pragmas": tuple((p.name, *p.numbers) for p in node.pragmas)} if node.pragmas else {}
-    return _finished(scope, "FORNXT" if body.inputs else "FORALL", graph, (), results, node.place, attributes)
+    return _finished(scope, "FORNXT" if body.inputs else "FORALL", graph, [], results, node.place, attributes)
 
 
 def build_while(node: While, scope: Scope) -> tuple[Value, ...]:
@@ -53,7 +53,7 @@ def build_while(node: While, scope: Scope) -> tuple[Value, ...]:
         raise SacError(node.place, "the body of a while loop assigns no variable by next, so its condition never "
                                    "changes")
     results = [build_return(written, body, (None,)) for written in _returns(node.body, node.place)]
-    return _finished(scope, "WHILE", graph, (asked.finish([condition]),), results, node.place, {})
+    return _finished(scope, "WHILE", graph, [(asked, [condition])], results, node.place, {})
 
 
 def _body_scope(body: Body, scope: Scope, graph: GraphBuilder, place: Place) -> Scope:
@@ -84,11 +84,11 @@ def _returns(body: Body, place: Place) -> tuple:
     return body.returns
 
 
-def _finished(scope: Scope, kind: str, graph: GraphBuilder, before: tuple[Graph, ...], results: list[Value],
-              place: Place, attributes: dict) -> tuple[Value, ...]:
+def _finished(scope: Scope, kind: str, graph: GraphBuilder, before: list[tuple[GraphBuilder, list[Wire]]],
+              results: list[Value], place: Place, attributes: dict) -> tuple[Value, ...]:
     """The loop's node and its results."""
     wires = [wire for value in results for wire in value.wires]
-    graphs = (*before, graph.finish(wires))
+    graphs = finish_together([*before, (graph, wires)])
     leaving = iter(scope.graph.add(kind, graph.sources, [wire.type for wire in wires], place, graphs, **attributes))
     return tuple(Value(tuple(next(leaving) for _ in value.wires)) for value in results)
 

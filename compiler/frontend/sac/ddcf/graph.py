@@ -14,7 +14,7 @@ from compiler.frontend.sac.syntax import Place, Pragma
 from compiler.frontend.sac.types import Scalar, Type
 
 __all__ = ["Argument", "Attribute", "Constant", "Edge", "Function", "Graph", "GraphBuilder", "Module", "Node",
-           "Operand", "Port", "Wire"]
+           "Operand", "Port", "Wire", "finish_together"]
 
 
 @dataclass(frozen=True)
@@ -185,5 +185,11 @@ class GraphBuilder:
 
     def finish(self, outputs: Sequence[Wire]) -> Graph:
         """The graph with these outputs."""
-        operands = tuple(self.local(wire).operand for wire in outputs)
-        return Graph(tuple(self.inputs), tuple(self.nodes), operands)
+        return finish_together([(self, outputs)])[0]
+
+
+def finish_together(graphs: Sequence[tuple[GraphBuilder, Sequence[Wire]]]) -> tuple[Graph, ...]:
+    """Graphs of one compound node, which have all inputs of each other, with their outputs."""
+    leaving = [tuple(builder.local(wire).operand for wire in outputs) for builder, outputs in graphs]
+    return tuple(Graph(tuple(builder.inputs), tuple(builder.nodes), operands)
+                 for (builder, _), operands in zip(graphs, leaving, strict=True))
