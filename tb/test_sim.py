@@ -17,7 +17,7 @@ from hw.sim.bench import BenchFailure, run_bench
 from hw.sim.build import BuildError, BuildRequest, build
 from hw.sim.faults import Fault, JobError, parse_fault
 from hw.sim.process import SimulationError
-from hw.sim.simulate import NO_STALLS, Job, SimulationTimeout, StallProfile, run_job
+from hw.sim.simulate import NO_STALLS, Job, SimulationTimeout, StallProfile, prepare, run_job
 from hw.sim.toolchain import SIMULATORS, waveform_kind
 
 HERE = Path(__file__).parent
@@ -84,6 +84,12 @@ def test_error_responses_reach_the_design(simulator):
     writes = [(SOURCE, 0x1000), (DESTINATION, 0xFFC0), (WORDS, 16), (CONTROL, 1)]
     outside = run_job(copy(simulator, writes=writes))
     assert outside.registers[STATUS] == 1 | 3 << 1
+
+
+def test_memories_of_all_sizes_share_a_build(simulator):
+    sizes = (1 << 15, 1 << 16, 1 << 18)
+    assert len({prepare(copy(simulator, memory_bytes=size)).executable for size in sizes}) == 1
+    assert prepare(copy(simulator, memory_bytes=1 << 19)).executable != prepare(copy(simulator)).executable
 
 
 def with_fault(simulator: str, fault: Fault) -> Job:

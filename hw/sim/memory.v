@@ -13,6 +13,7 @@
 //  * error_first..error_last: byte addresses (beats' aligned words that overlap them) that answer SLVERR, to reads if
 //    error_reads, to writes if error_writes; only the beat number error_number of each kind, or all if that is 0. Beyond
 //    the memory's end the answer is DECERR.
+//  * memory_last, a plusarg (h): the last byte address, if the memory ends before WORDS does.
 //  * stuck: channels (aw, w, b, ar, r from the highest bit) that come to rest for ever after stuck_after beats.
 //    `struck`: a beat has met one of these faults.
 //
@@ -89,7 +90,6 @@ module sluice_axi_memory #(
     localparam CELLS = DATA_BITS / CELL_BITS;             // a beat is that many words, or part of one word
     localparam CELL_BYTES = CELL_BITS / 8;
     localparam [63:0] NOTHING = 64'hBAD0BAD0BAD0BAD0;     // what an erroneous beat reads
-    localparam [ADDRESS_BITS-1:0] LAST = WORDS * 8 - 1;
     localparam [1:0] OKAY = 2'd0, SLVERR = 2'd2, DECERR = 2'd3;
 
     // Codes of `violation`; hw/sim/simulate.py turns them into sentences.
@@ -97,6 +97,7 @@ module sluice_axi_memory #(
                      BAD_BURST = 6, LAST_EARLY = 7, LAST_MISSING = 8;
 
     reg [63:0] store [0:WORDS-1];
+    reg [63:0] last;
     reg [31:0] now;
 
     // One xorshift generator per channel, stepped in every cycle.
@@ -145,7 +146,7 @@ module sluice_axi_memory #(
     endfunction
 
     function [1:0] response(input [ADDRESS_BITS-1:0] address, input fault);
-        response = address > LAST ? DECERR : fault ? SLVERR : OKAY;
+        response = address > last[ADDRESS_BITS-1:0] ? DECERR : fault ? SLVERR : OKAY;
     endfunction
 
     // Beats that the channels at fault have passed; then they stop.
@@ -432,6 +433,7 @@ module sluice_axi_memory #(
     // a rising `dump` writes those words, one per line, to `dump.hex`.
     integer word;
     initial begin
+        if (!$value$plusargs("memory_last=%h", last)) last = WORDS * 8 - 1;
         for (word = 0; word < WORDS; word = word + 1)
             store[word] = 64'd0;
         $readmemh("memory.hex", store);

@@ -38,6 +38,8 @@ __all__ = [
 
 _WORD = 8
 _MINIMUM_BYTES = 4096
+# Memories of up to so many words (256 KiB) differ in where they end, and share a build.
+_SHARED_WORDS = 1 << 15
 _BANDWIDTHS = ("separate", "shared")
 _DRIVER = "hw.sim.cocotb_job"
 _SHORT = 100_000
@@ -174,10 +176,10 @@ def run_job(job: Job) -> JobResult:
 def prepare(job: Job) -> Build:
     """Only the build of `run_job`: compiles the simulation into the cache, or finds it there.
 
-    Builds depend on sources, memory size, simulator, waves, and on whether the run is short or `fast`; not on data,
-    seed, stalls, latency, bandwidth or limits.
+    Builds depend on sources, simulator, waves, on whether the run is short or `fast`, and on the size of a memory of
+    more than 256 KiB; not on data, seed, stalls, latency, bandwidth or limits.
     """
-    bench = make_testbench(job.sources, job.top, _memory_words(job.memory_bytes))
+    bench = make_testbench(job.sources, job.top, max(_memory_words(job.memory_bytes), _SHARED_WORDS))
     clash = sorted(set(bench.sources) & set(job.sources))
     if clash:
         raise JobError(f"source file name {clash[0]} is taken by the test bench")
@@ -246,7 +248,8 @@ def _run(job: Job, built: Build, folder: Path, seed: int) -> dict[str, Any]:
 
 def _plusargs(job: Job, seed: int) -> list[str]:
     settings = [f"memory_seed={seed & 0xFFFFFFFF:x}", f"latency={job.latency}", f"bursts={job.bursts}",
-                f"limit={job.cycle_limit}", f"shared={_BANDWIDTHS.index(job.bandwidth)}"]
+                f"limit={job.cycle_limit}", f"shared={_BANDWIDTHS.index(job.bandwidth)}",
+                f"memory_last={_memory_words(job.memory_bytes) * _WORD - 1:x}"]
     if job.errors is not None:
         settings += [f"error_first={job.errors[0]:x}", f"error_last={job.errors[1]:x}"]
     if job.fault is not None:
