@@ -16,7 +16,7 @@ MACHINES = [(1, None), (4, None), (2, 512), (1, 1024), (16, 2048), (64, 4096)]
 
 
 @pytest.mark.parametrize(("lanes", "scratchpad"), MACHINES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_programs(lanes: int, scratchpad: int | None, seed: int) -> None:
     rng = np.random.default_rng(seed)
