@@ -90,8 +90,8 @@ class OperandSpec:
       each lane (the reference depends on the lane loop), else one for all lanes.
     * `direction`: `EAST`, `SOUTH` or `INTERIOR`. `copied`: all feeders get the same words, which are in memory once.
     * `words`: of one tile in one feeder; a step takes the one at `address`.
-    * `tile_loops`: numbers of the tile loops on which the tile depends. It is fetched again when one of them, or one
-      outside the innermost of them, steps (pruning); each of them has a stride register.
+    * `tile_loops`: numbers of the tile loops on which the tile depends; each has a stride register. It is fetched again
+      when one of them, or one outside the innermost of them that has several turns, steps (pruning).
     * `pack`: words per beat of the daisy chain, a power of two. `double_buffered`: the next tile is filled in while
       one is read.
     * `initial`: its word is what the reduction starts from, and not a read of the body. Without a reduction in space it
@@ -229,9 +229,10 @@ class ArraySpec:
         """Bytes of a beat of main memory. All tiles begin at multiples of it."""
         return self.bus_bits // 8
 
-    def innermost(self, operand: OperandSpec) -> int:
-        """Number of the innermost tile loop on which the operand's tile depends, -1 if there is none."""
-        return max(operand.tile_loops, default=-1)
+    def innermost(self, operand: OperandSpec, tiles: Sequence[int] | None = None) -> int:
+        """Number of the innermost tile loop on which the operand's tile depends, -1 if there is none. With the extents
+        `tiles` of all tile loops only those count that have several turns: only these are fetched for."""
+        return max((k for k in operand.tile_loops if tiles is None or tiles[k] > 1), default=-1)
 
     @property
     def result_loops(self) -> tuple[int, ...]:

@@ -21,15 +21,23 @@ from hw.systolic.loader import (
 )
 from hw.systolic.tiles import ADDRESS_BITS, EXTENT_BITS, each
 
-__all__ = ["Storer"]
+__all__ = ["Storer", "result_burst"]
 
-_BURST_BYTES = 512
+_BURST_BYTES = 64
 
 
 def _longest(bus_bits: int) -> int:
-    """Beats of a burst: results that come as fast as memory takes them are behind by a burst in the end, so bursts on
-    wide buses are no longer than memories need."""
+    """Beats of a burst: results that come as fast as memory takes them are behind by a burst in the end, so bursts are
+    no longer than it takes to keep memory busy while it answers the earlier ones."""
     return min(BURST_BEATS, max(4, 8 * _BURST_BYTES // bus_bits))
+
+
+def result_burst(bus_bits: int, left: int) -> int:
+    """Beats of a burst when `left` beats of a run are still to be stored: the last ones are shorter."""
+    most = _longest(bus_bits)
+    if left <= BURST_BEATS:
+        most = min(most, BURST_BEATS // 2 if left > BURST_BEATS // 2 else BURST_BEATS // 4)
+    return min(most, left)
 
 
 class Storer(wiring.Component):

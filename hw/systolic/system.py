@@ -6,7 +6,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value, ValueLike
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -22,6 +22,7 @@ from hw.systolic.registers import RunError, systolic_registers
 from hw.systolic.sequencer import Sequencer
 from hw.systolic.spec import ArraySpec, OperandSpec, ResultSpec
 from hw.systolic.storer import Storer
+from hw.systolic.tiles import loop_steps_tile
 from hw.verilog import convert_files
 
 __all__ = ["SYSTEM_MODULE", "SystolicSystem", "emit_system"]
@@ -95,6 +96,8 @@ class SystolicSystem(wiring.Component):
                             tuple(sorted(set(operand.tile_loops))), awaited=k < len(spec.operands))
                  for k, operand in enumerate(spec.streams)]
         m.submodules.loader = loader = ResetInserter(flush)(Loader(plans, spec.bus_bits))
+        several = Signal(len(spec.tile_loops))  # of tile loops: they have more than one turn
+        m.d.sync += several.eq(Cat(getattr(registers, f"extent{n}") != 1 for n in range(len(spec.tile_loops))))
         connect(m, loader.ar, flipped(self.m_axi.ar))
         connect(m, flipped(self.m_axi.r), loader.r)
         m.d.comb += [loader.load.eq(load), loader.stop.eq(self._stop), self._loading.eq(loader.busy),
@@ -109,7 +112,8 @@ class SystolicSystem(wiring.Component):
                 self._extras.append(part.o)
             m.d.comb += getattr(loader, f"base_{k}").eq(getattr(registers, f"operand{k}_base"))
             extents, strides = getattr(loader, f"extents_{k}"), getattr(loader, f"strides_{k}")
-            m.d.comb += [extents[n].eq(getattr(registers, f"extent{n}")) for n in range(plan.loops)]
+            m.d.comb += [extents[n].eq(Mux(loop_steps_tile(operand, n, several), getattr(registers, f"extent{n}"), 1))
+                         for n in range(plan.loops)]
             m.d.comb += [strides[place].eq(getattr(registers, f"operand{k}_stride{n}"))
                          for place, n in enumerate(plan.strided)]
 

@@ -9,9 +9,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.systolic.spec import ArraySpec
+from hw.systolic.spec import ArraySpec, OperandSpec
 
-__all__ = ["EXTENT_BITS", "TileAddresses", "TileLoops", "TilePlans", "each", "tile_plan"]
+__all__ = ["EXTENT_BITS", "TileAddresses", "TileLoops", "TilePlans", "each",
+           "loop_steps_tile", "tile_plan"]
 
 EXTENT_BITS = 24
 ADDRESS_BITS = 32
@@ -105,6 +106,12 @@ def tile_plan(spec: ArraySpec) -> data.StructLayout:
     return data.StructLayout(fields | {f"limit_{k}": guard.tile.bit_length() for k, guard in enumerate(spec.guards)})
 
 
+def loop_steps_tile(operand: OperandSpec, loop: int, several: Value) -> Value:
+    """Whether the operand's tile is another one when tile loop number `loop` steps and those inside it begin again:
+    if a loop that it depends on, this one or one inside, has `several` turns (a bit for each loop)."""
+    return Cat(several[k] for k in operand.tile_loops if k >= loop).any()
+
+
 class TilePlans(wiring.Component):
     """The plan of one tile after the other. Ports: `load`, `extents` (of all tile loops), `bounds` (of the guards), `o`
     (stream of `tile_plan`; one every two cycles)."""
@@ -127,8 +134,11 @@ class TilePlans(wiring.Component):
             self.o.p.last.eq(Cat(loops.last[k] for k in reduced).all()),
         ]
         m.d.comb += [loops.extents[k].eq(self.extents[k]) for k in range(len(spec.tile_loops))]
+        several = Signal(len(spec.tile_loops))  # of loops: they have more than one turn
+        m.d.sync += several.eq(Cat(extent != 1 for extent in self.extents))
         for k, operand in enumerate(spec.operands):
-            m.d.comb += self.o.p[f"release_{k}"].eq(loops.last[spec.innermost(operand) + 1 :].all())
+            fetched = [loop_steps_tile(operand, loop, several) for loop in range(len(spec.tile_loops))]
+            m.d.comb += self.o.p[f"release_{k}"].eq((loops.last | Cat(fetched)).all())
         for k, guard in enumerate(spec.guards):
             rest = Signal(ADDRESS_BITS, name=f"rest{k}")
             m.d.comb += self.o.p[f"limit_{k}"].eq(Mux(rest > guard.tile, guard.tile, rest))

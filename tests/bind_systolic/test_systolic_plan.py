@@ -22,12 +22,14 @@ from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.plan import Plan
 from compiler.bind.systolic.simd import simd_loops
 from compiler.bind.systolic.text import parse_plan, print_plan
+from compiler.bind.systolic.timeline import follow_tiles, start_to_done
 from compiler.bind.systolic.validate import validate_plan
 from compiler.cli.input_files import random_inputs
 from compiler.ir.evaluate import integer
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.space_time import enumerate_arrays
+from hw.main_memory import MainMemory
 from hw.systolic.spec import EAST, INTERIOR, SOUTH
 
 APPS_FOLDER = Path(__file__).resolve().parents[2] / "apps" / "systolic"
@@ -289,3 +291,37 @@ def test_the_model_of_a_design_is_its_prediction() -> None:
     assert found.resources["multipliers"] == 4
     assert found.arrays == (("i",), ("j",), ("k",), ("i", "j"), ("i", "k"), ("j", "k"))
     assert "mm as a systolic array" in found.report()
+
+
+@pytest.mark.parametrize(("size", "lanes"), [(16, 2), (64, 4)])
+def test_the_cheapest_array_that_is_as_fast(size: int, lanes: int) -> None:
+    """Lanes for which memory is too slow are left out."""
+    found = design(kernel_app("mm", I=size, J=size, K=size), space="i,j", array="4x4")
+    assert found.plan.spec.lanes == lanes
+    assert found.predicted_start_to_done <= 1.1 * found.lower_bound + 150
+
+
+def test_what_limits_a_run_is_said() -> None:
+    program = kernel_app("mm", I=16, J=16, K=16)
+    waits = design(program, space="i,j", array="8x8", simd="k:4", time="i:1,j:1,k:4")
+    wider = design(program, space="i,j", array="8x8", simd="k:4", time="i:1,j:1,k:4", bus_bits=128)
+    assert wider.predicted_start_to_done < waits.predicted_start_to_done
+    assert waits.choices["bound"] == ("by memory: 128 cycles; 128 bits would give "
+                                      f"{wider.predicted_start_to_done} from start to done")
+    assert design(program, array="2x2").choices["bound"] == "by operations: 256 cycles on 16 units"
+
+
+def test_many_tiles_are_extrapolated() -> None:
+    """Following fewer tiles gives what following all of them gives, within 2 %, whatever limits the run."""
+    memory = MainMemory()
+    for time in ({"i": 1, "j": 1, "k": 1}, {"i": 1, "j": 2, "k": 8}, {"i": 2, "j": 1, "k": 2}):
+        plan = design(kernel_app("mm", I=16, J=24, K=32), space="i,j", array="2x2", simd="off", time=time).plan
+        every = follow_tiles(plan.spec, plan.tiles, memory).done
+        assert start_to_done(plan.spec, plan.tiles, memory) == pytest.approx(every, rel=0.02)
+
+
+def test_loops_with_one_tile_fetch_nothing_again() -> None:
+    spec = design(kernel_app("mm", I=8, J=8, K=8), space="i,j", array="2x2", simd="off").plan.spec
+    a, b = spec.operands
+    assert [spec.innermost(a, tiles) for tiles in ((2, 2, 2), (2, 2, 1), (1, 2, 1))] == [2, 0, -1]
+    assert [spec.innermost(b, tiles) for tiles in ((2, 2, 2), (2, 2, 1), (2, 1, 1))] == [2, 1, -1]

@@ -63,8 +63,8 @@ OPTIONS = [
     ({"pack": 3}, "pack is 3, not a power of two"),
     ({"bus_bits": 48}, "bus_bits is 48, not one of 32, 64, 128, 256, 512, 1024"),
     ({"double_buffering": 1}, "option double_buffering is 1, which is not of type bool"),
-    ({"speed": 1}, "target systolic has no option 'speed'; there are: space, array, time, order, simd, pack, "
-                   "double_buffering, bus_bits, check"),
+    ({"speed": 1}, "target systolic has no option 'speed'; there are: memory_latency, memory_bursts, space, array, "
+                   "time, order, simd, pack, double_buffering, bus_bits, check"),
 ]
 
 

@@ -1,20 +1,26 @@
-"""Choices that the user leaves open: a simple search with the latency model."""
+"""Choices that the user leaves open: a simple search by predicted cycles from start to done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from itertools import combinations, product
+from collections.abc import Mapping
+from itertools import combinations
 from math import prod
 
+import numpy as np
+
 from compiler.attempts import note_attempt
+from compiler.bind.bounds import program_traffic
 from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.kernel import Kernel
-from compiler.bind.systolic.latency import predict
 from compiler.bind.systolic.options import Options
-from compiler.bind.systolic.plan import Choice, Plan, make_plan
+from compiler.bind.systolic.plan import Choice, Plan, make_plan, reductions_innermost
 from compiler.bind.systolic.simd import simd_loops
+from compiler.bind.systolic.timeline import start_to_done
+from compiler.bind.systolic.tuner.estimate import Tilings
+from compiler.bind.systolic.tuner.search import step_choices
+from compiler.bind.systolic.tuner.shapes import Shape
 from compiler.sched.space_time import check_space, enumerate_arrays
+from hw.main_memory import MainMemory
 from hw.systolic.spec import INTERIOR
 
 __all__ = ["choose"]
@@ -22,27 +28,79 @@ __all__ = ["choose"]
 _SIDE = 4
 """Processing elements along a space loop, and lanes, unless the user says otherwise."""
 
+_ALIKE = 1.05
+"""Cycles, relative to the fastest, for which a smaller array is taken."""
+
 _WORDS = 1024
-"""Words of a feeder, and accumulators of a processing element, up to which tiles grow by themselves."""
+"""Words of a feeder, and accumulators of a processing element, of the largest tiles that are chosen."""
+
+_PROMISING = 24
+"""Tilings of a shape whose events are followed."""
 
 
 def choose(kernel: Kernel, options: Options) -> Plan:
-    """The plan of `options`, what they leave open chosen. Raises what `make_plan` raises."""
+    """The plan of `options`, what they leave open chosen: of arrays about as fast as the fastest the one with the
+    fewest evaluations per cycle. Raises what `make_plan` raises."""
     space = options.space or _space(kernel, options)
     check_space(kernel.analysis, space)
     _check_loops(kernel, "time", options.time or {})
+    if options.simd and options.simd[0]:
+        _check_simd(kernel, *options.simd)
+    plans = [_tiled(kernel, options, space, array, simd) for array, simd in _shapes(kernel, options, space)]
+    memory = options.main_memory(options.bus_bits)
+    cycles = [start_to_done(plan.spec, plan.tiles, memory) for plan in plans]
+    fast = [plan for plan, own in zip(plans, cycles, strict=True) if own <= _ALIKE * min(cycles)]
+    return min(fast, key=lambda plan: plan.spec.macs)
+
+
+def _check_simd(kernel: Kernel, simd: str, lanes: int) -> None:
+    _check_loops(kernel, "simd", {simd: lanes})
+    reason = simd_loops(kernel)[simd].reason
+    if reason:
+        legal = ", ".join(name for name, found in simd_loops(kernel).items() if not found.reason) or "none"
+        raise MappingError(f"loop '{simd}' cannot run in lanes: {reason}; legal are: {legal}")
+
+
+def _shapes(kernel: Kernel, options: Options, space: tuple[str, ...]) -> list[tuple[tuple[int, ...], tuple[str, int]]]:
+    """Positions along the space loops, and loop and lanes of SIMD, that are worth a look: the largest, and smaller ones
+    that the memory port keeps from being faster."""
     array = options.array or tuple(min(_SIDE if len(space) == 2 else 2 * _SIDE, kernel.extent(name)) for name in space)
     simd, lanes = options.simd or _simd(kernel, space)
-    if simd:
-        _check_loops(kernel, "simd", {simd: lanes})
-        reason = simd_loops(kernel)[simd].reason
-        if reason:
-            legal = ", ".join(name for name, found in simd_loops(kernel).items() if not found.reason) or "none"
-            raise MappingError(f"loop '{simd}' cannot run in lanes: {reason}; legal are: {legal}")
-    base = Choice(space, array, dict(options.time or {}), options.order or _order(kernel), simd, lanes, options.pack,
-                  options.double_buffering, options.bus_bits)
-    fixed = set(options.time or {})
-    return _grown(kernel, base, [name for name in kernel.loops if name not in fixed])
+    arrays, widths = {array}, {lanes}
+    if options.array is None:
+        arrays |= {tuple(max(1, count >> (k in halved)) for k, count in enumerate(array))
+                   for size in range(1, len(array) + 1) for halved in combinations(range(len(array)), size)}
+    if options.simd is None:
+        widths |= {lanes >> shift for shift in range(1, lanes.bit_length())}
+    least = program_traffic(kernel.program).cycles(options.main_memory(options.bus_bits))
+    bound = max(_ALIKE * least, kernel.instances / (prod(array) * lanes))
+    return [(own, (simd, width) if width > 1 else ("", 1)) for own in sorted(arrays) for width in sorted(widths)
+            if kernel.instances / (prod(own) * width) <= bound]
+
+
+def _tiled(kernel: Kernel, options: Options, space: tuple[str, ...], array: tuple[int, ...], simd: tuple[str, int]
+           ) -> Plan:
+    """The plan of a shape with the best tiles: of those that the model of latency takes for the fastest, the one that
+    is by the times of all events."""
+    note_attempt(f"tiles of {Shape(space, array, *simd)}")
+    order, memory = options.order or reductions_innermost(kernel), options.main_memory(options.bus_bits)
+    plans = [make_plan(kernel, Choice(space, array, time, order, *simd, options.pack, options.double_buffering,
+                                      options.bus_bits))
+             for time in _promising(kernel, Shape(space, array, *simd), options)]
+    return min(plans, key=lambda plan: _cost(plan, memory))
+
+
+def _promising(kernel: Kernel, shape: Shape, options: Options) -> list[dict[str, int]]:
+    """Steps per tile along every loop that are fast by the model of latency; of tiles too large for feeders and
+    accumulators only those that the user asks for."""
+    times = step_choices(kernel, shape)
+    for name, steps in (options.time or {}).items():
+        times[:, kernel.loops.index(name)] = steps
+    tilings = Tilings(kernel, shape, np.unique(times, axis=0), options.bus_bits)
+    words = np.maximum.reduce([tilings.geometry.results.own, *(o.words for o in tilings.geometry.operands)])
+    rows = np.flatnonzero((words <= _WORDS) | (words == words.min()))
+    rows = rows[np.argsort(tilings.cycles[rows], kind="stable")[:_PROMISING]]
+    return [dict(zip(kernel.loops, map(int, tilings.times[row]), strict=True)) for row in rows]
 
 
 def _check_loops(kernel: Kernel, option: str, values: Mapping[str, int]) -> None:
@@ -85,59 +143,20 @@ def _simd(kernel: Kernel, space: tuple[str, ...]) -> tuple[str, int]:
     return "", 1
 
 
-def _order(kernel: Kernel) -> tuple[str, ...]:
-    """Reductions innermost: results of a tile come one after the other, and leave while others are computed."""
-    return (*(name for name in kernel.loops if name not in kernel.reduction_loops), *kernel.reduction_loops)
-
-
-def _grown(kernel: Kernel, choice: Choice, free: list[str]) -> Plan:
-    """Tiles grow, along one loop or two at once, as long as the model says that the run becomes shorter."""
-    best = make_plan(kernel, choice)
-    while True:
-        steps = ", ".join(f"{n} of {name}" for name, n in best.choice.time.items())
-        note_attempt(f"tiles larger than {steps or 'one step'}")
-        for together in (1, 2):
-            offers = [make_plan(kernel, replace(choice, time=time)) for time in _larger(best, free, together)]
-            candidate = min((plan for plan in offers if _fits(plan)), key=_cost, default=best)
-            if _cost(candidate) < _cost(best):
-                break
-        else:
-            return best
-        best = candidate
-
-
-def _cost(plan: Plan) -> tuple[int, int, int]:
-    """Cycles by the model, bytes that come from memory, words on the chip."""
-    return predict(plan.spec, plan.tiles).total, _traffic(plan), sum(_storage(plan))
+def _cost(plan: Plan, memory: MainMemory) -> tuple[int, int, int]:
+    """Cycles from start to done, bytes that come from memory, words on the chip."""
+    return start_to_done(plan.spec, plan.tiles, memory), _traffic(plan), sum(_storage(plan))
 
 
 def _traffic(plan: Plan) -> int:
     """Bytes of the tiles that are fetched: loops inside the innermost one that matters and steps fetch nothing."""
     total = 0
     for operand in plan.spec.streams:
-        inner = max((k for k in operand.tile_loops if plan.tiles[k] > 1), default=-1)
-        total += prod(plan.tiles[: inner + 1]) * plan.spec.operand_bytes(operand)
+        total += prod(plan.tiles[: plan.spec.innermost(operand, plan.tiles) + 1]) * plan.spec.operand_bytes(operand)
     return total
-
-
-def _larger(plan: Plan, free: list[str], together: int) -> Iterator[dict[str, int]]:
-    """Steps per tile with more along `together` loops: twice as many each, or all there are."""
-    for names in combinations(free, together):
-        for offers in product(*(_more(plan, name) for name in names)):
-            yield dict(plan.choice.time) | dict(zip(names, offers, strict=True))
-
-
-def _more(plan: Plan, name: str) -> list[int]:
-    split = plan.split(name)
-    whole = -(-plan.kernel.extent(name) // (split.count * split.lanes))
-    return [steps for steps in dict.fromkeys((min(2 * split.time, whole), whole)) if steps > split.time]
 
 
 def _storage(plan: Plan) -> list[int]:
     spec = plan.spec
     return [*(operand.words * (spec.feeders(operand) if operand.direction == INTERIOR else 1)
               for operand in spec.operands), spec.result.words]
-
-
-def _fits(plan: Plan) -> bool:
-    return all(operand.words <= _WORDS for operand in plan.spec.operands) and plan.spec.result.words <= _WORDS

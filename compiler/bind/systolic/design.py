@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -19,9 +19,10 @@ from compiler.bind.systolic.kernel import Kernel, recognise
 from compiler.bind.systolic.layout import pack_result
 from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.page import report_page
-from compiler.bind.systolic.plan import Plan
+from compiler.bind.systolic.plan import Plan, make_plan
 from compiler.bind.systolic.running import Executable
 from compiler.bind.systolic.text import print_plan
+from compiler.bind.systolic.timeline import start_to_done
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.space_time import enumerate_arrays
@@ -31,7 +32,7 @@ from hw.designs.systolic import systolic_parameters
 from hw.main_memory import MainMemory
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
-from hw.systolic.spec import INTERIOR
+from hw.systolic.spec import BUSES, INTERIOR
 
 __all__ = ["SystolicDesign"]
 
@@ -62,8 +63,8 @@ class SystolicDesign(Design):
 
     @property
     def predicted_cycles(self) -> int:
-        """Cycles by the latency model (`compiler.bind.systolic.latency`)."""
-        return self.executable.predicted_cycles
+        """As `predicted_start_to_done`: nothing in the array is counted in other cycles."""
+        return self.predicted_start_to_done
 
     @property
     def main_memory(self) -> MainMemory:
@@ -72,8 +73,8 @@ class SystolicDesign(Design):
 
     @property
     def predicted_start_to_done(self) -> int:
-        """As `predicted_cycles`, which counts loading and storing."""
-        return self.predicted_cycles
+        """By the times of all events of a run (`compiler.bind.systolic.timeline`)."""
+        return self.executable.start_to_done
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -120,9 +121,22 @@ class SystolicDesign(Design):
                  "loops": "; ".join(map(str, self.plan.splits)), "order": ", ".join(choice.order),
                  "tiles": ", ".join(f"{loop.name}: {count}" for loop, count in
                                     zip(spec.tile_loops, self.plan.tiles, strict=True))}
+        found["bound"] = self._bound
         for group in io_groups(self.plan):
             found[f"I/O of {group.name}"] = str(group)
         return found
+
+    @property
+    def _bound(self) -> str:
+        """What keeps a run from being shorter; where it is memory, what a port of twice the width would give."""
+        bits, bounds = 2 * self.plan.spec.bus_bits, self.bounds
+        if bounds.operations >= bounds.transfers:
+            return f"by operations: {bounds.operations} cycles on {self.plan.spec.macs} units"
+        if bits > max(BUSES):
+            return f"by memory: {bounds.transfers} cycles"
+        wider = make_plan(self.kernel, replace(self.plan.choice, bus_bits=bits))
+        cycles = start_to_done(wider.spec, wider.tiles, replace(self.main_memory, port_bits=bits))
+        return f"by memory: {bounds.transfers} cycles; {bits} bits would give {cycles} from start to done"
 
     @property
     def arrays(self) -> tuple[tuple[str, ...], ...]:

@@ -59,7 +59,7 @@ def _lasts(plan: Plan) -> isl.Set:
 def _operand(plan: Plan, operand: OperandSpec) -> IoGroup:
     update = plan.kernel.analysis.program.statement(plan.kernel.update)
     way = _WAYS.get(operand.direction, "south, from a feeder per column")
-    inner = plan.spec.innermost(operand)
+    inner = plan.spec.innermost(operand, plan.tiles)
     pruned = tuple(loop.name for k, loop in enumerate(plan.spec.tile_loops) if k > inner)
     needed = update.domain if not operand.initial else _firsts(plan)
     return IoGroup(operand.name, "flow" if operand.initial else "read", operand.direction,

@@ -1,8 +1,10 @@
 """How long an array takes: cycles from the first request to memory until the last result is in memory (Wang 2021,
 section 7.2, where the model is the longest module; here loads, steps and results of neighbouring tiles overlap).
 
-A model: a tile's stages wait for whole tiles. Where tiles are so small that the queues behind the memory port hold
-them, those that load much are evened out with those that load little.
+Formulas, quick enough for all tilings of a shape at once, for the main memory that is assumed where nothing is said;
+`compiler.bind.systolic.timeline` follows the events of the few that are fast by them. A tile's stages wait for whole
+tiles. Where tiles are so small that the queues behind the memory port hold them, those that load much are evened out
+with those that load little.
 """
 
 from __future__ import annotations
@@ -12,17 +14,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from hw.main_memory import DEFAULT_MEMORY
 from hw.systolic.compute import Compute
 from hw.systolic.elementwise import conversion_latency
 from hw.systolic.spec import ArraySpec, OperandSpec
 
 __all__ = ["DRAIN", "FILL", "QUEUE", "Latency", "TileClass", "predict"]
 
-FILL = 17
+FILL = 15 + DEFAULT_MEMORY.latency
 """Cycles from the start bit until the first step, without those in which words come from memory."""
 
-DRAIN = 14
-"""Cycles from a result that is complete until it is in memory, and to the done bit."""
+DRAIN = 12 + DEFAULT_MEMORY.latency
+"""Cycles from a result that is complete until memory has acknowledged it, and to the done bit."""
 
 WAITING = 2
 """Beats of a daisy chain that wait in front of a feeder (`hw.dma.register_slice.Skid`)."""
@@ -96,7 +99,7 @@ def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     classes = tuple(c for c in (_tile_class(spec, tiles, k) for k in range(-1, len(tiles))) if c.count)
     first = _loads(spec, spec.operands)
     fill = FILL + max([first, *(_chain(spec, o) + conversion_latency(spec, o) for o in spec.operands)])
-    leave, left, latency = _leave(spec), _left(spec), Compute(spec).latency
+    leave, left, latency = result_cycles(spec), _left(spec), Compute(spec).latency
     drain = DRAIN + latency + spec.rows + spec.columns + left + conversion_latency(spec, spec.result)
     wait = latency + 1 + max(_behind(spec), left - leave // spec.result.words)
     even = all(spec.operand_bytes(operand) <= QUEUE * spec.bus_bytes for operand in spec.operands)
@@ -111,7 +114,7 @@ def _tile_class(spec: ArraySpec, tiles: Sequence[int], loop: int) -> TileClass:
     """The tiles before which tile loop number `loop` steps and all inner ones begin again; -1: the first tile."""
     count = 1 if loop < 0 else prod(tiles[:loop]) * (tiles[loop] - 1)
     # While these tiles are computed, the operands of the tile after them are fetched: as many of this class follow.
-    begun = [stream for stream in spec.streams if loop >= 0 and spec.innermost(stream) >= loop]
+    begun = [stream for stream in spec.streams if loop >= 0 and spec.innermost(stream, tiles) >= loop]
     fetched = [operand for operand in begun if operand in spec.operands]
     fill = max((_chain(spec, operand) for operand in fetched), default=0)
     refill = max((_refill(spec, operand) for operand in fetched), default=0)
@@ -137,7 +140,7 @@ def _refill(spec: ArraySpec, operand: OperandSpec) -> int:
     return beats if beats <= WAITING else _chain(spec, operand)
 
 
-def _leave(spec: ArraySpec) -> int:
+def result_cycles(spec: ArraySpec) -> int:
     """Cycles in which a tile's results pass the narrowest place on their way: the chain along a row or the one down
     the edge, one beat per cycle, or the memory port."""
     return max(spec.exit_words // spec.result.row_pack, spec.exits * spec.exit_beats,
@@ -160,7 +163,7 @@ def _left(spec: ArraySpec) -> int:
     """Cycles in which results still leave after a tile's last step. They leave in rounds, one result of each PE, as
     they are completed: while a loop that is no reduction goes on, whatever goes on inside it completes its results."""
     rounds, inside, ahead = 1, 1, 0
-    leave = _leave(spec)
+    leave = result_cycles(spec)
     for loop in reversed(spec.time_loops):
         if not loop.reduction:
             ahead += (loop.extent - 1) * min(inside, leave // spec.result.words * rounds)

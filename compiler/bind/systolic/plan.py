@@ -35,7 +35,8 @@ from hw.systolic.spec import (
     TimeLoop,
 )
 
-__all__ = ["Choice", "Plan", "Source", "extras_limit", "make_plan", "row_pack_limit", "space_axes"]
+__all__ = ["Choice", "Plan", "Source", "extras_limit", "make_plan", "reductions_innermost",
+           "row_pack_limit", "space_axes"]
 
 _MOST_BEAT_BITS = 1024
 
@@ -204,6 +205,12 @@ def space_axes(kernel: Kernel, space: tuple[str, ...]) -> dict[str, int]:
 
 def _count(splits: Sequence[Split], axis: int) -> int:
     return prod(split.count for split in splits if split.axis == axis)
+
+
+def reductions_innermost(kernel: Kernel) -> tuple[str, ...]:
+    """An order of the loops of a tile in which its results come one after the other, and leave while others are
+    computed."""
+    return (*(name for name in kernel.loops if name not in kernel.reduction_loops), *kernel.reduction_loops)
 
 
 def _order(kernel: Kernel, choice: Choice) -> tuple[str, ...]:

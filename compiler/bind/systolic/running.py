@@ -13,9 +13,9 @@ import numpy as np
 
 from compiler.bind.design import Run
 from compiler.bind.systolic.errors import MappingError
-from compiler.bind.systolic.latency import predict
 from compiler.bind.systolic.layout import operand_images, pack_operand, unpack_result
 from compiler.bind.systolic.plan import Plan
+from compiler.bind.systolic.timeline import start_to_done
 from compiler.ir.evaluate import integer, storage
 from compiler.ir.interpret import interpret
 from hw.dma.registers import RegisterMap
@@ -185,9 +185,9 @@ class Executable:
         )
 
     @property
-    def predicted_cycles(self) -> int:
-        """Cycles of a run by the latency model."""
-        return predict(self.plan.spec, self.plan.tiles).total
+    def start_to_done(self) -> int:
+        """Cycles of a run from start to done, by the times of its events."""
+        return start_to_done(self.plan.spec, self.plan.tiles, self.main_memory)
 
 
 def _aligned(address: int) -> int:

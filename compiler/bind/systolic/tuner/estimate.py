@@ -112,9 +112,8 @@ class Tilings:
         found = [(nothing + 1, np.stack([self.steps, nothing, nothing]))]
         outer = nothing + 1
         for loop in range(len(self.tile_order)):
-            fetched = [o for o in streams if o.innermost >= loop]
-            load = _total([nothing, *(o.memory_bytes for o in fetched)]) // (self.bus_bits // 8)
-            chain = _largest([nothing, *(o.chain for o in fetched)])
+            load = _total([nothing, *(o.memory_bytes * (o.innermost >= loop) for o in streams)]) // (self.bus_bits // 8)
+            chain = _largest([nothing, *(o.chain * (o.innermost >= loop) for o in streams)])
             found.append((outer * (self.counts[:, loop] - 1), np.stack([self.steps, load, chain])))
             outer = outer * self.counts[:, loop]
         return found
@@ -158,6 +157,11 @@ def power_of_two(count: Column) -> Column:
     return np.left_shift(1, np.ceil(np.log2(np.maximum(count, 1))).astype(np.int64))
 
 
+def innermost_loop(tilings: Tilings, depends: np.ndarray) -> Column:
+    """The innermost tile loop with several turns among those that `depends` marks, -1 if there is none."""
+    return np.where((tilings.counts > 1) & depends, np.arange(len(depends)), -1).max(axis=1)
+
+
 class Stream:
     """What operands and results have in common: `words` of `bits` of a tile in each of `images` places, with `elements`
     that have `stored` bits each in memory, `pack` of them to a beat; cycles on the daisy `chain`, and bytes in memory
@@ -186,8 +190,8 @@ class Stream:
 
 
 class Operand(Stream):
-    """One read reference; `feeders` of them, `interior` if every PE has one, in block RAM if `in_blocks`; `innermost`
-    tile loop on which it depends."""
+    """One read reference; `feeders` of them, `interior` if every PE has one, in block RAM if `in_blocks`; tile `loops`
+    up to the last one on which it depends, `innermost` of these that has several turns."""
 
     def __init__(self, tilings: Tilings, geometry: Geometry, reference: Reference, initial: bool) -> None:
         kernel, shape = tilings.kernel, tilings.shape
@@ -199,7 +203,9 @@ class Operand(Stream):
             geometry.rows * geometry.columns)
         vector = shape.lanes > 1 and reference.depends(kernel.loops.index(shape.simd))
         vector = vector or (initial and geometry.lanes_in_results)
-        self.innermost = max((loop for loop, k in enumerate(tilings.tile_order) if reference.depends(k)), default=-1)
+        depends = np.array([reference.depends(k) for k in tilings.tile_order])
+        self.loops = int(np.flatnonzero(depends).max(initial=-1)) + 1
+        self.innermost = innermost_loop(tilings, depends)
         words = np.minimum(_by_loop(tilings, reference), _by_window(tilings, reference))
         elements = shape.lanes if vector else 1
         start = kernel.start if initial else None
@@ -240,7 +246,8 @@ class Extra:
         bus = tilings.bus_bits // 8
         self.memory_bytes = -(-(results.chain * results.pack * size) // bus) * bus
         self.chain = 0 * results.chain
-        self.innermost = len(tilings.kernel.loops) - len(tilings.kernel.reduction_loops) - 1
+        self.innermost = innermost_loop(tilings, np.arange(len(tilings.tile_order)) < len(tilings.kernel.loops) - len(
+            tilings.kernel.reduction_loops))
 
 
 def _by_loop(tilings: Tilings, reference: Reference) -> Column:

@@ -220,4 +220,4 @@ def _stream_loops(tilings: Tilings) -> int:
     kernel, geometry = tilings.kernel, tilings.geometry
     strides = sum(reference.depends(k) for reference in kernel.references for k in range(len(kernel.loops)))
     plain = len(kernel.loops) - len(kernel.reduction_loops)
-    return strides + sum(stream.innermost + 1 for stream in geometry.operands) + 2 * plain * (1 + len(geometry.extras))
+    return strides + sum(stream.loops for stream in geometry.operands) + 2 * plain * (1 + len(geometry.extras))
