@@ -12,6 +12,7 @@ from benchmarks.dataflow_tables import dataflow_tables, target_tables
 from benchmarks.fpga_tables import fpga_table
 from benchmarks.layer_tables import layer_tables
 from benchmarks.markdown import table
+from benchmarks.peer_tables import peer_tables
 from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
 from benchmarks.sharing_tables import sharing_table
@@ -57,7 +58,7 @@ def figure_tables() -> str:
     return "\n\n".join([
         _application_table(), storage_table(), sharing_table(), *layer_tables(), address_table(), _area_table(),
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
-        target_tables(),
+        target_tables(), *peer_tables(),
     ])
 
 
