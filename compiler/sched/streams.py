@@ -22,8 +22,13 @@ from compiler.sched.load_order import LoadLoop, inner_trips, load_loops
 from compiler.sched.window_loads import Window, find_window, with_windows
 from hw.errors import SluiceError
 
-__all__ = ["Footprint", "StagedProgram", "StreamError", "choose_tile_depth", "require_tile_depth", "row_major",
+__all__ = ["Footprint", "StagedProgram", "StreamError", "choose_tile_depth", "passes_sooner",
+           "require_room", "require_tile_depth", "row_major",
            "stage_streams"]
+
+
+_WORTH = 0.95
+"""Part of the steps of tiles that fit the global buffer for which one that does not is taken."""
 
 
 class StreamError(SluiceError):
@@ -75,6 +80,26 @@ class StagedProgram:
         """Number of tiles."""
         return prod(self.tile_counts)
 
+    @property
+    def steps(self) -> int:
+        """Instances of the statement that has the most."""
+        return self.tiles * max(prod(inner_trips(s, self.tile_depth)) for s in self.program.statements)
+
+    def passes(self, half_words: int) -> bool:
+        """Whether the only tile is moved in the order of memory, but for a window of a fraction of `half_words`."""
+        footprints = (*self.inputs, *self.outputs)
+        return self.tiles == 1 and all(f.words <= half_words or self._in_order(f, half_words // 2) for f in footprints)
+
+    def _in_order(self, footprint: Footprint, window: int) -> bool:
+        """Whether a stream moves forward, but for inner loops that stay within `window` words."""
+        trips = inner_trips(self.program.statement(footprint.statement), self.tile_depth)
+        loops = [(step, n) for step, n in zip(footprint.steps, trips, strict=True) if n > 1]
+        while loops and abs(loops[-1][0]) * (loops[-1][1] - 1) < window:
+            step, n = loops.pop()
+            window -= abs(step) * (n - 1)
+        spans = [step * (n - 1) for step, n in loops[1:]] + [0]
+        return all(step > 0 and step >= span for (step, _), span in zip(loops, spans, strict=False))
+
     def tile_iterators(self, statement: Statement) -> tuple[str, ...]:
         """Names of the iterators of `statement` that enumerate tiles."""
         return statement.iterators[: self.tile_depth]
@@ -98,7 +123,7 @@ def choose_tile_depth(program: Program, half_words: int) -> int:
             problem = problem or error
             continue
         try:
-            _require_room(staged, half_words)
+            require_room(staged, half_words)
         except StreamError as error:
             problem = error
             continue
@@ -106,7 +131,23 @@ def choose_tile_depth(program: Program, half_words: int) -> int:
     raise problem or StreamError("the program has no streams")
 
 
-def _require_room(staged: StagedProgram, half_words: int) -> None:
+def passes_sooner(program: Program, half_words: int) -> bool:
+    """Whether the program as one tile, which passes the global buffer in the order of memory, takes fewer steps than in
+    tiles that fit it: these read what they share again."""
+    try:
+        whole = stage_streams(program, 0)
+    except StreamError:
+        return False
+    if not whole.passes(half_words):
+        return False
+    try:
+        depth = choose_tile_depth(program, half_words)
+    except StreamError:
+        return True
+    return depth > 0 and whole.steps < _WORTH * stage_streams(program, depth).steps
+
+
+def require_room(staged: StagedProgram, half_words: int) -> None:
     """Raise `StreamError` naming the largest stream if its tile does not fit `half_words`."""
     largest = max((*staged.inputs, *staged.outputs), key=lambda f: f.words)
     if largest.words > half_words:
@@ -116,13 +157,15 @@ def _require_room(staged: StagedProgram, half_words: int) -> None:
 
 def require_tile_depth(program: Program, tile_depth: int, half_words: int | None = None) -> None:
     """Raise `StreamError` if the first `tile_depth` loops of all statements cannot enumerate tiles, or if each stream's
-    tile does not fit `half_words`, where these are given."""
+    tile does not fit `half_words`, where these are given, nor passes them in order."""
     deepest = _deepest_tile_depth(program)
     if not 0 <= tile_depth <= deepest:
         raise StreamError(f"{tile_depth} tile loops were asked for, but statements share {deepest} independent outer "
                           "loops (not counting the innermost)")
     if half_words is not None:
-        _require_room(stage_streams(program, tile_depth), half_words)
+        staged = stage_streams(program, tile_depth)
+        if not staged.passes(half_words):
+            require_room(staged, half_words)
 
 
 def _deepest_tile_depth(program: Program) -> int:

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.dma.descriptor import COUNT_BITS
 from hw.dma.spec import ADDRESS_BITS, ROW_BYTES_BITS, TILE_JOB
 
-__all__ = ["DESCRIPTOR", "TileSequencer"]
+__all__ = ["DESCRIPTOR", "HANDOUT_CYCLES", "TileSequencer"]
 
 WORD_BITS = 32
 
@@ -25,6 +25,9 @@ DESCRIPTOR = data.StructLayout({
 """A descriptor window as `DmaDescriptor.words` has it."""
 
 DESCRIPTOR_WORDS = DESCRIPTOR.size // WORD_BITS
+
+HANDOUT_CYCLES = DESCRIPTOR_WORDS + 4
+"""Cycles from the look at a stream that wants a transfer to the claim, if the engine takes it."""
 
 WINDOW_BITS = 4
 """Bits of a word's number in the window of a stream."""

@@ -77,11 +77,6 @@ class BankConfig:
     lag: int = 1
     room: int = 2
 
-    @property
-    def whole(self) -> BankConfig:
-        """The same accesses to tiles of one band."""
-        return BankConfig(self.direction, self.nest, self.words, self.first, self.lead)
-
     def encode(self, spec: FabricSpec) -> dict[tuple[int, int], int]:
         """Configuration words. Raises `ConfigurationError` if the accesses do not fit the bank."""
         if self.direction not in _DIRECTIONS:

@@ -19,7 +19,7 @@ from hw.fabric.control_registers import COLUMN_BITS, NO_BANK
 from hw.fabric.spec import EN_LATENCY, FabricSpec
 from hw.fabric.status import Phase, RunError, Waiting
 
-__all__ = ["RunControl", "TileClock"]
+__all__ = ["RunControl", "TileClock", "settle_cycles"]
 
 WORD_BITS = 32
 
@@ -109,7 +109,7 @@ class RunControl(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self._phase = Signal(Phase)
-        self._settle = Signal(range(self._settle_cycles + 1))
+        self._settle = Signal(range(settle_cycles(self.spec) + 1))
         self._reported = Signal()  # done, but busy
         self._partial = Signal()  # the array may have part of a configuration
         self._failed_phase, self._failed_bank = Signal(Phase), Signal(COLUMN_BITS)
@@ -128,11 +128,6 @@ class RunControl(wiring.Component):
         self._describe(m)
         return m
 
-    @property
-    def _settle_cycles(self) -> int:
-        """Enough for the last configuration word to arrive, or for the last cycle's conflict to come back."""
-        return max(self.spec.config_latency, EN_LATENCY + self.spec.rows + 6)
-
     def _go(self, m: Module, phase: Phase) -> None:
         m.d.sync += self._phase.eq(phase)
 
@@ -144,7 +139,7 @@ class RunControl(wiring.Component):
         with m.If(self.start):
             m.d.sync += [self.done.eq(0), self.error.eq(RunError.NONE), self.start_ignored.eq(0)]
             m.d.sync += [counter.eq(0) for counter in (self.cycles, self.stalls, self.wall_cycles, self.load_cycles)]
-            m.d.sync += self._settle.eq(self._settle_cycles)
+            m.d.sync += self._settle.eq(settle_cycles(self.spec))
             with m.If(self._wrong_parameters()):
                 self._fail(m, RunError.PARAMETER)
             with m.Elif(self.config_words != 0):
@@ -177,7 +172,7 @@ class RunControl(wiring.Component):
 
     def _flush(self, m: Module) -> None:
         m.d.comb += [self.flush.eq(1), self.prepare.eq(1)]
-        m.d.sync += [self._settle.eq(self._settle_cycles), self._remaining.eq(self.run_cycles - 2)]
+        m.d.sync += [self._settle.eq(settle_cycles(self.spec)), self._remaining.eq(self.run_cycles - 2)]
         with m.If(self.enable == 0):
             self._fail(m, RunError.NOT_CONFIGURED)
         with m.Else():
@@ -280,6 +275,11 @@ class RunControl(wiring.Component):
             self.phase.eq(Mux(failed, self._failed_phase, self._phase)),
             self.bank.eq(Mux(failed, self._failed_bank, bank)),
         ]
+
+
+def settle_cycles(spec: FabricSpec) -> int:
+    """Enough for the last configuration word to arrive, or for the last cycle's conflict to come back."""
+    return max(spec.config_latency, EN_LATENCY + spec.rows + 6)
 
 
 def _lowest(flags: Value) -> Value:

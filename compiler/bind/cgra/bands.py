@@ -15,7 +15,7 @@ from hw.fabric.bank_config import CREDIT_BITS
 from hw.fabric.spec import GlobalBufferSpec
 from hw.memtile import AffineNest
 
-__all__ = ["WHOLE", "Bands", "Box", "choose_bands", "needs_bands"]
+__all__ = ["LEAST_LINES", "WHOLE", "Bands", "Box", "choose_bands", "needs_bands"]
 
 WORD_BYTES = 2
 _LINE_WORDS = LINE_BYTES // WORD_BYTES
@@ -26,8 +26,8 @@ _MOST = (1 << CREDIT_BITS) - 1
 _MOST_OF_TILE = 1024
 """Bands of a tile that are tried: more do not end a run sooner, and each is looked at."""
 
-_JOB_CYCLES = 48
-"""Cycles of a transfer besides those of its beats, on a memory of some latency."""
+LEAST_LINES = (16, 32, 64, 128, 256, 512, 1 << 30)
+"""Lengths of bands that are tried, in lines of the memory bus; the last one stands for whole tiles."""
 
 
 @dataclass(frozen=True)
@@ -64,44 +64,39 @@ def needs_bands(box: Box, glb: GlobalBufferSpec) -> bool:
     return box.words > glb.half_words
 
 
-def choose_bands(nest: AffineNest, box: Box, glb: GlobalBufferSpec, streams: int, tiles: int) -> Bands | None:
-    """Bands for the accesses `nest` of a tile that lies in memory as `box`.
+def choose_bands(nest: AffineNest, box: Box, glb: GlobalBufferSpec, tiles: int, least: int) -> Bands | None:
+    """Bands for the accesses `nest` of a tile that lies in memory as `box`, of `least` lines if there are such: among
+    those of up to twice as many, the ones of which the array keeps the fewest words.
 
-    The smallest ones that memory, which serves `streams` of them in turns, can move in the time between two of them;
-    else the largest ones. None if the tile needs bands, and there are none or several tiles.
+    The whole tile if it fits half a bank and has no such bands. None if it needs bands, and there are none or several
+    tiles.
     """
-    needed = needs_bands(box, glb)
-    if needed and tiles > 1:
-        return None
-    slow: Bands | None = None
-    for steps in sorted(set(_sizes(nest, box, glb))):
-        bands = _bands(nest, box, steps, glb)
-        if bands is not None:
-            words = steps * box.step_bytes // WORD_BYTES
-            if streams * (words // _LINE_WORDS + _JOB_CYCLES) <= bands.cycles:
-                return bands
-            slow = bands
-    if needed:
-        return slow
-    return slow if slow is not None and streams == 1 else WHOLE
+    found = {size: bands for size in sorted(set(_sizes(box, nest, glb)))
+             if (bands := _bands(nest, box, size, glb)) is not None}
+    lines = {size: size * box.step_bytes // LINE_BYTES for size in found}
+    wanted = [size for size in found if least <= lines[size] <= 2 * least]
+    if needs_bands(box, glb):
+        if tiles > 1 or not found:
+            return None
+        wanted = wanted or [min(found, key=lambda size: abs(lines[size] - least))]
+    return found[min(wanted, key=lambda size: size * found[size].lag)] if wanted else WHOLE
 
 
-def _sizes(nest: AffineNest, box: Box, glb: GlobalBufferSpec) -> Iterator[int]:
+def _sizes(box: Box, nest: AffineNest, glb: GlobalBufferSpec) -> Iterator[int]:
     """Steps that a band may have: whole lines; of bytes whole bursts or iterations of a loop."""
     unit = next(n for n in (1, 2, 4, 8) if n * box.step_bytes % LINE_BYTES == 0)
-    iterations = {abs(stride) * WORD_BYTES for stride in nest.addresses[0].strides if abs(stride) > 1}
+    burst = max(LINE_BYTES, min(_BURST_WORDS, glb.half_words // 4) * WORD_BYTES)
+    units = {unit}
     if box.step_bytes == 1:
-        units = {size * n for size in iterations for n in (1, 2, 4) if size * n % unit == 0}
-        units.add(_BURST_WORDS * WORD_BYTES)
-    else:
-        units = {unit}
-    least = max(_BURST_WORDS * WORD_BYTES, -(-box.words * WORD_BYTES // _MOST_OF_TILE))
+        iterations = {abs(stride) * WORD_BYTES for stride in nest.addresses[0].strides if abs(stride) > 1}
+        units = {burst} | {size * n for size in iterations for n in (1, 2, 4) if size * n % unit == 0}
+    least = max(burst, -(-box.words * WORD_BYTES // _MOST_OF_TILE))
     most = min(box.words, glb.half_words) * WORD_BYTES // 2
     for size in units:
-        rest = -(-least // (size * box.step_bytes))
-        while rest * size * box.step_bytes <= most:
-            yield rest * size
-            rest *= 2
+        steps = size * -(-least // (size * box.step_bytes))
+        while steps * box.step_bytes <= most:
+            yield steps
+            steps *= 2
 
 
 def _bands(nest: AffineNest, box: Box, steps: int, glb: GlobalBufferSpec) -> Bands | None:

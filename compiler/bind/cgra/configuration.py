@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from compiler.bind.cgra.application import Application
-from compiler.bind.cgra.bands import WHOLE, Bands
+from compiler.bind.cgra.bands import LEAST_LINES, Bands
 from compiler.bind.cgra.controls import plan_control
 from compiler.bind.cgra.memories import CrowdedTile, configure_memory
 from compiler.bind.cgra.netlist import PeNode, Pin, StreamOut
@@ -38,8 +38,8 @@ class _Tile:
 
 
 def configure(application: Application, physical: Physical, spec: FabricSpec) -> ArrayConfig:
-    """Configuration of the whole array. Raises `VectorizationError` where a memory cannot do it, `CrowdedTile` with
-    the buffers of all memories that cannot where those that hold several are among them."""
+    """Configuration of the whole array, without its banks. Raises `VectorizationError` where a memory cannot do it,
+    `CrowdedTile` with the buffers of all memories that cannot where those that hold several are among them."""
     tiles: defaultdict[tuple[int, int], _Tile] = defaultdict(_Tile)
     ios: dict[int, IoConfig] = {}
     for wire, source in physical.routes.switches.items():
@@ -59,7 +59,7 @@ def configure(application: Application, physical: Physical, spec: FabricSpec) ->
         site = physical.placement[name]
         tiles[site.row, site.column].core = core
     made = {place: TileConfig(t.switches, t.connections, t.delays, t.core) for place, t in tiles.items()}
-    return ArrayConfig(made, ios, configure_banks(application, physical, spec))
+    return ArrayConfig(made, ios)
 
 
 def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Mapping[str, Core]:
@@ -91,34 +91,34 @@ def _rom(table: Table, spec: FabricSpec) -> Core:
         contents=contents, rom=True)
 
 
-def configure_banks(application: Application, physical: Physical, spec: FabricSpec) -> dict[int, BankConfig]:
-    """Configuration of every bank in use, by number."""
+def configure_banks(application: Application, physical: Physical, spec: FabricSpec,
+                    bands: Mapping[str, Bands]) -> dict[int, BankConfig]:
+    """Configuration of every bank in use, by number; `bands` by array."""
     schedule, times = application.schedule, physical.retiming.times
-    bands = plan_bands(application, spec)
     banks: dict[int, BankConfig] = {}
     for footprint in (f for f in schedule.staged.inputs if f.array in application.streams_in):
         name = application.streams_in[footprint.array]
         shift = times[Pin(name, "out")] - GLB_INPUT_LATENCY
-        entry = schedule.statements[footprint.statement]
-        banks[physical.placement[name].bank(spec)] = bank_config(footprint, entry, shift, "input",
-                                                                    bands[footprint.array])
+        entry, mine = schedule.statements[footprint.statement], bands[footprint.array]
+        banks[physical.placement[name].bank(spec)] = bank_config(footprint, entry, shift, "input", mine)
     for footprint in schedule.staged.outputs:
         name = application.streams_out[footprint.array]
         shift = times[Pin(name, "in")]
-        entry = schedule.statements[footprint.statement]
-        banks[physical.placement[name].bank(spec)] = bank_config(footprint, entry, shift, "output",
-                                                                    bands[footprint.array])
+        entry, mine = schedule.statements[footprint.statement], bands[footprint.array]
+        banks[physical.placement[name].bank(spec)] = bank_config(footprint, entry, shift, "output", mine)
     return banks
 
 
-def plan_bands(application: Application, spec: FabricSpec) -> dict[str, Bands]:
-    """Bands of every array, by name. A ready-valid array, whose banks pass words in their own time, has whole tiles.
+def plan_bands(application: Application, spec: FabricSpec) -> list[dict[str, Bands]]:
+    """Bands of every array, by name, in several lengths.
 
     Raises `StreamError` for a tile that the global buffer cannot take.
     """
     staged, statements = application.schedule.staged, application.schedule.statements
-    if spec.protocol == "ready-valid":
-        return {f.array: WHOLE for f in (*staged.inputs, *staged.outputs)}
-    return {f.array: bands_of(f, staged.program.array(f.array), statements[f.statement], spec.glb, len(side),
-                              staged.tiles)
-            for side in (staged.inputs, staged.outputs) for f in side}
+    found: list[dict[str, Bands]] = []
+    for least in LEAST_LINES:
+        bands = {f.array: bands_of(f, staged.program.array(f.array), statements[f.statement], spec.glb, staged.tiles,
+                                   least) for f in (*staged.inputs, *staged.outputs)}
+        if bands not in found:
+            found.append(bands)
+    return found

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.bind.bounds import Bounds, dependence_steps, overlapped_cycles
+from compiler.bind.bounds import Bounds, dependence_steps
 from compiler.bind.c_host import c_identifier
 from compiler.bind.cgra.application import Application
-from compiler.bind.cgra.configuration import plan_bands
+from compiler.bind.cgra.bands import WHOLE, Bands
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.run_model import start_to_done
 from compiler.bind.cgra.simulation import Executable, simulate
 from compiler.bind.cgra.storage import buffer_storage
 from compiler.bind.cgra.transfers import MemoryLayout, array_bytes, descriptor, element_bytes, lay_out
@@ -27,12 +28,14 @@ from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.sched.cycle_accurate import Schedule
 from compiler.sched.partition import Partition
+from compiler.sched.streams import require_room
 from compiler.sched.verify import check_parts
 from compiler.sched.window_loads import repeated_inputs
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.parameters import fabric_parameters
 from hw.designs.register_documents import register_documents
 from hw.dma.descriptor import DmaDescriptor
+from hw.fabric.bank_config import BankConfig
 from hw.fabric.config import ArrayConfig
 from hw.fabric.control_registers import control_registers
 from hw.fabric.driver import RunPlan, check_status
@@ -48,7 +51,8 @@ __all__ = ["CgraDesign"]
 
 @dataclass
 class CgraDesign(Design):
-    """See `Design`. `parts` holds the program that was mapped; `seconds` are the compile times of the stages."""
+    """See `Design`. `parts` holds the program that was mapped; `bands`: of every array that is transferred in such;
+    `seconds` are the compile times of the stages."""
 
     program: Program
     parts: Partition
@@ -57,6 +61,7 @@ class CgraDesign(Design):
     application: Application
     physical: Physical
     config: ArrayConfig
+    bands: dict[str, Bands] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -105,12 +110,11 @@ class CgraDesign(Design):
         """The memory of the options; the port has 64 bits."""
         return self.options.main_memory()
 
-    @property
+    @cached_property
     def predicted_start_to_done(self) -> int:
-        """An estimate: the configuration, then compute cycles or transfers, whichever take longer, between the latency
-        of the first and of the last burst."""
-        configuration = len(self.image) * 8 // self.main_memory.port_bits
-        return configuration + overlapped_cycles(self.predicted_cycles, self.traffic, self.main_memory)
+        """By a model of the transfers (`compiler.bind.cgra.run_model`); the configuration is counted apart, as it stays
+        from run to run."""
+        return start_to_done(self.config.banks, self.plan, self.spec, self.main_memory)
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -162,6 +166,13 @@ class CgraDesign(Design):
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 
+    def in_whole_tiles(self) -> CgraDesign:
+        """The same with tiles that are one band each. Raises `StreamError` if one does not fit half a bank."""
+        require_room(self.schedule.staged, self.spec.glb.half_words)
+        banks = {number: BankConfig(bank.direction, bank.nest, bank.words, bank.first)
+                 for number, bank in self.config.banks.items()}
+        return replace(self, config=replace(self.config, banks=banks), bands={})
+
     # Main memory.
 
     @cached_property
@@ -180,12 +191,12 @@ class CgraDesign(Design):
         """DMA descriptor of every bank in use, by number."""
         staged, placement = self.schedule.staged, self.physical.placement
         streams = {**self.application.streams_in, **self.application.streams_out}
-        bands, found = plan_bands(self.application, self.spec), {}
+        found = {}
         for footprint in (f for f in (*staged.inputs, *staged.outputs) if f.array in streams):
             array = self.parts.program.array(footprint.array)
             bank = placement[streams[array.name]].bank(self.spec)
             found[bank] = descriptor(footprint, array, self.layout.addresses[array.name],
-                                     staged.tile_starts, staged.tile_counts, bands[array.name].steps)
+                                     staged.tile_starts, staged.tile_counts, self.bands.get(array.name, WHOLE).steps)
         return found
 
     @cached_property

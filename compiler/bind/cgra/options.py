@@ -30,7 +30,8 @@ class Options(MemoryOptions):
     elements have a counter operation for addresses.
     array: "ROWSxCOLUMNS". hardware: file that describes the array in place of these (`hw.designs.hardware`).
     fusion_level: loops that producers and consumers share step by step, None for all (Liu 2023, section 4.4).
-    tile_depth: shared outer loops that enumerate tiles, None for as few as fit the global buffer.
+    tile_depth: shared outer loops that enumerate tiles, None for as few as fit the global buffer, or for one tile that
+    passes it in the order of memory, where that takes fewer steps.
     half_words: words in half a bank of the global buffer. seed: of placement.
     transform: schedule directives that the program goes through first, e.g. ``"share(First, Second)"``
     (`compiler.sched.transform.script`). share: "asked" for units that statements share only where the program says so,

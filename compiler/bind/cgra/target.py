@@ -13,7 +13,7 @@ from compiler.bind.cgra.application import Application, build_application
 from compiler.bind.cgra.budget import Budget, OutOfTime
 from compiler.bind.cgra.choose_folds import choose_folds
 from compiler.bind.cgra.choose_shared import choose_shared
-from compiler.bind.cgra.configuration import configure
+from compiler.bind.cgra.configuration import configure, configure_banks, plan_bands
 from compiler.bind.cgra.delays import UnbalancedError
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
@@ -48,7 +48,7 @@ from compiler.sched.recurrence_order import recurrence_order
 from compiler.sched.reductions import with_short_recurrences
 from compiler.sched.resampled import share_resampled_windows
 from compiler.sched.sharing import default_slack
-from compiler.sched.streams import choose_tile_depth, require_tile_depth, stage_streams
+from compiler.sched.streams import choose_tile_depth, passes_sooner, require_tile_depth, stage_streams
 from compiler.sched.transform import apply_script
 from compiler.sched.window_loads import repeated_inputs
 from compiler.sched.writers_first import writers_first
@@ -210,6 +210,9 @@ def _compile(program: Program, options: Options, budget: Budget, known: int, mer
     task = _Task(options, spec, merged, known, _Stopwatch(), budget)
     with task.stage("verify"):
         parts = _prepared(program, options, spec)
+    if spec.protocol == "static" and merged and _passes_sooner(parts, options, spec):
+        with suppress(SluiceError):
+            return _compile(program, replace(options, tile_depth=0), budget, known)
     try:
         return _split_if_needed(program, parts, task)
     except SluiceError:
@@ -295,6 +298,11 @@ def _partitioned(program: Program, options: Options, spec: FabricSpec) -> Partit
     live = remove_dead_statements(parts.program)
     depth = _tile_depth(live, options, spec) if parts.parts else 0
     return partition(program, streams, depth) if depth else parts
+
+
+def _passes_sooner(parts: Partition, options: Options, spec: FabricSpec) -> bool:
+    """Whether the compiler may and should take the program as one tile, larger than the global buffer."""
+    return options.tile_depth is None and passes_sooner(remove_dead_statements(parts.program), spec.glb.half_words)
 
 
 def _tile_depth(live: Program, options: Options, spec: FabricSpec) -> int:
@@ -447,7 +455,10 @@ def _mapped(parts: Partition, schedule: Schedule, task: _Task, looseness: Loosen
         raise failure
     with stage("configure"):
         config = configure(application, physical, spec)
-        design = CgraDesign(parts.asked, parts, options, spec, application, physical, config, stage.seconds)
+        designs = [CgraDesign(parts.asked, parts, options, spec, application, physical,
+                              replace(config, banks=configure_banks(application, physical, spec, bands)), bands,
+                              stage.seconds) for bands in plan_bands(application, spec)]
+        design = min(designs, key=lambda made: made.predicted_start_to_done)
         _ = design.words
     return design
 

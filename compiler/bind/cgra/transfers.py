@@ -90,16 +90,16 @@ def bank_config(footprint: Footprint, entry: StatementSchedule, shift: int,
         raise ConfigurationError(f"array {footprint.array}: {error}") from None
 
 
-def bands_of(footprint: Footprint, array: Array, entry: StatementSchedule, glb: GlobalBufferSpec, streams: int,
-             tiles: int) -> Bands:
-    """Bands of the tiles of an array, one of `streams` to or from memory.
+def bands_of(footprint: Footprint, array: Array, entry: StatementSchedule, glb: GlobalBufferSpec, tiles: int,
+             least: int) -> Bands:
+    """Bands of the tiles of an array, of `least` lines or more.
 
     Raises `StreamError` for a tile that does not fit half a bank and is not accessed in the order of memory.
     """
     row_bytes, levels = _innermost(_merged(_levels(footprint, array)))
     steps = levels[0][0] if levels else row_bytes
     box = Box(steps, footprint.words * ELEMENT_BYTES // steps)
-    found = choose_bands(_nest(footprint, entry), box, glb, streams, tiles)
+    found = choose_bands(_nest(footprint, entry), box, glb, tiles, least)
     if found is None:
         raise StreamError(f"array {footprint.array}: a tile of {footprint.words} words does not fit the global "
                           f"buffer's {glb.half_words} words per half, and is not accessed in the order of memory; add "

@@ -79,7 +79,7 @@ def _banks(physical: Physical, config: ArrayConfig, starts: Starts) -> dict[int,
         else:
             continue
         column = physical.placement[name].column
-        bank = config.banks[column].whole
+        bank = config.banks[column]
         lead = bank.first - first
         found[column] = replace(bank, nest=replace(bank.nest, time_offset=lead), first=lead, lead=lead)
     return found

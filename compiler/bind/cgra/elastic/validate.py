@@ -59,7 +59,7 @@ class _Starts:
         """Find the starts of all outputs, then compare memories and banks."""
         for column, bank in self.static.banks.items():
             other = self.elastic.banks.get(column)
-            if other is None or replace(other, nest=bank.nest, first=bank.first, lead=0) != bank.whole:
+            if other is None or replace(other, nest=bank.nest, first=bank.first, lead=0) != bank:
                 raise ElasticError(f"the bank of column {column} is not that of the static configuration")
             if other.nest.time_offset != other.lead or _moved(other.nest, bank.first - other.lead) != bank.nest:
                 raise ElasticError(f"the bank of column {column} does not pass its words in the static order")
