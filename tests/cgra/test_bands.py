@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import compiler
 from compiler.bind.cgra.bands import LEAST_LINES, WHOLE, Box, choose_bands
+from compiler.bind.cgra.design import CgraDesign
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import parse_scop
 from compiler.sched.verify import ValidationError
@@ -77,17 +78,18 @@ def test_a_channel_at_a_time_needs_no_more_steps_and_stays() -> None:
 
 @pytest.mark.parametrize(("change", "reason"), [
     ({"bands": 3}, "a tile is transferred in 9 bands, not 3"),
-    ({"band_cycles": 80}, "a band is accessed before its turn"),
-    ({"band_cycles": 20}, "a band is accessed after its turn"),
+    ({"band_cycles": 80}, "a band is accessed before its time"),
+    ({"band_cycles": 20}, "a band is accessed after its time"),
     ({"room": 1}, "with a lag of 1 it cannot have room for 1 bands"),
     ({"room": 19}, "it has no room for 19 bands of 64 words"),
 ])
 def test_wrong_bands_are_no_mapping(change: dict[str, int], reason: str) -> None:
     text = "void f(const short a[576], short y[576]) { for (int i = 0; i < 576; i++) y[i] = a[i] + 1; }"
     design = compiler.compile(parse_scop(text, "f.c"), array="2x4")
+    assert isinstance(design, CgraDesign)
     number, bank = next((n, b) for n, b in design.config.banks.items() if b.direction == "input")
     assert (bank.bands, bank.band_cycles, bank.lag, bank.room) == (9, 64, 1, 18)
-    banks = design.config.banks | {number: replace(bank, **change)}
+    banks = {**design.config.banks, number: replace(bank, **change)}
     with pytest.raises(ValidationError) as error:
         replace(design, config=replace(design.config, banks=banks)).validate()
     assert reason in str(error.value)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -53,6 +53,8 @@ __all__ = ["CgraDesign"]
 class CgraDesign(Design):
     """See `Design`. `parts` holds the program that was mapped; `bands`: of every array that is transferred in such;
     `seconds` are the compile times of the stages."""
+
+    start_to_done_is_exact: ClassVar[bool] = True
 
     program: Program
     parts: Partition

@@ -168,7 +168,7 @@ def _ordered(program: Program, options: Options, budget: Budget) -> CgraDesign:
         return _compile_as_asked(program, options, budget)
     with suppress(SluiceError):
         asked = _compile_as_asked(program, options, budget, ordered.predicted_cycles)
-        return min(asked, ordered, key=lambda design: design.predicted_cycles)
+        return min(asked, ordered, key=lambda design: design.predicted_start_to_done)
     return ordered
 
 
@@ -336,7 +336,7 @@ def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> Cg
         good = task.budget.strict or made.predicted_cycles <= _GOOD * made.lower_bound
         if good or (looseness.tight and looseness.pace == FULL_RATE):
             return made
-        found, failed = min(found or made, made, key=lambda design: design.predicted_cycles), 0
+        found, failed = min(found or made, made, key=lambda design: design.predicted_start_to_done), 0
     if found is not None:
         return found
     raise failure or _TooLate("nothing ends before what is known")

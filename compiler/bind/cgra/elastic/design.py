@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.convert import to_elastic
@@ -28,6 +29,8 @@ _SLACK = 1000
 class ElasticDesign(CgraDesign):
     """See `CgraDesign`. `static`: the configuration of the mapping that this one is made from, of an array of
     `static_spec`; it is proven to compute the program."""
+
+    start_to_done_is_exact: ClassVar[bool] = False
 
     static: ArrayConfig = field(default_factory=ArrayConfig)
     static_spec: FabricSpec = field(default_factory=lambda: FabricSpec(1, 4))
