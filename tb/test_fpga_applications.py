@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from merged_programs import merged
 from random_accumulations import accumulations
 from random_programs import programs
@@ -109,7 +109,6 @@ def test_recurrences_side_by_side(simulator):
 def test_random_programs(simulator):
     count = 1 if simulator == "verilator" else 4
 
-    @seed(20261122)
     @settings(max_examples=count, deadline=None, database=None, phases=[Phase.generate],
               suppress_health_check=list(HealthCheck))
     @given(programs(largest=10) | accumulations())

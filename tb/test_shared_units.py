@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from shared_programs import shared_chains
 
 import compiler
@@ -49,7 +49,6 @@ def test_layers_on_the_multipliers_of_one():
 def test_random_chain(memory, simulator):
     """Stages of one function with random windows, steps and sizes."""
 
-    @seed(20261122)
     @settings(max_examples=2, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
               suppress_health_check=list(HealthCheck))
     @given(shared_chains())

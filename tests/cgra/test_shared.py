@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from shared_programs import alike, chain, shared_chains
 
 import compiler
@@ -94,7 +94,6 @@ def test_sums_that_start_from_different_constants() -> None:
 def test_random_chains_are_mapped(memory: str) -> None:
     """Every compilation validates its own result against the program."""
 
-    @seed(20261122)
     @settings(max_examples=5, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
               suppress_health_check=list(HealthCheck))
     @given(shared_chains())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from compiler.cli.input_files import random_inputs
@@ -111,7 +111,6 @@ def test_no_chain_and_shared_units() -> None:
 def test_random_windows() -> None:
     """Any window of even rows, any weights, in as many rounds as divide it."""
 
-    @seed(20261122)
     @settings(max_examples=25, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
               suppress_health_check=list(HealthCheck))
     @given(st.data())

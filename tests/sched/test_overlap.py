@@ -8,7 +8,7 @@ from typing import Any
 import islpy as isl
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from compiler.cli.input_files import random_inputs
@@ -82,7 +82,6 @@ def test_what_has_no_such_tiles(app: str, sizes: dict[str, int], message: str) -
 def test_random_chains_in_random_tiles() -> None:
     """Stages with random windows and steps; sizes are multiples of nothing."""
 
-    @seed(20261122)
     @settings(max_examples=15, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
               suppress_health_check=list(HealthCheck))
     @given(st.data())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from random_accumulations import accumulations
 
 from compiler.cli.input_files import random_inputs
@@ -140,7 +140,6 @@ def test_a_sum_has_as_many_parts_as_the_time_takes() -> None:
 
 
 def test_order_of_random_reductions() -> None:
-    @seed(20261122)
     @settings(max_examples=25, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
               suppress_health_check=list(HealthCheck))
     @given(accumulations())
