@@ -1,4 +1,5 @@
-"""What the simulators' compilers say about emitted Verilog, with every warning on."""
+"""What the simulators' compilers say about emitted Verilog, with every warning on that its own comments do not switch
+off (`hw.lint_waivers`)."""
 
 from __future__ import annotations
 
@@ -11,20 +12,11 @@ from hw.sim.toolchain import find_simulator
 
 __all__ = ["lint"]
 
-GENERATED = ("CASEINCOMPLETE", "WIDTH")
-"""Verilator's checks that Amaranth's output never passes: full case statements and equal widths are matters of style
-there, and its semantics of both are exact."""
-
-STYLE = ("UNUSEDSIGNAL", "DECLFILENAME", "PROCASSINIT")
-"""Style checks of ``-Wall`` that generated text breaks on purpose: it names every intermediate value, puts the parts
-of a module into one file with it, and gives registers their initial value where they are declared."""
-
 FASTER = ("-fno-dfg", "-fno-life", "-fno-subst", "-fno-combine", "-fno-localize")
 """Optimisations that only matter for generated C++ and find nothing."""
 
 COMMANDS = {
-    "verilator": ["--lint-only", "-Wall", *(f"-Wno-{name}" for name in GENERATED + STYLE), *FASTER, "--quiet",
-                  "--top-module"],
+    "verilator": ["--lint-only", "-Wall", *FASTER, "--quiet", "--top-module"],
     "icarus": ["-g2005", "-Wall", "-Wno-timescale", "-t", "null", "-s"],
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 from typing import Literal, TypeVar, get_args
 
 import islpy as isl
@@ -50,6 +51,11 @@ class Location:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def short(self) -> str:
+        """The same without the file's folder, for what must not depend on where the file is."""
+        return f"{PurePath(self.file).name}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,11 @@ class Statement:
         """How messages name the statement: with the source line of `access`, or else its own."""
         location = (access and access.location) or self.location
         return f"statement '{self.name}'{f' ({location})' if location else ''}"
+
+    @property
+    def source(self) -> str:
+        """Its place in the user's source, without the file's folder; "" if there is none."""
+        return self.location.short if self.location else ""
 
     @cached_property
     def _box(self) -> dict[str, tuple[int, int]] | None:

@@ -22,7 +22,7 @@ __all__ = ["TOP", "Project", "make_project"]
 TOP = "top"
 """Name of the top module and stem of the project's files."""
 
-_SOURCE_LOCATION = re.compile(r'^ *\(\* src = "[^"\n]*" \*\)\n', re.MULTILINE)
+_SOURCE_LOCATION = re.compile(r'^ *\(\* src = "[^"\n]*/[^"\n]*" \*\)\n', re.MULTILINE)
 _REPORT = ("--timing-allow-fail", "--report", f"{TOP}.report.json")
 _COMFORTABLE_HZ = 50e6
 _LEFT_OUT = (".il", ".debug.v", ".json", ".bat")
@@ -129,7 +129,7 @@ def _texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
 
 
 def _text(content: str | bytes) -> str:
-    """`content` as text that ends with a newline, without source locations: they name folders of this machine."""
+    """`content` as text that ends with a newline, without source locations that name folders of this machine."""
     text = content.decode() if isinstance(content, bytes) else content
     text = _SOURCE_LOCATION.sub("", text)
     return text if text.endswith("\n") else text + "\n"

@@ -18,6 +18,7 @@ from hw.dataflow.edges import EdgeQueue
 from hw.dataflow.operators import build_operators
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, Word
+from hw.labels import Label
 
 __all__ = ["Kernel"]
 
@@ -125,8 +126,8 @@ class Kernel(wiring.Component):
         vector = self._chain.vector
         indices = [self._taps.delayed(_named(m, piecewise_value(pieces, vector), f"{node.name}_index{k}"), node.delay)
                    for k, pieces in enumerate(node.indices)]
-        result = build_operators(m, self._taps, node.name, node.operators, self._operands[number], indices,
-                                 self.spec.tables)
+        result = build_operators(m, self._taps, Label(node.name, node.source), node.operators, self._operands[number],
+                                 indices, self.spec.tables)
         m.d.comb += self._results[number].eq(result)
         return Value.cast(1)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from amaranth.hdl import Array, Cat, Const, Module, Signal, Value, signed
+from amaranth.hdl import Array, Cat, Const, Module, Value, signed
 
 from hw.dataflow.floating import Unit, float_units
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import KernelError, Operator, Word
+from hw.labels import Label
 from hw.ops import Datapath, Kind, operation
 
 __all__ = ["Unit", "applied", "build_operators"]
@@ -17,14 +18,15 @@ _FORMATLESS = ("read", "const", "table", "pass", "select")
 """What does the same to words of all formats."""
 
 
-def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operator], reads: Sequence[Value],
+def build_operators(m: Module, taps: Taps, label: Label, operators: Sequence[Operator], reads: Sequence[Value],
                     indices: Sequence[Value], tables: Sequence[tuple[int, ...]],
                     units: Mapping[str, Unit] | None = None) -> Value:
     """The result of the last operator, `Operator.done` ticks after the firing. Operators of more than one tick have a
     register before them too, so that memories do not feed multipliers directly.
 
     `reads`: operands, each in the tick of its ``read`` operator's `start`; `indices`: values of the firing's tick.
-    `units`: operations that are built otherwise. Raises `KernelError` for one that floating-point numbers do not have.
+    `label`: whose operators they are; signals are called after it and the operation. `units`: operations that are built
+    otherwise. Raises `KernelError` for one that floating-point numbers do not have.
     """
     results: list[Value] = []
     floating = float_units(m, taps)
@@ -35,7 +37,9 @@ def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operat
         own = floating if _is_floating(operator, words) else units or {}
         if own is floating or operator.op in own:
             arrived = [_at(taps, operators[k], results[k], operator.start) for k in operator.operands]
-            results.append(_unit(own, operator)(operator, arrived, words))
+            result = label.signal(operator.word.shape, f"{operator.op}_{number}")
+            m.d.comb += result.eq(_unit(own, operator)(operator, arrived, words))
+            results.append(result)
             continue
         match operator.op:
             case "read":
@@ -53,9 +57,9 @@ def build_operators(m: Module, taps: Taps, name: str, operators: Sequence[Operat
                 value = _looked_up(tables[operator.value], operands[0])
             case _:
                 value = applied(operator.op, operands, words)
-        result = Signal(operator.word.shape, name=f"{name}_{operator.op}{number}")
+        result = label.signal(operator.word.shape, f"{operator.op}_{number}")
         m.d.comb += result.eq(value)
-        results.append(taps.delayed(result, operator.latency - early, f"{name}_{operator.op}{number}", reset_less=True))
+        results.append(taps.delayed(result, operator.latency - early, f"{result.name}_stage", reset_less=True))
     return results[-1]
 
 

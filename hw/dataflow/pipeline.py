@@ -18,12 +18,15 @@ class Taps:
         self._en = en
         self._chains: dict[int, list[Value]] = {}
 
-    def delayed(self, value: Value, ticks: int, name: str = "tap", *, reset_less: bool = False) -> Value:
+    def delayed(self, value: Value, ticks: int, name: str = "", *, reset_less: bool = False) -> Value:
         """`value` of `ticks` (at least 0) enabled cycles ago; 0 before there was one. `reset_less`: it may be any then;
-        registers around products can only move into multipliers of an FPGA together if no reset tells them apart."""
+        registers around products can only move into multipliers of an FPGA together if no reset tells them apart.
+        They are called `name` with a number, "" for that of `value` if it is a signal, whose attributes they have."""
         chain = self._chains.setdefault(id(value), [value])
         while len(chain) <= ticks:
-            register = Signal(value.shape(), name=f"{name}_{len(chain)}", reset_less=reset_less)
+            attributes = value.attrs if isinstance(value, Signal) else {}
+            name = name or (f"{value.name}_late" if isinstance(value, Signal) else "tap")
+            register = Signal(value.shape(), name=f"{name}_{len(chain)}", reset_less=reset_less, attrs=attributes)
             with self._m.If(self._en):
                 self._m.d.sync += register.eq(chain[-1])
             chain.append(register)

@@ -132,7 +132,7 @@ class NodeSpec:
     """A node. It fires `delay` ticks after a tick in which `fires` holds; its result comes with the last operator.
 
     `stream`: number of the input or output stream that it takes words from or gives words to, by `kind`.
-    `indices`: functions of the counters that operators use.
+    `indices`: functions of the counters that operators use. `source`: its place in the user's program (`Label`).
     """
 
     name: str
@@ -143,6 +143,7 @@ class NodeSpec:
     operators: tuple[Operator, ...] = ()
     indices: tuple[tuple[Piece, ...], ...] = ()
     stream: int = 0
+    source: str = ""
 
     @property
     def latency(self) -> int:

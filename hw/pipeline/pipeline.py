@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -61,15 +63,15 @@ class Pipeline(wiring.Component):
                 case ConstantCell():
                     value = Const(cell.value, cell.word.shape)
                 case CounterCell():
-                    value = self._shaped(m, number, self._walker(m, cell.walk).address, cell.word.shape)
+                    value = self._shaped(m, number, self._walker(m, cell.walk).address)
                 case OperatorCell():
                     value = self._operator(m, number, cell)
                 case LineCell():
-                    value = self._shaped(m, number, lines[number], cell.word.shape)
+                    value = self._shaped(m, number, lines[number])
                 case BufferCell():
                     value = self._buffer(m, number, cell)
                 case MergeCell():
-                    value = Signal(cell.word.shape, name=f"cell{number}")
+                    value = self._named(number, cell.word.shape)
                     merges.append((value, cell))
                 case OutputCell():
                     m.d.comb += getattr(self, f"o_{outputs}").eq(self._tap(m, cell.operand))
@@ -91,16 +93,25 @@ class Pipeline(wiring.Component):
             m.d.comb += [walker.start.eq(self.start), walker.en.eq(self.en)]
         return self._walkers[walk]
 
-    def _shaped(self, m: Module, number: int, value: Value, shape: ShapeLike) -> Signal:
-        result = Signal(shape, name=f"cell{number}")
+    def _named(self, number: int, shape: ShapeLike, stage: str = "", **options: Any) -> Signal:
+        """A signal of cell number `number`, called after its statement and operation."""
+        cell = self.spec.cells[number]
+        kind = cell.op if isinstance(cell, OperatorCell) else type(cell).__name__.removesuffix("Cell").lower()
+        return self.spec.label(number).signal(shape, f"{kind}_{number}{stage}", **options)
+
+    def _shaped(self, m: Module, number: int, value: Value) -> Signal:
+        result = self._named(number, self.spec.cells[number].word.shape)
         m.d.comb += result.eq(value)
         return result
 
-    def _register(self, m: Module, value: Value, name: str) -> Signal:
-        register = Signal(value.shape(), name=name, reset_less=True)
+    def _register(self, m: Module, value: Value, register: Signal) -> Signal:
+        """`register`, which follows `value` a cycle later."""
         with m.If(self.en):
             m.d.sync += register.eq(value)
         return register
+
+    def _late(self, m: Module, value: Value, number: int, stage: str) -> Signal:
+        return self._register(m, value, self._named(number, value.shape(), stage, reset_less=True))
 
     def _tap(self, m: Module, tap: Tap, more: int = 0) -> Value:
         """The value of a tap, `more` cycles later; all taps of a cell share a chain of registers."""
@@ -108,7 +119,7 @@ class Pipeline(wiring.Component):
             return self._chains[tap.cell][0]
         chain = self._chains[tap.cell]
         while len(chain) <= tap.cycles + more:
-            chain.append(self._register(m, chain[-1], f"cell{tap.cell}_{len(chain)}"))
+            chain.append(self._late(m, chain[-1], tap.cell, f"_late_{len(chain)}"))
         return chain[tap.cycles + more]
 
     def _operator(self, m: Module, number: int, cell: OperatorCell) -> Value:
@@ -117,9 +128,9 @@ class Pipeline(wiring.Component):
         early = int(cell.latency > 1)
         values = [self._tap(m, tap, early) for tap in cell.operands]
         result = values[0] if cell.op == "cast" else applied(cell.op, values, list(cell.words))
-        value: Value = self._shaped(m, number, result, cell.word.shape)
+        value: Value = self._shaped(m, number, result)
         for stage in range(early, cell.latency):
-            value = self._register(m, value, f"cell{number}_result{stage}")
+            value = self._late(m, value, number, f"_stage_{stage + 1}")
         return value
 
     def _table(self, m: Module, number: int, cell: OperatorCell) -> Value:
@@ -130,7 +141,7 @@ class Pipeline(wiring.Component):
         m.submodules[f"table{number}"] = memory
         port = memory.read_port()
         m.d.comb += [port.addr.eq(self._tap(m, cell.operands[0])), port.en.eq(self.en)]
-        return self._register(m, self._shaped(m, number, port.data, cell.word.shape), f"cell{number}_result")
+        return self._late(m, self._shaped(m, number, port.data), number, "_stage_2")
 
     def _buffer(self, m: Module, number: int, cell: BufferCell) -> Value:
         memory = Memory(shape=cell.word.width, depth=cell.depth, init=[], attrs=_MEMORY)
@@ -141,7 +152,7 @@ class Pipeline(wiring.Component):
             write.addr.eq(writer.address), write.data.eq(self._tap(m, cell.source)), write.en.eq(self.en & writer.fire),
             read.addr.eq(reader.address), read.en.eq(self.en & reader.fire),
         ]
-        return self._register(m, self._shaped(m, number, read.data, cell.word.shape), f"cell{number}_result")
+        return self._late(m, self._shaped(m, number, read.data), number, "_stage_2")
 
     def _merge(self, m: Module, value: Signal, cell: MergeCell) -> None:
         """Select; all cells are there by now."""
@@ -164,7 +175,8 @@ class Pipeline(wiring.Component):
             m.d.comb += [write.en.eq(self.en), read.en.eq(self.en), read.addr.eq(ahead), write.addr.eq(behind)]
             with m.If(self.en):
                 m.d.sync += [behind.eq(ahead), ahead.eq(Mux(ahead == depth - 1, 0, ahead + 1))]
-            data = self._register(m, read.data, f"line{depth}_result")
+            late = Signal.like(read.data, name=f"line{depth}_late", reset_less=True)
+            data = self._register(m, read.data, late)
             self._ports.append((group, write.data))
             place = 0
             for number, cell in group:

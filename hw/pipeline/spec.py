@@ -17,6 +17,7 @@ import numpy as np
 
 from hw.dataflow.spec import Word
 from hw.errors import SluiceError
+from hw.labels import Label
 
 __all__ = [
     "BUFFER_LATENCY", "MINIMUM_LINE", "TABLE_LATENCY", "BufferCell", "Cell", "ConstantCell", "CounterCell", "InputCell",
@@ -236,13 +237,17 @@ def _at_once(cell: Cell) -> Sequence[int]:
 @dataclass(frozen=True)
 class PipelineSpec:
     """A pipeline. Cells come after those that they use; the sources of merges may come later, if there is a register
-    on the way back. Raises `PipelineError` if that is not so, or without an output."""
+    on the way back. `labels`: what each cell belongs to, or none at all. Raises `PipelineError` if that is not so, or
+    without an output."""
 
     name: str
     cells: tuple[Cell, ...]
     tables: tuple[tuple[int, ...], ...] = ()
+    labels: tuple[Label, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.labels and len(self.labels) != len(self.cells):
+            raise PipelineError(f"pipeline {self.name} has {len(self.cells)} cells and {len(self.labels)} labels")
         for number, cell in enumerate(self.cells):
             end = len(self.cells) if isinstance(cell, MergeCell) else number
             for tap in operands(cell):
@@ -255,6 +260,10 @@ class PipelineSpec:
             raise PipelineError(f"pipeline {self.name} has a loop without a register: cells {cells}") from None
         if not self.outputs:
             raise PipelineError(f"pipeline {self.name} has no output")
+
+    def label(self, number: int) -> Label:
+        """What cell number `number` is called."""
+        return self.labels[number] if self.labels else Label("cell")
 
     @property
     def inputs(self) -> tuple[InputCell, ...]:

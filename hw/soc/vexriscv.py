@@ -10,10 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import ClockSignal, Const, Instance, Module, ResetSignal
+from amaranth.hdl import ClockSignal, Const, Instance, Module, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lint_waivers import OTHERS, waive
 from hw.sim.ports import module_ports
 from hw.soc.errors import CoreMissing
 from hw.soc.wishbone import WishboneSignature
@@ -28,12 +29,14 @@ LINE_BYTES = 32
 _PACKAGE = "pythondata_cpu_vexriscv"
 _REQUIREMENT = "pythondata-cpu-vexriscv"
 _MODULE = "VexRiscv"
+_WAIVED = ("DECLFILENAME", "UNDRIVEN", "UNUSEDSIGNAL", "WIDTHTRUNC")
 _BUS = {"cyc": "CYC", "stb": "STB", "we": "WE", "adr": "ADR", "sel": "SEL", "cti": "CTI", "dat_w": "DAT_MOSI"}
 
 
 @cache
 def core_source() -> str:
-    """The core's Verilog. Raises `CoreMissing` if the package is not there or holds something else."""
+    """The core's Verilog as it is, between comments for lint. Raises `CoreMissing` if the package is not there or holds
+    something else."""
     try:
         package = importlib.import_module(_PACKAGE)
         text = (Path(package.data_location) / CORE_FILE).read_text()
@@ -42,7 +45,7 @@ def core_source() -> str:
             f"the scalar core is missing ({CORE_FILE}): type `pip install {_REQUIREMENT}`"
         ) from error
     check_core(text)
-    return text
+    return waive(text, dict.fromkeys(_WAIVED, OTHERS))
 
 
 def check_core(text: str) -> None:
@@ -93,6 +96,7 @@ class VexRiscv(wiring.Component):
                 f"i_{name}Wishbone_ACK": bus.ack,
                 f"i_{name}Wishbone_DAT_MISO": bus.dat_r,
                 f"i_{name}Wishbone_ERR": Const(0),
+                f"o_{name}Wishbone_BTE": Signal(2, name=f"{name}_burst_type"),  # linear, always
             }
         m.submodules.core = Instance(_MODULE, **ports)
         return m

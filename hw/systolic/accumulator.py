@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.labels import Label
 from hw.systolic.buffers import LUT_RAM_WORDS
 from hw.systolic.bundles import Bundles, address_bits
 from hw.systolic.formats import find_format
@@ -22,8 +23,9 @@ def combine_words(m: Module, spec: ArraySpec, name: str, a: Value, b: Value) -> 
     form, bundles = find_format(spec.format), Bundles(spec)
     pairs = zip(bundles.elements(result, a), bundles.elements(result, b), strict=True)
     lanes = list(pairs)[: spec.word_elements(result)]
-    return Cat(form.combine(m, f"{name}{lane}", result.combine, result.word, left, right)[: result.word.width]
-               for lane, (left, right) in enumerate(lanes))
+    labels = [Label(f"{name}{lane}", spec.label.source) for lane in range(len(lanes))]
+    return Cat(form.combine(m, label, result.combine, result.word, left, right)[: result.word.width]
+               for label, (left, right) in zip(labels, lanes, strict=True))
 
 
 def neutral_word(spec: ArraySpec) -> int:

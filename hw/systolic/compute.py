@@ -9,6 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Word
+from hw.labels import Label
 from hw.systolic.bundles import Bundles
 from hw.systolic.feeder import feeder_latency
 from hw.systolic.formats import find_format
@@ -54,7 +55,8 @@ class Compute:
         words = [list(bundles.elements(o, word)) for o, word in zip(spec.operands, reads, strict=True)]
         lanes = []
         for lane in range(spec.lanes):
-            value = self._format.build(m, taps, f"lane{lane}", body, [elements[lane] for elements in words])
+            elements = [word[lane] for word in words]
+            value = self._format.build(m, taps, spec.label.of(f"lane{lane}"), body, elements)
             lanes.append(self._guarded(m, taps, value, left, lane))
         if spec.result.vector:
             value = Cat(_resized(m, value, spec.result.word, f"value{k}") for k, value in enumerate(lanes))
@@ -95,7 +97,7 @@ class Compute:
             combine = self._spec.result.combine
             assert combine is not None
             a, b = (_resized(m, part, word, f"{name}_{k}") for k, part in enumerate(pair))
-            value = self._format.combine(m, name, combine, word, a, b)
+            value = self._format.combine(m, Label(name, self._spec.label.source), combine, word, a, b)
         return taps.delayed(_resized(m, value, word, f"{name}_sum"), 1, name)
 
 

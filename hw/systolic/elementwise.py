@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Word
 from hw.dma.register_slice import Skid
+from hw.labels import Label
 from hw.systolic.formats import find_format
 from hw.systolic.spec import ArraySpec, Conversion, OperandSpec, ResultSpec
 
@@ -71,7 +72,7 @@ class Elementwise(wiring.Component):
                 m.d.comb += elements[n].eq(source.p.data[k * word.width : (k + 1) * word.width])
             value = Signal(self._wanted.shape, name=f"value{k}")
             m.d.comb += [
-                value.eq(self._format.build(m, taps, f"function{k}", self._body, elements)),
+                value.eq(self._format.build(m, taps, Label(f"function{k}"), self._body, elements)),
                 found[k * self._wanted.width : (k + 1) * self._wanted.width].eq(value),
             ]
         return found

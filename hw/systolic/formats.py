@@ -11,6 +11,7 @@ from amaranth.hdl import Module, Value
 from hw.dataflow.operators import build_operators
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Word
+from hw.labels import Label
 from hw.systolic.spec import SystolicError
 
 __all__ = ["FORMATS", "Format", "Integers", "find_format"]
@@ -23,11 +24,11 @@ class Format(Protocol):
         """`body` with the latency and start (cycles) of every operator."""
         ...
 
-    def build(self, m: Module, taps: Taps, name: str, body: Sequence[Operator], reads: Sequence[Value]) -> Value:
+    def build(self, m: Module, taps: Taps, label: Label, body: Sequence[Operator], reads: Sequence[Value]) -> Value:
         """The result of a scheduled body, `body[-1].done` cycles after its `reads`."""
         ...
 
-    def combine(self, m: Module, name: str, op: str, word: Word, a: Value, b: Value) -> Value:
+    def combine(self, m: Module, label: Label, op: str, word: Word, a: Value, b: Value) -> Value:
         """``a op b``, wrapped to `word`, in the same cycle."""
         ...
 
@@ -57,15 +58,15 @@ class Integers:
             done.append(replace(operator, word=word, latency=latency, start=start))
         return tuple(done)
 
-    def build(self, m: Module, taps: Taps, name: str, body: Sequence[Operator], reads: Sequence[Value]) -> Value:
+    def build(self, m: Module, taps: Taps, label: Label, body: Sequence[Operator], reads: Sequence[Value]) -> Value:
         """See `Format`."""
-        return build_operators(m, taps, name, body, reads, (), ())
+        return build_operators(m, taps, label, body, reads, (), ())
 
-    def combine(self, m: Module, name: str, op: str, word: Word, a: Value, b: Value) -> Value:
+    def combine(self, m: Module, label: Label, op: str, word: Word, a: Value, b: Value) -> Value:
         """See `Format`."""
         reads = [Operator("read", (), word, value=k) for k in range(2)]
         operators = [*reads, Operator(op, (0, 1), word)]
-        return build_operators(m, Taps(m, Value.cast(1)), name, operators, [a, b], (), ())
+        return build_operators(m, Taps(m, Value.cast(1)), label, operators, [a, b], (), ())
 
     def neutral(self, op: str, word: Word) -> int:
         """See `Format`."""

@@ -19,6 +19,7 @@ from typing import Literal
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Operator, Word
 from hw.errors import SluiceError
+from hw.labels import Label
 
 __all__ = ["BITS_OF_A_BEAT", "BUSES", "EAST", "INTERIOR", "SOUTH", "Address", "ArraySpec", "Conversion", "Direction",
            "ExtraSpec", "GuardSpec", "OperandSpec", "ResultSpec", "SystolicError", "TileLoop", "TimeLoop"]
@@ -179,6 +180,9 @@ class GuardSpec:
     lanes: int = 0
 
 
+_BODY = Label("body")
+
+
 @dataclass(frozen=True)
 class ArraySpec:
     """An array of `rows` times `columns` PEs with `lanes` lanes each; one-dimensional with one row or one column.
@@ -187,7 +191,7 @@ class ArraySpec:
     combined; ``read`` with `value`, a number among `operands`; ``const``, ``cast`` and operations of `hw.ops` (not
     ``index`` and ``table``). Their `latency` and `start` are ignored: the hardware sets them. `format`: the number
     format (`hw.systolic.formats`). `bus_bits`: of the AXI4 port, 32 to 1024. `extras`: ``read`` 1, 2 and so on of the
-    results' conversion.
+    results' conversion. `label`: whose statement the body is.
     Raises `SystolicError` if the parts do not fit together.
     """
 
@@ -204,6 +208,7 @@ class ArraySpec:
     bus_bits: int = 64
     format: str = "integer"
     extras: tuple[ExtraSpec, ...] = ()
+    label: Label = _BODY
 
     def __post_init__(self) -> None:
         _check_shape(self)

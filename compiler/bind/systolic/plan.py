@@ -18,6 +18,7 @@ from compiler.ir.evaluate import integer
 from compiler.sched.space_time import check_space
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
+from hw.labels import Label
 from hw.systolic.spec import (
     BITS_OF_A_BEAT,
     EAST,
@@ -146,7 +147,8 @@ def make_plan(kernel: Kernel, choice: Choice) -> Plan:
         body=operators(kernel), result=build.result(), lanes=choice.lanes, guards=build.guards(),
         bus_bits=choice.bus_bits, extras=tuple(
             ExtraSpec(name, Word(source.reference.type.width, source.reference.type.signed))
-            for name, source in zip(names[len(sources):], extras, strict=True)))
+            for name, source in zip(names[len(sources):], extras, strict=True)),
+        label=Label(kernel.update, kernel.analysis.program.statement(kernel.update).source))
     return Plan(kernel, choice, splits, spec, (*sources, *extras))
 
 

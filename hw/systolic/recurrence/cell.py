@@ -13,6 +13,7 @@ from hw.dataflow.counters import CounterChain
 from hw.dataflow.operators import build_operators
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Predicate, Word
+from hw.labels import Label
 from hw.systolic.recurrence.divider import SerialDivider
 from hw.systolic.recurrence.queue import ReservedQueue
 from hw.systolic.recurrence.spec import CellSpec, NodeSpec, OperandSpec, SourceSpec
@@ -129,8 +130,8 @@ class Cell(wiring.Component):
         def divided(operator: Operator, operands: Sequence[Value], words: Sequence[Word]) -> Value:
             return self._divided(m, node, fires, operator, operands, words)
 
-        result = build_operators(m, self._taps, node.name, node.operators, reads, indices, self.spec.tables,
-                                 units={"div": divided, "rem": divided})
+        result = build_operators(m, self._taps, Label(node.name, node.source), node.operators, reads, indices,
+                                 self.spec.tables, units={"div": divided, "rem": divided})
         m.d.comb += self._results[number].eq(result)
         return self._rested(m, node, fires)
 

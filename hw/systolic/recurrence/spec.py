@@ -51,7 +51,7 @@ class NodeSpec:
     """A statement. It computes in steps in which `fires` holds, `delay` cycles after the step; its result is there
     `latency` cycles later. `reads`: for each read, the (operand, predicate) pairs that it may come from; of the last
     one the predicate is not looked at. `interval`: cycles from one firing to the next, more than 1 for serial
-    dividers."""
+    dividers. `source`: its place in the user's program (`hw.labels.Label`)."""
 
     name: str
     fires: Predicate
@@ -60,6 +60,7 @@ class NodeSpec:
     operators: tuple[Operator, ...]
     indices: tuple[tuple[Piece, ...], ...] = ()
     interval: int = 1
+    source: str = ""
 
     @property
     def latency(self) -> int:

@@ -413,7 +413,7 @@ class _KindBuilder:
         reads = tuple(self._read(name, number) for number in range(len(statement.reads)))
         indices = tuple(piecewise(self._iterator(name, iterator), self.clock.box) for iterator in line.indices)
         return NodeSpec(name, self._predicate(f"node {name}"), self.delays[name], reads, line.operators, indices,
-                        mapper.settings.interval(statement))
+                        mapper.settings.interval(statement), statement.source)
 
     def _read(self, statement: str, number: int) -> tuple[tuple[int, Predicate], ...]:
         found = []
