@@ -45,6 +45,8 @@ def find_causes(design: Design, run: Run | None) -> Iterator[Cause]:
     yield from _windows(design)
     cycles = run.wall_cycles if run else design.predicted_start_to_done
     if cycles <= TOO_MUCH * design.lower_bound:
+        if run is not None and design.bounds.binding == "transfers":
+            yield from _port(design, run)
         return
     found = list(_SPECIAL[target_of(design)](design))
     if run is not None:
@@ -229,6 +231,11 @@ def _memory(design: Design, run: Run) -> Iterator[Cause]:
                     (Remedy(f"'{array}' stored transposed, so that the innermost loop reads along its rows",
                             _with(design, transpose_array(program, array)), 1.05 * design.predicted_start_to_done),))
         return
+    yield from _port(design, run)
+
+
+def _port(design: Design, run: Run) -> Iterator[Cause]:
+    """A port that is busy for most of a run."""
     beats = max(run.counters.get("memory read beats", 0), run.counters.get("memory write beats", 0))
     if beats <= run.wall_cycles / 2:
         return

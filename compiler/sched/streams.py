@@ -7,7 +7,7 @@ statement instance that touches main memory is visible to the scheduler (Liu 202
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -65,7 +65,8 @@ class Footprint:
 class StagedProgram:
     """A program whose first `tile_depth` iterators of every statement enumerate tiles, with its streams.
 
-    `tile_starts` are the first values of these iterators, `tile_counts` how many values they take.
+    `tile_starts` are the first values of these iterators, `tile_counts` how many values they take. Arrays `in_order`
+    are moved row by row, whatever the order of their readers and writers.
     """
 
     program: Program
@@ -74,6 +75,7 @@ class StagedProgram:
     tile_counts: tuple[int, ...]
     inputs: tuple[Footprint, ...]
     outputs: tuple[Footprint, ...]
+    in_order: frozenset[str] = frozenset()
 
     @property
     def tiles(self) -> int:
@@ -187,11 +189,14 @@ def _within_tile(relation: isl.Map, depth: int) -> bool:
     return relation.is_subset(same)
 
 
-def stage_streams(program: Program, tile_depth: int, windows: bool = False) -> StagedProgram:
+def stage_streams(program: Program, tile_depth: int, windows: bool = False,
+                  in_order: Collection[str] = ()) -> StagedProgram:
     """Copy every input array through a load statement; describe what each output statement writes per tile.
 
     `windows`: rows that a window moves over are loaded once for each step of the window, if there is the time
-    (`compiler.sched.window_loads`).
+    (`compiler.sched.window_loads`). `in_order`: arrays that are moved row by row, each element of a tile once, whatever
+    the order of their readers or writers: inputs by their load statement, outputs by a *store* statement that copies
+    them from an intermediate array.
 
     Raises `StreamError` if `tile_depth` loops are not shared by all statements, if a dependence crosses tiles,
     or if a footprint is not a box that moves affinely with the tile iterators.
@@ -203,11 +208,18 @@ def stage_streams(program: Program, tile_depth: int, windows: bool = False) -> S
     for array in program.inputs:
         readers = [s for s in staged.statements if any(r.array == array.name for r in s.reads)]
         if readers:
-            load = _input_load(program, array, readers, tiles, windows)
+            load = _input_load(program, array, readers, tiles, windows, array.name in in_order)
             staged = _insert_load(staged, array, load, tiles)
             inputs.append(load.footprint)
-    outputs = tuple(_output_footprint(program, array, tile_depth) for array in program.outputs)
-    return StagedProgram(_load_first(program, staged), tile_depth, tiles.starts, tiles.counts, tuple(inputs), outputs)
+    staged = _load_first(program, staged)
+    outputs = []
+    for array in program.outputs:
+        footprint = _output_footprint(program, array, tile_depth)
+        if array.name in in_order:
+            staged, footprint = _with_store(staged, array, footprint, tiles)
+        outputs.append(footprint)
+    return StagedProgram(staged, tile_depth, tiles.starts, tiles.counts, tuple(inputs), tuple(outputs),
+                         frozenset(in_order))
 
 
 @dataclass(frozen=True)
@@ -288,13 +300,21 @@ class _Load:
                      for size in ([loop.trips for loop in self.windows[k].loops] if k in self.windows else [extent]))
 
 
-def _input_load(program: Program, array: Array, readers: list[Statement], tiles: _Tiles, windows: bool) -> _Load:
+def _rows(extents: Sequence[int]) -> list[LoadLoop]:
+    """Loops over a box row by row."""
+    return [LoadLoop(dimension, extent) for dimension, extent in enumerate(extents) if extent > 1]
+
+
+def _input_load(program: Program, array: Array, readers: list[Statement], tiles: _Tiles, windows: bool,
+                in_order: bool) -> _Load:
     """How `array` is loaded."""
     accesses = [(s, r) for s in readers for r in s.reads if r.array == array.name]
     low, extents = _corners(array, _footprint_map(accesses, tiles.depth))
     loops = load_loops(extents, [constant for _, constant in low], accesses, tiles.depth)
+    if in_order:
+        loops = _rows(extents)
     found: dict[int, Window] = {}
-    for loop in loops if windows else []:
+    for loop in loops if windows and not in_order else []:
         window = find_window(loop.dimension, low[loop.dimension], accesses, tiles.depth)
         if window is not None and loop == loops[-1] == LoadLoop(loop.dimension, extents[loop.dimension]):
             found[loop.dimension] = window
@@ -394,6 +414,39 @@ def _load_statement(array: Array, buffer: Array, load: _Load, tiles: _Tiles) -> 
         write=Access(buffer.name, isl.Map(f"{{ {head} -> {buffer.name}[{', '.join(target)}] }}")),
         value=Read(0, array.type), location=None,
     )
+
+
+def _with_store(program: Program, array: Array, written: Footprint, tiles: _Tiles) -> tuple[Program, Footprint]:
+    """`program` with an intermediate array in place of output `array`, which a store statement copies row by row in the
+    end; and what that moves."""
+    loops = _rows(written.extents)
+    words = row_major(written.extents)
+    name = fresh_name(f"store_{array.name}", _names(program))
+    footprint = Footprint(array.name, name, written.low, written.extents,
+                          tuple(words[loop.dimension] for loop in loops))
+    buffer = Array(fresh_name(f"{array.name}__tile", (item.name for item in (*program.arrays, *program.tables))),
+                   tiles.counts + written.extents, array.type, "intermediate", array.level)
+    redirected = _redirected(program.statements, array, buffer, _Load(footprint, loops, {}), tiles)
+    writers = tuple(replace(s, write=_redirect_access(s, s.write, buffer, footprint, tiles, {}))
+                    if s.write.array == array.name else s for s in redirected)
+    load = _load_statement(array, buffer, _Load(footprint, loops, {}), tiles)
+    [source] = load.reads
+    store = replace(load, reads=(load.write,), write=source)
+    changed = replace(program, arrays=(*program.arrays, buffer), statements=(*writers, store))
+    return replace(changed, order=_ordered_last(program.order, store)), footprint
+
+
+def _ordered_last(order: isl.UnionMap, statement: Statement) -> isl.UnionMap:
+    """`order` with all instances of `statement` behind all others."""
+    relations = maps(order)
+    width = max([m.dim(isl.dim_type.out) for m in relations] + [len(statement.iterators)])
+    found = isl.UnionMap.empty(order.get_space().params())
+    for relation in relations:
+        vector = [f"o{k}" for k in range(relation.dim(isl.dim_type.out))]
+        lift = isl.Map(f"{{ [{', '.join(vector)}] -> [{_padded(['0', *vector], width + 1)}] }}")
+        found = found.union(isl.UnionMap.from_map(relation.apply_range(lift)))
+    last = f"{statement.name}[{', '.join(statement.iterators)}] -> [{_padded(['1', *statement.iterators], width + 1)}]"
+    return found.union(isl.UnionMap.from_map(isl.Map(f"{{ {last} }}")))
 
 
 def _redirected(statements: Sequence[Statement], array: Array, buffer: Array, load: _Load,

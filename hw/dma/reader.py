@@ -16,18 +16,19 @@ __all__ = ["BurstReader"]
 
 
 class BurstReader(wiring.Component):
-    """Reads one tile at a time. The first address is out five cycles after the job.
+    """Reads tiles, up to `jobs` under way at once. The first address is out five cycles after the job.
 
-    Ports: `job` (stream of `TILE_JOB`, taken when idle) starts a tile, whose bytes come out at `word` (stream of
-    `spec.word`) without gaps. `done` is high in the cycle in which the last word is taken. `stop` gives the tile
-    up. `outstanding`: bursts whose last beat has not come. `ar`, `r`: channels of AXI4.
+    Ports: `job` (stream of `TILE_JOB`, taken when fewer than `jobs` are under way and the addresses of those before are
+    out) starts a tile, whose bytes come out at `word` (stream of `spec.word`) without gaps, tile after tile. `done` is
+    high in the cycle in which the last word of a tile is taken. `stop` gives all tiles up. `outstanding`: bursts whose
+    last beat has not come. `ar`, `r`: channels of AXI4.
 
     After an answer SLVERR or DECERR (`error` is high until the next job) and after `stop` no further burst
     begins, answers that are still due are thrown away, no last word comes, and then `done` is high for one cycle.
     """
 
-    def __init__(self, spec: DmaSpec):
-        self.spec = spec
+    def __init__(self, spec: DmaSpec, jobs: int = 1):
+        self.spec, self.jobs = spec, jobs
         axi = Axi4Signature(data_width=spec.data_width).members
         super().__init__({
             "job": In(stream.Signature(TILE_JOB)),
@@ -56,7 +57,10 @@ class BurstReader(wiring.Component):
         ]
         self._request(m, splitter, pending)
         self._receive(m, pending, giving_up)
-        self._control(m, walker, Value.cast(idle & giving_up))
+        if self.jobs == 1:
+            self._control(m, walker, Value.cast(idle & giving_up))
+        else:
+            self._count(m, walker, giving_up, Value.cast(idle & giving_up))
         return m
 
     def _control(self, m: Module, walker: RowWalker, given_up: Value) -> None:
@@ -71,6 +75,20 @@ class BurstReader(wiring.Component):
             m.d.sync += [self.busy.eq(1), self.error.eq(0)]
         with m.If(self.done):
             m.d.sync += self.busy.eq(0)
+
+    def _count(self, m: Module, walker: RowWalker, giving_up: Value, given_up: Value) -> None:
+        """As `_control`, with a count of the tiles that are under way."""
+        under_way, begins, last = Signal(range(self.jobs + 1)), Signal(), Signal()
+        m.d.comb += [
+            last.eq(self.word.valid & self.word.ready & self.word.p.last), begins.eq(self.job.valid & self.job.ready),
+            walker.job.p.eq(self.job.p), walker.job.valid.eq(begins), self.busy.eq(under_way != 0),
+            self.job.ready.eq(walker.job.ready & (under_way != self.jobs) & ~giving_up), self.done.eq(last | given_up),
+        ]
+        m.d.sync += under_way.eq(under_way + begins - last)
+        with m.If(begins):
+            m.d.sync += self.error.eq(0)
+        with m.If(given_up):
+            m.d.sync += under_way.eq(0)
 
     def _request(self, m: Module, splitter: BurstSplitter, pending: SyncFIFO) -> None:
         """Bursts go to the address register and to the list of those that data will come for."""

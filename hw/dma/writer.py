@@ -16,11 +16,13 @@ __all__ = ["BurstWriter"]
 
 
 class BurstWriter(wiring.Component):
-    """Writes one tile at a time. The first address is out five cycles after the job.
+    """Writes tiles: one at a time, or (`ahead`) the next one from when the addresses of the one before are out. The
+    first address is out five cycles after the job.
 
     Ports: `job` (stream of `TILE_JOB`, taken when idle) starts a tile, whose bytes are taken from `word` (stream of
     `data_width` bits, first byte in the low bits, rows without gaps; what is left of the tile's last word is
-    dropped). `done` is high for one cycle when memory has acknowledged every burst. `stop` gives the tile up.
+    dropped); `sent` is high when the last beat of a tile is made. `done` is high for one cycle when memory has
+    acknowledged every burst. `stop` gives all tiles up.
     `outstanding`: bursts that are not acknowledged. `aw`, `w`, `b`: channels of AXI4. Data do not wait for their
     address to be accepted.
 
@@ -28,8 +30,8 @@ class BurstWriter(wiring.Component):
     begins, those begun end with beats without strobes, nothing more is taken from `word`, and `done` follows.
     """
 
-    def __init__(self, spec: DmaSpec):
-        self.spec = spec
+    def __init__(self, spec: DmaSpec, ahead: bool = False):
+        self.spec, self.ahead = spec, ahead
         axi = Axi4Signature(data_width=spec.data_width).members
         super().__init__({
             "job": In(stream.Signature(TILE_JOB)),
@@ -37,6 +39,7 @@ class BurstWriter(wiring.Component):
             "stop": In(1),
             "busy": Out(1),
             "done": Out(1),
+            "sent": Out(1),
             "error": Out(1),
             "outstanding": Out(4),
             "aw": axi["aw"],
@@ -56,15 +59,15 @@ class BurstWriter(wiring.Component):
             walker.stop.eq(giving_up),
             splitter.stop.eq(giving_up),
             walker.job.p.eq(self.job.p),
-            walker.job.valid.eq(self.job.valid & ~self.busy),
-            self.job.ready.eq(~self.busy),
+            walker.job.valid.eq(self.job.valid & self.job.ready),
+            self.job.ready.eq(walker.job.ready & ~giving_up & ~self.done if self.ahead else ~self.busy),
         ]
         started = Signal()
         self._request(m, splitter, pending)
         self._send(m, pending, giving_up)
+        m.d.sync += started.eq(self.busy & ~self.done)
         with m.If(self.job.valid & self.job.ready):
             m.d.sync += [self.busy.eq(1), self.error.eq(0)]
-        m.d.sync += started.eq(self.busy & ~self.done)
         m.d.comb += self.done.eq(started & ~(walker.busy | splitter.busy | (self.outstanding != 0)))
         with m.If(self.done):
             m.d.sync += self.busy.eq(0)
@@ -101,4 +104,5 @@ class BurstWriter(wiring.Component):
             beats.burst.valid.eq(pending.r_rdy),
             pending.r_en.eq(beats.burst.ready),
             unpacker.blank.eq(giving_up),
+            self.sent.eq(beats.beat.valid & beats.beat.ready & beats.beat.p.tile_last),
         ]

@@ -24,7 +24,8 @@ class Options(MemoryOptions):
     operator_latency, multiplier_latency: cycles of an operation, and of a multiplication; from two on there is a
     register before it. register_gap: longest delay, in cycles, that registers give between two taps; longer ones take
     a memory. bus_bits: width of main memory, 64 to 512. loops: "auto" for loops in another order where a recurrence
-    would wait for its operators, "asked" for those of the program.
+    would wait for its operators, "asked" for those of the program. buffer_bits: bits of delay lines and buffers up to
+    which the design that ends first is taken.
     """
 
     fusion_level: int | None = None
@@ -34,6 +35,7 @@ class Options(MemoryOptions):
     register_gap: int = 12
     bus_bits: int = 64
     loops: str = "auto"
+    buffer_bits: int = 1 << 21
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -45,6 +47,8 @@ class Options(MemoryOptions):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 0):
                 raise FpgaError(f"option {name} is {value!r}, must be a number from 0")
+        if self.buffer_bits < 0:
+            raise FpgaError(f"option buffer_bits is {self.buffer_bits!r}, must be a number from 0")
         if self.loops not in _LOOPS:
             raise FpgaError(f"option loops is {self.loops!r}, must be one of {', '.join(_LOOPS)}")
         if self.bus_bits not in BUSES:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from compiler.attempts import note_attempt
-from compiler.bind.fpga.build import BuiltPipeline, build_pipeline
+from compiler.bind.fpga.build import build_pipeline
+from compiler.bind.fpga.candidates import BuiltSystem, choose, stagings, tile_script
 from compiler.bind.fpga.design import FpgaDesign
 from compiler.bind.fpga.errors import FpgaError, SlowRecurrence
-from compiler.bind.fpga.memory import stream_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.validate import validate
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.accumulators import static_form
-from compiler.sched.cycle_accurate import Pace, Schedule, schedule_program
+from compiler.sched.cycle_accurate import Pace, schedule_program
 from compiler.sched.dependences import flow, recurring_around
 from compiler.sched.edge_terms import fill_domains
 from compiler.sched.enumeration import require_enumerable
@@ -27,11 +26,9 @@ from compiler.sched.loop_order import in_loop_order
 from compiler.sched.partition import Partition, partition
 from compiler.sched.recurrence_order import recurrence_order
 from compiler.sched.reductions import with_short_recurrences
-from compiler.sched.streams import StagedProgram, StreamError, stage_streams
 from compiler.sched.transform import apply_script
 from compiler.sched.verify import check_parts
 from hw.errors import SluiceError
-from hw.pipeline.system import SystemSpec
 
 __all__ = ["PLACE", "Options", "compile_program"]
 
@@ -43,9 +40,6 @@ _INTERVALS = (*range(1, 9), 12, 16, 24, 32, 48, 64)
 
 _MOST_LOOPS = 14
 """Most loops around a statement; what is symbolic takes seconds then."""
-
-_SLOWER = 1.1
-"""Tile loops may make a program this many times slower, if that saves storage."""
 
 
 def compile_program(program: Program, options: Options) -> FpgaDesign:
@@ -64,18 +58,30 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
 
 
 def _fastest(program: Program, alone: Program, options: Options) -> FpgaDesign:
-    """The design with loops as they are, or in another order."""
+    """The design with loops as they are, in another order, or in tiles."""
     if options.loops == "asked":
         return _compiled(program, alone, options)
     try:
-        asked = _compiled(program, alone, options)
+        found = [_compiled(program, alone, options)]
     except SlowRecurrence:
         ordered = _ordered(program, alone, options, _INTERVALS[-1])
         if ordered is None:
             raise
         return ordered
-    ordered = _ordered(program, alone, options, asked.schedule.pace.interval)
-    return asked if ordered is None else min(asked, ordered, key=lambda design: design.predicted_cycles)
+    found += filter(None, [_ordered(program, alone, options, found[0].schedule.pace.interval),
+                           _tiled(program, alone, options, found[0])])
+    return min(found, key=lambda design: design.predicted_start_to_done)
+
+
+def _tiled(program: Program, alone: Program, options: Options, asked: FpgaDesign) -> FpgaDesign | None:
+    """The design in tiles in which the orders of two arrays meet, where it may end before the one `asked` for."""
+    script = tile_script(alone, asked.predicted_start_to_done, asked.bounds, sorted(asked.schedule.staged.in_order))
+    if not script:
+        return None
+    note_attempt("loops in tiles")
+    with suppress(SluiceError):
+        return _compiled(program, apply_script(alone, script), options, script)
+    return None
 
 
 def _ordered(program: Program, alone: Program, options: Options, interval: int) -> FpgaDesign | None:
@@ -107,7 +113,7 @@ def _compiled(program: Program, alone: Program, options: Options, script: str = 
             break
     if failure is not None and not found:
         raise failure
-    return min(found, key=lambda design: design.predicted_cycles)
+    return min(found, key=lambda design: design.predicted_start_to_done)
 
 
 def _needs_boxes(program: Program) -> bool:
@@ -126,30 +132,26 @@ def _prepared(alone: Program, behind: BehindGuards) -> Partition:
 def _built_from(program: Program, parts: Partition, options: Options, script: str) -> FpgaDesign:
     start = time.perf_counter()
     live = remove_dead_statements(parts.program)
-    built = _built(live, options)
-    staged, spec = built.schedule.staged, built.spec
-    place = {f.array: stream_of(staged, f, live.array(f.array)) for f in (*staged.inputs, *staged.outputs)}
-    system = SystemSpec(spec, tuple(place[c.name] for c in spec.inputs), tuple(place[c.name] for c in spec.outputs),
-                        options.bus_bits)
+    chosen = _built(live, options)
     check_parts(parts)
     note_attempt("validation")
-    validate(parts.program, built, system)
-    return FpgaDesign(program, parts, options, built, system, time.perf_counter() - start, script)
+    validate(parts.program, chosen.built, chosen.system)
+    return FpgaDesign(program, parts, options, chosen.built, chosen.system, time.perf_counter() - start, script)
 
 
-def _built(program: Program, options: Options) -> BuiltPipeline:
-    """The pipeline at the smallest initiation interval that recurrences allow, with the least storage. Only the loops
-    of recurrences that need it have the interval."""
-    tilings = _tilings(program, options)
+def _built(program: Program, options: Options) -> BuiltSystem:
+    """The pipeline at the smallest initiation interval that recurrences allow, with arrays moved in the way that ends
+    first. Only the loops of recurrences that need it have the interval."""
+    candidates = stagings(program, options)
     failure: SlowRecurrence | None = None
     slow: frozenset[str] = frozenset()
     for interval in _INTERVALS:
         while True:
             pace = Pace(interval, slow or None)
             note_attempt(f"initiation interval {pace}")
-            schedules = _schedules(tilings, options, pace)
+            schedules = [schedule_program(staged, options.fusion_level, pace=pace) for staged in candidates]
             try:
-                return min((build_pipeline(schedule, options) for schedule in schedules), key=_storage)
+                return choose(schedules, program, options, lambda schedule: build_pipeline(schedule, options))
             except SlowRecurrence as error:
                 failure = error
             known, slow = slow, slow | recurring_around(flow(program), [failure.name])
@@ -157,31 +159,3 @@ def _built(program: Program, options: Options) -> BuiltPipeline:
                 break
     assert failure is not None
     raise failure
-
-
-def _tilings(program: Program, options: Options) -> list[StagedProgram]:
-    """The program with every number of tile loops that there can be, or with that of the options."""
-    if options.tile_depth is not None:
-        return [stage_streams(program, options.tile_depth)]
-    found = [stage_streams(program, 0)]
-    with suppress(StreamError):
-        while True:
-            found.append(stage_streams(program, len(found)))
-    return found
-
-
-def _schedules(tilings: Sequence[StagedProgram], options: Options, pace: Pace) -> list[Schedule]:
-    """A schedule for every tiling that is not much slower than the best one."""
-    found = [schedule_program(staged, options.fusion_level, pace=pace) for staged in tilings]
-    fastest = min(map(_cycles, found))
-    return [schedule for schedule in found if _cycles(schedule) <= _SLOWER * fastest]
-
-
-def _cycles(schedule: Schedule) -> int:
-    ends = [schedule.statements[f.statement].last for f in schedule.staged.outputs]
-    return (schedule.staged.tiles - 1) * schedule.period + max(ends) + 1
-
-
-def _storage(built: BuiltPipeline) -> int:
-    """Words of all buffers."""
-    return sum(storage.words for storage in built.storage.values())

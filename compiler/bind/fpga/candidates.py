@@ -1,0 +1,184 @@
+"""Ways to move a program's arrays over the memory bus, and which of them ends first.
+
+An array whose readers (or writers) take it in another order than that of memory, or more than once, wastes the bus: a
+burst brings one element. Candidates are data: the numbers of tile loops, each with arrays moved in the order of their
+readers, or those that waste the bus moved once, in the order of memory, through a buffer on the chip. Each has a lower
+bound, its unstalled cycles; they are built best bound first, until no bound is below what has been predicted from start
+to done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import prod
+
+import islpy as isl
+
+from compiler.bind.bounds import Bounds
+from compiler.bind.fpga.build import BuiltPipeline
+from compiler.bind.fpga.memory import stream_of
+from compiler.bind.fpga.options import Options
+from compiler.bind.fpga.start_to_done import start_to_done
+from compiler.ir.program import Array, Program, Statement
+from compiler.sched.affine import affine_form
+from compiler.sched.cycle_accurate import Schedule
+from compiler.sched.dependences import constant_bounds
+from compiler.sched.streams import StagedProgram, StreamError, row_major, stage_streams
+from hw.dataflow.registers import element_bytes
+from hw.pipeline.spec import BufferCell, LineCell
+from hw.pipeline.streams import ArrayStream
+from hw.pipeline.system import SystemSpec
+
+__all__ = ["BuiltSystem", "choose", "full_beats", "moved_beats", "stagings", "tile_script", "unstalled_cycles"]
+
+_WASTEFUL = 1.25
+"""Beats of an array against those that hold it from which on it wastes the bus."""
+
+_SLOWER = 1.02
+"""A design may take this many times longer than the fastest one, if it takes less memory."""
+
+_LEAST_TILE = 8
+_LARGEST_TILE = 32
+"""Elements along a loop of a tile, in which two orders meet."""
+
+_CLOSE = 1.05
+"""A design within this of its lower bound is not tiled."""
+
+_START = 150
+"""Cycles that every run has before the first and after the last word, about."""
+
+
+@dataclass(frozen=True)
+class BuiltSystem:
+    """A pipeline in its system. `cycles`: predicted from start to done. `memory_bits` of lines and buffers."""
+
+    built: BuiltPipeline
+    system: SystemSpec
+    cycles: int
+
+    @property
+    def memory_bits(self) -> int:
+        """Bits of delay lines and buffers."""
+        cells = self.system.pipeline.cells
+        return sum(cell.depth * cell.word.width for cell in cells if isinstance(cell, LineCell | BufferCell))
+
+    @property
+    def words(self) -> int:
+        """Words of all buffers, with those in registers."""
+        return sum(storage.words for storage in self.built.storage.values())
+
+
+def moved_beats(stream: ArrayStream, bus_bits: int) -> int:
+    """Beats that a stream takes at least: rows begin in a beat of their own."""
+    return stream.words(bus_bits // 8) * stream.rows
+
+
+def full_beats(array: Array, bus_bits: int) -> int:
+    """Beats that hold all of an array."""
+    return -(-prod(array.shape) * element_bytes(array.type.width) * 8 // bus_bits)
+
+
+def stagings(program: Program, options: Options) -> list[StagedProgram]:
+    """The program with every number of tile loops that there can be, or with that of the options; and each of these
+    also with the arrays that waste the bus in the order of memory."""
+    found: list[StagedProgram] = []
+    for depth in _depths(program, options):
+        plain = stage_streams(program, depth)
+        found.append(plain)
+        wasteful = frozenset(_wasteful(program, plain, options.bus_bits))
+        if wasteful:
+            with suppress(StreamError):
+                found.append(stage_streams(program, depth, in_order=wasteful))
+    return found
+
+
+def _depths(program: Program, options: Options) -> Iterator[int]:
+    if options.tile_depth is not None:
+        yield options.tile_depth
+        return
+    depth = 0
+    yield depth
+    with suppress(StreamError):
+        while True:
+            depth += 1
+            stage_streams(program, depth)
+            yield depth
+
+
+def _wasteful(program: Program, staged: StagedProgram, bus_bits: int) -> Iterator[str]:
+    """Arrays that take more beats than they fill."""
+    for footprint in (*staged.inputs, *staged.outputs):
+        array = program.array(footprint.array)
+        stream = stream_of(staged, footprint, array)
+        if moved_beats(stream, bus_bits) > _WASTEFUL * full_beats(array, bus_bits) + 1:
+            yield array.name
+
+
+def unstalled_cycles(schedule: Schedule) -> int:
+    """Cycles of a schedule until its last word."""
+    ends = [schedule.statements[f.statement].last for f in schedule.staged.outputs]
+    return (schedule.staged.tiles - 1) * schedule.period + max(ends) + 1
+
+
+def choose(schedules: Iterable[Schedule], program: Program, options: Options,
+           build: Callable[[Schedule], BuiltPipeline]) -> BuiltSystem:
+    """The design that ends first from start to done; of those that take about as long the one with the least memory.
+    What takes more memory than the options allow counts only if all do."""
+    found: list[BuiltSystem] = []
+    for schedule in sorted(schedules, key=unstalled_cycles):
+        best = min((item.cycles for item in found if item.memory_bits <= options.buffer_bits), default=None)
+        if best is not None and unstalled_cycles(schedule) > _SLOWER * best:
+            break
+        found.append(_system(build(schedule), program, options))
+    within = [item for item in found if item.memory_bits <= options.buffer_bits] or found
+    fastest = min(item.cycles for item in within)
+    return min((item for item in within if item.cycles <= _SLOWER * fastest), key=lambda item: item.words)
+
+
+def _system(built: BuiltPipeline, program: Program, options: Options) -> BuiltSystem:
+    staged, spec = built.schedule.staged, built.spec
+    place = {f.array: stream_of(staged, f, program.array(f.array)) for f in (*staged.inputs, *staged.outputs)}
+    system = SystemSpec(spec, tuple(place[c.name] for c in spec.inputs), tuple(place[c.name] for c in spec.outputs),
+                        options.bus_bits)
+    return BuiltSystem(built, system, start_to_done(system, options.main_memory(options.bus_bits)))
+
+
+# Tiles in which two orders meet.
+
+
+def tile_script(program: Program, cycles: int, bounds: Bounds, in_order: Sequence[str]) -> str:
+    """The directive that cuts a program into tiles, where it takes `cycles` with the arrays `in_order` moved in the
+    order of memory: the loops that move along memory, for all arrays; empty if it is close to its bounds, or if there
+    are no two such loops."""
+    if not in_order or cycles <= _CLOSE * bounds.cycles + _START or len(program.statements) != 1:
+        return ""
+    [statement] = program.statements
+    trips = {name: high - low + 1 for name, (low, high) in constant_bounds(statement).items()}
+    names = sorted(set(_along_memory(program, statement)), key=statement.iterators.index)
+    sizes = {name: _tile(trips[name]) for name in names}
+    if len(sizes) < 2 or None in sizes.values():
+        return ""
+    return f"tile({', '.join(f'{name}={size}' for name, size in sizes.items())})"
+
+
+def _tile(trips: int) -> int | None:
+    """Iterations in a tile: the least divisor that makes whole beats of bytes."""
+    return next((n for n in range(_LEAST_TILE, _LARGEST_TILE + 1) if trips % n == 0 and n < trips), None)
+
+
+def _along_memory(program: Program, statement: Statement) -> Iterator[str]:
+    """For each access to main memory the iterator that moves it by the fewest elements."""
+    for access in (*statement.reads, statement.write):
+        array = program.array(access.array)
+        function = isl.PwMultiAff.from_map(access.map.intersect_domain(statement.domain))
+        total = [0] * len(statement.iterators)
+        for dimension, words in enumerate(row_major(array.shape)):
+            form = affine_form(function.get_pw_aff(dimension))
+            if form is None:
+                return
+            total = [have + words * step for have, step in zip(total, form[0], strict=True)]
+        moving = [(abs(step), name) for step, name in zip(total, statement.iterators, strict=True) if step]
+        if array.role != "intermediate" and moving:
+            yield min(moving)[1]
