@@ -24,6 +24,7 @@ from compiler.bind.vector.repeats import Repeats
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.spill import plan_phases
 from compiler.bind.vector.translate import Graph, translate
+from compiler.bind.vector.validate import validate_design
 from compiler.bind.vector.verify import verify_program
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.program import Program
@@ -46,15 +47,17 @@ PROGRAMS = (Program, ArrayProgram)
 
 
 def compile_program(program: Program | ArrayProgram, options: Options) -> VectorDesign:
-    """Compile a program of either kind. Raises `ProgramError`, `ArrayError` and `VectorTargetError`."""
+    """Compile a program of either kind, and prove it on examples. Raises `ProgramError`, `ArrayError` and
+    `VectorTargetError`."""
     if isinstance(program, ArrayProgram):
-        return compile_arrays(program, options)
+        return validate_design(compile_arrays(program, options))
     start = time.perf_counter()
     verify(program)
     short = with_short_recurrences(replace(program, shared=()))
     wide = apply_script(short, recurrence_order(short, cycles=None, parts=False))
     design = compile_arrays(from_program(wide), options)
-    return replace(design, program=program, seconds=time.perf_counter() - start)
+    design = validate_design(replace(design, program=program))
+    return replace(design, seconds=time.perf_counter() - start)
 
 
 def compile_arrays(program: ArrayProgram, options: Options | None = None) -> VectorDesign:
