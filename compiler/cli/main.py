@@ -81,6 +81,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("-I", dest="include", action="append", default=[], metavar="DIR",
                         help="where a C file's includes are looked for (repeat)")
     parser.add_argument("--ddcf", type=_file, metavar="FILE", help="write the graphs of a SA-C program there, as text")
+    parser.add_argument("--passes", metavar="A,B", help="passes over the graphs of a SA-C program, or: all")
     parser.add_argument("--host-c", type=_file, metavar="FILE", help="write a SA-C program there in C")
     parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
                         help="one hardware for these values of a parameter, which is a register (dataflow; repeat)")
@@ -108,7 +109,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     sac = sac_applications().get(options.app, Path(options.app))
     if sac.suffix == ".sc":
         return run_sac(sac, options, console)
-    for name in ("ddcf", "host_c"):
+    for name in ("ddcf", "host_c", "passes"):
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')} is for SA-C programs; the name of one ends in .sc")
     if options.list:

@@ -19,6 +19,7 @@ from compiler.cli.settings import UsageError, read_settings
 from compiler.frontend.sac import SacProgram, load_sac, random_inputs
 from compiler.frontend.sac.ddcf import print_module
 from compiler.frontend.sac.ddcf.graph import Port
+from compiler.frontend.sac.passes import count_nodes
 from hw.files import write_atomic
 
 __all__ = ["run_sac"]
@@ -37,6 +38,8 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
         if getattr(options, name) not in (None, [], False):
             raise UsageError(f"--{name.replace('_', '-')} is no option of SA-C programs, which run on the host")
     program = load_sac(path, options.function)
+    if options.passes is not None:
+        program = _optimised(program, options.passes, console)
     paths = _output_paths(program, options.output)
     if options.ddcf:
         write_atomic(options.ddcf, print_module(program.module).encode())
@@ -49,6 +52,17 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
         _write(path, results[name])
     console.print(_table(program, results, paths))
     return 0
+
+
+def _optimised(program: SacProgram, passes: str, console: Console) -> SacProgram:
+    """`program` after the passes that are named, or ``all``; says what they did."""
+    names = None if passes == "all" else [name for name in passes.split(",") if name]
+    before = sum(count_nodes(program.module).values())
+    program, changes = program.optimised(names)
+    counts = ", ".join(f"{name} {count}" for name, count in changes.items()) or "none"
+    console.print(f"nodes: {before} before passes, {sum(count_nodes(program.module).values())} after; changes by pass: "
+                  f"{counts}", soft_wrap=True)
+    return program
 
 
 def _read_inputs(program: SacProgram, options: argparse.Namespace) -> dict[str, np.ndarray]:

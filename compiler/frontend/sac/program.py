@@ -14,6 +14,7 @@ from compiler.frontend.sac.ddcf.graph import Port
 from compiler.frontend.sac.host_c import emit_c
 from compiler.frontend.sac.limits import SAC_LIMITS
 from compiler.frontend.sac.parse import parse_text
+from compiler.frontend.sac.passes import optimise
 from compiler.frontend.sac.types import Kind, Scalar
 from compiler.ir.limits import check_array_bytes
 from compiler.ir.types import ProgramError
@@ -47,6 +48,12 @@ class SacProgram:
         `SacRunError` with the place in the source where a run has no result.
         """
         return self.results(interpret(self.module, self.main.name, self.held(inputs)))
+
+    def optimised(self, passes: Sequence[str] | None = None) -> tuple[SacProgram, dict[str, int]]:
+        """This program after `passes` (`compiler.frontend.sac.passes`), by default all in the thesis' order until
+        nothing changes; and how often each changed it."""
+        done = optimise(self.module, self.main.name, passes)
+        return SacProgram(self.name, done.module, done.module.function(self.main.name)), dict(done.changes)
 
     def host_c(self) -> str:
         """The program in C for a host (`compiler.frontend.sac.host_c.emit_c`)."""

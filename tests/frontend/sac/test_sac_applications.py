@@ -107,7 +107,14 @@ def test_command_line_takes_scalars_arrays_and_files_of_several_functions(tmp_pa
     assert "8" in capsys.readouterr().out
 
 
+def test_command_line_optimises(capsys):
+    assert main(["sac/prewitt", "--passes", "all", "--random", "1"]) == 0
+    assert "nodes: 39 before passes, 46 after; changes by pass: inline 1, " in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("arguments, message", [
+    (["sac/prewitt", "--passes", "turbo"], "there is no pass 'turbo'; there are: inline, switches, sizes, constants, "
+                                           "elements, fold, identities, dead, unroll, share"),
     (["sac/matrix_product"], "program matrix_product needs more inputs: A (int16[:,:]), B (int16[:,:]); give --input "
                              "NAME=FILE, --set NAME=VALUE for a scalar, or --random SEED"),
     (["sac/prewitt", "--lanes", "4"], "--lanes is no option of SA-C programs, which run on the host"),

@@ -21,7 +21,7 @@ from compiler.frontend.sac.syntax import (
     Place,
     Switch,
 )
-from compiler.frontend.sac.types import Scalar, arithmetic_type, bitwise_type
+from compiler.frontend.sac.types import Scalar, Type, arithmetic_type, bitwise_type
 from compiler.ir.types import ProgramError
 
 __all__ = ["build_if", "build_statements", "build_switch"]
@@ -79,7 +79,8 @@ def _define_next(statement: NextDefinition, scope: Scope) -> None:
         meant = Meant(before.type.scalar, before.is_complex, (None,) * before.type.rank)
         new = assign(scope.graph, value, meant, name.place, f"'next {name.name}'")
         scope.carried[name.name] = Value(tuple(
-            scope.graph.add("NEXT", [wire], [wire.type], name.place, input=number)[0]
+            scope.graph.add("NEXT", [wire], [Type(wire.type.scalar, (None,) * wire.type.rank)], name.place,
+                            input=number)[0]
             for wire, number in zip(new.wires, scope.inputs[name.name], strict=True)))
         scope.names[name.name] = new
 

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from compiler.frontend.sac.arithmetic import BINARY, COMPARISONS, INTRINSICS, binary, cast, compare, wrap
+from compiler.frontend.sac.arithmetic import BINARY, COMPARISONS, INTRINSICS, binary, cast, compare, dtype, wrap
 from compiler.frontend.sac.ddcf.batch import Batch, same_in_all
 from compiler.frontend.sac.ddcf.graph import Node
+from compiler.frontend.sac.ddcf.kinds import MANY_KINDS
+from compiler.frontend.sac.ddcf.returns import reduce_many
 from compiler.frontend.sac.errors import SacRunError
 
 __all__ = ["evaluate"]
@@ -73,8 +75,10 @@ def _fill_like(node: Node, batch: Batch) -> list[np.ndarray]:
 
 
 def _define(node: Node, batch: Batch) -> list[np.ndarray]:
-    elements = np.stack([np.asarray(v) for v in batch.operands], axis=1)
-    return [elements.reshape((batch.size, *(e or 0 for e in node.outputs[0].extents)))]
+    shape = (batch.size, *(e or 0 for e in node.outputs[0].extents))
+    if not batch.operands:
+        return [np.empty(shape, dtype=dtype(node.outputs[0].scalar))]
+    return [np.stack(batch.operands, axis=1).reshape(shape)]
 
 
 def _concatenate(node: Node, batch: Batch) -> list[np.ndarray]:
@@ -150,9 +154,15 @@ def _section(node: Node, low: np.ndarray, high: np.ndarray, step: np.ndarray, ex
     return indices
 
 
+def _many(node: Node, batch: Batch) -> list[np.ndarray]:
+    kind, scalar = node.kind.removesuffix("_MANY"), node.outputs[0].scalar
+    return [reduce_many(kind, batch.operands[::2], batch.operands[1::2], batch.size, scalar)]
+
+
 _EVALUATORS: dict[str, Callable[[Node, Batch], list[np.ndarray]]] = {
     **dict.fromkeys(BINARY, _binary), **dict.fromkeys(COMPARISONS, _compare), "CAST": _cast, "NOT": _not,
     "BIT_NOT": _bit_not, "NEG": _negative, "INTRINSIC": _intrinsic, "EXTENTS": _extents,
     "CHECK_EXTENTS": _check_extents, "FILL_LIKE": _fill_like, "ARR_DEF": _define, "ARRAY_CONCAT": _concatenate,
     "ARRAY_CONCAT_VERT": _concatenate_rows, "ARR_CONPERIM": _perimeter, "AREF": _reference,
+    **dict.fromkeys(MANY_KINDS, _many),
 }

@@ -14,7 +14,7 @@ from compiler.frontend.sac.ddcf.kinds import RETURN_KINDS, VALUE_AT_KINDS
 from compiler.frontend.sac.errors import SacRunError
 from compiler.frontend.sac.types import DOUBLE, Scalar, Type
 
-__all__ = ["Collected", "reduce_loop"]
+__all__ = ["Collected", "reduce_loop", "reduce_many"]
 
 
 @dataclass
@@ -144,6 +144,14 @@ def _reduce(kind: str, operands: Sequence[np.ndarray], scalar: Scalar, extents: 
         return _one(kind, value, scalar, extents)
     return np.concatenate([_one(kind, row[np.newaxis, chosen != 0], scalar, extents)
                            for row, chosen in zip(value, mask[0], strict=True)])
+
+
+def reduce_many(kind: str, values: Sequence[np.ndarray], masks: Sequence[np.ndarray], size: int, scalar: Scalar
+                ) -> np.ndarray:
+    """A reduction of values that stand side by side, `size` rows of each."""
+    if not values:
+        return _reduce(kind, [np.empty((size, 0), dtype=dtype(scalar))], scalar)
+    return _reduce(kind, [np.stack(values, axis=1), np.stack(masks, axis=1)], scalar)
 
 
 def _one(kind: str, value: np.ndarray, scalar: Scalar, extents: Sequence[int]) -> np.ndarray:

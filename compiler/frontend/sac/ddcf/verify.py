@@ -10,6 +10,7 @@ from compiler.frontend.sac.ddcf.kinds import (
     COMPOUND_KINDS,
     GENERATOR_KINDS,
     LOOP_KINDS,
+    MANY_KINDS,
     RETURN_KINDS,
     SIMPLE_KINDS,
     STRUCTURING_KINDS,
@@ -221,6 +222,9 @@ class _Checker:
         self._need(not any(isinstance(o, Edge) for o in extents), "an extent is computed inside the loop")
         self._need(node.outputs[0].rank == labelled + counted, "its output has another rank")
 
+    def _many(self, node: Node, types: Sequence[Type]) -> None:
+        self._types(types, [node.outputs[0], Type(BOOL)] * (len(types) // 2), "the operands")
+
     def _values_at(self, node: Node, types: Sequence[Type]) -> None:
         count = node.number("captures")
         self._need(len(types) in (1 + count, 2 + count), "captures are missing")
@@ -234,5 +238,5 @@ _CHECKS: dict[str, Callable[[_Checker, Node, Sequence[Type]], None]] = {
     "WINDOWGEN": _Checker._array_generator, "SCALARGEN": _Checker._scalar_generator,
     **dict.fromkeys(STRUCTURING_KINDS, _Checker._structure),
     **dict.fromkeys(set(RETURN_KINDS) - set(STRUCTURING_KINDS) - set(VALUE_AT_KINDS), _Checker._reduction),
-    **dict.fromkeys(VALUE_AT_KINDS, _Checker._values_at),
+    **dict.fromkeys(MANY_KINDS, _Checker._many), **dict.fromkeys(VALUE_AT_KINDS, _Checker._values_at),
 }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from compiler.frontend.sac.ddcf.graph import Edge, Function, Graph, Module, Node
-from compiler.frontend.sac.ddcf.kinds import LOOP_KINDS, RETURN_KINDS, VALUE_AT_KINDS
+from compiler.frontend.sac.ddcf.kinds import LOOP_KINDS, MANY_KINDS, RETURN_KINDS, VALUE_AT_KINDS
 from compiler.frontend.sac.host_c.arrays import ARRAYS
 from compiler.frontend.sac.host_c.expressions import scalar_expression
 from compiler.frontend.sac.host_c.generators import Generator
@@ -109,6 +109,8 @@ class _Emitter(Lines):
         elif node.kind == "FCALL":
             call = ", ".join([*operands, *(f"&{name}" for name in outputs)])
             self.lines.append(f"f_{node.attribute('function')}({call});")
+        elif node.kind in MANY_KINDS:
+            self.many(node, operands, outputs[0])
         elif node.kind in ARRAYS:
             ARRAYS[node.kind](self, node, operands, types, outputs)
         else:
@@ -137,6 +139,16 @@ class _Emitter(Lines):
                                   "")
         return (f"{output} = make('{element_kind(scalar)}', {type_.rank}, {operand}.extents); "
                 f"for (int64_t n = 0; n < {output}.size; n++) put(&{output}, n, of_{wanted}({value}));")
+
+    def many(self, node: Node, operands: list[str], output: str) -> None:
+        """A reduction of values that stand side by side, each with its mask."""
+        name, member = self.new("l"), kind_member(node.outputs[0])
+        self.lines.append(f"numbers {name} = {{0}};")
+        self.lines += [f"if ({mask}) add_number(&{name}, of_{member}({value}));"
+                       for value, mask in zip(operands[::2], operands[1::2], strict=True)]
+        which = _REDUCTIONS[node.kind.removesuffix("_MANY")]
+        self.lines.append(f"{output} = reduce('{which}', {name}.items, {name}.count, "
+                          f"{type_literal(node.outputs[0].scalar)}).{member};")
 
     def loop(self, node: Node, operands: list[str], outputs: list[str]) -> None:
         """A loop: lists before it, its body, what it gives behind it."""

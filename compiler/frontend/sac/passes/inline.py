@@ -1,0 +1,49 @@
+"""Calls become the bodies of what they call (Hammes 2000, section 4.3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import networkx
+
+from compiler.frontend.sac.ddcf.graph import Function, Module, Node, Operand
+from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter
+
+__all__ = ["inline"]
+
+
+def inline(module: Module, main: str) -> Module:
+    """All functions but those with the pragma ``no_inline``; what `main` does not call any more is dropped."""
+    calls = networkx.DiGraph()
+    for function in module.functions:
+        calls.add_node(function.name)
+        calls.add_edges_from((function.name, name) for name in _called(function))
+    done: dict[str, Function] = {}
+    for name in reversed(list(networkx.topological_sort(calls))):
+        done[name] = _Inline(done).function(module.function(name))
+    kept, pending = set(), [main]
+    while pending:
+        name = pending.pop()
+        if name not in kept:
+            kept.add(name)
+            pending += _called(done[name])
+    return Module(tuple(done[f.name] for f in module.functions if f.name in kept))
+
+
+def _called(function: Function) -> list[str]:
+    return [str(node.attribute("function")) for node in function.graph.walk() if node.kind == "FCALL"]
+
+
+class _Inline(Rewriter):
+    """Splices the functions that are done."""
+
+    def __init__(self, done: dict[str, Function]) -> None:
+        self.done = done
+
+    def node(self, out: Rebuilt, node: Node) -> list[Operand]:
+        if node.kind != "FCALL":
+            return out.add(replace(node, graphs=self.inner(out, node)))
+        function = self.done[str(node.attribute("function"))]
+        if any(pragma.name == "no_inline" for pragma in function.pragmas):
+            return out.add(node)
+        return out.splice(function.graph, node.operands)

@@ -1,0 +1,88 @@
+"""How passes change graphs: node by node, from the operands to what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Function, Graph, Module, Node, Operand
+from compiler.frontend.sac.types import Type
+
+__all__ = ["Rebuilt", "Rewriter", "substitute"]
+
+
+class Rebuilt:
+    """A graph that is written anew."""
+
+    def __init__(self, inputs: Sequence[Type]) -> None:
+        self.inputs = list(inputs)
+        self.nodes: list[Node] = []
+
+    def add(self, node: Node) -> list[Operand]:
+        """A node more; its outputs."""
+        self.nodes.append(node)
+        return [Edge(len(self.nodes) - 1, port) for port in range(len(node.outputs))]
+
+    def type(self, operand: Operand) -> Type:
+        """The type of what `operand` brings."""
+        if isinstance(operand, Constant):
+            return Type(operand.scalar)
+        if isinstance(operand, Argument):
+            return self.inputs[operand.number]
+        return self.nodes[operand.number].outputs[operand.port]
+
+    def producer(self, operand: Operand) -> Node | None:
+        """The node that `operand` comes from, None for inputs and constants."""
+        return self.nodes[operand.number] if isinstance(operand, Edge) else None
+
+    def splice(self, graph: Graph, operands: Sequence[Operand]) -> list[Operand]:
+        """All nodes of `graph`, whose inputs are `operands`; what leaves it."""
+        values: list[list[Operand]] = []
+        for node in graph.nodes:
+            entering = tuple(substitute(operand, operands, values) for operand in node.operands)
+            values.append(self.add(replace(node, operands=entering)))
+        return [substitute(operand, operands, values) for operand in graph.outputs]
+
+    def finish(self, outputs: Sequence[Operand]) -> Graph:
+        """The graph with these outputs."""
+        return Graph(tuple(self.inputs), tuple(self.nodes), tuple(outputs))
+
+
+def substitute(operand: Operand, arguments: Sequence[Operand], values: Sequence[Sequence[Operand]]) -> Operand:
+    """What stands for `operand` where inputs are `arguments` and outputs of nodes are `values`."""
+    if isinstance(operand, Argument):
+        return arguments[operand.number]
+    if isinstance(operand, Edge):
+        return values[operand.number][operand.port]
+    return operand
+
+
+class Rewriter:
+    """Writes every graph of a module anew. A pass says what becomes of a node; graphs inside it are done by then."""
+
+    def module(self, module: Module) -> Module:
+        """All functions."""
+        return Module(tuple(self.function(function) for function in module.functions))
+
+    def function(self, function: Function) -> Function:
+        """One function."""
+        return replace(function, graph=self.graph(function.graph, function.graph.inputs))
+
+    def graph(self, graph: Graph, inputs: Sequence[Type], known: Mapping[int, Operand] | None = None) -> Graph:
+        """`graph` with inputs of these types. Those that are `known`, by number, are replaced inside, and stay
+        unused."""
+        out = Rebuilt(inputs)
+        arguments: list[Operand] = [(known or {}).get(number, Argument(number)) for number in range(len(inputs))]
+        values: list[list[Operand]] = []
+        for node in graph.nodes:
+            operands = tuple(substitute(operand, arguments, values) for operand in node.operands)
+            values.append(self.node(out, replace(node, operands=operands)))
+        return out.finish([substitute(operand, arguments, values) for operand in graph.outputs])
+
+    def node(self, out: Rebuilt, node: Node) -> list[Operand]:
+        """What becomes of a node whose operands are those of `out`: its outputs there."""
+        return out.add(replace(node, graphs=self.inner(out, node)))
+
+    def inner(self, out: Rebuilt, node: Node) -> tuple[Graph, ...]:
+        """The graphs of a compound node."""
+        return tuple(self.graph(graph, graph.inputs) for graph in node.graphs)
