@@ -38,6 +38,18 @@ PROGRAMS = {
   for (int k = 0; k < 2; k++)
     for (int i = 1; i < 4; i++)
       u[(k + 1) % 2][i] = u[k % 2][i] + u[k % 2][i - 1];"""),
+    "pairs of elements, read before both are written": ("void f(const short x[8], short y[8])", """
+  short t[8];
+  for (int i = 0; i < 8; i++)
+    t[i] = x[i];
+  for (int g = 0; g < 8; g += 4)
+    for (int k = 0; k < 2; k++) {
+      short u = t[g + k];
+      t[g + k] = u + 5;
+      t[g + k + 2] = u;
+    }
+  for (int i = 0; i < 8; i++)
+    y[i] = t[i];"""),
     "a selected term of a sum": ("void f(int q[3][3], const int b[3][3][3])", """
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {

@@ -22,6 +22,11 @@ BODIES = {
     "bool_local": ("", "bool big = x[i] & 256; _Bool any = x[i];"
                    "y[i] = big + 2 * any + 4 * (bool)(x[i] & 512) + true;"),
     "bool_table": ("static const bool T[4] = {2, 0, 256, false};", "y[i] = T[x[i] & 3];"),
+    "enumerations": ("typedef enum { RED, BLUE = 4 } colour;\nenum sign { MINUS = -1, PLUS = 1 };",
+                     "colour c = x[i] & 1 ? BLUE : RED;"
+                     "enum sign s = x[i] < 0 ? MINUS : PLUS; y[i] = s * 7 + (c - 1 > 2);"),
+    "array_types": ("typedef int16_t pair_t[2];\ntypedef pair_t block_t[3];\nstatic const block_t T = {{1, -2}, {3}};",
+                    "pair_t p = {x[i], 3}; y[i] = p[0] + p[1] * T[x[i] & 1][1] + T[1][0];"),
     "sizes": ("", "y[i] = x[i] % sizeof(short) + sizeof(int64_t) + sizeof x[0] - sizeof(x[i] + 1L) + sizeof(int[3]);"),
     "characters": ("", r"y[i] = '\xff' + 2 * '\0' + 3 * '\101' + '\\' * x[i] + '\'';"),
     "string": (r'static const char S[] = "ab\xfe\x63";', "y[i] = S[x[i] & 3] + sizeof(S);"),

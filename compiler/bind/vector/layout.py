@@ -227,13 +227,27 @@ def _homes(graph: Graph, nodes: list[Node], boxes: dict[Node, Box], sizes: Sizes
         if isinstance(node, Extend):
             source = node.source
             free = not isinstance(source, Leaf) and source not in results and source not in home
-            if free and boxes[source] == boxes[node] and sizes.bytes[source] == sizes.bytes[node]:
+            same = free and boxes[source] == boxes[node] and sizes.bytes[source] == sizes.bytes[node]
+            if same and (len(uses[source]) == 1 or _leaves_to_others(graph, node, uses[source])):
                 home[source] = node
         elif isinstance(node, Op) and node.operation in ("multiply_add", "where"):
             kept = node.operands[0 if node.operation == "multiply_add" else 2]
             if isinstance(kept, Access) and _may_host(node, kept, uses, boxes, sizes, results):
                 home.setdefault(kept.node, node)
     return home
+
+
+def _leaves_to_others(graph: Graph, node: Extend, users: list[Node]) -> bool:
+    """Whether all that other `users` of its source read is where the extension, which writes what lies outside of it
+    over the source, keeps it."""
+    inside = tuple((start, start + extent) for start, extent in zip(node.starts, node.shape, strict=True))
+    spaces = [result.shape for result in graph.results]
+    whole = regions(graph, tuple((0, max(extent)) for extent in zip(*spaces, strict=True)), clip=True)
+    for user in users:
+        for access, box in needed(user, whole[user], True) if user is not node and user in whole else ():
+            if access.node is node.source and _union(inside, box) != inside:
+                return False
+    return True
 
 
 def _may_host(node: Op, kept: Access, uses: dict[Node, list[Node]], boxes: dict[Node, Box], sizes: Sizes,

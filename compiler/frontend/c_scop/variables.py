@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, Literal
@@ -73,15 +74,17 @@ class Scope:
     settings: Mapping[str, int] = field(default_factory=dict)
     names: dict[str, Variable | int | ScopError] = field(default_factory=dict)
     registry: list[Variable] = field(default_factory=list)
+    array_types: dict[str, c_ast.ArrayDecl] = field(default_factory=dict)
 
     def inner(self) -> Scope:
         """A block inside this one."""
-        return Scope(self.source, dict(self.typedefs), self.used, self, self.settings, registry=self.registry)
+        return Scope(self.source, dict(self.typedefs), self.used, self, self.settings, registry=self.registry,
+                     array_types=dict(self.array_types))
 
     def apart(self) -> Scope:
         """The same block, in which new names are not seen anywhere else."""
         return replace(self, typedefs=dict(self.typedefs), used=set(self.used), names=dict(self.names),
-                       registry=list(self.registry))
+                       registry=list(self.registry), array_types=dict(self.array_types))
 
     def everything(self) -> tuple[Variable, ...]:
         """All variables that were declared anywhere so far."""
@@ -141,10 +144,36 @@ class Scope:
 
     def _typedef(self, node: c_ast.Typedef) -> None:
         self.typedefs.pop(node.name, None)
-        if isinstance(node.type, c_ast.TypeDecl) and isinstance(node.type.type, c_ast.IdentifierType):
-            type = named_type(tuple(node.type.type.names), self.typedefs)
+        self.array_types.pop(node.name, None)
+        kind = self._spelt_out(node.type)
+        if isinstance(kind, c_ast.ArrayDecl):
+            self.array_types[node.name] = kind
+        elif isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType):
+            type = named_type(tuple(kind.type.names), self.typedefs)
             if type is not None:
                 self.typedefs[node.name] = type
+        elif isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.Enum):
+            self._enumerators(node)
+            self.typedefs[node.name] = self._enumerated(kind.type)
+
+    def _enumerated(self, node: c_ast.Enum) -> Type:
+        """The type of an enumeration, as gcc chooses it: without sign if no constant is negative."""
+        if node.values is None:
+            return self.typedefs.get(f"enum {node.name}", Int(32, signed=False))
+        values = [self.names.get(entry.name) for entry in node.values.enumerators]
+        return Int(32, signed=any(isinstance(value, int) and value < 0 for value in values))
+
+    def _spelt_out(self, kind: Any) -> Any:
+        """The type of a declaration, with dimensions and elements in place of the name of an array type."""
+        if not isinstance(kind, c_ast.TypeDecl):
+            if not isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
+                return kind
+            inner = self._spelt_out(kind.type)
+            return kind if inner is kind.type else _with_elements(kind, inner)
+        names = tuple(kind.type.names) if isinstance(kind.type, c_ast.IdentifierType) else ()
+        if len(names) == 1 and names[0] in self.array_types:
+            return _with_qualifiers(self.array_types[names[0]], kind.quals or [])
+        return kind
 
     def _enumerators(self, node: Any) -> None:
         enum = getattr(getattr(node, "type", None), "type", None) if not isinstance(node, c_ast.Enum) else node
@@ -156,6 +185,8 @@ class Scope:
             following = self.evaluate(entry.value) if entry.value is not None else following
             self.names[entry.name] = following
             following += 1
+        if enum.name is not None:
+            self.typedefs[f"enum {enum.name}"] = self._enumerated(enum)
 
     def evaluate(self, node: Any) -> int:
         """An integer constant expression. Raises `ScopError`."""
@@ -166,7 +197,7 @@ class Scope:
 
     def _variable(self, node: c_ast.Decl, storage: Storage) -> Variable:
         place = self.source.place(node.coord)
-        kind, sizes, pointer = node.type, [], False
+        kind, sizes, pointer = self._spelt_out(node.type), [], False
         while not isinstance(kind, c_ast.TypeDecl):
             outermost = not sizes
             if isinstance(kind, c_ast.PtrDecl) and (outermost and (storage in ("parameter", "global"))):
@@ -177,7 +208,9 @@ class Scope:
             else:
                 raise ScopError(place, f"'{node.name}' is a pointer; only arrays and scalars can be used in a scop")
             kind = kind.type
-        type = number_type(kind, self.typedefs, self.source)
+        enumerated = isinstance(kind.type, c_ast.Enum)
+        type = self._enumerated(kind.type) if enumerated else number_type(kind, self.typedefs, self.source)
+        assert isinstance(type, Number)
         boolean = type if isinstance(type, Bool) else None
         variable = Variable(node.name, self.free_name(node.name), BYTE if boolean else type, tuple(sizes), storage,
                             place, pointer=pointer, boolean=boolean, const="const" in (kind.quals or []))
@@ -228,6 +261,22 @@ class Scope:
         except NotConstant:
             return None
         return tuple(as_type(value, variable.stored).value for value in flat)
+
+
+def _with_elements(kind: Any, inner: Any) -> Any:
+    """An array or a pointer of other elements."""
+    changed = copy(kind)
+    changed.type = inner
+    return changed
+
+
+def _with_qualifiers(kind: Any, qualifiers: list[str]) -> Any:
+    """An array whose elements have more qualifiers."""
+    if isinstance(kind, c_ast.TypeDecl):
+        changed = copy(kind)
+        changed.quals = [*(kind.quals or []), *qualifiers]
+        return changed
+    return _with_elements(kind, _with_qualifiers(kind.type, qualifiers))
 
 
 def _possible(name: str) -> bool:
