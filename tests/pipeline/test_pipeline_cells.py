@@ -9,6 +9,7 @@ import pytest
 from amaranth.sim import Simulator
 from pipeline_emulator import run_pipeline
 
+from hw.labels import Label
 from hw.pipeline.pipeline import Pipeline
 from hw.pipeline.spec import (
     BufferCell,
@@ -115,6 +116,8 @@ def test_impossible_pipelines():
                            OperatorCell("cast", (Tap(0),), (BYTE,), BYTE), OutputCell("x", Tap(1), BYTE, EVERY)))
     with pytest.raises(PipelineError, match=r"a merge that changes over at address 2 of 0\.\.1 always takes the same"):
         MergeCell((Tap(0), Tap(1)), BYTE, turns, 2)
+    with pytest.raises(PipelineError, match=r"^pipeline p has 2 cells and 1 labels$"):
+        PipelineSpec("p", (InputCell("a", BYTE, EVERY), OutputCell("x", Tap(0), BYTE, EVERY)), (), (Label("a"),))
     with pytest.raises(PipelineError, match="pipeline p has no output"):
         PipelineSpec("p", (InputCell("a", BYTE, EVERY),))
     with pytest.raises(PipelineError, match="a delay line in memory has at least 4 cycles, not 3"):
