@@ -80,7 +80,7 @@ PROGRAMS: Mapping[str, PeerProgram] = {
         {"A": "A", "B": "B"}, frozenset({"nngen par 4,4,4, 128 bits, B by columns"})),
     "int8 convolution 3x3 of 16x16": PeerProgram(
         _convolution, {"dataflow": ("dataflow", {}), "fpga": ("fpga", {}), "systolic": ("systolic", {})},
-        {"nngen par 1": lambda: nngen_convolution(_SIZE, _TAPS, (1, 1), bus_bits=64)},
+        {"nngen par 1 (one product per cycle)": lambda: nngen_convolution(_SIZE, _TAPS, (1, 1), bus_bits=64)},
         {"input": "X", "weight": "W"}),
 }
 

@@ -276,7 +276,7 @@ def test_attempts_are_told() -> None:
 
 
 @pytest.mark.parametrize(("target", "text", "wanted"), [
-    ("systolic", POINTS, ["as a reduction kernel", "tiles larger than one step", "validation"]),
+    ("systolic", POINTS, ["as a reduction kernel", "tiles of x 4", "validation"]),
     ("systolic", RECURRENCE, ["as a recurrence", "places of statement 'S0' (f.c:3)", "space loops x"]),
     ("dataflow", SUMS, ["schedule of 1024 firings"]),
     ("cgra", SMALL, ["initiation interval 1"])])
