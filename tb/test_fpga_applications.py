@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chained_programs import RECURRENCES, recurrence
 from hypothesis import HealthCheck, Phase, given, settings
 from merged_programs import merged
 from random_accumulations import accumulations
@@ -65,6 +66,14 @@ def test_all_applications_at_once():
     design = compiler.compile(program, target="fpga")
     assert min(len(design.system.inputs), len(design.system.outputs)) >= len(SMALL)
     check(program, design, "verilator", seed=0xC0FFEE, stall=STALLS)
+
+
+def test_recurrences_of_a_cycle(simulator):
+    """Side by side: operators without registers of their own."""
+    program = merged({name: recurrence(name) for name in RECURRENCES})
+    design = compiler.compile(program, target="fpga")
+    assert design.choices["initiation interval"] == "1"
+    check(program, design, simulator, seed=0xC0FFEE, stall=STALLS)
 
 
 def test_stalls_change_nothing_but_the_clock():

@@ -17,6 +17,12 @@ __all__ = ["Unit", "applied", "build_operators"]
 _FORMATLESS = ("read", "const", "table", "pass", "select")
 """What does the same to words of all formats."""
 
+_MIRRORED = {"gt": "lt", "le": "ge"}
+"""The same comparison with its operands exchanged."""
+
+_EQUALITIES = ("eq", "ne")
+"""They ask whether the difference is zero, and so whether two words differ in any bit: no carry is needed."""
+
 
 def build_operators(m: Module, taps: Taps, label: Label, operators: Sequence[Operator], reads: Sequence[Value],
                     indices: Sequence[Value], tables: Sequence[tuple[int, ...]],
@@ -90,6 +96,8 @@ def _looked_up(table: tuple[int, ...], index: Value) -> Value:
 
 def applied(op: str, operands: list[Value], words: list[Word]) -> Value:
     """Operation `op` of `hw.ops`; operands keep their own sign and width, so products stay as narrow as they are."""
+    if op in _MIRRORED:  # one subtraction says whether, without a look at whether its result is zero
+        return applied(_MIRRORED[op], operands[::-1], words[::-1])
     entry = operation(op)
     table: Value = Const(0, 8)
     if op == "lut3":
@@ -103,7 +111,7 @@ def applied(op: str, operands: list[Value], words: list[Word]) -> Value:
     p, q, r = (*bits, *[Const(0, 1)] * (3 - len(bits)))
     product = data[0] * data[1] if len(data) > 1 else Const(0)
     return entry.build(Datapath(width=width, a=a, b=b, c=c, p=p, q=q, r=r, table=Cat(table), product=product,
-                                difference=a - b))
+                                difference=a ^ b if op in _EQUALITIES else a - b))
 
 
 def _extended(value: Value, width: int) -> Value:

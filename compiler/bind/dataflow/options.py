@@ -30,6 +30,9 @@ class Options(MemoryOptions):
     * `reorder`: who brings words into the order in which they are used: the ``host`` when it packs the streams, or the
       ``chip``, which then takes and gives every array in row-major order.
 
+    * `clock_mhz`: clock rate at which recurrences are to run, 1 to 500. Where registers behind operators would make
+      them wait, operators get registers only as far as their delays (`hw.delays`) ask for them in a period of it.
+
     Raises `DataflowError` for values outside these.
     """
 
@@ -38,6 +41,7 @@ class Options(MemoryOptions):
     latency: Mapping[str, int] | None = None
     reorder: str = "host"
     transform: str = ""
+    clock_mhz: int = 120
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -45,6 +49,8 @@ class Options(MemoryOptions):
             raise DataflowError(f"lanes is {self.lanes}, not in 1..64")
         if self.interleave is not None and (not isinstance(self.interleave, int) or self.interleave < 1):
             raise DataflowError(f"interleave is {self.interleave}; it is at least 1")
+        if not isinstance(self.clock_mhz, int) or not 1 <= self.clock_mhz <= 500:
+            raise DataflowError(f"clock_mhz is {self.clock_mhz}, not in 1..500")
         if self.reorder not in _REORDERINGS:
             raise DataflowError(f"reorder is '{self.reorder}', neither 'host' nor 'chip'")
         if not isinstance(self.transform, str):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise, product
+from typing import NamedTuple
 
 from compiler.attempts import note_attempt
 from compiler.bind.dataflow.build_kernel import build_kernel
+from compiler.bind.dataflow.chaining import chain_recurrences
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, pipeline
 from compiler.bind.dataflow.options import Options
@@ -53,15 +56,63 @@ class Plan:
         return self.clock.ticks_by_size(len(sizes))[sizes] + self.kernel.depth
 
 
+class _Fit(NamedTuple):
+    """Channels and operators that fit at `slow` ticks per time."""
+
+    carried: list[Carried]
+    pipelines: dict[str, Pipeline]
+    slow: int
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """What all candidates have in common. `chained`: operators of short recurrences are without registers."""
+
+    options: Options
+    chained: bool = False
+
+    def pipelines(self, network: ProcessNetwork) -> dict[str, Pipeline]:
+        """The operators of all nodes, with their registers."""
+        tables = [table.name for table in network.program.tables]
+        return {node.name: pipeline(network.statement(node), self.options, tables) for node in network.nodes}
+
+    def fit(self, network: ProcessNetwork, carried: list[Carried]) -> _Fit:
+        """The fit at the least ticks per time for which every recurrence has enough of them."""
+        pipelines = self.pipelines(network)
+        registered = _Fit(carried, pipelines, slowdown(network, carried, pipelines))
+        faster = range(1, registered.slow if self.chained else 1)
+        place = bisect_left(faster, True, key=lambda slow: self._chained(network, carried, pipelines, slow) is not None)
+        found = self._chained(network, carried, pipelines, faster[place]) if place < len(faster) else None
+        return found or registered
+
+    def is_full_rate(self, network: ProcessNetwork, carried: list[Carried], pipelines: dict[str, Pipeline]) -> bool:
+        """Whether every recurrence has enough of one tick per time."""
+        if node_delays(network, carried, pipelines) is not None:
+            return True
+        return self.chained and self._chained(network, carried, pipelines, 1) is not None
+
+    def _chained(self, network: ProcessNetwork, carried: list[Carried], pipelines: dict[str, Pipeline],
+                 slow: int) -> _Fit | None:
+        """The fit with chained operators; None if recurrences are too short even so."""
+        found = chain_recurrences(carried, pipelines, self.options, slow)
+        if found is None or node_delays(network, *found, slow) is None:
+            return None
+        return None if slow == 1 and settle(network, *found) is None else _Fit(*found, slow)
+
+
 @dataclass(frozen=True)
 class _Candidate:
-    """A network, and its recurrences' need in ticks per time: 1 if it runs at full rate. `idle`: what `clock` adds."""
+    """A network, and how it fits. `idle`: what `clock` adds."""
 
     network: ProcessNetwork
     clock: TickClock
-    carried: list[Carried]
-    slow: int
+    fit: _Fit
     idle: Idle | None = None
+
+    @property
+    def slow(self) -> int:
+        """Its recurrences' need in ticks per time: 1 if it runs at full rate."""
+        return self.fit.slow
 
     @property
     def ticks(self) -> int:
@@ -83,8 +134,9 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
         choices["idle ticks"] = str(candidate.idle)
     if candidate.slow > 1:
         choices["ticks per time"] = f"{candidate.slow}: the recurrence latency, in times of the schedule"
-        candidate = _measured(slowed(candidate.network, candidate.slow), options, candidate.slow)
-    return _finished(program.name, candidate, options, choices)
+        rules = _Rules(options, chained="chained" in choices)
+        candidate = _measured(slowed(candidate.network, candidate.slow), rules, candidate.slow)
+    return _finished(program.name, candidate, choices)
 
 
 def _way(program: Program, options: Options) -> Way:
@@ -106,8 +158,7 @@ def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, d
         for network in networks(program, lambda _: options.reorder == "host", sizes, levels=levels,
                                 wanted=lambda times: not best or times < best[0][0].ticks):
             note_attempt(f"schedule of {network.busiest} firings{' by levels' if levels else ''}")
-            choices: dict[str, str] = {}
-            found = _fitted(network, options, choices, levels), choices
+            found = _faster(network, options, levels)
             if not best or found[0].ticks < best[0][0].ticks:
                 best[:] = [found]
         if options.interleave is not None or best[0][0].ticks <= _BUSY * best[0][0].network.busiest:
@@ -115,60 +166,69 @@ def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, d
     return best[0]
 
 
-def _fitted(network: ProcessNetwork, options: Options, choices: dict[str, str], levels: bool) -> _Candidate:
+def _faster(network: ProcessNetwork, options: Options, levels: bool) -> tuple[_Candidate, dict[str, str]]:
+    """`network` with registers behind all operators, or, where that does not keep the busiest node busy and this is
+    faster, without those of short recurrences; and the choices."""
+    choices: dict[str, str] = {}
+    found = _fitted(network, _Rules(options), choices, levels)
+    if found.ticks > network.busiest:
+        others: dict[str, str] = {}
+        chained = _fitted(network, _Rules(options, chained=True), others, levels)
+        if chained.ticks < found.ticks:
+            return chained, others | {"chained": f"operators of recurrences, at {options.clock_mhz} MHz"}
+    return found, choices
+
+
+def _fitted(network: ProcessNetwork, rules: _Rules, choices: dict[str, str], levels: bool) -> _Candidate:
     """`network` with lanes, memory order, turns (unless it has `levels`) and idle ticks, as far as they are wanted and
     help."""
-    if options.lanes > 1:
-        network = _replicated(network, options.lanes, choices)
-    candidate = _measured(_placed(network, options), options)
+    if rules.options.lanes > 1:
+        network = _replicated(network, rules.options.lanes, choices)
+    candidate = _measured(_placed(network, rules.options), rules)
     if levels:
         choices["interleaved"] = "everything that does not wait for each other"
-    elif candidate.slow > 1 and options.interleave != 1:
-        return _interleaved(network, candidate, options, choices)
-    return _padded(candidate, options)
-
-
-def _pipelines(network: ProcessNetwork, options: Options) -> dict[str, Pipeline]:
-    tables = [table.name for table in network.program.tables]
-    return {node.name: pipeline(network.statement(node), options, tables) for node in network.nodes}
+    elif candidate.slow > 1 and rules.options.interleave != 1:
+        return _interleaved(network, candidate, rules, choices)
+    return _padded(candidate, rules)
 
 
 def _placed(network: ProcessNetwork, options: Options) -> ProcessNetwork:
     return in_memory_order(network) if options.reorder == "chip" else network
 
 
-def _measured(network: ProcessNetwork, options: Options, counted: int = 1) -> _Candidate:
+def _measured(network: ProcessNetwork, rules: _Rules, counted: int = 1) -> _Candidate:
     """The network with counters as dense as its times. `counted`: ticks per time that the schedule has room for."""
-    return _clocked(network, options, tick_clock(network.times.values(), counted))
+    return _clocked(network, rules, tick_clock(network.times.values(), counted))
 
 
-def _padded(candidate: _Candidate, options: Options) -> _Candidate:
+def _padded(candidate: _Candidate, rules: _Rules) -> _Candidate:
     """The fewest idle ticks with which recurrences go at full rate, if that is faster than slowing everything down."""
     best = candidate
     if best.slow == 1:
         return best
-    pipelines = _pipelines(candidate.network, options)
     found: list[tuple[int, Idle]] = []
     for level, least in product(range(candidate.network.sizes + 1, len(candidate.clock.counters)), (True, False)):
-        idle = _least_idle(candidate, pipelines, level, least)
+        idle = _least_idle(candidate, rules, level, least)
         if idle is not None:
             found.append((candidate.clock.put_off(idle)[1], idle))
     for added, idle in sorted(found, key=lambda entry: entry[0]):
         if candidate.clock.ticks + added >= best.ticks:
             break
-        padded = _clocked(candidate.network, options, tick_clock(candidate.network.times.values(), idle=idle), idle)
+        padded = _clocked(candidate.network, rules, tick_clock(candidate.network.times.values(), idle=idle), idle)
         if padded.ticks < best.ticks:
             best = padded
     return best
 
 
-def _least_idle(candidate: _Candidate, pipelines: dict[str, Pipeline], level: int, least: bool) -> Idle | None:
+def _least_idle(candidate: _Candidate, rules: _Rules, level: int, least: bool) -> Idle | None:
     """The fewest idle ticks after runs of time dimension `level` with which recurrences go at full rate, None if none
     are faster than slowing everything down."""
+    network, pipelines = candidate.network, rules.pipelines(candidate.network)
+    carried = carry(network, candidate.clock)
 
     def enough(ticks: int) -> bool:
         later, _ = candidate.clock.put_off(Idle(level, ticks, least))
-        return node_delays(candidate.network, put_off(candidate.carried, later), pipelines) is not None
+        return rules.is_full_rate(network, put_off(carried, later), pipelines)
 
     for before, ticks in pairwise(_PADS):
         if candidate.clock.ticks + candidate.clock.put_off(Idle(level, ticks, least))[1] >= candidate.ticks:
@@ -178,9 +238,8 @@ def _least_idle(candidate: _Candidate, pipelines: dict[str, Pipeline], level: in
     return None
 
 
-def _clocked(network: ProcessNetwork, options: Options, clock: TickClock, idle: Idle | None = None) -> _Candidate:
-    carried = carry(network, clock)
-    return _Candidate(network, clock, carried, slowdown(network, carried, _pipelines(network, options)), idle)
+def _clocked(network: ProcessNetwork, rules: _Rules, clock: TickClock, idle: Idle | None = None) -> _Candidate:
+    return _Candidate(network, clock, rules.fit(network, carry(network, clock)), idle)
 
 
 def _replicated(network: ProcessNetwork, lanes: int, choices: dict[str, str]) -> ProcessNetwork:
@@ -197,14 +256,14 @@ def _replicated(network: ProcessNetwork, lanes: int, choices: dict[str, str]) ->
                         "every loop carries a value from one iteration to the next")
 
 
-def _interleaved(network: ProcessNetwork, base: _Candidate, options: Options, choices: dict[str, str]) -> _Candidate:
+def _interleaved(network: ProcessNetwork, base: _Candidate, rules: _Rules, choices: dict[str, str]) -> _Candidate:
     """The best of `base` and its interleavings: the fewest ticks, then the fewest words in channels; the first one in
     which some node fires in every tick ends the search."""
     busiest = base.network.busiest
     found: list[tuple[int, int, str, _Candidate]] = []
-    for dimension, factor in _trials(network, base, options):
+    for dimension, factor in _trials(network, base, rules.options):
         try:
-            turned = _measured(_placed(interleaved(network, dimension, factor), options), options)
+            turned = _measured(_placed(interleaved(network, dimension, factor), rules.options), rules)
         except NetworkError:
             continue
         found.append(_rated(turned, f"{factor} of time dimension {dimension}"))
@@ -212,7 +271,7 @@ def _interleaved(network: ProcessNetwork, base: _Candidate, options: Options, ch
             break
     best = min(found, key=lambda entry: entry[:2], default=_rated(base, ""))
     if best[0] > busiest:
-        ends = _rated(_padded(best[3], options), best[2]), _rated(_padded(base, options), "")
+        ends = _rated(_padded(best[3], rules), best[2]), _rated(_padded(base, rules), "")
         best = min(ends, key=lambda entry: entry[:2])
     if best[2]:
         choices["interleaved"] = best[2]
@@ -247,9 +306,10 @@ def _factors(need: int, extent: int) -> list[int]:
     return list(dict.fromkeys((exact, extent, min(need, extent))))
 
 
-def _too_short(candidate: _Candidate, pipelines: dict[str, Pipeline]) -> str:
+def _too_short(candidate: _Candidate) -> str:
     """Which recurrence has too few ticks, and what would help."""
-    names = short_recurrence(candidate.network, candidate.carried, pipelines)
+    pipelines = candidate.fit.pipelines
+    names = short_recurrence(candidate.network, candidate.fit.carried, pipelines)
     statements = [s for s in candidate.network.program.statements if s.name in names]
     where = ", ".join(statement.label() for statement in statements) or "the program"
     longest = max(statements, key=lambda s: pipelines[s.name].latency, default=None)
@@ -259,11 +319,11 @@ def _too_short(candidate: _Candidate, pipelines: dict[str, Pipeline]) -> str:
             "of its own")
 
 
-def _finished(name: str, candidate: _Candidate, options: Options, choices: dict[str, str]) -> Plan:
-    pipelines = _pipelines(candidate.network, options)
-    settled = settle(candidate.network, candidate.carried, pipelines)
+def _finished(name: str, candidate: _Candidate, choices: dict[str, str]) -> Plan:
+    pipelines = candidate.fit.pipelines
+    settled = settle(candidate.network, candidate.fit.carried, pipelines)
     if settled is None:
-        raise DataflowError(_too_short(candidate, pipelines))
+        raise DataflowError(_too_short(candidate))
     carried, delays = settled
     kernel = build_kernel(name, candidate.network, candidate.clock, carried, delays, pipelines)
     validate_kernel(kernel, candidate.network.program, candidate.network.times)

@@ -8,8 +8,10 @@ program must be interleaved or slowed down (Bok 2018, sections 5.2 and 5.5).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +19,8 @@ from compiler.bind.dataflow.expressions import Pipeline
 from compiler.bind.dataflow.ticks import TickClock
 from compiler.sched.process_network import Edge, NodeKind, ProcessNetwork
 
-__all__ = ["Carried", "carry", "hardware_offsets", "high_water", "node_delays", "put_off", "settle",
-           "short_recurrence", "slowdown"]
+__all__ = ["Carried", "Need", "carry", "hardware_offsets", "high_water", "node_delays", "put_off", "settle",
+           "short_recurrence", "slowdown", "timing_needs"]
 
 _SLOWEST = 4096
 
@@ -27,13 +29,15 @@ _SLOWEST = 4096
 class Carried:
     """An edge in ticks: when each word is written and read, by the counters (int64 of shape [words]).
 
-    `memory`: several words can wait at once, so that one register is not enough.
+    `memory`: several words can wait at once, so that one register is not enough. `registers`: that a line of them has
+    at least, for paths that end there.
     """
 
     edge: Edge
     written: np.ndarray
     read: np.ndarray
     memory: bool = False
+    registers: int = 0
 
     @cached_property
     def least(self) -> int:
@@ -59,9 +63,9 @@ class Carried:
 
     @cached_property
     def latency(self) -> int:
-        """Ticks that a channel for this edge takes at least."""
+        """Ticks that a channel for this edge takes at least; some are memories."""
         if self.constant:
-            return 0
+            return self.registers
         return 1 if self.in_order and not self.memory else 2
 
 
@@ -88,15 +92,23 @@ def put_off(carried: list[Carried], later: np.ndarray) -> list[Carried]:
     return [replace(item, memory=not item.single()) for item in found]
 
 
-def _needs(network: ProcessNetwork, carried: list[Carried],
-           pipelines: dict[str, Pipeline]) -> list[tuple[str, str, int, int]]:
-    """(source, sink, ticks that the sink must be later, ticks that the counters make it later)."""
+class Need(NamedTuple):
+    """Node `sink` must be `ticks` later than node `source`; the counters make it `least` later."""
+
+    source: str
+    sink: str
+    ticks: int
+    least: int
+
+
+def timing_needs(carried: Sequence[Carried], pipelines: Mapping[str, Pipeline]) -> list[Need]:
+    """Those of all channels."""
     needs = []
     for item in carried:
         edge = item.edge
         source, sink = pipelines[edge.source], pipelines[edge.sink]
         ready = source.latency if edge.origin == "flow" else source.offsets[edge.read]
-        needs.append((edge.source, edge.sink, ready + item.latency - sink.offsets[edge.read], item.least))
+        needs.append(Need(edge.source, edge.sink, ready + item.latency - sink.offsets[edge.read], item.least))
     return needs
 
 
@@ -110,7 +122,7 @@ def node_delays(network: ProcessNetwork, carried: list[Carried], pipelines: dict
     for item in carried:
         if item.latency == 2:
             delays[item.edge.sink] = 2
-    needs = _needs(network, carried, pipelines)
+    needs = timing_needs(carried, pipelines)
     for _ in range(len(delays) + 1):
         before = dict(delays)
         for source, sink, need, have in needs:
@@ -129,7 +141,7 @@ def short_recurrence(network: ProcessNetwork, carried: list[Carried],
     grown = ""
     for _ in range(len(delays) + 1):
         grown = ""
-        for source, sink, need, have in _needs(network, carried, pipelines):
+        for source, sink, need, have in timing_needs(carried, pipelines):
             if delays[sink] < delays[source] + need - have:
                 delays[sink], before[sink], grown = delays[source] + need - have, source, sink
         if not grown:
@@ -142,7 +154,7 @@ def short_recurrence(network: ProcessNetwork, carried: list[Carried],
     return tuple(reversed(found))
 
 
-def _inputs_late(network: ProcessNetwork, delays: dict[str, int], needs: list[tuple[str, str, int, int]],
+def _inputs_late(network: ProcessNetwork, delays: dict[str, int], needs: list[Need],
                  slow: int) -> dict[str, int]:
     """Sources fire as late as their readers allow, so that words wait in memory and not in registers."""
     late = dict(delays)

@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.bind.buffers.unified import UnifiedBuffer, extract_buffers
 from compiler.bind.fpga.build_net import NetBuilder
+from compiler.bind.fpga.chaining import chain_recurrences
 from compiler.bind.fpga.chains import Chains, Need, Placed
 from compiler.bind.fpga.errors import SlowRecurrence
 from compiler.bind.fpga.events import Events
@@ -84,8 +85,9 @@ def build_pipeline(schedule: Schedule, options: Options) -> BuiltPipeline:
     net = NetBuilder(schedule, events, buffers, options).build()
     names = [s.name for s in program.statements]
     first = {name: schedule.statements[name].offset for name in names}
+    paths = chain_recurrences(net, options.clock_mhz)
     try:
-        times = retime(net, first, {name: events.last(name) for name in names})
+        times = retime(net, first, {name: events.last(name) for name in names}, paths)
     except SlowRecurrence as error:
         raise SlowRecurrence(error.name, str(program.statement(error.name))) from None
     return _Assembly(schedule, options, net, times, events, buffers).build(staged.program.name)

@@ -126,7 +126,12 @@ class Operators:
 
     def _apply(self, expr: Apply, word: Word) -> Use:
         uses = [self._cover(arg) for arg in expr.args]
+        if expr.op == "ne" and isinstance(expr.args[1], Const) and expr.args[1].value == 0 and self._is_bit(uses[0]):
+            return uses[0]
         return self._operation(expr.op, uses, [self._word(arg.type) for arg in expr.args], word)
+
+    def _is_bit(self, use: Use) -> bool:
+        return self.net.nodes[use.node].word == Word(1, False)
 
     def _operation(self, op: str, uses: Sequence[Use], words: Sequence[Word], word: Word) -> Use:
         constant = any(self.net.is_constant(use) for use in uses)

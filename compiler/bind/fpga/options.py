@@ -12,7 +12,8 @@ __all__ = ["Options"]
 
 _LOOPS = ("auto", "asked")
 
-_LIMITS = {"operator_latency": (1, 4), "multiplier_latency": (1, 8), "register_gap": (1, 64)}
+_LIMITS = {"operator_latency": (1, 4), "multiplier_latency": (1, 8), "register_gap": (1, 64),
+           "clock_mhz": (1, 500)}
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,11 @@ class Options(MemoryOptions):
     tile_depth: shared outer loops that enumerate tiles, each fetched anew; None for what takes the least storage.
     operator_latency, multiplier_latency: cycles of an operation, and of a multiplication; from two on there is a
     register before it. register_gap: longest delay, in cycles, that registers give between two taps; longer ones take
-    a memory. bus_bits: width of main memory, 64 to 512. loops: "auto" for loops in another order where a recurrence
-    would wait for its operators, "asked" for those of the program. buffer_bits: bits of delay lines and buffers up to
-    which the design that ends first is taken.
+    a memory. clock_mhz: clock rate at which recurrences are to run; where registers behind operations would make them
+    wait, operations get registers only as far as their delays (`hw.delays`) ask for them in a period of it. bus_bits:
+    width of main memory, 64 to 512. loops: "auto" for loops in another order where a recurrence would wait for its
+    operators, "asked" for those of the program. buffer_bits: bits of delay lines and buffers up to which the design
+    that ends first is taken.
     """
 
     fusion_level: int | None = None
@@ -33,6 +36,7 @@ class Options(MemoryOptions):
     operator_latency: int = 1
     multiplier_latency: int = 2
     register_gap: int = 12
+    clock_mhz: int = 120
     bus_bits: int = 64
     loops: str = "auto"
     buffer_bits: int = 1 << 21

@@ -6,12 +6,13 @@ and 5.7). A node's delayed values are one chain, as long as its latest use needs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ortools.linear_solver import pywraplp
 
 from compiler.bind.fpga.errors import SlowRecurrence
 from compiler.bind.fpga.net import Net, Node
+from compiler.sched.chaining import Path
 
 __all__ = ["retime", "start_time", "wait"]
 
@@ -34,16 +35,16 @@ def wait(net: Net, times: Sequence[int], number: int, place: int) -> int:
     return start_time(net, times, number) + use.distance - times[use.node]
 
 
-def retime(net: Net, first: Mapping[str, int], last: Mapping[str, int]) -> list[int]:
+def retime(net: Net, first: Mapping[str, int], last: Mapping[str, int], paths: Collection[Path] = ()) -> list[int]:
     """For each node the cycle of the value for logical cycle 0.
 
-    `first`, `last`: first and last logical cycle of every statement. No event of a walk comes before cycle 0. Raises
-    `SlowRecurrence`.
+    `first`, `last`: first and last logical cycle of every statement. No event of a walk comes before cycle 0. `paths`
+    get a register each. Raises `SlowRecurrence`.
     """
-    earliest = _earliest(net, first)
+    earliest = _earliest(net, first, paths)
     end = max(time + last[node.statement] for time, node in zip(earliest, net.nodes, strict=True)
               if node.kind == "output")
-    return _cheapest(net, earliest, end, last)
+    return _cheapest(net, earliest, end, last, paths)
 
 
 def _least(net: Net, node: Node, first: Mapping[str, int]) -> int:
@@ -54,27 +55,51 @@ def _least(net: Net, node: Node, first: Mapping[str, int]) -> int:
     return node.latency - first[node.statement]
 
 
-def _earliest(net: Net, first: Mapping[str, int]) -> list[int]:
-    """The least solution, by relaxation: a pass over all nodes, one more for every merge that values come back to."""
+def _earliest(net: Net, first: Mapping[str, int], paths: Collection[Path]) -> list[int]:
+    """The least solution, by relaxation: a pass over all nodes, one more for every node that has to be later than ones
+    behind it."""
     times = [_least(net, node, first) for node in net.nodes]
+    needs = _needs(net, paths)
+    behind = sum(any(source > number for source, _ in needed) for number, needed in enumerate(needs))
+    causes: dict[int, int] = {}
     moved: list[int] = []
-    for _ in range(2 + sum(node.kind == "merge" for node in net.nodes)):
-        moved = [number for number, node in enumerate(net.nodes) if _relax(net, node, number, times)]
+    for _ in range(2 + behind):
+        moved = [number for number, needed in enumerate(needs) if _relax(needed, number, times, causes)]
         if not moved:
             return times
-    late = next(net.nodes[number].statement for number in moved if net.nodes[number].kind == "merge")
-    raise SlowRecurrence(late)
+    raise SlowRecurrence(_recurring(net, moved[-1], causes))
 
 
-def _relax(net: Net, node: Node, number: int, times: list[int]) -> bool:
-    """Move a node behind its operands; whether that was needed."""
-    arrivals = [times[use.node] - use.distance + node.latency for use in node.uses if not net.is_constant(use)]
-    before = times[number]
-    times[number] = max([before, *arrivals])
-    return times[number] != before
+def _recurring(net: Net, moved: int, causes: Mapping[int, int]) -> str:
+    """The statement of a node in the loop that keeps moving `moved`: if it has merges, of the first of them."""
+    for _ in net.nodes:  # from anywhere behind the loop into it
+        moved = causes.get(moved, moved)
+    loop = [moved]
+    while causes.get(loop[-1], moved) != moved:
+        loop.append(causes[loop[-1]])
+    merges = [number for number in loop if net.nodes[number].kind == "merge"]
+    return net.nodes[min(merges or loop)].statement
 
 
-def _cheapest(net: Net, earliest: list[int], end: int, last: Mapping[str, int]) -> list[int]:
+def _needs(net: Net, paths: Collection[Path]) -> list[list[tuple[int, int]]]:
+    """For each node (another one, cycles that it comes after it at least)."""
+    needs = [[(use.node, node.latency - use.distance) for use in node.uses if not net.is_constant(use)]
+             for node in net.nodes]
+    for source, sink, distance in sorted(paths):
+        needs[sink].append((source, net.nodes[sink].latency - distance + 1))
+    return needs
+
+
+def _relax(needed: Sequence[tuple[int, int]], number: int, times: list[int], causes: dict[int, int]) -> bool:
+    """Move a node behind others, of which `causes` gets the last; whether that was needed."""
+    time, cause = max(((times[source] + cycles, source) for source, cycles in needed), default=(times[number], -1))
+    if time <= times[number]:
+        return False
+    times[number], causes[number] = time, cause
+    return True
+
+
+def _cheapest(net: Net, earliest: list[int], end: int, last: Mapping[str, int], paths: Collection[Path]) -> list[int]:
     """The linear program."""
     solver = pywraplp.Solver.CreateSolver("GLOP")
     solver.SetSolverSpecificParametersAsString("use_preprocessing:false")
@@ -90,6 +115,8 @@ def _cheapest(net: Net, earliest: list[int], end: int, last: Mapping[str, int]) 
         if use.node not in lengths:
             lengths[use.node] = solver.NumVar(0, infinity, "")
         solver.Add(lengths[use.node] >= delay)
+    for source, sink, distance in sorted(paths):
+        solver.Add(times[sink] - net.nodes[sink].latency + distance - times[source] >= 1)
     results = set(net.results.values())
     costs = []
     for number, length in lengths.items():

@@ -1,0 +1,223 @@
+"""Operators of short recurrences without registers of their own: their ticks come from their delays.
+
+The operators of the nodes of a recurrence, across channels, are one graph. Those on its loops get no registers, and
+the least ticks with which every path fits a period (`compiler.sched.chaining`) are their starts. Channels that are
+lines of registers get one where the graph needs one there, and where they enter or leave the recurrence; then the nodes
+can be put off against each other as all others are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from typing import TypeVar
+
+import networkx as nx
+
+from compiler.bind.dataflow.expressions import Pipeline
+from compiler.bind.dataflow.options import Options
+from compiler.bind.dataflow.timing import Carried, timing_needs
+from compiler.sched.chaining import Stage, long_paths
+from hw.dataflow.spec import Operator
+from hw.delays import operator_delays
+
+__all__ = ["chain_recurrences"]
+
+_Vertex = TypeVar("_Vertex")
+
+
+def chain_recurrences(carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], options: Options,
+                      slow: int = 1) -> tuple[list[Carried], dict[str, Pipeline]] | None:
+    """`carried` and `pipelines` with the operators of short recurrences chained, but for those whose latency `options`
+    set, at `slow` ticks per time; None if they are too short even then."""
+    found_carried, found = list(carried), dict(pipelines)
+    for members in _short(carried, pipelines, slow):
+        graph = _OperatorGraph(carried, {name: pipelines[name] for name in members}, options, slow)
+        times = graph.times()
+        if times is None:
+            return None
+        found |= graph.pipelines(times)
+        for number, item in enumerate(carried):
+            found_carried[number] = replace(found_carried[number], registers=max(
+                found_carried[number].registers, graph.registers(item, times)))
+    return found_carried, found
+
+
+def _short(carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], slow: int) -> Iterator[Collection[str]]:
+    """The nodes of each recurrence that is too short for its operators."""
+    needs = timing_needs(carried, pipelines)
+    graph: nx.DiGraph[str] = nx.DiGraph((need.source, need.sink) for need in needs)
+    for members in nx.strongly_connected_components(graph):
+        inside = [(n.source, n.sink, n.ticks - slow * n.least) for n in needs if {n.source, n.sink} <= members]
+        if inside and _least_times(members, inside) is None:
+            yield members
+
+
+def _least_times(members: Iterable[_Vertex],
+                 needs: Sequence[tuple[_Vertex, _Vertex, int]]) -> dict[_Vertex, int] | None:
+    """The least times, from 0 on, with which each need (source, sink, ticks in between) is met; None if there are
+    none."""
+    times = dict.fromkeys(members, 0)
+    for _ in range(len(times) + 1):
+        moved = False
+        for source, sink, ticks in needs:
+            if times[source] + ticks > times[sink]:
+                times[sink], moved = times[source] + ticks, True
+        if not moved:
+            return times
+    return None
+
+
+class _OperatorGraph:
+    """The operators of the nodes in `pipelines`, and channels of memory between them. Vertices are numbered, those of a
+    node in a row; an edge (user, ticks) counts the ticks that the schedule leaves besides."""
+
+    def __init__(self, carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], options: Options, slow: int):
+        self.room = operator_delays().room(options.clock_mhz)
+        self.slow, self.lines = slow, dict(pipelines)
+        self.first: dict[str, int] = {}
+        self.operators: list[Operator] = []
+        for name, line in pipelines.items():
+            self.first[name] = len(self.operators)
+            self.operators += line.operators
+        self.latencies = [operator.latency for operator in self.operators]
+        self.edges: list[list[tuple[int, int]]] = [[] for _ in self.operators]
+        for name, line in pipelines.items():
+            for number, operator in enumerate(line.operators):
+                for operand in operator.operands:
+                    self.edges[self.first[name] + operand].append((self.first[name] + number, 0))
+        self.sources: Counter[int] = Counter()
+        for item in carried:
+            self._connect(item)
+        self.delays = [self._delay(name, number) for name, line in pipelines.items()
+                       for number in range(len(line.operators))]
+        self.recurring = self._recurring()
+        for number, operator in enumerate(self.operators):
+            fixed = operator.op in (options.latency or {})
+            if number in self.recurring and not fixed and self.delays[number] <= self.room:
+                self.latencies[number] = 0
+        self.needs = self._needs()
+
+    def _recurring(self) -> set[int]:
+        """Vertices on loops."""
+        graph: nx.DiGraph[int] = nx.DiGraph((source, user) for source, row in enumerate(self.edges) for user, _ in row)
+        return {number for members in nx.strongly_connected_components(graph)
+                if len(members) > 1 or any(graph.has_edge(n, n) for n in members) for number in members}
+
+    # Edges.
+
+    def _connect(self, item: Carried) -> None:
+        """The edge of a channel; one that is memory is a vertex in between, which has its registers."""
+        ends = self._ends(item)
+        if ends is None:
+            return
+        source, sink = ends
+        self.sources[sink] += 1
+        if not item.constant:
+            self.latencies.append(item.latency)
+            self.edges.append([(sink, 0)])
+            sink = len(self.edges) - 1
+        self.edges[source].append((sink, self.slow * item.least))
+
+    def _ends(self, item: Carried) -> tuple[int, int] | None:
+        """What gives a word into a channel and the operator that reads it; None if one of them is not here."""
+        edge = item.edge
+        if edge.source not in self.lines or edge.sink not in self.lines:
+            return None
+        sink = self._reader(edge.sink, edge.read)
+        if edge.origin == "flow":
+            source: int | None = self.first[edge.source] + len(self.lines[edge.source].operators) - 1
+        else:
+            source = self._reader(edge.source, edge.read)
+        return None if source is None or sink is None else (source, sink)
+
+    def _reader(self, name: str, read: int) -> int | None:
+        """The operator that takes a read of a node, None if its value is not used."""
+        return next((self.first[name] + number for number, operator in enumerate(self.lines[name].operators)
+                     if operator.op == "read" and operator.value == read), None)
+
+    def registers(self, item: Carried, times: Sequence[int]) -> int:
+        """Registers that a channel which is a line of them has at least."""
+        inside = (item.edge.source in self.lines) + (item.edge.sink in self.lines)
+        ends = self._ends(item)
+        if inside < 2 or ends is None:
+            return int(inside == 1)
+        return min(1, times[ends[1]] + self.slow * item.least - times[ends[0]])
+
+    # Delays.
+
+    def _delay(self, name: str, number: int) -> float:
+        """Nanoseconds through an operator of a node."""
+        operators = self.lines[name].operators
+        operator = operators[number]
+        if operator.op == "read":
+            more = self.sources[self.first[name] + number] - 1
+            return max(0, more) * operator_delays().delay("select", operator.word.width)
+        if operator.op == "table":
+            bits = operators[operator.operands[0]].word.width
+            return bits / 2 * operator_delays().delay("select", operator.word.width)
+        taken = [_bits(operators, k) for k in operator.operands if operators[k].op != "const"]
+        declared = max((operators[k].word.width for k in operator.operands), default=1)
+        width = min(declared, max(taken, default=declared) + (len(taken) > 1))
+        if any(operators[k].word.exponent for k in operator.operands):
+            return inf
+        return operator_delays().delay(operator.op, width, constant=len(taken) < len(operator.operands))
+
+    def _stage(self, number: int) -> Stage:
+        latency = self.latencies[number]
+        if number >= len(self.operators) or latency > 1 or self.operators[number].op in ("const", "index"):
+            return Stage()
+        delay = self.delays[number]
+        return Stage(delay, 0.0 if latency else delay, through=not latency)
+
+    # Times.
+
+    def _needs(self) -> list[tuple[int, int, int]]:
+        """(source, sink, ticks from the one's result to the other's at least)."""
+        needs = [(source, sink, self.latencies[sink] - ticks)
+                 for source, row in enumerate(self.edges) for sink, ticks in row]
+        stages = [self._stage(number) for number in range(len(self.edges))]
+        paths = sorted(long_paths(stages, self.edges, self.room))
+        return needs + [(source, sink, self.latencies[sink] - distance + 1) for source, sink, distance in paths]
+
+    def times(self) -> list[int] | None:
+        """Ticks of all results: those of recurrences as early as possible, what they wait for as late as that allows;
+        None if recurrences are too short."""
+        least = _least_times(range(len(self.edges)), self.needs)
+        if least is None:
+            return None
+        users: dict[int, list[tuple[int, int]]] = {}
+        for source, sink, ticks in self.needs:
+            users.setdefault(source, []).append((sink, ticks))
+        for number in reversed(range(len(self.operators))):
+            if number not in self.recurring and number in users:
+                least[number] = min(least[sink] - ticks for sink, ticks in users[number])
+        return list(least.values())
+
+    def pipelines(self, times: Sequence[int]) -> dict[str, Pipeline]:
+        """The nodes' operators with these results."""
+        return {name: self._pipeline(name, line, times) for name, line in self.lines.items()}
+
+    def _pipeline(self, name: str, line: Pipeline, times: Sequence[int]) -> Pipeline:
+        first = self.first[name]
+        numbers = range(first, first + len(line.operators))
+        starts = [times[k] - self.latencies[k] for k in numbers]
+        begin = min(start for start, operator in zip(starts, line.operators, strict=True) if operator.op != "const")
+        operators = tuple(
+            replace(operator, latency=self.latencies[k], start=0 if operator.op == "const" else start - begin)
+            for operator, k, start in zip(line.operators, numbers, starts, strict=True))
+        offsets = [operators[-1].done] * len(line.offsets)
+        for operator in operators:
+            if operator.op == "read":
+                offsets[operator.value] = operator.start
+        return Pipeline(operators, tuple(offsets), line.indices)
+
+
+def _bits(operators: Sequence[Operator], number: int) -> int:
+    """Bits of a result that are not the same by a conversion."""
+    operator = operators[number]
+    if operator.op != "cast":
+        return operator.word.width
+    return min(operator.word.width, _bits(operators, operator.operands[0]))

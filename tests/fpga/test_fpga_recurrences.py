@@ -1,0 +1,73 @@
+"""Recurrences of the fpga target: a step per cycle where the operators' delays allow it at the clock rate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from chained_programs import RECURRENCES, recurrence
+from pipeline_emulator import run_design
+
+import compiler
+from compiler.bind.fpga.errors import FpgaError
+from compiler.cli.input_files import random_inputs
+from compiler.frontend.c_scop import parse_scop
+from compiler.ir.interpret import interpret
+
+START = 5
+"""Cycles until the first value is in the recurrence, and from the last one to the output."""
+
+
+def exact(program, **options):
+    design = compiler.compile(program, target="fpga", **options)
+    inputs = random_inputs(program, 3)
+    for name, values in run_design(design, inputs).items():
+        np.testing.assert_array_equal(values, interpret(program, inputs)[name])
+    return design
+
+
+@pytest.mark.parametrize("name", RECURRENCES)
+def test_a_step_per_cycle(name):
+    design = exact(recurrence(name))
+    assert design.choices["initiation interval"] == "1"
+    assert design.predicted_cycles <= RECURRENCES[name][1] + START
+
+
+def test_a_faster_clock_takes_more_cycles_per_step():
+    steps = RECURRENCES["iir"][1]
+    cycles = [exact(recurrence("iir"), clock_mhz=clock).predicted_cycles for clock in (120, 250, 500)]
+    assert cycles[0] <= steps + START < 2 * steps <= cycles[1] <= cycles[2] <= 2 * steps + START
+
+
+def test_what_is_longer_than_a_period_gets_registers_inside():
+    program = parse_scop("""void chain(const int x[16], int y[16]) {
+#pragma scop
+  int s = 0;
+  for (int i = 0; i < 16; i++) {
+    s = (((s + x[i]) >> 1) + ((s + 1) >> 3)) - (s >> 2);
+    s = ((s + 5) >> 1) + (((s ^ 3) + 7) >> 2);
+    y[i] = s;
+  }
+#pragma endscop
+}
+""", "chain.c")
+    assert exact(program, clock_mhz=60).choices["initiation interval"] == "1"
+    assert 2 * 16 <= exact(program).predicted_cycles <= 3 * 16 + START
+
+
+def test_divisions_are_not_chained():
+    program = parse_scop("""void quotients(const short x[6], short y[6]) {
+#pragma scop
+  short s = 100;
+  for (int i = 0; i < 6; i++) {
+    s = s / x[i] + 50;
+    y[i] = s;
+  }
+#pragma endscop
+}
+""", "quotients.c")
+    assert exact(program).choices["initiation interval"].startswith("2 for")
+
+
+def test_other_clock_rates():
+    with pytest.raises(FpgaError, match="option clock_mhz is 501, must be 1 to 500"):
+        compiler.compile(recurrence("iir"), target="fpga", clock_mhz=501)
