@@ -1,23 +1,21 @@
 """Delays of operations between registers of an ECP5-85: the table that `hw.delays` reads.
 
-    python -m benchmarks.operator_delays [-o hw/operator_delays.json]
+    python -m benchmarks.operator_delays [OPERATION ...] [-o hw/operator_delays.json]
 
 Chains of one operation, as `hw.dataflow.operators.applied` builds it, between registers: the period is that of
-nextpnr's slowest path, the median of three placements, with one and with two operations. What an operation adds to a
-path, with the wire to the next one, is the difference. Comparisons select a word, which the next one compares. All
-chains of one width are on the device at once, each with a clock of its own.
+nextpnr's slowest path, the median of three placements, with one and with three operations. What an operation adds to a
+path, with the wire to the next one, is half the difference. Comparisons select a word, which the next one compares.
+What is not measured this time is kept as it was.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
 
 from amaranth.hdl import Module, Mux, Signal, Value
@@ -27,20 +25,19 @@ from rich.console import Console
 
 from benchmarks.area import Harness, Subject
 from benchmarks.command import reports_errors
-from benchmarks.results import write_results
+from benchmarks.results import kept_results, write_results
 from hw.dataflow.operators import applied
 from hw.dataflow.spec import Word
 from hw.delays import COUNTS, MEASURED, TABLE_FILE, WIDTHS
+from hw.errors import SluiceError
 from hw.ops import Kind, operation
 from hw.pnr import ECP5_85_DEVICE, place_and_route, synthesize, tool_version
 from hw.verilog import convert
 
-__all__ = ["Chain", "main", "periods"]
+__all__ = ["Chain", "main", "period"]
 
 _TARGET_MHZ = 600.0
 _SEEDS = (1, 2, 3)
-_NAMES = [f"{op}{count}" for op, count in product(MEASURED, COUNTS)]
-"""Of the chains."""
 
 
 class Chain(wiring.Component):
@@ -73,31 +70,14 @@ class Chain(wiring.Component):
         return following
 
 
-def _sources(width: int) -> dict[str, str]:
-    """The Verilog of all chains of operations on `width` bits and of their harnesses."""
-    files = {}
-    for op, count in product(MEASURED, COUNTS):
-        name = f"{op}{count}"
-        files[f"{name}.v"] = convert(Chain(op, width, count), name)
-        subject = Subject(name, {f"{name}.v": files[f"{name}.v"]}, alone=False)
-        files[f"{name}_harness.v"] = convert(Harness(subject), f"{name}_harness")
-    ports = "".join(f"input {n}_clk, input {n}_i, input {n}_load, output {n}_o, " for n in _NAMES)
-    parts = "".join(f"{n}_harness {n} (.clk({n}_clk), .rst(1'b0), .i({n}_i), .load({n}_load), .o({n}_o)); "
-                    for n in _NAMES)
-    return files | {"chains.v": f"module chains({ports.removesuffix(', ')}); {parts}endmodule\n"}
-
-
-def periods(width: int) -> dict[str, list[float]]:
-    """Nanoseconds from clock edge to clock edge, by operation, for the `COUNTS`. Raises `PnrError`."""
-    found: dict[str, list[float]] = {name: [] for name in _NAMES}
+def period(op: str, width: int, count: int) -> float:
+    """Nanoseconds from clock edge to clock edge. Raises `PnrError`."""
+    subject = Subject("part", {"part.v": convert(Chain(op, width, count), "part")}, alone=False)
+    sources = {**subject.sources, "harness.v": convert(Harness(subject), "harness")}
     with tempfile.TemporaryDirectory(prefix="sluice-delays-") as folder:
-        netlist = synthesize(_sources(width), "chains", Path(folder))
-        for seed in _SEEDS:
-            place_and_route(netlist, target_mhz=_TARGET_MHZ, seed=seed)
-            for name, clock in json.loads(netlist.with_suffix(".report.json").read_text())["fmax"].items():
-                found[name.removeprefix("$glbnet$").removesuffix("$TRELLIS_IO_IN").removesuffix("_clk")].append(
-                    1000 / clock["achieved"])
-    return {op: [round(statistics.median(found[f"{op}{count}"]), 2) for count in COUNTS] for op in MEASURED}
+        netlist = synthesize(sources, "harness", Path(folder))
+        found = [place_and_route(netlist, target_mhz=_TARGET_MHZ, seed=seed).mhz for seed in _SEEDS]
+    return round(statistics.median(1000 / mhz for mhz in found if mhz), 2)
 
 
 @reports_errors
@@ -105,18 +85,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.operator_delays",
                                      description="Delays of operations on an ECP5-85.")
+    parser.add_argument("names", nargs="*", metavar="OPERATION", help=f"some of {', '.join(MEASURED)}")
     parser.add_argument("-o", "--output", type=Path, default=TABLE_FILE, metavar="FILE")
     options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(MEASURED):
+        raise SluiceError(f"there is no '{min(unknown)}'; there are: {', '.join(MEASURED)}")
+    _measure_all(options.names or list(MEASURED), options.output)
+
+
+def _measure_all(names: Sequence[str], output: Path) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    measured = {}
-    for width in WIDTHS:
-        with console.status(f"{width} bits"):
-            measured[width] = periods(width)
-        console.print(f"{width} bits: {measured[width]}")
-    tools = {tool: tool_version(tool) for tool in ("yosys", "nextpnr-ecp5")}
-    table = {op: {str(width): measured[width][op] for width in WIDTHS} for op in MEASURED}
-    write_results(options.output, {"device": f"{ECP5_85_DEVICE}, speed grade 6", "tools": tools, "unit": "ns",
-                                   "periods": table})
+    known = kept_results(output, "periods")
+    for name in names:
+        with console.status(name):
+            known[name] = {str(width): [period(name, width, count) for count in COUNTS] for width in WIDTHS}
+        console.print(f"{name}: {known[name]}")
+        tools = {tool: tool_version(tool) for tool in ("yosys", "nextpnr-ecp5")}
+        periods = {name: known[name] for name in MEASURED if name in known}
+        write_results(output, {"device": f"{ECP5_85_DEVICE}, speed grade 6", "tools": tools, "unit": "ns",
+                               "periods": periods})
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ TABLE_FILE = Path(__file__).parent / "operator_delays.json"
 WIDTHS = (8, 16, 32)
 """Bits of the operations that are measured."""
 
-COUNTS = (1, 2)
+COUNTS = (1, 3)
 """Operations in the chains that are measured."""
 
 MEASURED = ("add", "lt", "eq", "select", "xor", "shr", "mul")

@@ -9,7 +9,7 @@ from math import prod
 import islpy as isl
 
 from compiler.ir.program import Array, Program
-from compiler.sched.dependences import Dependence, constant_bounds, flow
+from compiler.sched.dependences import flow
 from hw.dataflow.registers import element_bytes
 from hw.main_memory import MainMemory
 
@@ -17,6 +17,10 @@ __all__ = ["Bounds", "Traffic", "dependence_steps", "overlapped_cycles", "progra
 
 _START = 16
 """Cycles from the start bit to the first address and from the last answer to done, about."""
+
+
+_EFFORT = 1_000_000
+"""Steps of isl that the longest path of a statement may take."""
 
 
 @dataclass(frozen=True)
@@ -96,26 +100,29 @@ def _elements(array: Array, touched: list[isl.Set]) -> int:
 
 
 def dependence_steps(program: Program) -> int:
-    """Operations in the longest chain of one statement that goes on from its own values at a constant distance; 0 if
-    there is none. Longer chains that pass several statements are not looked for: this is a lower bound."""
-    carried = (d for d in flow(program) if d.source == d.sink)
-    return max((_chain(program, dependence) for dependence in carried), default=0)
+    """Operations in the longest chain of one statement that goes on from its own values; 0 if none is known. Longer
+    chains that pass several statements are not looked for, nor those whose length isl does not say exactly: this is a
+    lower bound."""
+    carried: dict[str, isl.Map] = {}
+    for dependence in flow(program):
+        if dependence.source == dependence.sink:
+            known = carried.get(dependence.sink, dependence.relation)
+            carried[dependence.sink] = known.union(dependence.relation).coalesce()
+    return max(map(_longest_chain, carried.values()), default=0)
 
 
-def _chain(program: Program, dependence: Dependence) -> int:
-    """Instances in a row along the distance of a dependence that all instances of a box have, as far as they can."""
-    domain, distances = program.statement(dependence.sink).domain, dependence.relation.deltas()
-    if not domain.is_box() or not distances.is_singleton():
+def _longest_chain(relation: isl.Map) -> int:
+    """Instances on the longest path along `relation`, which takes each to those before it."""
+    if relation.is_empty():
         return 0
-    if not dependence.relation.is_equal(_shifted(domain, distances)):
+    context = relation.get_ctx()
+    context.set_max_operations(_EFFORT)
+    try:
+        lengths, exact = relation.reverse().reaching_path_lengths()
+        longest = lengths.range().dim_max_val(0)
+    except isl.Error:  # the longest path would take isl longer to find than it is worth
         return 0
-    point = distances.sample_point()
-    bounds = constant_bounds(program.statement(dependence.sink)).values()
-    steps = [abs(point.get_coordinate_val(isl.dim_type.set, k).to_python()) for k in range(len(bounds))]
-    return min((high - low) // step for step, (low, high) in zip(steps, bounds, strict=True) if step) + 1
-
-
-def _shifted(domain: isl.Set, distance: isl.Set) -> isl.Map:
-    """From each point of `domain` to the one that lies the only `distance` further, if that is in `domain`, too."""
-    every = isl.Map.from_domain_and_range(domain, domain)
-    return every.intersect(every.deltas_map().intersect_range(distance).domain().unwrap())
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
+    return longest.to_python() + 1 if exact and longest.is_int() else 0

@@ -30,6 +30,27 @@ SCAN = """void scan(int y[40]) {
 }
 """
 
+CARRY = """void carry(const short x[24], short y[24]) {
+#pragma scop
+    short c = 0;
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 3; j++) {
+            c = c / 2 + x[3 * i + j];
+            y[3 * i + j] = c;
+        }
+#pragma endscop
+}
+"""
+SWEEP = """void sweep(int a[12][12]) {
+#pragma scop
+    for (int t = 0; t < 4; t++)
+        for (int i = 1; i < 11; i++)
+            for (int j = 1; j < 11; j++)
+                a[i][j] = (a[i - 1][j] + a[i][j - 1] + a[i][j] + a[i + 1][j] + a[i][j + 1]) >> 2;
+#pragma endscop
+}
+"""
+
 
 def test_each_element_that_is_used_is_moved_once() -> None:
     found = program_traffic(parse_scop(COLUMNS))
@@ -41,6 +62,8 @@ def test_each_element_that_is_used_is_moved_once() -> None:
 def test_a_chain_of_dependences() -> None:
     assert dependence_steps(parse_scop(COLUMNS)) == 0
     assert dependence_steps(parse_scop(SCAN)) == 13  # y[3], y[6], ... y[39]
+    assert dependence_steps(parse_scop(CARRY)) == 24  # from the end of a row to the start of the next
+    assert dependence_steps(parse_scop(SWEEP)) == 1 + 18 + 3 * 2  # each sweep begins a row or a column back
 
 
 def test_the_greatest_term_binds() -> None:

@@ -233,7 +233,9 @@ def test_recurrences_wait_for_their_operators(tmp_path):
     y[0] = a[0];
     for (int i = 1; i < 32; i++)
         y[i] = y[i - 1] * x[0] + a[i];""")
-    quick, slow = (emulate(program, multiplier_latency=latency) for latency in (2, 5))
+    quick, slow = (emulate(program, multiplier_latency=latency, clock_mhz=500) for latency in (2, 5))
+    chained = emulate(program)  # the sum in the period after the product
+    assert 2 * 31 <= chained.predicted_cycles <= 2 * 31 + 16
     assert quick.lower_bound == 32 and 3 * 31 <= quick.predicted_cycles <= 3 * 31 + 16
     assert 6 * 31 <= slow.predicted_cycles <= 6 * 31 + 16
 
@@ -246,7 +248,7 @@ def test_loops_go_inside_those_that_carry_a_recurrence(tmp_path):
         for (int k = 3; k >= 0; k--)
             y[i] = y[i] * x[i] + c[k];
     }""")
-    auto, asked = (emulate(program, loops=loops) for loops in ("auto", "asked"))
+    auto, asked = (emulate(program, loops=loops, clock_mhz=500) for loops in ("auto", "asked"))
     assert auto.predicted_cycles <= 16 * 4 + 16
     assert asked.predicted_cycles >= 3 * 16 * 4
     assert auto.choices["loops moved"] == "distribute(S1, 1); reorder(k, i, on=[S1])"

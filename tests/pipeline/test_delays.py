@@ -9,8 +9,8 @@ import pytest
 from hw.delays import MEASURED, WIDTHS, OperatorDelays, operator_delays
 from hw.ops import DIVISIONS, EVERY_OPERATION
 
-PERIODS = {op: {8: (2.0, 3.0), 16: (3.0, 5.0), 32: (4.0, 6.5)} for op in MEASURED} | {
-    "select": {8: (1.5, 2.0), 16: (1.5, 2.0), 32: (1.5, 2.5)}}
+PERIODS = {op: {8: (2.0, 4.0), 16: (3.0, 7.0), 32: (4.0, 9.0)} for op in MEASURED} | {
+    "select": {8: (1.5, 2.5), 16: (1.5, 2.5), 32: (1.5, 3.5)}}
 
 
 def test_interpolation():

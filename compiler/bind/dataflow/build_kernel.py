@@ -134,7 +134,7 @@ class _Builder:
         push = predicate(edge.relation.domain().apply(self.times[edge.source]), box)
         pop = predicate(self._taken(item), box)
         if item.in_order:
-            alone = item.latency == 1 or (item.constant and item.single(read - written))
+            alone = item.single(read - written) if item.constant else item.latency == 1
             form = "register" if alone else "fifo"
             return ChannelSpec(edge.name, form, kind, source, operand, max(size, 1), written, read, push, pop)
         depth, store, fetch = plan_memory(self.network, edge, item.written + written, item.read + read, box)
