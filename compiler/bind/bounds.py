@@ -116,6 +116,7 @@ def _longest_chain(relation: isl.Map) -> int:
     if relation.is_empty():
         return 0
     context = relation.get_ctx()
+    context.reset_operations()
     context.set_max_operations(_EFFORT)
     try:
         lengths, exact = relation.reverse().reaching_path_lengths()
