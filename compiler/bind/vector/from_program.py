@@ -91,6 +91,10 @@ class _Translation:
             raise VectorTargetError(f"{statement}: {error}") from None
 
     def _run(self, statement: Statement) -> None:
+        if len(statement.iterators) > MOST_DIMENSIONS:
+            raise VectorTargetError(f"{statement.label()}: there are {len(statement.iterators)} loops around it; the "
+                                    f"vector target takes up to {MOST_DIMENSIONS}: write a loop and the one inside it "
+                                    "that walk consecutive elements as one loop")
         space = _Space(statement)
         target = self.program.array(statement.write.array)
         kind = _integer(target.type, f"array {target.name}")
