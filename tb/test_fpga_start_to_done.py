@@ -95,6 +95,7 @@ def test_a_transposition_in_tiles(simulator: str) -> None:
     assert run.wall_cycles == pytest.approx(design.predicted_start_to_done, rel=0.02)
     assert run.wall_cycles <= 1.10 * design.lower_bound + 150
     assert run.counters["memory read beats"] == run.counters["memory write beats"] == 256 // 8
+    assert design.array_traffic == dict.fromkeys("ab", "256 / 256 bytes, 32 / 32 beats")
     for stream in (*design.system.inputs, *design.system.outputs):
         assert moved_beats(stream, 64) == full_beats(design.program.array(stream.name), 64)
 

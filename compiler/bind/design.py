@@ -110,6 +110,12 @@ class Design(ABC):
         return program_traffic(self.program)
 
     @property
+    def array_traffic(self) -> dict[str, str]:
+        """Of every array in main memory: bytes moved over bytes of the array, beats over full beats; empty where a
+        target does not say."""
+        return {}
+
+    @property
     @abstractmethod
     def resources(self) -> dict[str, int]:
         """Units used, by kind."""
@@ -165,6 +171,7 @@ def prediction_rows(design: Design, run: Run | None = None) -> list[tuple[str, s
         ("main memory", str(design.main_memory)),
         ("lower bound", str(design.lower_bound)), ("terms of the bound", str(design.bounds)),
         ("ratio to the bound", f"{waited / design.lower_bound:.4f}{'' if run else ' (predicted)'}"),
+        *((f"traffic of {name}", text) for name, text in design.array_traffic.items()),
     ]
 
 

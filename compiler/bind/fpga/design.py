@@ -14,6 +14,7 @@ from compiler.bind.bounds import Bounds, dependence_steps
 from compiler.bind.c_host import c_identifier
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.fpga.build import BuiltPipeline
+from compiler.bind.fpga.candidates import full_beats, moved_beats
 from compiler.bind.fpga.memory import array_bytes, bytes_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.running import Executable
@@ -80,6 +81,17 @@ class FpgaDesign(Design):
         """Operations: the most instances of one statement that are needed, as there is one unit per statement."""
         return Bounds(self.schedule.least_cycles(self.parts.instances), self.traffic.cycles(self.main_memory),
                       dependence_steps(self.program))
+
+    @property
+    def array_traffic(self) -> dict[str, str]:
+        """Of every stream: bytes moved over bytes of the array, beats over full beats."""
+        found = {}
+        for stream in (*self.system.inputs, *self.system.outputs):
+            array = self.parts.program.array(stream.name)
+            found[stream.name] = (f"{stream.row_bytes * stream.rows} / {array_bytes(array)} bytes, "
+                                  f"{moved_beats(stream, self.system.bus_bits)} / "
+                                  f"{full_beats(array, self.system.bus_bits)} beats")
+        return found
 
     @property
     def pixels_per_cycle(self) -> float:
