@@ -108,6 +108,41 @@ def test_identities(expression, kinds):
     assert count_nodes(optimised(f"uint8 f (uint8 a) return ({expression});")) == kinds
 
 
+MAGNITUDE = """// PRAGMA (lookup)
+ufix10.5 magnitude (ufix4.1 a, ufix4.1 b) return (sqrt ((ufix10.2)a * a + (ufix10.2)b * b));
+ufix10.5[:] main (ufix4.1 A[:], ufix4.1 B[:]) return (for a in A dot b in B return (array (magnitude (a, b))));"""
+
+
+def test_tables_hold_all_values_of_a_function():
+    """The example of Hammes 2000, section 4.1.5."""
+    program = parse_sac(MAGNITUDE)
+    after, changes = program.optimised()
+    assert changes["tables"] == 1
+    counts = count_nodes(after.module)
+    assert "INTRINSIC" not in counts and "FCALL" not in counts
+    table = next(node for node in after.module.function("main").graph.walk() if node.kind == "ARR_DEF")
+    assert table.outputs[0].extents == (16, 16)
+    a, b = (part.ravel() / 2 for part in np.indices((16, 16)))
+    found = after.run({"A": a, "B": b})["result1"]
+    assert np.array_equal(found, program.run({"A": a, "B": b})["result1"])
+    assert np.array_equal(found, np.floor(np.sqrt(a * a + b * b) * 32) / 32)
+
+
+@pytest.mark.parametrize("function, reason", [
+    ("uint8 g (uint8 a, uint7 b) return (a)", "its parameters have 15 bits; a table has at most 14"),
+    ("uint8 g (float a) return (1)", "a parameter or result is a floating-point number"),
+    ("uint8 g (uint8 a[:]) return (a[0])", "a parameter or result is an array"),
+    ("uint8, uint8 g (uint8 a) return (a, a)", "it has 2 results, and a table has one"),
+    ("uint8 g () return (1)", "it has no parameter"),
+    ("uint8 g (uint8 a) return (1 / a)", "it has no value everywhere (p.sc:2:29: division by zero)"),
+])
+def test_functions_that_are_no_tables(function, reason):
+    program = parse_sac(f"// PRAGMA (lookup)\n{function};\nuint8 main (uint8 x) return (x);", "p.sc")
+    with pytest.raises(SacError) as error:
+        optimise(program.module, "main", ["tables"])
+    assert str(error.value) == f"p.sc:1:1: 'g' is no table: {reason}"
+
+
 def test_a_pass_that_does_not_exist():
     program = load_sac(sac_applications()["sac/median"])
     with pytest.raises(ProgramError) as error:

@@ -17,7 +17,7 @@ from compiler.frontend.sac.ddcf.kinds import LOOP_KINDS, RETURN_KINDS
 from compiler.frontend.sac.ddcf.loops import Loops
 from compiler.frontend.sac.ddcf.nodes import evaluate
 
-__all__ = ["interpret"]
+__all__ = ["interpret", "interpret_rows"]
 
 
 def interpret(module: Module, function: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -26,11 +26,15 @@ def interpret(module: Module, function: str, inputs: Sequence[np.ndarray]) -> li
     Numbers of integer and fixed-point types are the integers that hold them. Raises `SacRunError` with the place in the
     source for an index outside an array, shapes that do not agree, a division by zero, a loop without end.
     """
-    run = _Run(module)
-    called = module.function(function)
+    graph = module.function(function).graph
     values = [np.asarray(value, dtype=dtype(type_.scalar))[np.newaxis]
-              for value, type_ in zip(inputs, called.graph.inputs, strict=True)]
-    return [value[0] for value in run.graph(called.graph, values, 1)]
+              for value, type_ in zip(inputs, graph.inputs, strict=True)]
+    return [value[0] for value in interpret_rows(module, function, values, 1)]
+
+
+def interpret_rows(module: Module, function: str, inputs: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
+    """The same for `size` runs at once: a row of each input and output for each run, whose arrays have equal shapes."""
+    return _Run(module).graph(module.function(function).graph, inputs, size)
 
 
 class _Run(Loops):

@@ -78,6 +78,9 @@ def _define(node: Node, batch: Batch) -> list[np.ndarray]:
     shape = (batch.size, *(e or 0 for e in node.outputs[0].extents))
     if not batch.operands:
         return [np.empty(shape, dtype=dtype(node.outputs[0].scalar))]
+    if all(operand.strides[0] == 0 for operand in batch.operands):
+        row = np.stack([operand[0] for operand in batch.operands]).reshape(shape[1:])
+        return [np.broadcast_to(row, shape)]
     return [np.stack(batch.operands, axis=1).reshape(shape)]
 
 

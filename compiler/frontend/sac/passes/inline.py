@@ -13,7 +13,8 @@ __all__ = ["inline"]
 
 
 def inline(module: Module, main: str) -> Module:
-    """All functions but those with the pragma ``no_inline``; what `main` does not call any more is dropped."""
+    """All functions but those with the pragma ``no_inline``, and those that are to become tables; what `main` does not
+    call any more is dropped."""
     calls = networkx.DiGraph()
     for function in module.functions:
         calls.add_node(function.name)
@@ -44,6 +45,6 @@ class _Inline(Rewriter):
         if node.kind != "FCALL":
             return out.add(replace(node, graphs=self.inner(out, node)))
         function = self.done[str(node.attribute("function"))]
-        if any(pragma.name == "no_inline" for pragma in function.pragmas):
+        if any(pragma.name in ("no_inline", "lookup") for pragma in function.pragmas):
             return out.add(node)
         return out.splice(function.graph, node.operands)

@@ -11,6 +11,7 @@ from compiler.frontend.sac.ddcf.verify import verify
 from compiler.frontend.sac.passes.dead import drop_dead
 from compiler.frontend.sac.passes.fold import FoldConstants, SimplifyIdentities
 from compiler.frontend.sac.passes.inline import inline
+from compiler.frontend.sac.passes.lookup import make_tables
 from compiler.frontend.sac.passes.propagate import PropagateConstants, PropagateElements, SelectKnownCases
 from compiler.frontend.sac.passes.rewrite import Rewriter
 from compiler.frontend.sac.passes.share import ShareSubexpressions
@@ -37,6 +38,7 @@ def _pass(name: str, rewriter: type[Rewriter]) -> Pass:
 
 PASSES = {each.name: each for each in (
     Pass("inline", inline),
+    Pass("tables", make_tables),
     _pass("switches", SelectKnownCases),
     _pass("sizes", PropagateSizes),
     _pass("constants", PropagateConstants),
@@ -60,7 +62,7 @@ class Optimised:
 
 
 def optimise(module: Module, main: str, names: Sequence[str] | None = None) -> Optimised:
-    """`module` after the passes `names` in this order, or after inlining and `CYCLE` until nothing changes.
+    """`module` after the passes `names` in this order, or after inlining, tables and `CYCLE` until nothing changes.
 
     Every result is verified. Raises `ProgramError` for a pass that does not exist.
     """
@@ -71,7 +73,8 @@ def optimise(module: Module, main: str, names: Sequence[str] | None = None) -> O
                 raise ProgramError(f"there is no pass '{name}'; there are: {', '.join(PASSES)}")
             module = _changed(module, main, name, changes)
         return Optimised(module, tuple(changes.items()))
-    module = _changed(module, main, "inline", changes)
+    for name in ("inline", "tables", "inline"):
+        module = _changed(module, main, name, changes)
     for _ in range(_MOST_ROUNDS):
         before = module
         for name in CYCLE:
