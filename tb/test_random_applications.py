@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, seed, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from random_programs import programs
 
 import compiler
@@ -23,7 +23,6 @@ SMALLER = {"largest": 8, "stages": 2, "tiles": False}
 def test_random_program(memory, simulator):
     computed = memory == "dual-port-pe"
 
-    @seed(20261121)
     @settings(max_examples=max(2, EXAMPLES[simulator] // (3 if computed else 1)), deadline=None, database=None,
               phases=[Phase.explicit, Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
     @given(programs(**SMALLER) if computed else programs(largest=10 if simulator == "verilator" else 8))
