@@ -14,7 +14,7 @@ from compiler.frontend.sac.syntax import Place, Pragma
 from compiler.frontend.sac.types import Scalar, Type
 
 __all__ = ["Argument", "Attribute", "Constant", "Edge", "Function", "Graph", "GraphBuilder", "Module", "Node",
-           "Operand", "Port", "Wire", "finish_together"]
+           "Operand", "Port", "Wire", "finish_together", "operand_type"]
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,7 @@ class Graph:
 
     def type(self, operand: Operand) -> Type:
         """The type of what `operand` brings."""
-        if isinstance(operand, Constant):
-            return Type(operand.scalar)
-        if isinstance(operand, Argument):
-            return self.inputs[operand.number]
-        return self.nodes[operand.number].outputs[operand.port]
+        return operand_type(operand, self.inputs, self.nodes)
 
     def walk(self) -> Iterator[Node]:
         """All nodes, those inside compound nodes too."""
@@ -88,6 +84,15 @@ class Graph:
             yield node
             for graph in node.graphs:
                 yield from graph.walk()
+
+
+def operand_type(operand: Operand, inputs: Sequence[Type], nodes: Sequence[Node]) -> Type:
+    """The type of what `operand` brings in a graph with these inputs and nodes."""
+    if isinstance(operand, Constant):
+        return Type(operand.scalar)
+    if isinstance(operand, Argument):
+        return inputs[operand.number]
+    return nodes[operand.number].outputs[operand.port]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Function, Graph, Module, Node, Operand
+from compiler.frontend.sac.ddcf.graph import Argument, Edge, Function, Graph, Module, Node, Operand, operand_type
 from compiler.frontend.sac.types import Type
 
 __all__ = ["Rebuilt", "Rewriter", "substitute"]
@@ -25,11 +25,7 @@ class Rebuilt:
 
     def type(self, operand: Operand) -> Type:
         """The type of what `operand` brings."""
-        if isinstance(operand, Constant):
-            return Type(operand.scalar)
-        if isinstance(operand, Argument):
-            return self.inputs[operand.number]
-        return self.nodes[operand.number].outputs[operand.port]
+        return operand_type(operand, self.inputs, self.nodes)
 
     def producer(self, operand: Operand) -> Node | None:
         """The node that `operand` comes from, None for inputs and constants."""
