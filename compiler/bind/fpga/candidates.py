@@ -21,6 +21,7 @@ from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.memory import stream_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.start_to_done import start_to_done
+from compiler.ir.expr import Const
 from compiler.ir.program import Array, Program, Statement
 from compiler.sched.affine import affine_form
 from compiler.sched.cycle_accurate import Schedule
@@ -108,8 +109,10 @@ def _depths(program: Program, options: Options) -> Iterator[int]:
 
 
 def _wasteful(program: Program, staged: StagedProgram, bus_bits: int) -> Iterator[str]:
-    """Arrays that take more beats than they fill."""
-    for footprint in (*staged.inputs, *staged.outputs):
+    """Arrays that take more beats than they fill. An output of constants is none: nothing stores what no buffer
+    holds."""
+    constant = {s.write.array for s in program.statements if isinstance(s.value, Const)}
+    for footprint in (*staged.inputs, *(f for f in staged.outputs if f.array not in constant)):
         array = program.array(footprint.array)
         stream = stream_of(staged, footprint, array)
         if moved_beats(stream, bus_bits) > _WASTEFUL * full_beats(array, bus_bits) + 1:
