@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, seed, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from random_accumulations import SHAPES, accumulations
 
 import compiler
@@ -245,7 +245,6 @@ def test_transposed_images_are_written_and_then_read(tiles, simulator):
 def test_random_accumulation(memory, shapes, simulator):
     """Of any shape on the dual-port memory, which takes any order; what the wide fetch refuses costs many attempts."""
 
-    @seed(20261122)
     @settings(max_examples=2, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
               suppress_health_check=list(HealthCheck))
     @given(accumulations(shapes))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, seed, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from random_accumulations import accumulations
 from random_programs import programs
 
@@ -50,7 +50,6 @@ def test_application_on_buffets(app: str, simulator: str) -> None:
 
 @pytest.mark.parametrize("kind", ["stencils", "sums"])
 def test_random_program_on_buffets(kind: str, simulator: str) -> None:
-    @seed(20261122)
     @settings(max_examples=2, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
               suppress_health_check=list(HealthCheck))
     @given(programs(largest=8, stages=2) if kind == "stencils" else accumulations(["rows"]))
