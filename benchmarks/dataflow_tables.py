@@ -8,7 +8,7 @@ from benchmarks.area_tables import area_table
 from benchmarks.markdown import table
 from benchmarks.results import read_results
 
-__all__ = ["dataflow_tables", "target_tables"]
+__all__ = ["dataflow_tables", "target_tables", "waited"]
 
 
 def dataflow_tables() -> str:
@@ -54,9 +54,10 @@ def target_tables() -> str:
     rows = []
     for program, entries in results["programs"].items():
         rows.append([program, *(_entry(entries.get(name)) for name in names)])
-    text = ("The same programs on every target: cycles, and in brackets their ratio to the target's lower bound "
-            "(`python -m benchmarks.targets`; by the compiler's model, exact but for those with "
-            "*about*). A dash is a program that the target does not take (the reasons are in "
+    text = ("The same programs on every target: clock cycles from start to done, transfers included, and in brackets "
+            "their ratio to the target's lower bound and how many of them are not stalled (`python -m "
+            "benchmarks.targets`; a 64-bit port, latency 20). Measured in RTL, but for those marked *model*. A dash "
+            "is a program that the target does not take (the reasons are in "
             "`benchmarks/results/targets.json`), an empty field one that was not tried. "
             "The array has 8x8 tiles, or 16x16 for programs that need more.")
     return f"{text}\n\n{table(['program', *names], rows)}{_target_hardware(results)}"
@@ -92,5 +93,11 @@ def _hardware(figures: dict[str, Any]) -> str:
 def _entry(figures: dict[str, Any] | None) -> str:
     if figures is None or "refused" in figures:
         return "" if figures is None else "-"
-    mark = "" if figures["exact"] else "about "
-    return f"{mark}{figures['cycles']} ({figures['ratio']})"
+    cycles = waited(figures)
+    mark = "" if "start to done" in figures else "model "
+    return f"{mark}{cycles} ({cycles / figures['bound']:.2f}; {figures.get('unstalled', figures['cycles'])})"
+
+
+def waited(figures: dict[str, Any]) -> int:
+    """Cycles from start to done: those of a simulation, else those predicted."""
+    return figures.get("start to done", figures["start to done predicted"])

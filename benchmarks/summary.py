@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from benchmarks.dataflow_tables import waited
 from benchmarks.markdown import table
 from benchmarks.results import read_results
 
@@ -36,15 +37,15 @@ def target_choice_table() -> str:
     rows = [[f"`{name}`", CLASSES[name], _cycles(entries[name]), entries[name]["area"]["lut"],
              entries[name]["mhz"]["mhz"], entries[name]["compile seconds"]] for name in CLASSES]
     text = (f"`{PROGRAM}` on an image of {size}×{size} ([all programs](docs/figures.md); "
-            "`python -m benchmarks.targets`). Cycles are the compiler's model, transfers of the first and last words "
-            "left out: *exact* models are equal to simulation in every test. LUT and MHz on an ECP5, by yosys and "
+            "`python -m benchmarks.targets`). Cycles from start to done in RTL, transfers over a 64-bit port of "
+            "latency 20 included; in brackets the target's lower bound. LUT and MHz on an ECP5, by yosys and "
             "nextpnr; `cgra` and `vector` are one circuit for all programs (an array of 8×8 tiles, MHz of its slowest "
             "tile; four lanes with their scalar core).")
     return f"{text}\n\n{table(head, rows)}"
 
 
 def _cycles(entry: dict[str, Any]) -> str:
-    return f"{entry['cycles']} (model, {'exact' if entry['exact'] else 'estimate'})"
+    return f"{waited(entry)} ({entry['bound']})"
 
 
 def headline_table() -> str:

@@ -1,10 +1,12 @@
 """The same programs on every target that takes them: cycles and their ratio to the target's lower bound, area, MHz.
 
-    python -m benchmarks.targets [--target NAME ...] [--program NAME ...] [--only cycles,area,mhz] [-o FILE]
+    python -m benchmarks.targets [--target NAME ...] [--program NAME ...] [--only cycles,rtl,area,mhz] [-o FILE]
 
-Cycles are those that a design states before it is simulated; where a target's statement is an estimate, `exact` is
-false. Area and MHz: see `benchmarks.target_area`; half a minute and some minutes for each program and target. A
-program that a target refuses is recorded with the refusal. Results of what is not asked for are kept.
+``cycles`` are those that a design states before it is simulated; where a target's statement is an estimate, `exact` is
+false. ``rtl``: clock cycles from start to done on Verilator, transfers included, for random inputs and the stated main
+memory without random stalls; a result that differs from the interpreter's is an error. Area and MHz: see
+`benchmarks.target_area`; half a minute and some minutes for each program and target. A program that a target refuses is
+recorded with the refusal. Results of what is not asked for are kept.
 """
 
 from __future__ import annotations
@@ -24,8 +26,11 @@ from benchmarks.target_area import PARTS
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.design import Design
 from compiler.bind.registry import TARGETS, compile_program
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import load_c
+from compiler.ir.floating import same
+from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.errors import SluiceError
 
@@ -39,7 +44,7 @@ _BOTH = {"width": _IMAGE, "height": _IMAGE}
 _ARRAYS = ("8x8", "16x16", "16x32")
 """Sizes of the array, the default one first."""
 
-_PARTS = ("cycles", *PARTS)
+_PARTS = ("cycles", "rtl", *PARTS)
 """What can be measured."""
 
 _STENCILS = {"brighten_blur": {"size": _IMAGE, "tiles": 1}, "cascade": _BOTH, "conv_3_3": _BOTH, "gaussian": _BOTH,
@@ -72,6 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+class WrongResult(Exception):
+    """A fault of a target."""
+
+
 def _measure_all(names: Sequence[str], targets: Sequence[str], parts: Sequence[str], output: Path) -> None:
     console = Console(highlight=False)
     kept = kept_results(output, "programs")
@@ -89,10 +98,12 @@ def _measured(program: Program, target: str, parts: Sequence[str], before: dict[
     try:
         design = _compiled(program, target)
         cycles = _cycles(design)
+        measured = _simulated(design) if "rtl" in parts else {}
     except SluiceError as error:
         return {"refused": _one_line(error)}
     kept = {key: value for key, value in before.items() if key != "refused"}
     kept |= cycles if "cycles" in parts else {}
+    kept |= measured
     return kept | {part: _hardware(design, part) for part in parts if part in PARTS}
 
 
@@ -107,9 +118,19 @@ def _compiled(program: Program, target: str) -> Design:
 
 
 def _cycles(design: Design) -> dict[str, Any]:
-    cycles, bound = design.predicted_cycles, design.lower_bound
-    return {"cycles": cycles, "bound": bound, "ratio": round(cycles / bound, 2), "exact": design.predicts_exactly,
+    return {"cycles": design.predicted_cycles, "bound": design.lower_bound, "bound is of": design.bounds.binding,
+            "start to done predicted": design.predicted_start_to_done, "exact": design.start_to_done_is_exact,
             "resources": dict(design.resources), "compile seconds": round(design.compile_seconds, 2)}
+
+
+def _simulated(design: Design) -> dict[str, Any]:
+    """Cycles of one run in RTL."""
+    inputs = random_inputs(design.program, 0)
+    run = design.simulate(inputs, "verilator")
+    reference = interpret(design.program, inputs)
+    if not all(same(run.outputs[name], reference[name]) for name in reference):
+        raise WrongResult(f"{design.program.name}: the simulation differs from the reference")
+    return {"start to done": run.wall_cycles, "unstalled": run.cycles}
 
 
 def _hardware(design: Design, part: str) -> dict[str, Any]:

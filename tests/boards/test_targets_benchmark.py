@@ -1,16 +1,19 @@
 """The table of all targets: what is measured of a design, what of its machine, and what is kept."""
 
 import json
+from functools import partialmethod
 
 import pytest
 
 from benchmarks import dataflow_tables, target_area, targets
 from benchmarks.area import Subject
 from benchmarks.target_area import AreaError, design_area, design_mhz
-from benchmarks.targets import main, programs
+from benchmarks.targets import WrongResult, main, programs
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.dataflow.stream_design import StreamDesign
+from compiler.bind.design import Run
 from compiler.bind.registry import compile_program
+from compiler.ir.interpret import interpret
 from hw.dataflow.system import SYSTEM_MODULE
 from hw.fabric.spec import TileKind
 
@@ -63,18 +66,46 @@ def test_the_array_is_the_first_that_fits(arrays, refused, tmp_path, monkeypatch
 
 def test_unknown_parts(capsys):
     assert main(["--only", "volts"]) == 1
-    assert capsys.readouterr().err == "error: --only volts: write some of cycles, area, mhz\n"
+    assert capsys.readouterr().err == "error: --only volts: write some of cycles, rtl, area, mhz\n"
 
 
 def test_table_of_hardware(monkeypatch):
     area = {"lut": 10, "ff": 20, "block_ram": 3, "lut_ram": 0, "multipliers": 4}
-    entries = {"fast": {"cycles": 8, "ratio": 1.0, "exact": True, "area": area, "mhz": {"mhz": 99.5}},
-               "small": {"cycles": 8, "ratio": 1.0, "exact": True, "area": area}, "other": {"refused": "too large"},
-               "bad": {"cycles": 8, "ratio": 1.0, "exact": True, "area": {"failed": "no cells"}}}
+    cycles = {"cycles": 8, "bound": 8, "start to done predicted": 12}
+    entries = {"fast": {**cycles, "area": area, "mhz": {"mhz": 99.5}}, "small": {**cycles, "area": area},
+               "other": {"refused": "too large"}, "bad": {**cycles, "area": {"failed": "no cells"}}}
     results = {"targets": ["fast", "small", "bad", "other", "new"], "programs": {"fir": entries}}
     monkeypatch.setattr(dataflow_tables, "read_results", lambda name: results)
     assert dataflow_tables.target_tables().splitlines()[-1] == (
         "| fir | 10 / 20 / 3 / 4, 99.5 MHz | 10 / 20 / 3 / 4, not routed | no cells, not routed | - |  |")
+
+
+def test_table_of_cycles_says_what_is_measured(monkeypatch):
+    cycles = {"cycles": 80, "bound": 100, "start to done predicted": 120}
+    entries = {"built": {**cycles, "start to done": 125, "unstalled": 81}, "planned": cycles,
+               "other": {"refused": "no"}}
+    results = {"targets": ["built", "planned", "other", "new"], "programs": {"fir": entries}}
+    monkeypatch.setattr(dataflow_tables, "read_results", lambda name: results)
+    assert "| fir | 125 (1.25; 81) | model 120 (1.20; 80) | - |  |" in dataflow_tables.target_tables().splitlines()
+
+
+def test_results_of_simulations_are_compared(monkeypatch, tmp_path):
+    design = compile_program(programs()[PROGRAM](), "dataflow")
+    assert isinstance(design, StreamDesign)
+
+    def simulate(self, inputs, simulator, wrong=0):
+        outputs = {name: values + wrong for name, values in interpret(design.program, inputs).items()}
+        return Run(outputs, 70, 5, 99, simulator, 99, 0.0, 0.0)
+
+    monkeypatch.setattr(type(design), "simulate", simulate)
+    output = tmp_path / "targets.json"
+    ask = ["--target", "dataflow", "--program", PROGRAM, "-o", str(output), "--only", "cycles,rtl"]
+    assert main(ask) == 0
+    entry = json.loads(output.read_text())["programs"][PROGRAM]["dataflow"]
+    assert (entry["start to done"], entry["unstalled"]) == (99, 70)
+    monkeypatch.setattr(type(design), "simulate", partialmethod(simulate, wrong=1))
+    with pytest.raises(WrongResult, match=r"the simulation differs from the reference$"):
+        main(ask)
 
 
 def test_clock_rates_of_the_same_hardware_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
