@@ -9,6 +9,7 @@ from systolic_arrays import MAC, execute, matmul, random_run, sources
 from compiler.bind.systolic.latency import predict
 from hw.dataflow.spec import Operator, Word
 from hw.dma.registers import RegisterMap
+from hw.main_memory import DEFAULT_MEMORY
 from hw.sim.simulate import Job, StallProfile, run_job
 from hw.systolic.feeder import feeder_latency
 from hw.systolic.registers import RunError, run_writes, systolic_registers
@@ -162,7 +163,7 @@ def test_a_step_per_cycle_if_only_one_edge_is_slow() -> None:
     spec = matmul(2, 2, steps=16, block=(8, 1), pack=8, result_pack=2)
     assert [feeder_latency(spec, operand) for operand in spec.operands] == [2, 1]
     run = random_run(spec, (1, 2, 2))
-    found, counters, _ = execute(spec, run, "icarus")
+    found, counters, _ = execute(spec, run, "icarus", latency=DEFAULT_MEMORY.latency)
     assert np.array_equal(found, run.expected)
     assert counters["COMPUTE_CYCLES"] <= counters["STEPS"] + 8
     model = predict(spec, (1, 2, 2))
@@ -176,7 +177,7 @@ def test_results_leave_as_fast_as_memory_takes_them() -> None:
     spec, extents = matmul(4, 2, steps=2, block=(2, 2), pack=4, result_pack=2), (4, 6, 1)
     assert (spec.steps, spec.result_bytes // spec.bus_bytes, predict(spec, extents).leave) == (8, 16, 16)
     run = random_run(spec, extents)
-    found, counters, _ = execute(spec, run, "icarus")
+    found, counters, _ = execute(spec, run, "icarus", latency=DEFAULT_MEMORY.latency)
     assert np.array_equal(found, run.expected)
     assert counters["WALL_CYCLES"] == pytest.approx(predict(spec, extents).total, rel=0.03)
     assert counters["ARRAY_CYCLES"] <= 24 * 16 + 32

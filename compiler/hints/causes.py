@@ -111,9 +111,11 @@ def _static(design: Any) -> Iterator[Cause]:
         return
     limit = _CLEAR * design.predicted_start_to_done
     faster = []
-    if target_of(design) == "fpga" and design.options.multiplier_latency > 1:
-        faster.append(Remedy("--option multiplier_latency=1 (the clock may be slower)",
-                             _with(design, multiplier_latency=1), limit))
+    if target_of(design) == "fpga":
+        # Operators of a recurrence share a period, of which there is one for each cycle of its latency.
+        slower = design.options.clock_mhz // pace.interval
+        faster.append(Remedy(f"--option clock_mhz={slower} (a slower clock, and an iteration in each of its cycles)",
+                             _with(design, clock_mhz=slower), limit))
     remedies = (*faster, *_other_target(design, ("fpga", "vector") if target_of(design) == "cgra" else ("vector",)))
     if pace.slow is None:
         yield Cause(f"the initiation interval of all loops is {pace.interval} cycles, since a memory does not serve "

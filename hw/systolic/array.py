@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+# (An array instantiates its parts by name; they are elaborated once, beside it.)
 """The array: PEs, edges and chains, each a module of its own, wired to their neighbours only."""
 
 from __future__ import annotations

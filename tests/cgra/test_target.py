@@ -132,6 +132,7 @@ def test_schedules_are_loosened_only_as_far_as_a_memory_needs(memory: str, size:
 def test_choices_say_what_was_asked_and_taken() -> None:
     design = compiled(load("gaussian", width=8, height=8), memory="dual-port", array="4x4", fusion_level=1, seed=3)
     assert design.choices == {
+        "memory_latency": "20", "memory_bursts": "16",
         "memory": "dual-port", "counter": "True", "array": "4x4", "fusion_level": "1", "half_words": "32768",
         "seed": "3", "transform": "", "share": "asked", "loops": "auto", "schedule": "pipelined", "sums": "auto",
         "hardware": "", "shared units": "none",

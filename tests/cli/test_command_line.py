@@ -204,7 +204,7 @@ def test_without_a_simulation_it_compiles_and_writes(capsys: pytest.CaptureFixtu
     assert rows["PEs"] == "10"
     assert rows["lower bound"] == "64"
     waited = design.metadata["predicted_start_to_done"]
-    assert rows["start to done predicted (model)"] == str(waited)
+    assert rows["start to done predicted (exact)"] == str(waited)
     assert rows["terms of the bound"] == "operations 64, transfers 16, dependences 0"
     assert rows["ratio to the bound"] == f"{waited / 64:.4f} (predicted)"
     assert rows["main memory"] == "64 bits, latency 20, 16 bursts"
@@ -305,7 +305,7 @@ def test_options_reach_the_simulation(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(CgraDesign, "simulate", simulate)
     assert main(("gaussian", *SMALL)) == 0
     assert main(("gaussian", *SMALL, "--simulator", "icarus", "--stall-seed", "5", "--waves")) == 0
-    assert seen[0] == ("verilator", {"waves": False})
+    assert seen[0] == ("verilator", {})
     assert (seen[1][0], seen[1][1]["waves"], seen[1][1]["seed"]) == ("icarus", True, 5)
     assert "stall" in seen[1][1]
 

@@ -29,6 +29,7 @@ from hw.dataflow.floating import FLOAT_LATENCY
 from hw.dataflow.operators import build_operators
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import KernelError, Operator, Word
+from hw.labels import Label
 
 APPS = Path(__file__).resolve().parents[2] / "apps" / "float"
 SPECIAL = (0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF,
@@ -61,7 +62,8 @@ class Bench(Elaboratable):
         reads = [Operator("read", (), word(type, ""), value=k) for k, type in enumerate(self.types)]
         for number, value in enumerate(self.values):
             steps = self._operators(list(reads), value)
-            m.d.comb += self.results[number].eq(build_operators(m, taps, f"v{number}", steps, self.operands, (), ()))
+            result = build_operators(m, taps, Label(f"v{number}"), steps, self.operands, (), ())
+            m.d.comb += self.results[number].eq(result)
         return m
 
     def _operators(self, steps: list[Operator], value: Expr) -> list[Operator]:
@@ -152,7 +154,7 @@ def test_an_operation_without_an_operator_is_refused() -> None:
         warnings.simplefilter("ignore", UnusedElaboratable)
         m = Module()
         with pytest.raises(KernelError) as error:
-            build_operators(m, Taps(m, Signal()), "x", operators, [Signal(32)], (), ())
+            build_operators(m, Taps(m, Signal()), Label("x"), operators, [Signal(32)], (), ())
         message = str(error.value)
         del m, error
         gc.collect()

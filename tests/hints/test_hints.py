@@ -141,9 +141,9 @@ def test_a_recurrence() -> None:
     design = built(RECURRENCE, "fpga")
     [hint] = hints_of(design)
     assert str(hint) == (
-        "statement 'S1' (f.c:5): a loop-carried dependence with a recurrence latency of 3 cycles, so an iteration "
-        "starts every 3 cycles; try --option multiplier_latency=1 (the clock may be slower)")
-    faster = built(RECURRENCE, "fpga", multiplier_latency=1)
+        "statement 'S1' (f.c:5): a loop-carried dependence with a recurrence latency of 2 cycles, so an iteration "
+        "starts every 2 cycles; try --option clock_mhz=60 (a slower clock, and an iteration in each of its cycles)")
+    faster = built(RECURRENCE, "fpga", clock_mhz=60)
     assert run_on(faster).wall_cycles < 0.8 * run_on(design).wall_cycles
 
 
@@ -271,8 +271,8 @@ def test_attempts_are_told() -> None:
     told: list[str] = []
     with watch_attempts(told.append):
         hints_of(built(RECURRENCE, "fpga"))
-    assert {"initiation interval 1", "initiation interval 3 for S1, 1 for others", "validation"} <= set(told)
-    assert "whether --option multiplier_latency=1 (the clock may be slower) helps" in told
+    assert {"initiation interval 1", "initiation interval 2 for S1, 1 for others", "validation"} <= set(told)
+    assert "whether --option clock_mhz=60 (a slower clock, and an iteration in each of its cycles) helps" in told
 
 
 @pytest.mark.parametrize(("target", "text", "wanted"), [

@@ -32,14 +32,17 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "operator_latency": (1, 1, 2, 3, 4),
         "multiplier_latency": (1, 2, 2, 5, 8),
         "register_gap": (1, 2, 12, 12, 64),
+        "clock_mhz": (120, 120, 60, 200, 500),
         "bus_bits": (64, 64, 128, 512),
         "loops": ("auto", "auto", "asked"),
+        "buffer_bits": (1 << 21, 1 << 21, 0, 4096),
     },
     "dataflow": {
         "lanes": (1, 1, 1, 2, 4),
         "interleave": (None, None, 1, 2, 5),
         "latency": (None, None, {"add": 3, "mul": 5}, {"sub": 2, "select": 2, "lt": 4}, {"shr": 7, "and": 3}),
         "reorder": ("host", "host", "chip"),
+        "clock_mhz": (120, 120, 60, 200, 500),
     },
     "systolic": {
         "array": (None, "2x2", "2x3", "4x4", "3", "1x5"),

@@ -200,7 +200,7 @@ def test_half_that_is_too_small():
     column = next(c for c, b in good.config.banks.items() if b.direction == "input")
     tiny = replace(good.spec, glb=replace(good.spec.glb, half_words=2048))
     with pytest.raises(ValidationError, match=re.escape(
-            f"the bank of column {column} (input input): a tile of 4096 words does not fit half a bank of 2048")):
+            f"the bank of column {column} (input input): it has no room for 128 bands of 64 words")):
         BankProof(column, good.config.banks[column], good.plan.banks[column], good.program.array("input"),
                   good.addresses["input"], good.plan, tiny)
 
