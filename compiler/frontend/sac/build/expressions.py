@@ -19,6 +19,7 @@ from compiler.frontend.sac.build.values import (
 )
 from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire, finish_together
 from compiler.frontend.sac.errors import SacError
+from compiler.frontend.sac.extents import span_extent
 from compiler.frontend.sac.syntax import (
     Binary,
     Cast,
@@ -218,11 +219,8 @@ def _subscript(scope: Scope, array: Value, dimension: int, subscript: Index | Ra
     step = _integer(scope, subscript.step, "a step") if subscript.step else constant_value(1, SIZE)
     high = _integer(scope, subscript.high, "a bound") if subscript.high else _last(scope, array, dimension,
                                                                                   subscript.place)
-    numbers = [known_integer(value) for value in (low, high, step)]
-    extent = None
-    if numbers[0] is not None and numbers[1] is not None and numbers[2]:
-        extent = max(0, 1 + (numbers[1] - numbers[0]) // numbers[2])
-    elif subscript.low is subscript.high is subscript.step is None:
+    extent = span_extent(*map(known_integer, (low, high, step)))
+    if extent is None and subscript.low is subscript.high is subscript.step is None:
         extent = array.type.extents[dimension]
     return [low.wire, high.wire, step.wire], extent
 

@@ -9,6 +9,7 @@ from compiler.frontend.sac.build.scope import Scope
 from compiler.frontend.sac.build.values import Meant, Value, constant_value, convert, known_integer, meant_type
 from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire
 from compiler.frontend.sac.errors import SacError
+from compiler.frontend.sac.extents import span_extent, window_extent
 from compiler.frontend.sac.syntax import (
     Cross,
     Declared,
@@ -23,7 +24,7 @@ from compiler.frontend.sac.syntax import (
 )
 from compiler.frontend.sac.types import SIZE, Kind, Scalar, Type
 
-__all__ = ["Captured", "Generated", "build_generators", "loop_extent"]
+__all__ = ["Captured", "Generated", "build_generators"]
 
 _BOUND = Scalar(Kind.INT, 32)
 
@@ -95,7 +96,7 @@ def _scalars(node: Scalars, scope: Scope, graph: GraphBuilder) -> Generated:
             raise SacError(capture.place, f"'{capture.name}' counts and is an integer, not {meant}")
     operands = [v.wire for (low, high), step in zip(bounds, steps, strict=True) for v in (low, high, step)]
     wires = graph.add("SCALARGEN", operands, [type_ for meant in meants for type_ in meant.types], node.place)
-    extents = tuple(_span_extent(*map(known_integer, (low, high, step)))
+    extents = tuple(span_extent(*map(known_integer, (low, high, step)))
                     for (low, high), step in zip(bounds, steps, strict=True))
     return Generated(tuple(Captured(c.name, Value((w,)), c.place) for c, w in zip(node.captures, wires, strict=True)),
                      extents)
@@ -118,12 +119,6 @@ def _bound(expression: Expression, scope: Scope) -> Value:
     if value.type.scalar.kind not in (Kind.INT, Kind.UINT):
         raise SacError(expression.place, f"a bound is an integer, not {value}")
     return convert(scope.graph, value, _BOUND, expression.place)
-
-
-def _span_extent(low: int | None, high: int | None, step: int | None) -> int | None:
-    if low is None or high is None or not step:
-        return None
-    return max(0, 1 + (high - low) // step)
 
 
 def _steps(written: Sequence[Expression], count: int, scope: Scope, place: Place) -> list[Value]:
@@ -164,7 +159,7 @@ def _array_generator(node: Elements | Slices | Windows, scope: Scope, graph: Gra
     nodes = [graph.add(kind, [wire, *(v.wire for v in operands)], outputs, node.place, pattern=pattern)
              for wire in array.wires]
     capture = Captured(node.capture.name, Value(tuple(wires[0] for wires in nodes)), node.capture.place)
-    extents = tuple(loop_extent(e, 1 if not sizes else known_integer(sizes[k]), known_integer(steps[k]))
+    extents = tuple(window_extent(e, 1 if not sizes else known_integer(sizes[k]), known_integer(steps[k]))
                     for k, e in enumerate(e for e, c in zip(array.type.extents, pattern, strict=True) if c == "~"))
     return Generated((capture, *_places(node, pattern, nodes[0][1:])), extents)
 
@@ -199,13 +194,6 @@ def _component(array: Value, pattern: str, sizes: Sequence[Value]) -> Type:
     known = iter(sizes)
     return Type(array.type.scalar, tuple(e if c == ":" else known_integer(next(known))
                                          for e, c in zip(array.type.extents, pattern, strict=True)))
-
-
-def loop_extent(extent: int | None, size: int | None, step: int | None) -> int | None:
-    """How many windows of `size` fit into `extent` in steps of `step`; None if one of these is unknown."""
-    if extent is None or size is None or not step:
-        return None
-    return 0 if extent < size else 1 + (extent - size) // step
 
 
 def _places(node: Elements | Slices | Windows, pattern: str, indices: Sequence[Wire]) -> list[Captured]:

@@ -8,6 +8,7 @@ from compiler.frontend.sac.build.scope import Scope
 from compiler.frontend.sac.build.values import Value, convert, known_integer, truth
 from compiler.frontend.sac.ddcf.graph import Wire
 from compiler.frontend.sac.errors import SacError
+from compiler.frontend.sac.extents import tile_extents
 from compiler.frontend.sac.syntax import Call, Captures, Expression, Name, Place
 from compiler.frontend.sac.types import SIZE, Kind, Type
 
@@ -57,9 +58,7 @@ def _structured_type(written: Call, type_: Type, extents: tuple[int | None, ...]
     if not type_.is_array:
         raise SacError(written.place, f"{written.function}(...) joins arrays, not {type_}; array(...) collects scalars")
     if written.function == "tile":
-        rank = max(len(extents), type_.rank)
-        rows = zip(*((1,) * (rank - len(e)) + e for e in (extents, type_.extents)), strict=True)
-        return Type(type_.scalar, tuple(None if None in row else row[0] * row[1] for row in rows))
+        return Type(type_.scalar, tile_extents(extents, type_.extents))
     if len(extents) != 1:
         raise SacError(written.place, f"concat(...) is for loops of one dimension, and this one has {len(extents)}; "
                                       "tile(...) joins in more")

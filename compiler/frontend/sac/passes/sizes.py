@@ -8,13 +8,11 @@ from dataclasses import replace
 
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Graph, Node, Operand
 from compiler.frontend.sac.errors import SacError
+from compiler.frontend.sac.extents import Extents, span_extent, tile_extents, window_extent
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter
 from compiler.frontend.sac.types import SIZE, Type
 
 __all__ = ["PropagateSizes", "generator_extents"]
-
-Extents = tuple[int | None, ...]
-
 
 def generator_extents(node: Node, types: Sequence[Type]) -> Extents:
     """Extents of the iterations of a generator whose operands have these types. Raises `SacError` where generators in
@@ -24,29 +22,18 @@ def generator_extents(node: Node, types: Sequence[Type]) -> Extents:
         parts = [generator_extents(inner, [graph.type(o) for o in inner.operands]) for inner in graph.nodes]
         return _dot(node, parts) if node.kind == "DOT" else tuple(e for part in parts for e in part)
     if node.kind == "SCALARGEN":
-        return tuple(_span(*node.operands[k:k + 3]) for k in range(0, len(node.operands), 3))
+        return tuple(span_extent(*map(known, node.operands[k:k + 3])) for k in range(0, len(node.operands), 3))
     pattern = str(node.attribute("pattern"))
     rest, windows = node.operands[1:], node.kind == "WINDOWGEN"
     sizes, steps = (rest[::2], rest[1::2]) if windows else ([Constant(1, SIZE)] * len(rest), rest)
     iterated = [e for e, slot in zip(types[0].extents, pattern, strict=True) if slot == "~"]
-    return tuple(_windows(extent, known(size), known(step))
+    return tuple(window_extent(extent, known(size), known(step))
                  for extent, size, step in zip(iterated, sizes, steps, strict=True))
 
 
 def known(operand: Operand) -> int | None:
     """The integer that `operand` is known to be."""
     return int(operand.value) if isinstance(operand, Constant) else None
-
-
-def _windows(extent: int | None, size: int | None, step: int | None) -> int | None:
-    if extent is None or size is None or not step:
-        return None
-    return 0 if extent < size else 1 + (extent - size) // step
-
-
-def _span(low: Operand, high: Operand, step: Operand) -> int | None:
-    first, last, by = known(low), known(high), known(step)
-    return None if first is None or last is None or not by else max(0, 1 + (last - first) // by)
 
 
 def _dot(node: Node, parts: Sequence[Extents]) -> Extents:
@@ -142,7 +129,7 @@ def _reference(node: Node, types: Sequence[Type], loop: Extents) -> list[Type]:
     for slot in str(node.attribute("pattern")):
         taken, rest = (rest[:3], rest[3:]) if slot == ":" else (rest[:1], rest[1:])
         if slot == ":":
-            extents.append(_span(taken[0], taken[1], taken[2]))
+            extents.append(span_extent(*map(known, taken)))
     return [Type(types[0].scalar, tuple(extents))]
 
 
@@ -178,9 +165,7 @@ def _array(node: Node, types: Sequence[Type], loop: Extents) -> list[Type]:
 
 
 def _tile(node: Node, types: Sequence[Type], loop: Extents) -> list[Type]:
-    rank = node.outputs[0].rank
-    rows = zip(*((1,) * (rank - len(extents)) + extents for extents in (loop, types[0].extents)), strict=True)
-    return [Type(types[0].scalar, tuple(None if None in row else row[0] * row[1] for row in rows))]
+    return [Type(types[0].scalar, tile_extents(loop, types[0].extents))]
 
 
 def _sized(node: Node, types: Sequence[Type], loop: Extents) -> list[Type]:
