@@ -10,7 +10,7 @@ strips of the image are computed at the same time.
 from compiler.frontend.kernel import Typed, weighted_sum
 from compiler.frontend.loop_nest import prog
 from compiler.ir.program import Program
-from compiler.sched.transform import parallelize
+from compiler.passes.directives import parallelize
 
 WEIGHTS = ((24, 30, 24), (30, 37, 30), (24, 30, 24))
 

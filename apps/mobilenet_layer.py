@@ -11,7 +11,7 @@ from compiler.frontend.kernel import Typed
 from compiler.frontend.loop_nest import prog
 from compiler.ir.program import Program
 from compiler.ir.types import INT16
-from compiler.sched import transform
+from compiler.passes import directives as transform
 
 WINDOW = [(rx, ry) for ry in range(3) for rx in range(3)]
 

@@ -16,7 +16,7 @@ from compiler.frontend.kernel import Typed
 from compiler.frontend.loop_nest import prog
 from compiler.ir.program import Program, ProgramError
 from compiler.ir.types import INT16
-from compiler.sched import transform
+from compiler.passes import directives as transform
 
 
 def accumulate(total: Typed, *factors: Typed) -> Typed:

@@ -17,16 +17,16 @@ import compiler
 from benchmarks.command import Measurement, reports_errors
 from benchmarks.markdown import table
 from benchmarks.results import read_results
-from compiler.bind.cgra.application import Application, build_application
+from compiler.bind.cgra.mapping import Application, map_program
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.options import Options
 from compiler.frontend.apps import load
-from compiler.sched.accumulators import static_form
-from compiler.sched.cycle_accurate import schedule_program
-from compiler.sched.liveness import remove_dead_statements
-from compiler.sched.partition import partition
-from compiler.sched.resampled import share_resampled_windows
-from compiler.sched.streams import choose_tile_depth, stage_streams
+from compiler.passes.arrays.partition import partition
+from compiler.passes.arrays.window_reuse import insert_window_copies
+from compiler.passes.normalize.dead_statements import remove_dead_statements
+from compiler.passes.normalize.static_form import static_form
+from compiler.sched.static.static_schedule import schedule_program
+from compiler.sched.streams.streams import choose_tile_depth, stage_streams
 from hw.errors import SluiceError
 
 __all__ = ["address_table", "main"]
@@ -44,10 +44,10 @@ PUBLISHED: dict[str, tuple[int, int, int] | None] = {
 def _mapped(app: str, counter: bool) -> Application:
     """The units of an application, before they have places."""
     spec = Options(memory="dual-port-pe", counter=counter, array=ARRAY).fabric()
-    program = share_resampled_windows(static_form(load(app)))
+    program = insert_window_copies(static_form(load(app)))
     live = remove_dead_statements(partition(program, len(spec.bank_columns)).program)
     schedule = schedule_program(stage_streams(live, choose_tile_depth(live, spec.glb.half_words)))
-    return build_application(schedule, spec.mem, shared=True, counter=counter)
+    return map_program(schedule, spec.mem, shared=True, counter=counter)
 
 
 def _counted(application: Application) -> dict[str, int]:

@@ -38,11 +38,7 @@ from benchmarks.area_tables import printed_area_table
 from benchmarks.command import reports_errors
 from benchmarks.intel_area import FAMILY, INTEL_SUBJECTS, measure_intel
 from benchmarks.results import RESULTS, kept_results
-from hw.errors import SluiceError
-from hw.fabric.array import emit_array, emit_tiles
-from hw.fabric.spec import FabricSpec
-from hw.files import write_atomic
-from hw.pnr import (
+from hw.ecp5.pnr import (
     ECP5_85_DEVICE,
     PLACERS,
     Figures,
@@ -52,6 +48,10 @@ from hw.pnr import (
     synthesize,
     tool_version,
 )
+from hw.errors import SluiceError
+from hw.fabric.array import emit_array, emit_tiles
+from hw.fabric.spec import FabricSpec
+from hw.files import write_atomic
 from hw.soc.system import SYSTEM_MODULE, emit_vector_system
 from hw.vector_lanes.spec import VectorSpec
 from hw.verilog import convert

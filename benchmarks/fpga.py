@@ -28,9 +28,9 @@ from benchmarks.checks import check_run
 from benchmarks.command import reports_errors
 from benchmarks.results import RESULTS, kept_results, write_results
 from compiler.frontend.apps import load
+from hw.ecp5.pnr import tool_version
 from hw.errors import SluiceError
 from hw.pipeline.system import SYSTEM_MODULE, emit_pipeline
-from hw.pnr import tool_version
 
 __all__ = ["SUBJECTS", "Entry", "area", "main", "measure"]
 

@@ -29,9 +29,9 @@ from benchmarks.results import kept_results, write_results
 from hw.dataflow.operators import applied
 from hw.dataflow.spec import Word
 from hw.delays import COUNTS, MEASURED, TABLE_FILE, WIDTHS
+from hw.ecp5.pnr import ECP5_85_DEVICE, place_and_route, synthesize, tool_version
 from hw.errors import SluiceError
 from hw.ops import Kind, operation
-from hw.pnr import ECP5_85_DEVICE, place_and_route, synthesize, tool_version
 from hw.verilog import convert
 
 __all__ = ["Chain", "main", "period"]

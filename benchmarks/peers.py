@@ -31,9 +31,9 @@ from compiler.bind.design import Design
 from compiler.frontend.c_scop import load_c
 from compiler.ir.program import Program
 from hw.dataflow.system import SYSTEM_MODULE as DATAFLOW
+from hw.ecp5.pnr import ECP5_85_DEVICE, check_fits, place_and_route, run_tool
 from hw.main_memory import MainMemory
 from hw.pipeline.system import SYSTEM_MODULE as PIPELINE
-from hw.pnr import ECP5_85_DEVICE, check_fits, place_and_route, run_tool
 from hw.systolic.system import SYSTEM_MODULE as SYSTOLIC
 from hw.verilog import convert
 

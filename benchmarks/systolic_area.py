@@ -5,7 +5,7 @@
 The arrays come from ``apps/systolic/mm.c``, whole systems with registers and the AXI4 port, in the harness of
 `benchmarks.area`: all their inputs and outputs are registers. Figures are nextpnr's, the harness included (`harness_ff`
 flip-flops). All are placed by nextpnr's static placer, with which a large array runs faster than with the default one,
-and with their multipliers at fixed sites in the order of the PEs (`hw.multiplier_sites`), as in builds for boards.
+and with their multipliers at fixed sites in the order of the PEs (`hw.ecp5.multiplier_sites`), as in builds for boards.
 An 8x8 array takes a quarter of an hour; results of arrays that are not measured are kept. The clock rate is measured
 for several sizes, because it must not depend on the size.
 """

@@ -33,9 +33,9 @@ from compiler.bind.systolic.tuner.estimate import Tilings
 from compiler.bind.systolic.tuner.resources import FEATURES, MODEL_FILE, evaluate_resources, features
 from compiler.bind.systolic.tuner.shapes import Shape
 from compiler.frontend.c_scop import load_c
+from hw.ecp5.pnr import cell_counts, synthesize
 from hw.errors import SluiceError
 from hw.files import write_atomic
-from hw.pnr import cell_counts, synthesize
 from hw.systolic.system import SYSTEM_MODULE, emit_system
 
 __all__ = ["HELD_OUT", "TRAINING", "fit", "main"]

@@ -21,7 +21,7 @@ from benchmarks.mapping import map_program
 from benchmarks.resnet_layers import HARDWARE
 from compiler.frontend.apps import load
 from compiler.ir.program import Program
-from compiler.sched.transform import batch
+from compiler.passes.directives import batch
 from hw.errors import SluiceError
 
 __all__ = ["CANDIDATES", "PUBLISHED", "main"]

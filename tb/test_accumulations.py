@@ -12,7 +12,7 @@ from random_accumulations import SHAPES, accumulations
 import compiler
 from compiler.bind.cgra.route import Unroutable
 from compiler.bind.cgra.sites import ArrayTooSmall
-from compiler.bind.cgra.timing import TimingLoop
+from compiler.bind.cgra.timing import RecurrenceViolation
 from compiler.bind.design import Design
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
@@ -251,7 +251,7 @@ def test_random_accumulation(memory, shapes, simulator):
     def run(program):
         try:
             check(program, memory, simulator)
-        except (ArrayTooSmall, Unroutable, TimingLoop):
+        except (ArrayTooSmall, Unroutable, RecurrenceViolation):
             assume(False)
 
     run()

@@ -17,7 +17,7 @@ from network_programs import matmul, program
 import compiler
 from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.errors import DataflowError
-from compiler.bind.dataflow.sized import SizedDesign, compile_sizes
+from compiler.bind.dataflow.runtime_sizes import SizedDesign, compile_sizes
 from compiler.bind.design import InputError, Run
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load

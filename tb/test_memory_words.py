@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.pnr import run_tool
+from hw.ecp5.pnr import run_tool
 from hw.sim.bench import run_bench
 from hw.verilog import convert
 

@@ -8,8 +8,8 @@ from math import prod
 
 import islpy as isl
 
+from compiler.analysis.dependences import flow
 from compiler.ir.program import Array, Program
-from compiler.sched.dependences import flow
 from hw.dataflow.registers import element_bytes
 from hw.main_memory import MainMemory
 

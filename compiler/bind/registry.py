@@ -12,7 +12,7 @@ from compiler.bind.design import Design
 from compiler.ir.expr import postorder
 from compiler.ir.program import Program
 from compiler.ir.types import Float
-from compiler.sched.distinct_names import rename_clashing_statements
+from compiler.passes.normalize.distinct_names import rename_clashing_statements
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 

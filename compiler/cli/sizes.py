@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compiler.bind.dataflow.sized import SizedDesign
+from compiler.bind.dataflow.runtime_sizes import SizedDesign
 from compiler.bind.registry import compile_sizes
 from compiler.cli.input_files import random_inputs
 from compiler.cli.output_files import print_places

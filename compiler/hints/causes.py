@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
+from compiler.analysis.dependences import flow
 from compiler.bind.design import Design, Run
 from compiler.bind.registry import compile_program
 from compiler.hints.hint import Cause, Remedy
 from compiler.hints.rewrites import columns_read, transpose_array, unroll_window, window_loops
 from compiler.ir.program import Program
-from compiler.sched.dependences import flow
 from compiler.sched.space_time import without_tile_loops
 
 __all__ = ["TOO_MUCH", "find_causes", "target_of"]

@@ -11,7 +11,7 @@ import islpy as isl
 
 from compiler.ir.expr import Const, Expr, Iterator, Read, apply, converted, fold, with_children
 from compiler.ir.program import Access, Program, Statement
-from compiler.sched.reductions import Reduction, reduction
+from compiler.passes.recurrence.shorten_recurrences import Reduction, reduction
 
 __all__ = ["columns_read", "transpose_array", "unroll_window", "window_loops"]
 

@@ -26,8 +26,8 @@ from hw.boards.registry import BoardError, boards, find, find_board
 from hw.command import run_command
 from hw.designs.registry import DESIGNS, load_design
 from hw.designs.system import SystemDesign
+from hw.ecp5.pnr import Figures, PnrError, check_fits, finish_netlist, read_report, run_tool, tool_version
 from hw.files import write_atomic
-from hw.pnr import Figures, PnrError, check_fits, finish_netlist, read_report, run_tool, tool_version
 
 __all__ = ["main"]
 

@@ -14,7 +14,7 @@ from hw.boards.registry import Board
 from hw.boards.top import BoardTop
 from hw.cache import use_tool_cache
 from hw.designs.system import SystemDesign
-from hw.pnr import KEEP_REGISTERS
+from hw.ecp5.pnr import KEEP_REGISTERS
 from hw.verilog import convert_intermediate
 
 __all__ = ["TOP", "Project", "make_project"]

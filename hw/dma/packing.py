@@ -7,8 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.spec import DmaSpec
-from hw.rotation import rotate_to
-from hw.wires import wire
+from hw.lib.rotation import rotate_to
+from hw.lib.wires import wire
 
 __all__ = ["Packer", "Unpacker"]
 

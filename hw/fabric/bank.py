@@ -11,10 +11,10 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.configuration import ConfigurationStore
 from hw.fabric.bank_config import BANDS_BITS, BANK_NEST_FEATURE, CREDIT_BITS, bank_controller, bank_layout
 from hw.fabric.bus import BUS, BusReceiver
 from hw.fabric.spec import EN_LATENCY, FabricError, FabricSpec
+from hw.lib.configuration import ConfigurationStore
 from hw.limits import Limits
 from hw.memtile.affine import ControllerRegister
 from hw.memtile.controller import AffineController

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, cast
 
-from hw.configuration import ConfigurationError, Field, Layout, Words
+from hw.lib.configuration import ConfigurationError, Field, Layout, Words
 from hw.memtile import AffineNest, AffineSpec, decode_nest, encode_nest
 
 if TYPE_CHECKING:

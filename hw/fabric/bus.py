@@ -6,9 +6,9 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.configuration import CONFIGURATION_PORT, WORD_BITS
 from hw.fabric.config import CLEAR_ADDRESS
-from hw.multiplexer import hold
+from hw.lib.configuration import CONFIGURATION_PORT, WORD_BITS
+from hw.lib.multiplexer import hold
 
 __all__ = ["BUS", "BusReceiver"]
 
@@ -20,7 +20,7 @@ class BusReceiver(wiring.Component):
     """A unit's register on the bus, and the decoder behind it.
 
     `i_valid`, `i_address`, `i_data` are the bus from the unit before, `o_*` the same for the unit after, one cycle
-    later. From these, `cfg_*` and `clear` (see `hw.configuration.CONFIGURATION_PORT`) are decoded for the unit
+    later. From these, `cfg_*` and `clear` (see `hw.lib.configuration.CONFIGURATION_PORT`) are decoded for the unit
     whose address is `id`.
     """
 

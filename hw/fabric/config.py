@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
 
-from hw.configuration import ConfigurationError, Field, Layout, Words
 from hw.fabric.bank_config import BankConfig
 from hw.fabric.routing import (
     Network,
@@ -25,6 +24,7 @@ from hw.fabric.routing import (
     switch_sources,
 )
 from hw.fabric.spec import FabricSpec, TileKind
+from hw.lib.configuration import ConfigurationError, Field, Layout, Words
 from hw.memtile import AddressedConfig, BuffetConfig, DualPortConfig, PubConfig
 from hw.memtile.spec import for_kind
 from hw.pe.config import PeConfig

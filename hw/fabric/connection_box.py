@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.multiplexer import multiplex
+from hw.lib.multiplexer import multiplex
 
 __all__ = ["INPUT_LATENCY", "ConnectionBox", "DelayLine"]
 

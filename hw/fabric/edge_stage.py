@@ -6,12 +6,12 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from hw.configuration import ConfigurationStore
 from hw.fabric.bus import BUS, BusReceiver
 from hw.fabric.config import io_layout
 from hw.fabric.connection_box import ConnectionBox
 from hw.fabric.spec import FabricSpec
-from hw.multiplexer import hold
+from hw.lib.configuration import ConfigurationStore
+from hw.lib.multiplexer import hold
 
 __all__ = ["EdgeStage"]
 

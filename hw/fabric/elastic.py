@@ -12,7 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Member, Out
 
-from hw.multiplexer import hold
+from hw.lib.multiplexer import hold
 
 __all__ = ["Queue", "Relay"]
 

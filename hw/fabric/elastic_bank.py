@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Signal, Value
 
-from hw.configuration import ConfigurationStore
 from hw.fabric.bank import Bank
 from hw.fabric.spec import FabricSpec
+from hw.lib.configuration import ConfigurationStore
 
 __all__ = ["ElasticBank", "build_bank"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Member, Out
 
-from hw.configuration import ConfigurationStore
 from hw.fabric.bus import BusReceiver
 from hw.fabric.edge_stage import EdgeStage
 from hw.fabric.elastic import Relay
 from hw.fabric.spec import FabricSpec
-from hw.multiplexer import multiplex
+from hw.lib.configuration import ConfigurationStore
+from hw.lib.multiplexer import multiplex
 
 __all__ = ["ElasticEdgeStage"]
 

@@ -24,8 +24,8 @@ from hw.fabric.routing import (
 from hw.fabric.spec import TileKind
 from hw.fabric.switch_box import network_width
 from hw.fabric.tile import Tile
+from hw.lib.multiplexer import multiplex
 from hw.memtile.buffet import Buffet
-from hw.multiplexer import multiplex
 from hw.pe.core import Pe
 
 __all__ = ["ElasticMemTile", "ElasticPeTile", "ElasticTile"]

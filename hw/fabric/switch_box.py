@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.fabric.routing import CoreSource, Network, Side, Source, core_outputs, switch_sources
 from hw.fabric.spec import FabricSpec, TileKind
-from hw.multiplexer import hold, multiplex
+from hw.lib.multiplexer import hold, multiplex
 
 __all__ = ["SWITCH_LATENCY", "SwitchBox", "network_width"]
 

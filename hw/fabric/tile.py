@@ -8,7 +8,6 @@ from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.configuration import ConfigurationStore
 from hw.fabric.bus import BUS, BusReceiver
 from hw.fabric.config import (
     connection_field,
@@ -22,12 +21,13 @@ from hw.fabric.connection_box import ConnectionBox, DelayLine
 from hw.fabric.routing import Network, Side, connection_sources, core_inputs, core_outputs
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.fabric.switch_box import SwitchBox, network_width
+from hw.lib.configuration import ConfigurationStore
+from hw.lib.multiplexer import hold
 from hw.memtile.addressed import AddressedBuffer
 from hw.memtile.dual_port import DualPortBuffer
 from hw.memtile.multi_port import MultiPortBuffer
 from hw.memtile.spec import for_kind
 from hw.memtile.wide_fetch import WideFetchBuffer
-from hw.multiplexer import hold
 from hw.pe.core import Pe
 
 __all__ = ["MemTile", "PeTile", "StaticTile", "Tile", "track_ports"]

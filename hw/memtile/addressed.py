@@ -9,7 +9,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, Signature
 
-from hw.configuration import ConfigurationStore
+from hw.lib.configuration import ConfigurationStore
 from hw.memtile.addressed_config import addressed_layout
 from hw.memtile.core import MemCore, MemCoreSignature, Place
 from hw.memtile.dual_port import DualPortSram

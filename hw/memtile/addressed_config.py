@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from hw.configuration import Field, Layout
+from hw.lib.configuration import Field, Layout
 from hw.memtile.contents import contents_words
 from hw.memtile.spec import TILE_FEATURE, ConfigurationError, MemTileSpec
 from hw.memtile.words import ALL_ONES, Words, check_kind, check_region, split_words

@@ -12,11 +12,11 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, Signature
 
+from hw.lib.multiplexer import hold
 from hw.memtile.buffet_config import AHEAD_BITS, BuffetMode, BuffetRegister
 from hw.memtile.core import CONTROL_PORTS, MemCore
 from hw.memtile.dual_port import DualPortSram
 from hw.memtile.spec import TILE_FEATURE, MemTileSpec
-from hw.multiplexer import hold
 
 __all__ = ["BUFFET_LATENCY", "Buffet"]
 

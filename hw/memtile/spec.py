@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeVar, get_args
 
-from hw.configuration import ConfigurationError
+from hw.lib.configuration import ConfigurationError
 
 __all__ = [
     "CONTENTS_FEATURE",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
-from hw.configuration import ConfigurationError, Field, Layout, Words
+from hw.lib.configuration import ConfigurationError, Field, Layout, Words
 from hw.ops import OPERATIONS, Kind, Operation
 
 __all__ = ["COUNT", "PE_FEATURE", "PeConfig", "PeSpec", "pe_layout"]

@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.configuration import CONFIGURATION_PORT, ConfigurationStore
-from hw.multiplexer import hold, multiplex
+from hw.lib.configuration import CONFIGURATION_PORT, ConfigurationStore
+from hw.lib.multiplexer import hold, multiplex
 from hw.ops import OPERATIONS, Datapath, Kind
 from hw.pe.config import COUNT, OPERANDS, PeSpec, pe_layout
 
@@ -28,7 +28,7 @@ class Pe(wiring.Component):
     With `spec.counter` there are the operation `hw.pe.config.COUNT`, whose value is on the outputs in the first cycle
     after `flush` and counts the cycles with `en` from then on, and the port `flush`.
 
-    The configuration port (see `hw.configuration`) works whatever `en` is.
+    The configuration port (see `hw.lib.configuration`) works whatever `en` is.
     """
 
     def __init__(self, spec: PeSpec, staged: bool = False):

@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.wires import repeat, wire
 from hw.vector_lanes.resize import by_size
-from hw.wires import repeat, wire
 
 __all__ = ["SUM_BITS", "RowAccumulator", "fits", "lane_sum", "tree_stages"]
 

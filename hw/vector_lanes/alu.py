@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, Module, Value
 
+from hw.lib.wires import repeat, wire
 from hw.vector_lanes.resize import from_last, starts
-from hw.wires import repeat, wire
 
 __all__ = ["FracturedSum", "add_subtract", "fractured_add", "logic", "top_bits"]
 

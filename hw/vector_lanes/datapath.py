@@ -17,8 +17,9 @@ from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Mux, ResetSi
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.multiplexer import multiplex
-from hw.rotation import rotate_from, rotate_to
+from hw.lib.multiplexer import multiplex
+from hw.lib.rotation import rotate_from, rotate_to
+from hw.lib.wires import repeat, wire
 from hw.vector_lanes.accumulate import RowAccumulator, fits, tree_stages
 from hw.vector_lanes.datapath_control import CONTROL, decode
 from hw.vector_lanes.isa import MODE
@@ -26,7 +27,6 @@ from hw.vector_lanes.lane import LANE_MODULE, Lane, lane_signature
 from hw.vector_lanes.resize import broadcast
 from hw.vector_lanes.spec import VectorSpec
 from hw.verilog import convert
-from hw.wires import repeat, wire
 
 __all__ = ["VectorDatapath", "accumulate_latency", "datapath_latency", "datapath_sources"]
 

@@ -14,9 +14,9 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.wires import wire
 from hw.vector_lanes.core_layouts import wave_layout
 from hw.vector_lanes.spec import VectorSpec
-from hw.wires import wire
 
 __all__ = ["Interlock", "pending_layout"]
 

@@ -18,10 +18,10 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.wires import repeat, wire
 from hw.vector_lanes import alu, multiplier, predicate, resize
 from hw.vector_lanes.accumulate import SUM_BITS, lane_sum
 from hw.vector_lanes.datapath_control import CONTROL
-from hw.wires import repeat, wire
 
 __all__ = ["LANE_MODULE", "Lane", "lane_signature"]
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
+from hw.lib.wires import repeat, wire
 from hw.vector_lanes.alu import top_bits
 from hw.vector_lanes.resize import any_byte, by_size, from_last, per_byte
-from hw.wires import repeat, wire
 
 __all__ = [
     "PARTIAL_BITS", "PRODUCT_BITS", "ProductParts", "ShiftOperand", "lost", "partial_factors", "product_parts",

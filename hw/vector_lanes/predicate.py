@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
+from hw.lib.wires import repeat, wire
 from hw.vector_lanes.resize import any_byte, starts
-from hw.wires import repeat, wire
 
 __all__ = ["choose", "condition", "is_zero", "truth"]
 

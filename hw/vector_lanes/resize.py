@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
-from hw.multiplexer import multiplex
-from hw.wires import repeat, wire
+from hw.lib.multiplexer import multiplex
+from hw.lib.wires import repeat, wire
 
 __all__ = [
     "any_byte", "broadcast", "by_size", "enumerate_lane", "from_first", "from_last", "narrow", "per_byte", "starts",

@@ -12,9 +12,9 @@ from c_targets import MODELS, require_gcc_results
 import compiler
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.program import Program
-from compiler.sched.distinct_names import rename_clashing_statements
-from compiler.sched.transform.errors import TransformError
-from compiler.sched.transform.script import apply_script
+from compiler.passes.directives.errors import TransformError
+from compiler.passes.directives.script import apply_script
+from compiler.passes.normalize.distinct_names import rename_clashing_statements
 from hw.errors import SluiceError
 
 PROGRAMS = {

@@ -10,11 +10,11 @@ import pytest
 
 from compiler.bind.vector import calibrate, cost
 from compiler.bind.vector.apps import load
-from compiler.bind.vector.arrange import arranged
 from compiler.bind.vector.cost import CodeWords, Constants, Timeline, constants, recorded
+from compiler.bind.vector.dma_timing import Job, SharedMemory, TransferTimes
 from compiler.bind.vector.ir import Instruction, Loop, Setting, Statement, Transfer, unrolled
+from compiler.bind.vector.select_loop_form import arranged
 from compiler.bind.vector.target import Options, compile_arrays
-from compiler.bind.vector.transfer_times import Job, SharedMemory, TransferTimes
 from hw.vector_lanes.isa import Mode, Op, Size
 from hw.vector_lanes.spec import VectorSpec
 

@@ -11,11 +11,11 @@ import pytest
 from compiled import check, compile_and_check
 from random_arrays import random_inputs
 
-from compiler.bind.vector import choose
+from compiler.bind.vector import tile_search as choose
 from compiler.bind.vector.apps import applications, load
 from compiler.bind.vector.errors import VectorProgramError, VectorTargetError
 from compiler.bind.vector.ir import Instruction, Loop, Setting, Transfer, unrolled
-from compiler.bind.vector.sliding import SlidingPlan
+from compiler.bind.vector.row_streaming import SlidingPlan
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.bind.vector.text import parse_program, print_program
 from compiler.bind.vector.verify import verify_program

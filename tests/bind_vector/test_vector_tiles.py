@@ -15,8 +15,8 @@ from random_arrays import random_inputs
 
 from compiler.bind.vector.apps import load
 from compiler.bind.vector.ir import Instruction, Setting, Transfer, unrolled
+from compiler.bind.vector.loop_reroll import roll
 from compiler.bind.vector.plan import Ends, PhasePlan, make_plan, tile_boxes
-from compiler.bind.vector.roll import roll
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.frontend import parallel_array as pa

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from hw.pnr import run_tool
+from hw.ecp5.pnr import run_tool
 
 __all__ = ["module_of", "simulate_mapped", "synthesized"]
 

@@ -6,8 +6,8 @@ import benchmarks.area
 from benchmarks.area import SUBJECTS, Harness, Port, Subject, main
 from benchmarks.intel_area import intel_counts
 from hw.boards.capacity import Capacity, shortages
+from hw.ecp5.pnr import PnrError
 from hw.fabric.spec import FabricSpec
-from hw.pnr import PnrError
 from hw.verilog import convert
 
 TEXT = """\
@@ -90,6 +90,6 @@ module counter(clk, step, q);
   always @(posedge clk) q <= q + step;
 endmodule
 """
-    monkeypatch.setattr("hw.pnr.device_capacity", lambda device: Capacity(7, 1, 1))
+    monkeypatch.setattr("hw.ecp5.pnr.device_capacity", lambda device: Capacity(7, 1, 1))
     with pytest.raises(PnrError, match=r"^does not fit the LFE5U-85F: needs \d+ LUTs of 7, \d+ flip-flops of 7$"):
         benchmarks.area.measure(Subject("counter", {"counter.v": counter}))

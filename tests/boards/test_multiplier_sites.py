@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Signal
 
-from hw.multiplier_sites import place_multipliers
-from hw.pnr import PnrError, finish_netlist, place_and_route, synthesize
+from hw.ecp5.multiplier_sites import place_multipliers
+from hw.ecp5.pnr import PnrError, finish_netlist, place_and_route, synthesize
 from hw.verilog import convert
 
 

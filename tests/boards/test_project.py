@@ -7,7 +7,7 @@ from board_copier import copier_design
 
 from hw.boards.project import default_divide, make_project
 from hw.boards.registry import boards, find_board
-from hw.pnr import KEEP_REGISTERS
+from hw.ecp5.pnr import KEEP_REGISTERS
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import hw.pnr as pnr
+import hw.ecp5.pnr as pnr
 
 COUNTER = """module counter(input clk, input en, input [7:0] s, output reg [7:0] n, output reg y);
   wire [7:0] other = n;

@@ -1,7 +1,7 @@
 """Memory tiles as allocated and configured, run by the software model: every word must be there in its cycle.
 
-The allocator says how far reads may lag writes (`Separation`); any lag in these bounds must give a configuration with
-which `hw.memtile.model` delivers exactly the words of the traffic, or a `VectorizationError`.
+The allocator says how far reads may lag writes (`SkewBound`); any lag in these bounds must give a configuration with
+which `hw.memtile.model` delivers exactly the words of the traffic, or a `AccessPatternError`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, WriteTraffic
-from compiler.bind.buffers.wide_fetch import VectorizationError
+from compiler.bind.buffers.wide_fetch import AccessPatternError
 from compiler.bind.cgra.memories import CapacityError, MemoryAllocator, MemoryTile, configure_memory
 from compiler.bind.cgra.netlist import Edge, Pin
-from compiler.bind.cgra.signals import Signal
+from compiler.bind.cgra.operands import Signal
 from hw.memtile import DualPortConfig, MemTileSpec, PubConfig
 from hw.memtile.model import simulate
 from hw.ops import Kind
@@ -137,7 +137,7 @@ LAGS = st.lists(st.integers(0, 90), min_size=2, max_size=2)
 def test_wide_fetch_delivers_every_word(traffic: BufferTraffic, lags: list[int], written_at: int) -> None:
     try:
         check_reads(traffic, PUB, lags, written_at, sparse=False)
-    except VectorizationError as error:
+    except AccessPatternError as error:
         event(str(error).split(": ", 1)[1][:40])
         assume(False)
 
@@ -147,7 +147,7 @@ def test_wide_fetch_delivers_every_word(traffic: BufferTraffic, lags: list[int],
 def test_the_sparse_layout_delivers_every_word(traffic: BufferTraffic, lags: list[int], written_at: int) -> None:
     try:
         check_reads(traffic, PUB, lags, written_at, sparse=True)
-    except VectorizationError as error:
+    except AccessPatternError as error:
         event(str(error).split(": ", 1)[1][:40])
         assume(False)
 
@@ -166,7 +166,7 @@ def test_chains_deliver_every_word(data: st.DataObject) -> None:
     traffic = data.draw(traffics(4 if spec.kind == "pub" else 1, tiles=3))
     try:
         count = check_reads(traffic, spec, data.draw(LAGS), data.draw(st.integers(1, 20)), sparse=False)
-    except (VectorizationError, CapacityError):
+    except (AccessPatternError, CapacityError):
         assume(False)
     else:
         event(f"{count} tiles")
@@ -194,7 +194,7 @@ def test_transpositions_are_always_possible(spec: MemTileSpec, side: int, step: 
 
 def test_transposing_at_full_rate_needs_two_ports() -> None:
     """Every word needs a fetch of its own, and every fourth cycle a store: more than one port gives."""
-    with pytest.raises(VectorizationError) as error:
+    with pytest.raises(AccessPatternError) as error:
         check_reads(transposition(8, 8, 4), PUB, [0, 0], 1, sparse=False)
     assert str(error.value) == ("memory for matrix: the wide SRAM port has no free cycle for every store and fetch")
 
@@ -236,7 +236,7 @@ def test_words_in_the_middle_of_wide_words() -> None:
 
 def test_rows_out_of_step_find_no_turns() -> None:
     """A row comes in 30 cycles, the window's in 28: their stores and fetches meet sooner or later."""
-    with pytest.raises(VectorizationError, match="no free cycle for every store"):
+    with pytest.raises(AccessPatternError, match="no free cycle for every store"):
         check_reads(window(28, 2, 57), PUB, [0, 0], 1, sparse=False)
 
 
@@ -272,7 +272,7 @@ def test_a_reader_without_a_nest_is_named() -> None:
         (DUAL, "memory for list: the addresses of odd are no affine loop nest"),
     ):
         traffic = BufferTraffic("list", write, (read,), 99, 1, 16, 4 if spec.kind == "pub" else 1)
-        with pytest.raises(VectorizationError) as error:
+        with pytest.raises(AccessPatternError) as error:
             check_reads(traffic, spec, [0, 0], 1, sparse=False)
         assert str(error.value) == message
 

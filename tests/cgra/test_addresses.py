@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import compiler
-from compiler.bind.buffers.wide_fetch import VectorizationError
+from compiler.bind.buffers.wide_fetch import AccessPatternError
 from compiler.bind.cgra.address_patterns import AddressPattern, Level
 from compiler.bind.cgra.addresses import AddressUnits
 from compiler.bind.cgra.design import CgraDesign
@@ -17,7 +17,7 @@ from compiler.bind.cgra.validate import ValidationError, validate
 from compiler.frontend.apps import load
 from compiler.frontend.loop_nest import prog
 from compiler.ir.types import Int
-from hw.configuration import ConfigurationError
+from hw.lib.configuration import ConfigurationError
 from hw.memtile import AddressedConfig, AddressedInput, AddressedOutput, MemTileSpec
 from hw.ops import OPERATIONS, Kind
 from hw.pe import PeConfig, PeSpec
@@ -145,7 +145,7 @@ def test_units_compute_the_addresses_of_a_nest(levels: list[Level]) -> None:
 ])
 def test_what_words_are_too_narrow_for(counter: bool, levels: list[Level], message: str) -> None:
     units = AddressUnits(counter, 100_000, [], [])
-    with pytest.raises(VectorizationError) as caught:
+    with pytest.raises(AccessPatternError) as caught:
         units.read("m", AddressPattern.of(levels, 0, 64, 0))
     assert str(caught.value) == message
 

@@ -13,7 +13,7 @@ import pytest
 import compiler
 from compiler.bind.cgra.elastic.design import ElasticDesign
 from compiler.bind.cgra.elastic.errors import ElasticError
-from compiler.bind.cgra.elastic.game import play
+from compiler.bind.cgra.elastic.token_simulation import play
 from compiler.bind.cgra.elastic.validate import require_same
 from compiler.frontend import kernel
 from compiler.frontend.apps import load

@@ -16,7 +16,7 @@ from compiler.ir.expr import Iterator
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import UINT16
-from compiler.sched.constant_inputs import constant_inputs
+from compiler.passes.arrays.iterator_tables import constant_inputs
 from compiler.sched.verify import ValidationError
 
 

@@ -7,15 +7,15 @@ import re
 import pytest
 
 from compiler.bind.buffers.circular import live_words
-from compiler.bind.buffers.wide_fetch import VectorizationError
-from compiler.bind.cgra.application import Application, build_application
+from compiler.bind.buffers.wide_fetch import AccessPatternError
+from compiler.bind.cgra.mapping import Application, map_program
 from compiler.bind.cgra.memories import CapacityError, MemoryAllocator
-from compiler.bind.cgra.netlist import Edge, Pin, Separation
-from compiler.bind.cgra.signals import Signal
+from compiler.bind.cgra.netlist import Edge, Pin, SkewBound
+from compiler.bind.cgra.operands import Signal
 from compiler.frontend.loop_nest import load, prog
 from compiler.ir.program import Program
-from compiler.sched.cycle_accurate import Pace, schedule_program
-from compiler.sched.streams import choose_tile_depth, stage_streams
+from compiler.sched.static.static_schedule import InitiationIntervals, schedule_program
+from compiler.sched.streams.streams import choose_tile_depth, stage_streams
 from hw.memtile import MemTileSpec
 from hw.ops import Kind
 
@@ -28,7 +28,7 @@ def build(program: Program, spec: MemTileSpec, interval: int = 1, sparse: bool =
           fusion_level: int | None = None, half_words: int = 1 << 15) -> Application:
     staged = stage_streams(program, choose_tile_depth(program, half_words))
     alignment = 4 if interval > 1 else 1
-    return build_application(schedule_program(staged, fusion_level, alignment, Pace(interval)), spec, sparse)
+    return map_program(schedule_program(staged, fusion_level, alignment, InitiationIntervals(interval)), spec, sparse)
 
 
 @pytest.mark.parametrize(("name", "pub", "dual"), [
@@ -94,7 +94,7 @@ def test_a_large_transposition_is_a_chain(spec: MemTileSpec, size: int, interval
                and edge.sink.node.startswith("mem")]
     assert written == [Pin(f"mem{k}", "in0") for k in range(tiles)]
     for k in range(tiles - 1):
-        link = Separation(Pin(f"mem{k + 1}", "out0"), Pin(f"mem{k + 1}", "chain0"), 1, 1)
+        link = SkewBound(Pin(f"mem{k + 1}", "out0"), Pin(f"mem{k + 1}", "chain0"), 1, 1)
         assert link in app.netlist.separations
 
 
@@ -111,7 +111,7 @@ def test_only_words_that_are_not_fetched_in_an_affine_nest_have_a_wide_word_each
     app = build(transposed(62), PUB, 2)
     held = {b.traffic.packing for tile in app.memories for b in tile.buffers}
     assert held == {4}, "they would take too many memories"
-    with pytest.raises(VectorizationError, match=r"reads 'a' in an order that is no loop nest with constant "
+    with pytest.raises(AccessPatternError, match=r"reads 'a' in an order that is no loop nest with constant "
                                                  "strides, as pub memory tiles need"):
         app.require_followed()
 

@@ -14,8 +14,8 @@ from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.memories import MemoryAllocator
 from compiler.bind.cgra.memory_stock import MemoryStock
 from compiler.bind.cgra.netlist import Pin
+from compiler.bind.cgra.operands import Signal
 from compiler.bind.cgra.place import Placement
-from compiler.bind.cgra.signals import Signal
 from compiler.bind.cgra.sites import ArrayTooSmall, Site
 from compiler.bind.cgra.validate import validate
 from compiler.sched.verify import ValidationError

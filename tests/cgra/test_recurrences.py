@@ -13,18 +13,18 @@ import pytest
 from random_triangles import random_triangle
 
 import compiler
-from compiler.bind.cgra.application import build_application
+from compiler.bind.cgra.mapping import map_program
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import Prog, load, prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import INT16
-from compiler.sched.accumulators import drain_accumulators, propagate_constants
-from compiler.sched.cycle_accurate import schedule_program
-from compiler.sched.partition import partition
-from compiler.sched.streams import stage_streams
-from compiler.sched.transform import split, unroll
+from compiler.passes.arrays.partition import partition
+from compiler.passes.directives import split, unroll
+from compiler.passes.normalize.static_form import drain_accumulators, propagate_constants
+from compiler.sched.static.static_schedule import schedule_program
+from compiler.sched.streams.streams import stage_streams
 from compiler.sched.verify import ValidationError
 from hw.memtile import MemTileSpec
 
@@ -138,7 +138,7 @@ def test_the_published_layer_takes_no_more_than_was_published(memory: str, share
     """28 x 28, 8 channels to 8: 80 memory tiles and 128 PEs, last cycle 8739 (Liu 2023, tables 7.3 to 7.5)."""
     program = partition(drain_accumulators(load("resnet_layer"))).program
     schedule = schedule_program(stage_streams(program, 0))
-    netlist = build_application(schedule, MemTileSpec(kind=memory), shared=shared).netlist
+    netlist = map_program(schedule, MemTileSpec(kind=memory), shared=shared).netlist
     assert netlist.count(MemNode) <= 80 and netlist.count(PeNode) <= 128
     assert max(entry.last for entry in schedule.statements.values()) < 7056 / 0.98
 

@@ -7,15 +7,15 @@ import re
 import pytest
 
 import compiler
-from compiler.bind.buffers.wide_fetch import VectorizationError
+from compiler.bind.buffers.wide_fetch import AccessPatternError
 from compiler.bind.cgra.budget import VARIABLE, Budget, OutOfTime
 from compiler.bind.cgra.options import Options, OptionsError
 from compiler.bind.cgra.remedies import with_remedy
 from compiler.bind.cgra.sites import ArrayTooSmall
-from compiler.bind.cgra.timing import TimingLoop
+from compiler.bind.cgra.timing import RecurrenceViolation
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.program import Program
-from compiler.sched.streams import StreamError
+from compiler.sched.streams.streams import StreamError
 from hw.errors import SluiceError
 
 LONG_SUM = " + ".join(f"{k + 2} * a[i + {k}]" for k in range(30))
@@ -58,9 +58,9 @@ def test_what_does_not_help_is_not_recommended() -> None:
 
     def refused(options: Options, budget: Budget) -> None:
         tried.append((options.memory, options.array))
-        raise VectorizationError("neither")
+        raise AccessPatternError("neither")
 
-    found = with_remedy(VectorizationError("no"), Options(), refused)
+    found = with_remedy(AccessPatternError("no"), Options(), refused)
     assert (str(found), tried) == ("no", [("dual-port", "8x8")])
     small = ArrayTooSmall((100, 0, 0), (48, 16, 8), Options().fabric())
     assert "use" not in str(with_remedy(small, Options(), refused))
@@ -72,7 +72,7 @@ def test_recurrences_that_are_too_slow_are_named_in_one_line(kind: str, memory: 
     """Statements one after the other have no initiation interval that could grow."""
     program = function(f"const {kind} a[32], {kind} y[32]",
                        "y[0] = a[0];\nfor (int i = 1; i < 32; i++) y[i] = (y[i - 1] ^ a[i]) + 5;")
-    with pytest.raises(TimingLoop) as error:
+    with pytest.raises(RecurrenceViolation) as error:
         compiler.compile(program, schedule="sequential", memory=memory)
     message = str(error.value)
     wanted = (r"statement 'S1' \(f\.c:5\): its loop-carried dependence passes \d+ processing elements and arrives "

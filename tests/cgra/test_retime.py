@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
-from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, Separation, StreamOut
+from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, SkewBound, StreamOut
 from compiler.bind.cgra.retime import DelayShortage, retime
-from compiler.bind.cgra.timing import TimingLoop, TimingSystem
+from compiler.bind.cgra.timing import RecurrenceViolation, TimingSystem
 from hw.pe.config import PeConfig
 
 
@@ -84,7 +84,7 @@ def test_feedback_that_is_too_slow():
     b = Builder()
     total = b.pe("add", (b.stream_in("i"), 0), (Pin("add1", "word0"), 4))
     b.stream_out("o", total)
-    with pytest.raises(TimingLoop) as error:
+    with pytest.raises(RecurrenceViolation) as error:
         retime(b.build(), one_hop(b.build(), 4))
     assert str(error.value) == ("the recurrence add1.word1 -> add1.word1 is 2 cycles longer than its "
                                 "dependence distances allow")
@@ -184,7 +184,7 @@ def test_least_solution_is_least(seed, pes):
         lowered = [*times[:index], value - 1, *times[index + 1 :]]
         held = system.anchors.get(index) == value
         broken = any(lowered[b.after] - lowered[b.before] < b.low for b in system.bounds)
-        tight = any(lowered[b.after] - lowered[b.before] > b.high and isinstance(b.cause, Separation)
+        tight = any(lowered[b.after] - lowered[b.before] > b.high and isinstance(b.cause, SkewBound)
                     for b in system.bounds)
         assert held or broken or tight
 

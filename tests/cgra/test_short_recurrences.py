@@ -7,7 +7,7 @@ import pytest
 import compiler
 from compiler.bind.cgra.netlist import PeNode, Pin
 from compiler.frontend.apps import load
-from compiler.sched.cycle_accurate import FULL_RATE
+from compiler.sched.static.static_schedule import UNIT_II
 
 
 @pytest.mark.parametrize(("memory", "size"), [("pub", 6), ("dual-port", 5)])
@@ -16,7 +16,7 @@ def test_a_sum_that_comes_back_soon_is_added_last(memory: str, size: int) -> Non
     four products in between. One step in every cycle, for a unit more."""
     program = load("resnet_layer", size=size, inputs=4, outputs=1, unroll_in=4, unroll_out=1)
     design = compiler.compile(program, memory=memory, array="8x8")
-    assert design.application.schedule.pace == FULL_RATE
+    assert design.application.schedule.pace == UNIT_II
     edges = design.application.netlist.edges
     (merge,) = (n for n in design.application.netlist.nodes if "merge" in n)
     (after,) = (edge.sink.node for edge in edges if edge.source.node == merge)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import compiler
-from compiler.bind.cgra.application import ApplicationError
+from compiler.bind.cgra.mapping import ApplicationError
 from compiler.frontend.loop_nest import load
 from compiler.ir.text import parse_program, print_program
 from compiler.ir.types import ProgramError
-from compiler.sched.transform import TransformError, apply_script, store
+from compiler.passes.directives import TransformError, apply_script, store
 
 
 @pytest.mark.parametrize(("level", "memories", "registers"), [("", 1, 2), ("registers", 0, 31), ("memory", 2, 0)])

@@ -16,20 +16,20 @@ from random_accumulations import accumulations
 from random_programs import programs
 
 import compiler
-from compiler.bind.buffers.wide_fetch import VectorizationError
-from compiler.bind.cgra.cover import CoverError
+from compiler.bind.buffers.wide_fetch import AccessPatternError
 from compiler.bind.cgra.design import CgraDesign
+from compiler.bind.cgra.instruction_selection import CoverError
 from compiler.bind.cgra.netlist import MemNode
 from compiler.bind.cgra.options import Options, OptionsError
-from compiler.bind.cgra.physical import Unroutable
 from compiler.bind.cgra.place import ArrayTooSmall
+from compiler.bind.cgra.place_and_route import Unroutable
 from compiler.bind.registry import TARGETS, TargetError
 from compiler.frontend import kernel
 from compiler.frontend.loop_nest import load, prog
 from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
-from compiler.sched.cycle_accurate import FusionError
-from compiler.sched.streams import StreamError
+from compiler.sched.static.static_schedule import FusionError
+from compiler.sched.streams.streams import StreamError
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricError
 
@@ -241,7 +241,7 @@ def test_the_first_reason_is_given_if_nothing_helps() -> None:
     op = prg.add_loop("y", 0, 12).add_loop("x", 0, 7).add_op("Odd")
     op.add_load("a", "x + 2*(x // 3) - (x // 2)", "y")
     op.add_store("b", "x", "y")
-    with pytest.raises(VectorizationError) as error:
+    with pytest.raises(AccessPatternError) as error:
         compiled(prg.build(), memory="dual-port", array="2x4")
     assert re.fullmatch(r"statement 'Odd' \(\S+:\d+\) reads 'a' in an order that is no loop nest with constant "
                         "strides, as dual-port memory tiles need; give each part of the order a loop of its own",

@@ -16,8 +16,8 @@ from compiler.frontend.loop_nest import load, prog
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Int
-from compiler.sched.cycle_accurate import Schedule, schedule_program
-from compiler.sched.streams import Footprint, StreamError, choose_tile_depth, stage_streams
+from compiler.sched.static.static_schedule import Schedule, schedule_program
+from compiler.sched.streams.streams import Footprint, StreamError, choose_tile_depth, stage_streams
 from hw.dma.descriptor import DmaDescriptor, DmaLevel
 
 U16, S8 = Int(16, False), Int(8, True)

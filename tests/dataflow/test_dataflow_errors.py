@@ -13,7 +13,7 @@ from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
 from compiler.frontend.c_scop import ScopError, load_c
-from compiler.sched.transform import TransformError
+from compiler.passes.directives import TransformError
 
 APPS = Path(__file__).resolve().parents[2] / "apps" / "dataflow"
 

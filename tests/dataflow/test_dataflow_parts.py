@@ -11,7 +11,7 @@ import pytest
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from compiler.bind.dataflow.ticks import tick_clock
+from compiler.bind.dataflow.iteration_counters import tick_clock
 from hw.dataflow.channels import DelayLine, FifoChannel, ReorderChannel, ReuseMemory
 from hw.dataflow.counters import CounterChain, counter_vectors
 from hw.dataflow.spec import ChannelSpec, Counter, KernelError, KernelSpec, Word

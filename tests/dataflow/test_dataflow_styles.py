@@ -10,7 +10,7 @@ from network_programs import program
 
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
-from compiler.bind.dataflow.sized import compile_sizes
+from compiler.bind.dataflow.runtime_sizes import compile_sizes
 from compiler.cli.input_files import random_inputs
 from compiler.ir.interpret import interpret
 

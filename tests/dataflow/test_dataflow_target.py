@@ -35,7 +35,7 @@ from compiler.ir.expr import Read
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import Float
-from compiler.sched import transform
+from compiler.passes import directives as transform
 from compiler.sched.process_network import parse_network
 from hw.dataflow.affine import evaluate_affine, evaluate_pieces
 from hw.dataflow.counters import counter_vectors

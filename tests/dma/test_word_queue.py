@@ -11,7 +11,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.sim import Simulator
 
 from hw.dma.word_queue import BlockQueue
-from hw.pnr import cell_counts, synthesize
+from hw.ecp5.pnr import cell_counts, synthesize
 from hw.verilog import convert
 
 DEPTH = 8

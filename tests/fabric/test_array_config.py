@@ -10,12 +10,12 @@ from array_patterns import random_array, random_tile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.configuration import ConfigurationError
 from hw.errors import SluiceError
 from hw.fabric.bank_config import BANK_FEATURE, BANK_NEST_FEATURE, BankConfig
 from hw.fabric.config import CLEAR_ADDRESS, TILE_FEATURE, ArrayConfig, IoConfig, TileConfig, decode_array
 from hw.fabric.routing import CoreSource, Network, Side, TrackSource
 from hw.fabric.spec import FabricSpec, GlobalBufferSpec, TileKind
+from hw.lib.configuration import ConfigurationError
 from hw.memtile import Affine, AffineNest, PubConfig, PubInput
 from hw.pe import PeConfig
 

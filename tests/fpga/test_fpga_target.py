@@ -11,14 +11,14 @@ from triangular_programs import triangular
 
 import compiler
 from compiler.bind.fpga.errors import FpgaError
-from compiler.bind.fpga.events import MOST_EVENTS
+from compiler.bind.fpga.instance_trace import MOST_EVENTS
 from compiler.cli.input_files import random_inputs
 from compiler.frontend import kernel
 from compiler.frontend.apps import load
 from compiler.frontend.loop_nest import prog
 from compiler.ir.interpret import interpret
 from compiler.ir.types import BIT, Int
-from compiler.sched.transform import apply_script
+from compiler.passes.directives import apply_script
 from hw.designs.directory import DesignError
 from hw.designs.registry import load_design
 from hw.pipeline.spec import BufferCell, CounterCell, LineCell, MergeCell, OperatorCell

@@ -11,9 +11,9 @@ from compiler.frontend.loop_nest import prog
 from compiler.ir.isomorphism import canonical_value, first_difference
 from compiler.ir.program import Program
 from compiler.ir.text import parse_program, print_program
-from compiler.sched import transform
-from compiler.sched.liveness import remove_dead_statements
-from compiler.sched.transform import TransformError
+from compiler.passes import directives as transform
+from compiler.passes.directives import TransformError
+from compiler.passes.normalize.dead_statements import remove_dead_statements
 
 
 def two(first: Any, second: Any) -> Program:

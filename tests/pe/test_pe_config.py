@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.configuration import ConfigurationError
+from hw.lib.configuration import ConfigurationError
 from hw.ops import OPERATIONS
 from hw.pe import PeConfig, PeSpec
 

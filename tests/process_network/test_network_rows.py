@@ -11,7 +11,7 @@ from network_programs import INNER_PRODUCT, MATMUL, ROW_SUM, matmul, program
 
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
-from compiler.bind.dataflow.sized import compile_sizes
+from compiler.bind.dataflow.runtime_sizes import compile_sizes
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c
 from compiler.ir.interpret import interpret
@@ -25,7 +25,7 @@ from compiler.sched.process_network import (
     print_network,
     run_scheduled,
 )
-from compiler.sched.process_network.family import family, size_points
+from compiler.sched.process_network.parametric_program import family, size_points
 from compiler.sched.process_network.transfers import stage_transfers
 from hw.dataflow.affine import evaluate_pieces
 from hw.dataflow.counters import counter_vectors

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_programs import INNER_PRODUCT, KERNELS, ROW_SUM, kernel, matmul, nests, program
 
+from compiler.analysis.dependences import flow
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import ScopError
 from compiler.frontend.loop_nest import prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program, Statement
-from compiler.sched import transform
-from compiler.sched.dependences import flow
+from compiler.passes import directives as transform
 from compiler.sched.process_network import (
     ChannelKind,
     NetworkError,

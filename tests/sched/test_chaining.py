@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.sched.chaining import Path, Stage, long_paths
+from compiler.sched.static.chaining import Path, Stage, long_paths
 
 
 def walked(stages, edges, period, most=8):

@@ -9,13 +9,13 @@ import time
 
 from ortools.sat.python import cp_model
 
-from compiler.sched.cp_sat import solve_model
+from compiler.sched.static.cp_sat import solve_model
 
 _ENDLESS = """
 import random
 import sys
 from ortools.sat.python import cp_model
-from compiler.sched.cp_sat import solve_model
+from compiler.sched.static.cp_sat import solve_model
 from hw.command import run_command
 
 def solve():

@@ -13,9 +13,9 @@ from compiler.frontend.loop_nest import load, prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.text import parse_program, print_program
-from compiler.sched import transform
-from compiler.sched.loop_order import in_loop_order
-from compiler.sched.transform import TransformError
+from compiler.passes import directives as transform
+from compiler.passes.directives import TransformError
+from compiler.passes.normalize.loop_normalization import normalize_loops
 
 
 def same(before: Program, after: Program) -> None:
@@ -57,7 +57,7 @@ def test_what_adds_to_itself_stays_one_statement() -> None:
     same(program, twice)
     assert [s.name for s in twice.statements] == [s.name for s in program.statements]
     assert len(once.statement("Accumulate_1").reads) == 5
-    assert in_loop_order(twice).statement("Accumulate_1").iterators[-3:-1] == ("round", "round_")
+    assert normalize_loops(twice).statement("Accumulate_1").iterators[-3:-1] == ("round", "round_")
     with pytest.raises(TransformError, match="folding of 'Accumulate_1' in 2 rounds would change the result"):
         transform.fold(once, "Accumulate_1", 2, 2)
 

@@ -16,11 +16,11 @@ from compiler.frontend.loop_nest import load, prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.text import parse_program, print_program
-from compiler.sched import transform
-from compiler.sched.partition import Partition
-from compiler.sched.transform import TransformError
+from compiler.passes import directives as transform
+from compiler.passes.arrays.partition import Partition
+from compiler.passes.directives import TransformError
+from compiler.passes.normalize.domain_padding import PaddedProgram, pad_to_bounding_boxes
 from compiler.sched.verify import ValidationError, check_parts
-from compiler.sched.whole_boxes import Growth, fill_boxes
 
 APPS: list[tuple[str, dict[str, Any], tuple[str, str], tuple[int, int]]] = [
     ("gaussian", {"width": 20, "height": 14}, ("y", "x"), (5, 7)),
@@ -48,7 +48,7 @@ def test_applications_in_tiles(app: str, parameters: dict[str, Any], iterators: 
     assert parse_program(print_program(tiled)) == tiled
     same(program, tiled)
     assert all(s.iterators[:2] == (f"{iterators[0]}_o", f"{iterators[1]}_o") for s in tiled.statements)
-    growth = fill_boxes(tiled)
+    growth = pad_to_bounding_boxes(tiled)
     if growth is not None:
         assert all(s.box() is not None for s in growth.after.statements)
         check_parts(Partition(growth.after, growth.after, (), growth=growth))
@@ -118,14 +118,14 @@ def test_boxes_that_would_disturb_others_are_not_filled() -> None:
     op.add_load("a", "x", "y")
     op.add_store("b", "x", "y")
     program = prg.build()
-    assert fill_boxes(program) is None
+    assert pad_to_bounding_boxes(program) is None
     (old,) = program.statements
     half = old.domain.intersect(isl.Set("{ Half[y, x] : x <= y }"))
-    assert fill_boxes(replace(program, statements=(replace(old, domain=half),))) is None
+    assert pad_to_bounding_boxes(replace(program, statements=(replace(old, domain=half),))) is None
 
 
 def test_a_box_that_is_another_program_is_noticed() -> None:
-    growth = fill_boxes(transform.overlap(load("gaussian", width=20, height=14), {"y": 5, "x": 7}))
+    growth = pad_to_bounding_boxes(transform.overlap(load("gaussian", width=20, height=14), {"y": 5, "x": 7}))
     assert growth is not None
     (old,) = growth.after.statements
     moved = replace(old.reads[0], map=old.reads[1].map)
@@ -136,4 +136,4 @@ def test_a_box_that_is_another_program_is_noticed() -> None:
     ):
         after = replace(growth.after, statements=(damaged,))
         with pytest.raises(ValidationError, match=message):
-            check_parts(Partition(after, after, (), growth=Growth(growth.before, after)))
+            check_parts(Partition(after, after, (), growth=PaddedProgram(growth.before, after)))

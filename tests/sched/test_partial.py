@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.analysis.dependences import flow
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
-from compiler.sched.dependences import flow
-from compiler.sched.transform import TransformError, apply_script, partial
+from compiler.passes.directives import TransformError, apply_script, partial
 
 
 def scop(body: str, arguments: str = "const short a[24], const short b[24], short c[4]") -> Program:

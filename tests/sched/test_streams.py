@@ -19,9 +19,9 @@ from compiler.ir.interpret import interpret
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
-from compiler.sched.accumulators import drain_accumulators, propagate_constants
-from compiler.sched.partition import partition
-from compiler.sched.streams import Footprint, StagedProgram, StreamError, choose_tile_depth, stage_streams
+from compiler.passes.arrays.partition import partition
+from compiler.passes.normalize.static_form import drain_accumulators, propagate_constants
+from compiler.sched.streams.streams import Footprint, StagedProgram, StreamError, choose_tile_depth, stage_streams
 
 HERE = str(Path(__file__).relative_to(Path(__file__).resolve().parents[2]))
 SMALL: dict[str, dict[str, int]] = {

@@ -6,8 +6,8 @@ import pytest
 
 from compiler.frontend.loop_nest import prog
 from compiler.ir.program import Program
-from compiler.sched import transform
-from compiler.sched.transform import TransformError, apply_script
+from compiler.passes import directives as transform
+from compiler.passes.directives import TransformError, apply_script
 
 
 def stages() -> Program:

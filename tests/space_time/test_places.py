@@ -9,9 +9,9 @@ import islpy as isl
 import pytest
 
 import compiler
+from compiler.analysis.dependences import flow
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.program import Program
-from compiler.sched.dependences import flow
 from compiler.sched.space_time import SpaceTimeError
 from compiler.sched.space_time.places import PlaceSearch, Values, make_place, place_choices
 

@@ -10,7 +10,7 @@ from collections import deque
 from functools import cache
 
 from compiler.bind.cgra.netlist import MemNode, PeNode, Pin, StreamIn, StreamOut
-from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.place_and_route import Physical
 from hw.fabric.routing import CoreSource, Network, Side, Source, Wire
 from hw.fabric.spec import FabricSpec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from compiler.bind.cgra.netlist import Edge, MemNode, Netlist, Node, PeNode, Pin, Separation, StreamIn, StreamOut
+from compiler.bind.cgra.netlist import Edge, MemNode, Netlist, Node, PeNode, Pin, SkewBound, StreamIn, StreamOut
 from hw.pe.config import PeConfig
 
 Operand = tuple[Pin, int]
@@ -17,7 +17,7 @@ class Builder:
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
         self.edges: list[Edge] = []
-        self.separations: list[Separation] = []
+        self.separations: list[SkewBound] = []
 
     def stream_in(self, name: str) -> Pin:
         self.nodes[name] = StreamIn(name)
@@ -49,7 +49,7 @@ class Builder:
         self.nodes[name] = MemNode(name)
         self.edges.append(Edge(source, Pin(name, "in0"), "word"))
         outputs = Pin(name, "out0"), Pin(name, "out1")
-        self.separations += [Separation(output, Pin(name, "in0"), minimum, maximum) for output in outputs]
+        self.separations += [SkewBound(output, Pin(name, "in0"), minimum, maximum) for output in outputs]
         return outputs
 
     def window(self, name: str, source: Pin) -> list[list[Operand]]:

@@ -10,7 +10,7 @@ from compiler.frontend.kernel import maximum
 from compiler.frontend.loop_nest import Prog, prog
 from compiler.ir.program import Program
 from compiler.ir.types import INT16
-from compiler.sched import transform
+from compiler.passes import directives as transform
 
 SHAPES = ("product", "convolution", "convolution", "rows")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compiler.frontend.kernel import Typed, maximum
 from compiler.frontend.loop_nest import prog
 from compiler.ir.program import Program
-from compiler.sched import transform
+from compiler.passes import directives as transform
 
 
 def alike(a: Typed, b: Typed) -> Typed:

@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.cache import use_tool_cache
-from hw.pnr import tool_version
+from hw.ecp5.pnr import tool_version
 from hw.verilog import convert
 
 

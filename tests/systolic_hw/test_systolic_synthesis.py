@@ -8,7 +8,7 @@ import pytest
 from amaranth.lib import data
 from systolic_arrays import matmul, sources
 
-from hw.pnr import cell_counts, synthesize
+from hw.ecp5.pnr import cell_counts, synthesize
 from hw.systolic.bundles import Bundles
 from hw.systolic.spec import ArraySpec
 

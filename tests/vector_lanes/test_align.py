@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import Module, Signal, Value
 from amaranth.sim import Simulator
 
-from hw.rotation import rotate_from, rotate_to
+from hw.lib.rotation import rotate_from, rotate_to
 
 
 @pytest.mark.parametrize(("banks", "unit"), [(4, 8), (16, 8), (16, 1)])

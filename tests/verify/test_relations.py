@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compiler.bind.cgra.validate.memory import MemoryProof
-from compiler.bind.cgra.validate.memory_numbers import MemoryNumbers, last_write
+from compiler.bind.cgra.validate.memory_enumerated import MemoryNumbers, last_write
 from compiler.bind.cgra.validate.nests import Events, increasing
 from compiler.frontend.loop_nest import load
 from compiler.ir.types import Int

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from compiler.bind.cgra.application import Application
-from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.mapping import Application
+from compiler.bind.cgra.place_and_route import Physical
 from compiler.bind.cgra.target import Options, compile_program
 from compiler.bind.cgra.validate import ValidationReport, validate
 from compiler.frontend.loop_nest import load

@@ -10,7 +10,7 @@ from compiler.bind.buffers.counters import counted
 from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
 from compiler.bind.buffers.rings import ring
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
-from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
+from compiler.bind.buffers.wide_fetch import AccessPatternError, PlacedBuffer
 from hw.memtile import Affine, AffineNest, DualPortConfig, DualPortInput, DualPortOutput, MemTileSpec
 
 __all__ = ["MIN_LATENCY", "can_follow", "plan_dual_port"]
@@ -22,7 +22,7 @@ MIN_LATENCY = 2
 def plan_dual_port(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id: int | None = None) -> DualPortConfig:
     """Configuration of the memory tile that holds `buffers`. `base` and `region` are in words.
 
-    Raises `VectorizationError` if two reads or two writes of the tile coincide, or a reader is no affine nest.
+    Raises `AccessPatternError` if two reads or two writes of the tile coincide, or a reader is no affine nest.
     """
     inputs: list[DualPortInput | None] = [None] * spec.inputs
     outputs: list[DualPortOutput | None] = [None] * spec.outputs
@@ -57,7 +57,7 @@ def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
                                            (Affine(traffic.write.address),)))
     fit = _fitted(read, spec, 0 if buffer.ring else buffer.region)
     if fit is None:
-        raise VectorizationError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
+        raise AccessPatternError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
     address = Affine((*fit.strides[1], traffic.tile_words), fit.offsets[1])
     return counted(AffineNest((*fit.ranges, traffic.tiles), (*fit.strides[0], traffic.period), fit.offsets[0] + shift,
                               (address,)))
@@ -90,4 +90,4 @@ def _require_free_ports(buffers: Sequence[PlacedBuffer]) -> None:
         together = np.concatenate(cycles)
         if len(np.unique(together)) != len(together):
             names = ", ".join(b.traffic.title for b in buffers)
-            raise VectorizationError(f"memory for {names}: two {kind} need the same port in one cycle")
+            raise AccessPatternError(f"memory for {names}: two {kind} need the same port in one cycle")

@@ -15,11 +15,11 @@ from math import lcm, prod
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.affine import pieces
+from compiler.analysis.dependences import constant_bounds
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer
 from compiler.ir.points import contains, evaluate_map
-from compiler.sched.affine import pieces
-from compiler.sched.cycle_accurate import Schedule, StatementSchedule
-from compiler.sched.dependences import constant_bounds
+from compiler.sched.static.static_schedule import Schedule, StatementSchedule
 
 __all__ = ["BufferTraffic", "Lattice", "ReadTraffic", "TrafficGroup", "WriteTraffic", "array_traffic", "delay_traffic",
            "exact_traffic"]

@@ -22,8 +22,16 @@ from hw.errors import SluiceError
 from hw.memtile import Affine, AffineNest, MemTileSpec, PubConfig, PubInput, PubOutput
 from hw.memtile.spec import ConfigurationError
 
-__all__ = ["MIN_LATENCY", "NestError", "PlacedBuffer", "VectorizationError", "can_follow", "chunked_plans",
-           "fetch_plan", "plan_wide_fetch"]
+__all__ = [
+    "MIN_LATENCY",
+    "AccessPatternError",
+    "NestError",
+    "PlacedBuffer",
+    "can_follow",
+    "chunked_plans",
+    "fetch_plan",
+    "plan_wide_fetch",
+]
 
 MIN_LATENCY = 11
 """Cycles that always suffice between the cycle in which a block is complete and the visible cycle of its first word:
@@ -38,11 +46,11 @@ _MOST_GAPS = 16
 """Distances between two fetches of a chunk that are tried, the smallest first."""
 
 
-class VectorizationError(SluiceError):
+class AccessPatternError(SluiceError):
     """An access pattern that a memory cannot follow at full rate."""
 
 
-class NestError(VectorizationError):
+class NestError(AccessPatternError):
     """An access pattern that no controller can follow, however slow it is: no affine loop nest."""
 
 
@@ -244,15 +252,15 @@ class _Fetch:
 def plan_wide_fetch(buffers: Sequence[PlacedBuffer], spec: MemTileSpec, chain_id: int | None = None) -> PubConfig:
     """Configuration of the memory tile that holds `buffers`.
 
-    Raises `VectorizationError` if a reader's fetches are no affine nest or the SRAM port has no free cycle for them.
+    Raises `AccessPatternError` if a reader's fetches are no affine nest or the SRAM port has no free cycle for them.
     """
     reads = [(buffer, read) for buffer in buffers for read in buffer.reads]
-    failure: VectorizationError | None = None
+    failure: AccessPatternError | None = None
     for plans in islice(product(*(_plans(buffer.traffic, read, spec) for buffer, read in reads)), _MOST_PLANS):
         remaining = iter(plans)
         try:
             return _planned(buffers, [list(islice(remaining, len(b.reads))) for b in buffers], spec, chain_id)
-        except VectorizationError as error:
+        except AccessPatternError as error:
             failure = failure or error
     assert failure is not None
     raise failure
@@ -341,7 +349,7 @@ def _schedule_port(buffers: Sequence[PlacedBuffer], stores: list[_Store], fetche
         if found is not None:
             return choice, tuple(-shift for shift in found[len(choice):])
     names = ", ".join(b.traffic.title for b in buffers)
-    raise VectorizationError(f"memory for {names}: the wide SRAM port has no free cycle for every store and fetch")
+    raise AccessPatternError(f"memory for {names}: the wide SRAM port has no free cycle for every store and fetch")
 
 
 def _lead_bounds(fetch: _Fetch, complete: np.ndarray, region: int) -> tuple[int, int, int]:
@@ -380,7 +388,7 @@ def can_follow(traffic: BufferTraffic, spec: MemTileSpec) -> bool:
     def followed(read: ReadTraffic, plan: FetchPlan) -> bool:
         try:
             _nests(traffic, read, plan, 0, 0, spec)
-        except VectorizationError:
+        except AccessPatternError:
             return False
         return True
 
@@ -389,7 +397,7 @@ def can_follow(traffic: BufferTraffic, spec: MemTileSpec) -> bool:
 
 def _nests(traffic: BufferTraffic, read: ReadTraffic, plan: FetchPlan, shift: int, lead: int,
            spec: MemTileSpec) -> tuple[AffineNest, AffineNest]:
-    """When to fetch which blocks, and when to show which word of the transpose buffer. Raises `VectorizationError`."""
+    """When to fetch which blocks, and when to show which word of the transpose buffer. Raises `AccessPatternError`."""
     number = np.arange(len(plan.block))
     fetch = _fitted(traffic, fit_nest([plan.first_use, plan.block, number], spec.dims))
     word = _fitted(traffic, fit_nest([read.time, plan.word], spec.dims))
@@ -420,7 +428,7 @@ def _delay_output(buffer: PlacedBuffer, read: int, lead: int, spec: MemTileSpec)
 
 def _fitted(traffic: BufferTraffic, nest: FittedNest | None) -> FittedNest:
     if nest is None:
-        raise VectorizationError(f"memory for {traffic.title}: a reader's fetches are no affine loop nest")
+        raise AccessPatternError(f"memory for {traffic.title}: a reader's fetches are no affine loop nest")
     return nest
 
 
@@ -433,8 +441,8 @@ def _nest(fit: FittedNest, traffic: BufferTraffic, shift: int, tile_steps: tuple
         nest = counted(AffineNest(_with_tiles(fit.ranges, traffic), (*fit.strides[0], traffic.period),
                                   fit.offsets[0] + shift, addresses))
     except ConfigurationError as error:
-        raise VectorizationError(f"memory for {traffic.title}: {error}") from None
+        raise AccessPatternError(f"memory for {traffic.title}: {error}") from None
     if len(nest.ranges) > spec.dims:
-        raise VectorizationError(f"memory for {traffic.title}: a reader's fetches are a nest of {len(nest.ranges)} "
+        raise AccessPatternError(f"memory for {traffic.title}: a reader's fetches are a nest of {len(nest.ranges)} "
                                  f"loops, controllers have {spec.dims}")
     return nest

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from compiler.bind.buffers.circular import UNLIMITED
-from compiler.bind.buffers.wide_fetch import VectorizationError
+from compiler.bind.buffers.wide_fetch import AccessPatternError
 from compiler.bind.cgra.address_patterns import AddressPattern
-from compiler.bind.cgra.netlist import Edge, PeNode, Pin, Separation
+from compiler.bind.cgra.netlist import Edge, PeNode, Pin, SkewBound
 from compiler.bind.cgra.timing import MEMORY_START
 from compiler.ir.constant_division import reciprocal
 from hw.memtile import MemTileSpec
@@ -81,7 +81,7 @@ class AddressUnits:
     counter: bool
     cycles: int
     edges: list[Edge]
-    separations: list[Separation]
+    separations: list[SkewBound]
     nodes: dict[str, PeNode] = field(default_factory=dict)
     _ports: list[_Port] = field(default_factory=list)
     _ramp: Pin | None = None
@@ -92,7 +92,7 @@ class AddressUnits:
     def write(self, tile: str, pattern: AddressPattern, follow: bool) -> int:
         """Addresses and enable of the input of a memory tile; a number by which reads may `follow` them.
 
-        With `follow` on, a ramp may be taken as it is: all reads have to be `ascending`. Raises `VectorizationError` if
+        With `follow` on, a ramp may be taken as it is: all reads have to be `ascending`. Raises `AccessPatternError` if
         words are too narrow.
         """
         port = _Port(pattern, Pin(tile, "in0"), Pin(tile, "write_address"), 0)
@@ -123,13 +123,13 @@ class AddressUnits:
             return
         port.access = pins[0][1]
         for _, pin in pins[1:]:
-            self.separations.append(Separation(pin, port.access, 0, 0))
+            self.separations.append(SkewBound(pin, port.access, 0, 0))
         self._ready(port)
 
     def _ready(self, port: _Port) -> None:
         """The first address of use comes after all registers on its way hold what was counted since the flush."""
         margin = -MEMORY_START if self.counter else MemTileSpec.START_CYCLES - MEMORY_START
-        self.separations.append(Separation(port.data, port.access, margin + port.latency - port.pattern.start,
+        self.separations.append(SkewBound(port.data, port.access, margin + port.latency - port.pattern.start,
                                            UNLIMITED))
 
     def _connect(self, value: _Value, pin: Pin, distance: int = 0) -> None:
@@ -251,7 +251,7 @@ class _Builder:
             else:
                 total = self._unit("mul", digit, stride) if total is None else self._unit("mad", digit, stride, total)
         if self.pattern.offset and total is None:
-            raise VectorizationError(f"{self.name}: an address that never changes has to be 0")
+            raise AccessPatternError(f"{self.name}: an address that never changes has to be 0")
         if self.pattern.offset and total is not None:
             total = self._unit("add", total, self.pattern.offset)
         return total
@@ -310,10 +310,10 @@ class _Builder:
             if self.units.cycles <= WORDS:
                 modulus = min(modulus, WORDS)  # the run is over before it repeats
             if modulus > WORDS:
-                raise VectorizationError(f"addresses repeat after {modulus} cycles, a word counts {WORDS}")
+                raise AccessPatternError(f"addresses repeat after {modulus} cycles, a word counts {WORDS}")
             return self.units.count(self._fresh(), modulus, self.port)
         if self.port.origin is None and WORDS % modulus and self.units.cycles > WORDS:
-            raise VectorizationError(f"addresses repeat after {modulus} cycles, which does not divide "
+            raise AccessPatternError(f"addresses repeat after {modulus} cycles, which does not divide "
                                      f"{WORDS}, in a run of {self.units.cycles}")
         return self.units.ramp(self._fresh(), self.port)
 
@@ -331,7 +331,7 @@ class _Builder:
             return self._unit("shr", whole, divisor.bit_length() - 1, limit=limit)
         found = reciprocal(divisor, 16, whole.limit - 1)
         if found is None:
-            raise VectorizationError(f"its addresses need a quotient by {divisor} that is exact up to {whole.limit}, "
+            raise AccessPatternError(f"its addresses need a quotient by {divisor} that is exact up to {whole.limit}, "
                                      "of which 16 bits have no reciprocal")
         factor, shift = found
         high = self._unit("mul_high", whole, factor)

@@ -26,7 +26,7 @@ from hw.fabric.routing import (
 from hw.fabric.spec import GLB_INPUT_LATENCY, FabricSpec, TileKind
 
 if TYPE_CHECKING:
-    from compiler.bind.cgra.physical import Physical
+    from compiler.bind.cgra.place_and_route import Physical
 
 __all__ = ["PhysicalError", "check"]
 

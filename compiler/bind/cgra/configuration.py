@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.bands import LEAST_LINES, Bands
-from compiler.bind.cgra.controls import plan_control
-from compiler.bind.cgra.memories import CrowdedTile, configure_memory
+from compiler.bind.cgra.mapping import Application
+from compiler.bind.cgra.memories import PortContention, configure_memory
 from compiler.bind.cgra.netlist import PeNode, Pin, StreamOut
-from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.place_and_route import Physical
+from compiler.bind.cgra.predicate_tables import plan_control
 from compiler.bind.cgra.transfers import bands_of, bank_config
 from compiler.ir.program import Table
 from hw.fabric.bank_config import BankConfig
@@ -38,8 +38,8 @@ class _Tile:
 
 
 def configure(application: Application, physical: Physical, spec: FabricSpec) -> ArrayConfig:
-    """Configuration of the whole array, without its banks. Raises `VectorizationError` where a memory cannot do it,
-    `CrowdedTile` with the buffers of all memories that cannot where those that hold several are among them."""
+    """Configuration of the whole array, without its banks. Raises `AccessPatternError` where a memory cannot do it,
+    `PortContention` with the buffers of all memories that cannot where those that hold several are among them."""
     tiles: defaultdict[tuple[int, int], _Tile] = defaultdict(_Tile)
     ios: dict[int, IoConfig] = {}
     for wire, source in physical.routes.switches.items():
@@ -65,15 +65,15 @@ def configure(application: Application, physical: Physical, spec: FabricSpec) ->
 def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Mapping[str, Core]:
     cores: dict[str, Core] = {n: node.config for n, node in physical.netlist.nodes.items() if isinstance(node, PeNode)}
     cores |= application.addresses.configurations(physical.retiming.times)
-    crowded: list[CrowdedTile] = []
+    crowded: list[PortContention] = []
     for tile in application.memories:
         try:
             cores[tile.name] = configure_memory(tile, physical.retiming.times,
                                                 replace(spec.mem, depth=tile.depth))
-        except CrowdedTile as error:
+        except PortContention as error:
             crowded.append(error)
     if crowded:
-        raise CrowdedTile(str(crowded[0]), frozenset().union(*(error.buffers for error in crowded)))
+        raise PortContention(str(crowded[0]), frozenset().union(*(error.buffers for error in crowded)))
     schedule = application.schedule
     for name, table in application.controls.items():
         shift = physical.retiming.times[Pin(name, "out0")] - 1

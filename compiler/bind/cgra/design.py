@@ -13,11 +13,11 @@ import numpy as np
 
 from compiler.bind.bounds import Bounds, dependence_steps
 from compiler.bind.c_host import c_identifier
-from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.bands import WHOLE, Bands
+from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.options import Options
-from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.place_and_route import Physical
 from compiler.bind.cgra.run_model import start_to_done
 from compiler.bind.cgra.simulation import Executable, simulate
 from compiler.bind.cgra.storage import buffer_storage
@@ -26,11 +26,11 @@ from compiler.bind.cgra.validate import ValidationReport, validate
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
-from compiler.sched.cycle_accurate import Schedule
-from compiler.sched.partition import Partition
-from compiler.sched.streams import require_room
+from compiler.passes.arrays.partition import Partition
+from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.streams.streams import require_room
+from compiler.sched.streams.window_unfolding import repeated_inputs
 from compiler.sched.verify import check_parts
-from compiler.sched.window_loads import repeated_inputs
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.parameters import fabric_parameters
 from hw.designs.register_documents import register_documents

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from compiler.bind.cgra.netlist import PeNode, Pin, StreamIn
-from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.place_and_route import Physical
 from compiler.bind.cgra.sites import IO_ROW, RESULT_ROW
 from hw.fabric.routing import Network, Side, Wire
 from hw.fabric.spec import FabricSpec, TileKind

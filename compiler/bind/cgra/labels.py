@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.program import Program
-from compiler.sched.partition import Partition
+from compiler.passes.arrays.partition import Partition
 
 __all__ = ["asked_labels"]
 

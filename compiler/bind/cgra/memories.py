@@ -1,7 +1,7 @@
 """Memory tiles: which buffers they hold, on which ports, and their configuration once all times are known.
 
 Output ports of a tile are shared out first, then tiles of a chain where one is too small (Liu 2023, sections 5.2
-to 5.4). Before placement a tile only states by how many cycles its reads may lag its writes (`Separation`); after
+to 5.4). Before placement a tile only states by how many cycles its reads may lag its writes (`SkewBound`); after
 retiming the smallest circular region that this lag needs is taken.
 """
 
@@ -17,19 +17,26 @@ from compiler.bind.buffers import dual_port, wide_fetch
 from compiler.bind.buffers.circular import UNLIMITED, Lifetimes, block_lifetimes
 from compiler.bind.buffers.rings import smallest_region
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, delay_traffic
-from compiler.bind.buffers.wide_fetch import PlacedBuffer, VectorizationError
+from compiler.bind.buffers.wide_fetch import AccessPatternError, PlacedBuffer
 from compiler.bind.cgra.address_patterns import read_pattern, write_pattern
 from compiler.bind.cgra.addresses import AddressUnits
 from compiler.bind.cgra.memory_stock import MemoryStock
-from compiler.bind.cgra.netlist import Edge, MemNode, Node, Pin, Separation
-from compiler.bind.cgra.signals import Signal
+from compiler.bind.cgra.netlist import Edge, MemNode, Node, Pin, SkewBound
+from compiler.bind.cgra.operands import Signal
 from hw.errors import SluiceError
 from hw.memtile import AddressedConfig, AddressedInput, AddressedOutput, DualPortConfig, MemTileSpec, PubConfig
 from hw.memtile.spec import ConfigurationError
 from hw.ops import Kind
 
-__all__ = ["BufferKey", "CapacityError", "CrowdedTile", "MemoryAllocator", "MemoryTile", "TileBuffer",
-           "configure_memory"]
+__all__ = [
+    "BufferKey",
+    "CapacityError",
+    "MemoryAllocator",
+    "MemoryTile",
+    "PortContention",
+    "TileBuffer",
+    "configure_memory",
+]
 
 BufferKey = tuple[str, ...]
 """What tells buffers apart: name, and names of the reads; and before them, where reads are to have one tile each,
@@ -57,7 +64,7 @@ class CapacityError(SluiceError):
     """A buffer that no chain of memory tiles can hold."""
 
 
-class CrowdedTile(VectorizationError):
+class PortContention(AccessPatternError):
     """Buffers, or reads of a buffer, that have one tile together, but too little time in it. `buffers`: all such."""
 
     def __init__(self, message: str, buffers: frozenset[BufferKey]):
@@ -119,7 +126,7 @@ class MemoryAllocator:
         self.outputs = spec.outputs if self._several else 1
         self.tiles: list[MemoryTile] = []
         self.edges: list[Edge] = []
-        self.separations: list[Separation] = []
+        self.separations: list[SkewBound] = []
         self.addresses = AddressUnits(counter, cycles, self.edges, self.separations)
 
     @property
@@ -237,7 +244,7 @@ class MemoryAllocator:
             if apart is not None:
                 for kind, (low, high) in zip(("in", "out"), apart, strict=True):
                     first, second = (Pin(tile.name, f"{kind}{k}") for k in (0, 1))
-                    self.separations.append(Separation(second, first, low, high))
+                    self.separations.append(SkewBound(second, first, low, high))
                 return self._attach(tile, traffic, source, [life], half, back)
         return self._attach(self._new_tile(depth), traffic, source, [life], half, back)
 
@@ -354,10 +361,10 @@ class MemoryAllocator:
         signals = []
         for life, output in zip(lifetimes, outputs, strict=True):
             out = Pin(tile.name, f"out{output}")
-            self.separations.append(Separation(out, pin, life.minimum_shift() + self._latency,
+            self.separations.append(SkewBound(out, pin, life.minimum_shift() + self._latency,
                                                life.maximum_shift(chained)))
             if not back:
-                self.separations.append(Separation(out, source.pin, 0, UNLIMITED))
+                self.separations.append(SkewBound(out, source.pin, 0, UNLIMITED))
             signals.append(Signal(out, Kind.WORD, 0, Signal.FLEXIBLE))
         return signals
 
@@ -370,8 +377,8 @@ class MemoryAllocator:
             shared = tile.chain is None and reads.ascending
             origin = self.addresses.write(tile.name, write_pattern(traffic, region), shared)
             self.addresses.read(tile.name, reads, origin)
-        except VectorizationError as error:
-            raise VectorizationError(f"memory for {traffic.title}: {error}") from None
+        except AccessPatternError as error:
+            raise AccessPatternError(f"memory for {traffic.title}: {error}") from None
 
     def _chain(self, traffic: BufferTraffic, source: Signal, lifetimes: Sequence[Lifetimes], count: int,
                back: bool) -> list[Signal]:
@@ -383,7 +390,7 @@ class MemoryAllocator:
             for output, signal in enumerate(previous):
                 pin = Pin(tile.name, f"chain{output}")
                 self.edges.append(Edge(signal.pin, pin, "word"))
-                self.separations.append(Separation(signals[output].pin, pin, 1, 1))
+                self.separations.append(SkewBound(signals[output].pin, pin, 1, 1))
         return signals
 
     def nodes(self) -> dict[str, Node]:
@@ -399,16 +406,16 @@ def configure_memory(tile: MemoryTile, times: Mapping[Pin, int],
                      spec: MemTileSpec) -> PubConfig | DualPortConfig | AddressedConfig:
     """Configuration of one tile for the times that retiming has found.
 
-    Raises `VectorizationError`, naming its buffers, if its controllers or ports cannot serve everything in time;
-    `CrowdedTile` if there are several, or several reads.
+    Raises `AccessPatternError`, naming its buffers, if its controllers or ports cannot serve everything in time;
+    `PortContention` if there are several, or several reads.
     """
     try:
         return _configured(tile, times, spec)
-    except VectorizationError as error:
+    except AccessPatternError as error:
         keys = frozenset(_key(buffer.traffic) for buffer in tile.buffers)
         if len(tile.buffers) < 2 and len(tile.buffers[0].reads) < 2:
             raise
-        raise CrowdedTile(str(error), keys if len(keys) > 1 else frozenset((_EACH, *key) for key in keys)) from None
+        raise PortContention(str(error), keys if len(keys) > 1 else frozenset((_EACH, *key) for key in keys)) from None
 
 
 def _configured(tile: MemoryTile, times: Mapping[Pin, int],
@@ -428,7 +435,7 @@ def _configured(tile: MemoryTile, times: Mapping[Pin, int],
         config.words(spec)
     except ConfigurationError as error:
         names = ", ".join(b.traffic.title for b in tile.buffers)
-        raise VectorizationError(f"memory for {names}: {error}") from None
+        raise AccessPatternError(f"memory for {names}: {error}") from None
     return config
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from hw.errors import SluiceError
 from hw.pe.config import PeConfig
 
-__all__ = ["Edge", "MemNode", "Netlist", "NetlistError", "Node", "PeNode", "Pin", "Separation", "StreamIn", "StreamOut"]
+__all__ = ["Edge", "MemNode", "Netlist", "NetlistError", "Node", "PeNode", "Pin", "SkewBound", "StreamIn", "StreamOut"]
 
 Network = Literal["word", "bit"]
 
@@ -81,7 +81,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Separation:
+class SkewBound:
     """Bounds on the retiming of a memory's output against one of its inputs: minimum <= T(out) - T(in) <= maximum."""
 
     output: Pin
@@ -96,7 +96,7 @@ class Netlist:
 
     nodes: dict[str, Node]
     edges: tuple[Edge, ...]
-    separations: tuple[Separation, ...] = field(default=())
+    separations: tuple[SkewBound, ...] = field(default=())
 
     @cached_property
     def nets(self) -> dict[Pin, tuple[Edge, ...]]:

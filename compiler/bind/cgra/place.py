@@ -14,9 +14,9 @@ from random import Random
 
 import numpy as np
 
+from compiler.bind.cgra.criticality import Target, targets
 from compiler.bind.cgra.netlist import Edge, Netlist, Pin, StreamIn
 from compiler.bind.cgra.sites import RESULT_ROW, ArrayTooSmall, Grid, Site, check_capacity, grid, kind_of, kinds
-from compiler.bind.cgra.targets import Target, targets
 from hw.errors import SluiceError
 from hw.fabric.spec import GLB_INPUT_LATENCY, FabricSpec
 

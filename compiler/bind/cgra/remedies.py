@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from compiler.bind.buffers.wide_fetch import VectorizationError
+from compiler.bind.buffers.wide_fetch import AccessPatternError
 from compiler.bind.cgra.budget import Budget
-from compiler.bind.cgra.controls import ControlError
 from compiler.bind.cgra.elastic.errors import ElasticError
 from compiler.bind.cgra.options import Options
-from compiler.bind.cgra.physical import Unroutable
+from compiler.bind.cgra.place_and_route import Unroutable
+from compiler.bind.cgra.predicate_tables import ControlError
 from compiler.bind.cgra.retime import DelayShortage
 from compiler.bind.cgra.sites import ArrayTooSmall, grid, kinds
-from compiler.bind.cgra.timing import TimingLoop
+from compiler.bind.cgra.timing import RecurrenceViolation
 from hw.errors import SluiceError
 
 __all__ = ["REMEDIED", "STANDARD_ARRAYS", "with_remedy"]
 
-REMEDIED = (ArrayTooSmall, Unroutable, DelayShortage, TimingLoop, VectorizationError, ElasticError, ControlError)
+REMEDIED = (ArrayTooSmall, Unroutable, DelayShortage, RecurrenceViolation, AccessPatternError, ElasticError,
+            ControlError)
 """Refusals for which there may be a remedy."""
 
 STANDARD_ARRAYS = ("4x4", "8x4", "8x8", "16x8", "16x16", "32x16", "32x32")
@@ -54,7 +55,7 @@ def _remedies(error: SluiceError, options: Options) -> Iterator[tuple[Options, s
         if isinstance(error, ArrayTooSmall) and error.lacks_units and options.share == "asked":
             yield replace(options, share="auto"), "--option share=auto"
         return
-    if isinstance(error, TimingLoop):
+    if isinstance(error, RecurrenceViolation):
         for name, value in (("loops", "auto"), ("schedule", "pipelined")):
             if getattr(options, name) != value:
                 yield replace(options, **{name: value}), f"--option {name}={value}"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from ortools.linear_solver import pywraplp
 
-from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, Separation, StreamOut
-from compiler.bind.cgra.timing import TimingLoop, TimingSystem, linear_solver
+from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, SkewBound, StreamOut
+from compiler.bind.cgra.timing import RecurrenceViolation, TimingSystem, linear_solver
 from hw.errors import SluiceError
 
 __all__ = ["DelayShortage", "Retiming", "retime", "shortage"]
@@ -61,13 +61,13 @@ def retime(netlist: Netlist, hops: Mapping[Pin, int], delay_depth: int = 16, str
     """Times with the least latest output and, among those, the fewest delay words.
 
     `hops`: switch-box registers on the route to each sink pin. Raises `DelayShortage` naming the edges that
-    need more than an input stage has, `TimingLoop` if a feedback loop is too slow for its distance.
+    need more than an input stage has, `RecurrenceViolation` if a feedback loop is too slow for its distance.
     """
     system = TimingSystem(netlist, hops, delay_depth, stream_latency)
     system.earliest(limits=False)
     try:
         earliest = system.earliest(limits=True)
-    except TimingLoop:
+    except RecurrenceViolation:
         raise DelayShortage(shortage(system), delay_depth) from None
     watched = system.outputs() or range(len(earliest))
     latest = max((earliest[index] for index in watched), default=0)
@@ -110,7 +110,7 @@ def shortage(system: TimingSystem) -> dict[Edge, int]:
     for bound in system.bounds:
         gap = times[bound.after] - times[bound.before]
         solver.Add(gap >= bound.low)
-        if isinstance(bound.cause, Separation) or bound.low == bound.high:
+        if isinstance(bound.cause, SkewBound) or bound.low == bound.high:
             solver.Add(gap <= bound.high)
         else:
             extras[bound.cause] = extra = solver.NumVar(0, infinity, "")

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from compiler.bind.cgra.netlist import Edge, Netlist, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.place import Placement
-from compiler.bind.cgra.roadmap import Roadmap, roadmap
+from compiler.bind.cgra.routing_graph import IndexedRoutingGraph, index_routing_graph
 from hw.errors import SluiceError
 from hw.fabric.routing import CoreInput, CoreOutput, Node, RoutingGraph, Source, StreamSink, StreamSource, Wire
 from hw.fabric.spec import FabricSpec
@@ -98,7 +98,7 @@ def route(
     `detours` asks for at least so many hops to a sink pin; where there is no such way the route is a short one.
     Raises `Unroutable`.
     """
-    router = _Router(netlist, placement, roadmap(spec), dict(detours or {}))
+    router = _Router(netlist, placement, index_routing_graph(spec), dict(detours or {}))
     router.negotiate()
     return router.result()
 
@@ -116,7 +116,7 @@ class _Net:
 
 
 class _Router:
-    def __init__(self, netlist: Netlist, placement: Placement, roads: Roadmap, detours: dict[Pin, int]):
+    def __init__(self, netlist: Netlist, placement: Placement, roads: IndexedRoutingGraph, detours: dict[Pin, int]):
         self.netlist, self.roads, self.detours = netlist, roads, detours
         self.graph: RoutingGraph = roads.graph
         self.edges = {edge.sink: edge for edge in netlist.edges}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from compiler.bind.cgra.application import Application
 from compiler.bind.cgra.labels import asked_labels
+from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.sites import ArrayTooSmall
-from compiler.sched.partition import Partition
+from compiler.passes.arrays.partition import Partition
 
 __all__ = ["with_largest_user"]
 

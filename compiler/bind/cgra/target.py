@@ -7,51 +7,62 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
+from compiler.analysis.dependences import DependenceError, flow, recurring_around
 from compiler.attempts import note_attempt
-from compiler.bind.buffers.wide_fetch import NestError, VectorizationError
-from compiler.bind.cgra.application import Application, build_application
+from compiler.bind.buffers.wide_fetch import AccessPatternError, NestError
 from compiler.bind.cgra.budget import Budget, OutOfTime
-from compiler.bind.cgra.choose_folds import choose_folds
-from compiler.bind.cgra.choose_shared import choose_shared
 from compiler.bind.cgra.configuration import configure, configure_banks, plan_bands
-from compiler.bind.cgra.delays import UnbalancedError
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
 from compiler.bind.cgra.labels import asked_labels
-from compiler.bind.cgra.looseness import Looseness, Ways
-from compiler.bind.cgra.memories import BufferKey, CapacityError, CrowdedTile
+from compiler.bind.cgra.legalize_arrays import legalize_arrays
+from compiler.bind.cgra.mapping import Application, map_program
+from compiler.bind.cgra.memories import BufferKey, CapacityError, PortContention
 from compiler.bind.cgra.netlist import PeNode
 from compiler.bind.cgra.options import Options, OptionsError
-from compiler.bind.cgra.physical import implement
+from compiler.bind.cgra.path_balancing import UnbalanceablePathsError
+from compiler.bind.cgra.place_and_route import implement
+from compiler.bind.cgra.relaxation import Relaxation, RelaxationSpace
 from compiler.bind.cgra.remedies import REMEDIED, with_remedy
+from compiler.bind.cgra.resource_folding import choose_folds
+from compiler.bind.cgra.resource_sharing import choose_shared
 from compiler.bind.cgra.shortage import with_largest_user
 from compiler.bind.cgra.sites import ArrayTooSmall
-from compiler.bind.cgra.timing import TimingLoop
-from compiler.bind.cgra.wide_arrays import in_word_arrays
+from compiler.bind.cgra.timing import RecurrenceViolation
 from compiler.bind.cgra.word_tables import with_word_tables
 from compiler.ir.expr import Apply, Expr, Read, fold
 from compiler.ir.program import Program, Statement
 from compiler.ir.verify import verify
-from compiler.sched.accumulators import static_form
-from compiler.sched.border_copies import copy_borders
-from compiler.sched.boxes import split_by_reads, split_by_sources
-from compiler.sched.constant_inputs import constant_inputs, with_short_indices
-from compiler.sched.cycle_accurate import FULL_RATE, Pace, Schedule, schedule_program, sequential_schedule
-from compiler.sched.dependences import DependenceError, flow, recurring_around
-from compiler.sched.edge_terms import fill_domains
-from compiler.sched.held_values import BEHIND_GUARDS, BehindGuards, from_their_source, has_open_reads
-from compiler.sched.late_operands import with_late_operands
-from compiler.sched.liveness import remove_dead_statements
-from compiler.sched.loop_order import in_loop_order
-from compiler.sched.partition import Partition, partition
-from compiler.sched.recurrence_order import recurrence_order
-from compiler.sched.reductions import with_short_recurrences
-from compiler.sched.resampled import share_resampled_windows
-from compiler.sched.sharing import default_slack
-from compiler.sched.streams import choose_tile_depth, passes_sooner, require_tile_depth, stage_streams
-from compiler.sched.transform import apply_script
-from compiler.sched.window_loads import repeated_inputs
-from compiler.sched.writers_first import writers_first
+from compiler.passes.arrays.border_copies import copy_borders
+from compiler.passes.arrays.iterator_tables import constant_inputs, narrow_iterator_values
+from compiler.passes.arrays.partition import Partition, partition
+from compiler.passes.arrays.window_reuse import insert_window_copies
+from compiler.passes.directives import apply_script
+from compiler.passes.normalize.boundary_padding import pad_domains
+from compiler.passes.normalize.dead_statements import remove_dead_statements
+from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
+from compiler.passes.normalize.loop_normalization import normalize_loops
+from compiler.passes.normalize.static_form import static_form
+from compiler.passes.recurrence.array_expansion import (
+    BEHIND_GUARDS,
+    PredicatedReads,
+    expand_arrays,
+    has_undefined_reads,
+)
+from compiler.passes.recurrence.reassociate import reassociate_for_recurrences
+from compiler.passes.recurrence.recurrence_interchange import recurrence_order
+from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
+from compiler.sched.static.fill_then_drain import writers_first
+from compiler.sched.static.reservation import default_slack
+from compiler.sched.static.static_schedule import (
+    UNIT_II,
+    InitiationIntervals,
+    Schedule,
+    schedule_program,
+    sequential_schedule,
+)
+from compiler.sched.streams.streams import choose_tile_depth, passes_sooner, require_tile_depth, stage_streams
+from compiler.sched.streams.window_unfolding import repeated_inputs
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.memtile.spec import ConfigurationError
@@ -216,7 +227,7 @@ def _compile(program: Program, options: Options, budget: Budget, known: int, mer
     try:
         return _split_if_needed(program, parts, task)
     except SluiceError:
-        for behind in BEHIND_GUARDS[1:] if has_open_reads(parts.program) else ():
+        for behind in BEHIND_GUARDS[1:] if has_undefined_reads(parts.program) else ():
             with suppress(SluiceError):
                 other = _prepared(program, options, spec, behind=behind)
                 return _split_if_needed(program, other, task)
@@ -226,8 +237,8 @@ def _compile(program: Program, options: Options, budget: Budget, known: int, mer
 def _split_if_needed(program: Program, parts: Partition, task: _Task) -> CgraDesign:
     """The mapping of `program`, prepared in `parts`, as it is, or with statements split."""
     elements = parts.program if parts.elements is parts.original or parts.elements is None else parts.elements
-    if split_by_sources(split_by_reads(elements)) is not elements:
-        with suppress(VectorizationError, TimingLoop):
+    if split_by_dependence(split_by_access(elements)) is not elements:
+        with suppress(AccessPatternError, RecurrenceViolation):
             return _with_sharing(parts, task, patient=False)
         with suppress(SluiceError):
             return _with_sharing(_prepared(program, task.options, task.spec, by_reads=True), task)
@@ -241,7 +252,7 @@ def _with_sharing(parts: Partition, task: _Task, patient: bool = True) -> CgraDe
     live = remove_dead_statements(parts.program)
     if task.options.share == "auto":
         with task.stage("share"):
-            shared = choose_shared(live, lambda p: _scheduled(p, task.options, task.spec, Looseness(), None),
+            shared = choose_shared(live, lambda p: _scheduled(p, task.options, task.spec, Relaxation(), None),
                                    task.spec.mem)
         try:
             return _loosened(parts, shared, task, patient)
@@ -256,27 +267,27 @@ def schedule_of(program: Program, options: Options) -> Schedule:
     is only planned."""
     spec = options.fabric()
     live = remove_dead_statements(_prepared(program, options, spec).program)
-    return _scheduled(live, options, spec, Looseness(), None)
+    return _scheduled(live, options, spec, Relaxation(), None)
 
 
 def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bool = False, bordered: bool = False,
-              behind: BehindGuards = BEHIND_GUARDS[0]) -> Partition:
+              behind: PredicatedReads = BEHIND_GUARDS[0]) -> Partition:
     """The program as it is mapped: directives applied, on whole boxes, sums drained, arrays in parts. `by_reads`: with
     statements split that read by several functions, or values of a statement's instances by such. `bordered`: with
     copies of arrays whose reads turn at edges. `behind`: what guards leave open."""
     verify(program)
-    program = in_loop_order(with_short_recurrences(apply_script(program, options.transform)))
-    program, _ = with_late_operands(program, _operations)
-    growth = fill_domains(program, behind.everywhere)
+    program = normalize_loops(shorten_recurrences(apply_script(program, options.transform)))
+    program, _ = reassociate_for_recurrences(program, _operations)
+    growth = pad_domains(program, behind.everywhere)
     program = growth.after if growth else program
     program = copy_borders(program) if bordered else program
-    program = split_by_reads(program) if by_reads else program
-    program = with_word_tables(with_short_indices(program))
-    words = in_word_arrays(program)
+    program = split_by_access(program) if by_reads else program
+    program = with_word_tables(narrow_iterator_values(program))
+    words = legalize_arrays(program)
     program = words.after if words else program
-    program = share_resampled_windows(static_form(program))
-    program = split_by_sources(program) if by_reads else program
-    elements, program = program, from_their_source(program) if behind.computed else program
+    program = insert_window_copies(static_form(program))
+    program = split_by_dependence(program) if by_reads else program
+    elements, program = program, expand_arrays(program) if behind.computed else program
     streamed, constants = constant_inputs(program)
     return replace(_partitioned(streamed, options, spec), original=program, constants=constants,
                    growth=growth, words=words, elements=elements)
@@ -314,27 +325,27 @@ def _tile_depth(live: Program, options: Options, spec: FabricSpec) -> int:
 
 
 def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> CgraDesign:
-    """The mapping at the least looseness at which there is one, or at another one of which it ends sooner; without
+    """The mapping at the least relaxation at which there is one, or at another one of which it ends sooner; without
     patience only at the full rate."""
     failure: SluiceError | None = None
     found: CgraDesign | None = None
     failed = 0
-    ways = Ways(task.merged, patient, task.options.memory == "pub")
-    for looseness in ways:
+    ways = RelaxationSpace(task.merged, patient, task.options.memory == "pub")
+    for relaxation in ways:
         known = found.application.schedule.end if found else task.known
-        if failed == _MORE or not _ends_before(known, live, task, looseness):
-            if failed == _MORE or looseness.tight:
+        if failed == _MORE or not _ends_before(known, live, task, relaxation):
+            if failed == _MORE or relaxation.tight:
                 break
             continue
         if found is None and failure is not None and task.budget.spent:
             raise OutOfTime(f"{failure}; {task.budget.note()}")
-        made = _attempt(parts, live, task, looseness, ways, first=found is None)
+        made = _attempt(parts, live, task, relaxation, ways, first=found is None)
         if isinstance(made, SluiceError):
             failure = failure or made
             failed += found is not None
             continue
         good = task.budget.strict or made.predicted_cycles <= _GOOD * made.lower_bound
-        if good or (looseness.tight and looseness.pace == FULL_RATE):
+        if good or (relaxation.tight and relaxation.pace == UNIT_II):
             return made
         found, failed = min(found or made, made, key=lambda design: design.predicted_start_to_done), 0
     if found is not None:
@@ -342,90 +353,91 @@ def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> Cg
     raise failure or _TooLate("nothing ends before what is known")
 
 
-def _attempt(parts: Partition, live: Program, task: _Task, looseness: Looseness, ways: Ways,
+def _attempt(parts: Partition, live: Program, task: _Task, relaxation: Relaxation, ways: RelaxationSpace,
              first: bool) -> CgraDesign | SluiceError:
-    """The mapping at one looseness, or why there is none, of which `ways` learn. Raises what no other one would mend;
+    """The mapping at one relaxation, or why there is none, of which `ways` learn. Raises what no other one would mend;
     the `first` one has to show whether the array is large enough."""
-    note_attempt(f"initiation interval {looseness.pace}{'' if looseness.tight else ', relaxed'}")
+    note_attempt(f"initiation interval {relaxation.pace}{'' if relaxation.tight else ', relaxed'}")
     try:
-        return _with_slack(parts, live, task, looseness)
+        return _with_slack(parts, live, task, relaxation)
     except DependenceError as error:
-        if looseness.pace == FULL_RATE:
+        if relaxation.pace == UNIT_II:
             raise
         return error
-    except TimingLoop as error:
+    except RecurrenceViolation as error:
         units = [unit.partition(".")[0] for unit in error.units]
-        ways.note(looseness, error, recurring_around(flow(live), units))
+        ways.note(relaxation, error, recurring_around(flow(live), units))
         return error.of(asked_labels(parts, live))
     except NestError as error:
-        ways.note_pattern(looseness)
+        ways.note_pattern(relaxation)
         return error
-    except (VectorizationError, ConfigurationError, UnbalancedError) as error:
+    except (AccessPatternError, ConfigurationError, UnbalanceablePathsError) as error:
         ways.note_memory()
         return error
     except (CapacityError, ArrayTooSmall) as error:
-        if first and not looseness.in_turns:
+        if first and not relaxation.in_turns:
             raise
         return error
 
 
-def _ends_before(known: int, live: Program, task: _Task, looseness: Looseness) -> bool:
-    """Whether the schedule at this looseness ends noticeably before cycle `known`."""
+def _ends_before(known: int, live: Program, task: _Task, relaxation: Relaxation) -> bool:
+    """Whether the schedule at this relaxation ends noticeably before cycle `known`."""
     if known == _NEVER:
         return True
     with suppress(DependenceError):
-        return _scheduled(live, task.options, task.spec, looseness, None).end < _WORTH * known
+        return _scheduled(live, task.options, task.spec, relaxation, None).end < _WORTH * known
     return False
 
 
-def _with_slack(parts: Partition, live: Program, task: _Task, looseness: Looseness) -> CgraDesign:
-    """The mapping at one looseness. Where the way through shared units and back turns out longer than the schedule has
+def _with_slack(parts: Partition, live: Program, task: _Task, relaxation: Relaxation) -> CgraDesign:
+    """The mapping at one relaxation. Where the way through shared units and back turns out longer than the schedule has
     time for, they get more."""
     slack = default_slack(live) if live.shared else None
     for _ in range(_TRIES if live.shared else 0):
         try:
-            return _compile_at(parts, live, task, looseness, slack)
-        except TimingLoop as error:
+            return _compile_at(parts, live, task, relaxation, slack)
+        except RecurrenceViolation as error:
             slack = (slack or 0) + error.excess + _MARGIN
-    return _compile_at(parts, live, task, looseness, slack)
+    return _compile_at(parts, live, task, relaxation, slack)
 
 
-def _scheduled(live: Program, options: Options, spec: FabricSpec, looseness: Looseness, slack: int | None) -> Schedule:
-    staged = stage_streams(live, _tile_depth(live, options, spec), looseness.windows)
+def _scheduled(live: Program, options: Options, spec: FabricSpec, relaxation: Relaxation,
+               slack: int | None) -> Schedule:
+    staged = stage_streams(live, _tile_depth(live, options, spec), relaxation.windows)
     if options.schedule == "sequential":
         if live.shared:
             raise OptionsError("statements that share units need a modulo reservation of them, which is part of "
                                "schedule=pipelined")
         return sequential_schedule(staged)
-    rhythm = spec.mem.fetch_width if looseness.in_step else 0
-    return schedule_program(staged, options.fusion_level, looseness.alignment, looseness.pace, slack, rhythm)
+    rhythm = spec.mem.fetch_width if relaxation.in_step else 0
+    return schedule_program(staged, options.fusion_level, relaxation.alignment, relaxation.pace, slack, rhythm)
 
 
 def _in_turns(schedule: Schedule, live: Program, options: Options, spec: FabricSpec) -> Schedule:
     """The schedule with buffers written before they are read, if that ends before one at half the rate does."""
     found = None if live.shared else writers_first(schedule)
-    if found is None or found.end >= _scheduled(live, options, spec, Looseness(pace=Pace(2)), None).end:
-        raise VectorizationError("no buffer is sooner written and then read than both at half the rate")
+    if found is None or found.end >= _scheduled(live, options, spec, Relaxation(pace=InitiationIntervals(2)), None).end:
+        raise AccessPatternError("no buffer is sooner written and then read than both at half the rate")
     return found
 
 
-def _compile_at(parts: Partition, live: Program, task: _Task, looseness: Looseness, slack: int | None) -> CgraDesign:
-    """All stages after the first, at one looseness; `live` is the program of `parts` without its dead statements.
+def _compile_at(parts: Partition, live: Program, task: _Task, relaxation: Relaxation, slack: int | None) -> CgraDesign:
+    """All stages after the first, at one relaxation; `live` is the program of `parts` without its dead statements.
     Buffers, and then reads of a buffer, that turn out to have too little time in one memory tile together get one
     each."""
     with task.stage("schedule"):
-        schedule = _scheduled(live, task.options, task.spec, looseness, slack)
-        if looseness.in_turns:
+        schedule = _scheduled(live, task.options, task.spec, relaxation, slack)
+        if relaxation.in_turns:
             schedule = _in_turns(schedule, live, task.options, task.spec)
-    if looseness.windows and not repeated_inputs(schedule):
-        raise VectorizationError("no input is loaded in the order of a window")
+    if relaxation.windows and not repeated_inputs(schedule):
+        raise AccessPatternError("no input is loaded in the order of a window")
     apart: frozenset[BufferKey] = frozenset()
-    crowded: CrowdedTile | None = None
+    crowded: PortContention | None = None
     for attempt in range(1 + _TRIES):
         try:
-            design = _mapped(parts, schedule, task, looseness, apart)
+            design = _mapped(parts, schedule, task, relaxation, apart)
             break
-        except CrowdedTile as error:
+        except PortContention as error:
             if error.buffers <= apart or attempt == _TRIES:
                 raise
             apart, crowded = apart | error.buffers, error
@@ -436,12 +448,12 @@ def _compile_at(parts: Partition, live: Program, task: _Task, looseness: Loosene
     return design
 
 
-def _mapped(parts: Partition, schedule: Schedule, task: _Task, looseness: Looseness,
+def _mapped(parts: Partition, schedule: Schedule, task: _Task, relaxation: Relaxation,
             apart: frozenset[BufferKey]) -> CgraDesign:
     """The configured array; no buffer of `apart` shares its tile."""
     options, spec, stage = task.options, task.spec, task.stage
     with stage("map"):
-        applications = _applications(schedule, options, spec, looseness, apart)
+        applications = _applications(schedule, options, spec, relaxation, apart)
     failure: ArrayTooSmall | None = None
     for application in applications:
         try:
@@ -463,13 +475,13 @@ def _mapped(parts: Partition, schedule: Schedule, task: _Task, looseness: Loosen
     return design
 
 
-def _applications(schedule: Schedule, options: Options, spec: FabricSpec, looseness: Looseness,
+def _applications(schedule: Schedule, options: Options, spec: FabricSpec, relaxation: Relaxation,
                   apart: frozenset[BufferKey]) -> list[Application]:
     """The units of the program, with sums that end soon and with sums of few units: which of the two takes less room
     shows when paths are balanced. What is asked for is first, on a crowded array the one of few units."""
-    def mapped(hurried: bool) -> Application:
-        found = build_application(schedule, spec.mem, looseness.sparse, looseness.shared, spec.pe.counter, apart,
-                                  looseness.rings, spec.memories if spec.mem_depths else None, hurried)
+    def mapped(balance_sums: bool) -> Application:
+        found = map_program(schedule, spec.mem, relaxation.sparse, relaxation.shared, spec.pe.counter, apart,
+                                  relaxation.rings, spec.memories if spec.mem_depths else None, balance_sums)
         found.require_followed()
         return found
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from ortools.linear_solver import pywraplp
 
-from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, Separation, StreamIn, StreamOut
+from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, SkewBound, StreamIn, StreamOut
 from hw.errors import SluiceError
 
-__all__ = ["INPUT_STAGE", "MEMORY_START", "PE_LATENCY", "Bound", "TimingLoop", "TimingSystem", "latency",
+__all__ = ["INPUT_STAGE", "MEMORY_START", "PE_LATENCY", "Bound", "RecurrenceViolation", "TimingSystem", "latency",
            "linear_solver"]
 
 INPUT_STAGE = 1
@@ -27,10 +27,10 @@ MEMORY_START = 4
 visible so many cycles later."""
 
 
-class TimingLoop(SluiceError):
+class RecurrenceViolation(SluiceError):
     """A loop of connections is slower than its logical distance allows; no delay can repair that."""
 
-    def __init__(self, causes: tuple[Edge | Separation, ...], excess: int, message: str = ""):
+    def __init__(self, causes: tuple[Edge | SkewBound, ...], excess: int, message: str = ""):
         self.causes, self.excess = causes, excess
         pins = [c.sink if isinstance(c, Edge) else c.output for c in causes]
         self.units = tuple(dict.fromkeys(pin.node for pin in pins))
@@ -38,14 +38,14 @@ class TimingLoop(SluiceError):
         super().__init__(message or f"the recurrence {path} is {excess} cycles longer than its dependence distances "
                          "allow")
 
-    def of(self, labels: Mapping[str, str]) -> TimingLoop:
+    def of(self, labels: Mapping[str, str]) -> RecurrenceViolation:
         """The same error for a user, if units of a statement are in the loop. `labels`: of every statement."""
         mine = list(dict.fromkeys(labels[name] for unit in self.units if (name := unit.partition(".")[0]) in labels))
         if not mine:
             return self
         others = f" through {', '.join(mine[1:])}" if len(mine) > 1 else ""
         units = sum(unit.partition(".")[0] in labels for unit in self.units)
-        return TimingLoop(self.causes, self.excess, (
+        return RecurrenceViolation(self.causes, self.excess, (
             f"{mine[0]}: its loop-carried dependence{others} passes {units} processing elements and arrives "
             f"{self.excess} cycles after the next iteration needs it; compute less between two iterations, or put a "
             "loop that carries nothing inside"))
@@ -59,7 +59,7 @@ class Bound:
     after: int
     low: int
     high: int
-    cause: Edge | Separation
+    cause: Edge | SkewBound
 
 
 def latency(netlist: Netlist, edge: Edge) -> int:
@@ -128,7 +128,7 @@ class TimingSystem:
     def earliest(self, *, limits: bool) -> list[int]:
         """The least solution, which is the least in every variable at once.
 
-        With `limits` off, input stages may delay without bound. Raises `TimingLoop` if there is no solution.
+        With `limits` off, input stages may delay without bound. Raises `RecurrenceViolation` if there is no solution.
         """
         arcs = [(b.before, b.after, b.low, b) for b in self.bounds]
         arcs += [(b.after, b.before, -b.high, b) for b in self.bounds if limits or self._hard(b)]
@@ -166,7 +166,7 @@ class TimingSystem:
 
     def _hard(self, bound: Bound) -> bool:
         """True where extra delay cannot be inserted."""
-        return isinstance(bound.cause, Separation) or bound.low == bound.high
+        return isinstance(bound.cause, SkewBound) or bound.low == bound.high
 
 
 def linear_solver() -> pywraplp.Solver:
@@ -185,15 +185,15 @@ def _reach(starts: Mapping[int, int] | list[int], successors: dict[int, list[int
             stack += successors.get(index, [])
 
 
-def _loop(via: dict[int, tuple[int, Bound, int]], index: int) -> TimingLoop:
+def _loop(via: dict[int, tuple[int, Bound, int]], index: int) -> RecurrenceViolation:
     """The loop of constraints that keeps pushing variable `index`."""
     for _ in range(len(via)):
         index = via[index][0]
-    causes: list[Edge | Separation] = []
+    causes: list[Edge | SkewBound] = []
     excess, current = 0, index
     while True:
         current, bound, weight = via[current]
         causes.append(bound.cause)
         excess += weight
         if current == index:
-            return TimingLoop(tuple(reversed(causes)), excess)
+            return RecurrenceViolation(tuple(reversed(causes)), excess)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.analysis.dependences import flow
 from compiler.bind.dataflow.expressions import Pipeline
 from compiler.ir.points import enumerate_points, evaluate_map
-from compiler.sched.dependences import flow
 from compiler.sched.process_network import NodeKind, ProcessNetwork
 from compiler.sched.process_network.instances import PointNumbers
 

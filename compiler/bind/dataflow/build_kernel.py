@@ -9,10 +9,10 @@ import numpy as np
 
 from compiler.bind.dataflow.addresses import plan_memory
 from compiler.bind.dataflow.expressions import Pipeline, word
-from compiler.bind.dataflow.lines import with_lines
+from compiler.bind.dataflow.iteration_counters import TickClock
 from compiler.bind.dataflow.quasi_affine import piecewise, predicate
 from compiler.bind.dataflow.reorder import stream_lengths
-from compiler.bind.dataflow.ticks import TickClock
+from compiler.bind.dataflow.tapped_lines import with_lines
 from compiler.bind.dataflow.timing import Carried, hardware_offsets, high_water
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Statement

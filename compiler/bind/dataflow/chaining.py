@@ -1,7 +1,7 @@
 """Operators of short recurrences without registers of their own: their ticks come from their delays.
 
-The operators of the nodes of a recurrence, across channels, are one graph. Those on its loops get no registers, and
-the least ticks with which every path fits a period (`compiler.sched.chaining`) are their starts. Channels that are
+The operators of the nodes of a recurrence, across channels, are one graph. Those on its loops get no registers, and the
+least ticks with which every path fits a period (`compiler.sched.static.chaining`) are their starts. Channels that are
 lines of registers get one where the graph needs one there, and where they enter or leave the recurrence; then the nodes
 can be put off against each other as all others are.
 """
@@ -19,7 +19,7 @@ import networkx as nx
 from compiler.bind.dataflow.expressions import Pipeline
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.timing import Carried, timing_needs
-from compiler.sched.chaining import Stage, long_paths
+from compiler.sched.static.chaining import Stage, long_paths
 from hw.dataflow.spec import Operator
 from hw.delays import operator_delays
 

@@ -20,7 +20,7 @@ from compiler.bind.dataflow.timing import high_water
 from compiler.bind.design import BufferStorage, Run
 from compiler.bind.page import html_page, html_table, html_text
 from compiler.ir.program import Program
-from compiler.sched.liveness import remove_dead_statements
+from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.sched.process_network import derive, draw_network, print_network
 from hw.main_memory import MainMemory
 

@@ -26,7 +26,7 @@ class Options(MemoryOptions):
     * `latency`: ticks of operations, e.g. ``{"add": 12}``; others take 1, multiplications 2, logic on constants none,
       those on floating-point numbers `hw.dataflow.floating.FLOAT_LATENCY` (``cast``: their conversions).
     * `transform`: schedule directives that the program goes through first, e.g. ``"tile(i=4, j=4)"``
-      (`compiler.sched.transform.script`).
+      (`compiler.passes.directives.script`).
     * `reorder`: who brings words into the order in which they are used: the ``host`` when it packs the streams, or the
       ``chip``, which then takes and gives every array in row-major order.
 

@@ -13,16 +13,22 @@ from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.chaining import chain_recurrences
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, pipeline
+from compiler.bind.dataflow.iteration_counters import Idle, TickClock, tick_clock
 from compiler.bind.dataflow.options import Options
-from compiler.bind.dataflow.reshape import in_memory_order, interleaved, parallel_dimensions, slowed, with_lanes
-from compiler.bind.dataflow.ticks import Idle, TickClock, tick_clock
+from compiler.bind.dataflow.schedule_transforms import (
+    in_memory_order,
+    interleaved,
+    parallel_dimensions,
+    slowed,
+    with_lanes,
+)
 from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, settle, short_recurrence, slowdown
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.ir.program import Program, Statement
-from compiler.sched.late_operands import Way, with_late_operands
-from compiler.sched.liveness import remove_dead_statements
+from compiler.passes.normalize.dead_statements import remove_dead_statements
+from compiler.passes.recurrence.reassociate import OperandDepth, reassociate_for_recurrences
+from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
 from compiler.sched.process_network import NetworkError, ProcessNetwork, networks
-from compiler.sched.reductions import with_short_recurrences
 from hw.dataflow.spec import KernelSpec
 
 __all__ = ["Plan", "make_plan"]
@@ -125,8 +131,8 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
 
     Raises `DataflowError`, `NetworkError`, `DependenceError`, each naming the statement.
     """
-    program = with_short_recurrences(remove_dead_statements(program))
-    program, moved = with_late_operands(program, _way(program, options))
+    program = shorten_recurrences(remove_dead_statements(program))
+    program, moved = reassociate_for_recurrences(program, _way(program, options))
     candidate, choices = _best(program, options, sizes)
     if moved:
         choices["terms"] = f"in {', '.join(moved)} by the time at which they are there"
@@ -139,7 +145,7 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
     return _finished(program.name, candidate, choices)
 
 
-def _way(program: Program, options: Options) -> Way:
+def _way(program: Program, options: Options) -> OperandDepth:
     """Ticks from an operand to the result."""
     tables = [table.name for table in program.tables]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 
+from compiler.analysis.instance_budget import require_enumerable
 from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
-from compiler.bind.dataflow.sized import compile_sizes
+from compiler.bind.dataflow.runtime_sizes import compile_sizes
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
-from compiler.sched.enumeration import require_enumerable
-from compiler.sched.transform import apply_script
+from compiler.passes.directives import apply_script
 
 __all__ = ["FLOATING", "PLACE", "Options", "compile_program", "compile_sizes"]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from compiler.bind.dataflow.expressions import Pipeline
-from compiler.bind.dataflow.ticks import TickClock
+from compiler.bind.dataflow.iteration_counters import TickClock
 from compiler.sched.process_network import Edge, NodeKind, ProcessNetwork
 
 __all__ = ["Carried", "Need", "carry", "hardware_offsets", "high_water", "node_delays", "put_off", "settle",

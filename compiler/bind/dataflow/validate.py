@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.dependences import flow
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.validate_nodes import iterators_used, validate_nodes
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
-from compiler.sched.dependences import flow
 from hw.dataflow.affine import piecewise_column, predicate_column
 from hw.dataflow.counters import counter_columns
 from hw.dataflow.spec import ChannelSpec, Counter, KernelSpec, Piece, Predicate, ReadSpec

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from compiler.bind.fpga.fanin import Leaf, resolved
 from compiler.bind.fpga.formats import contains_all, tapped_word, type_of
-from compiler.bind.fpga.leaves import Leaf, resolved
 from compiler.ir.evaluate import evaluate, integer, storage
 from compiler.ir.points import contains
 from compiler.ir.program import Program, Statement

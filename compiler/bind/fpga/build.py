@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compiler.bind.buffers.unified import UnifiedBuffer, extract_buffers
-from compiler.bind.fpga.build_net import NetBuilder
+from compiler.bind.fpga.address_generator_fit import build_walk, fit_levels
+from compiler.bind.fpga.build_dataflow_graph import NetBuilder
 from compiler.bind.fpga.chaining import chain_recurrences
-from compiler.bind.fpga.chains import Chains, Need, Placed
+from compiler.bind.fpga.dataflow_graph import Net, Node, Use
+from compiler.bind.fpga.delay_allocation import DelayAllocator, Need, Placed
 from compiler.bind.fpga.errors import SlowRecurrence
-from compiler.bind.fpga.events import Events
 from compiler.bind.fpga.expressions import read_label, word_of
-from compiler.bind.fpga.fit import fit_levels, walk_of
-from compiler.bind.fpga.net import Net, Node, Use
+from compiler.bind.fpga.instance_trace import Events
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.retime import retime, wait
-from compiler.sched.cycle_accurate import Schedule
+from compiler.sched.static.static_schedule import Schedule
 from hw.labels import Label
 from hw.pipeline.spec import (
     BufferCell,
@@ -107,7 +107,7 @@ class _Assembly:
     place: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.chains = Chains(self.cells, self.options.register_gap)
+        self.chains = DelayAllocator(self.cells, self.options.register_gap)
         self.users: dict[int, list[tuple[int, int]]] = {}
         for user, operand, use in self.net.edges():
             self.users.setdefault(use.node, []).append((user, operand))
@@ -194,7 +194,7 @@ class _Assembly:
         levels = fit_levels(cycles, values)
         if levels is None:
             raise AssertionError("the instances of a statement are loops")
-        return walk_of(levels, int(cycles[0]), size, int(values[0]))
+        return build_walk(levels, int(cycles[0]), size, int(values[0]))
 
     # Delays.
 

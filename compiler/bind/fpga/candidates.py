@@ -16,6 +16,8 @@ from math import prod
 
 import islpy as isl
 
+from compiler.analysis.affine import affine_form
+from compiler.analysis.dependences import constant_bounds
 from compiler.bind.bounds import Bounds
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.memory import stream_of
@@ -23,10 +25,8 @@ from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.start_to_done import start_to_done
 from compiler.ir.expr import Const
 from compiler.ir.program import Array, Program, Statement
-from compiler.sched.affine import affine_form
-from compiler.sched.cycle_accurate import Schedule
-from compiler.sched.dependences import constant_bounds
-from compiler.sched.streams import StagedProgram, StreamError, row_major, stage_streams
+from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.streams.streams import StagedProgram, StreamError, row_major, stage_streams
 from hw.dataflow.registers import element_bytes
 from hw.pipeline.spec import BufferCell, LineCell
 from hw.pipeline.streams import ArrayStream

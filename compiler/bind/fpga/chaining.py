@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 
 import networkx as nx
 
-from compiler.bind.fpga.net import Net, Node, Use
-from compiler.sched.chaining import Path, Stage, long_paths
+from compiler.bind.fpga.dataflow_graph import Net, Node, Use
+from compiler.sched.static.chaining import Path, Stage, long_paths
 from hw.delays import operator_delays
 
 __all__ = ["chain_recurrences"]

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from compiler.bind.fpga.dataflow_graph import Net, Node, Use
 from compiler.bind.fpga.errors import FpgaError
-from compiler.bind.fpga.net import Net, Node, Use
 from compiler.bind.fpga.options import Options
 from compiler.bind.interning import interned
 from compiler.bind.sums import flatten_sum

@@ -12,11 +12,11 @@ from math import prod
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.affine import affine_form
+from compiler.analysis.dependences import constant_bounds
 from compiler.ir.evaluate import integer
 from compiler.ir.program import Array
-from compiler.sched.affine import affine_form
-from compiler.sched.dependences import constant_bounds
-from compiler.sched.streams import Footprint, StagedProgram, StreamError, row_major
+from compiler.sched.streams.streams import Footprint, StagedProgram, StreamError, row_major
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
 from hw.pipeline.streams import ArrayStream

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ortools.linear_solver import pywraplp
 
+from compiler.bind.fpga.dataflow_graph import Net, Node
 from compiler.bind.fpga.errors import SlowRecurrence
-from compiler.bind.fpga.net import Net, Node
-from compiler.sched.chaining import Path
+from compiler.sched.static.chaining import Path
 
 __all__ = ["retime", "start_time", "wait"]
 

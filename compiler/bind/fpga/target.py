@@ -6,6 +6,8 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 
+from compiler.analysis.dependences import flow, recurring_around
+from compiler.analysis.instance_budget import require_enumerable
 from compiler.attempts import note_attempt
 from compiler.bind.fpga.build import build_pipeline
 from compiler.bind.fpga.candidates import BuiltSystem, choose, stagings, tile_script
@@ -15,18 +17,21 @@ from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.validate import validate
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
-from compiler.sched.accumulators import static_form
-from compiler.sched.cycle_accurate import Pace, schedule_program
-from compiler.sched.dependences import flow, recurring_around
-from compiler.sched.edge_terms import fill_domains
-from compiler.sched.enumeration import require_enumerable
-from compiler.sched.held_values import BEHIND_GUARDS, BehindGuards, from_their_source, has_open_reads
-from compiler.sched.liveness import remove_dead_statements
-from compiler.sched.loop_order import in_loop_order
-from compiler.sched.partition import Partition, partition
-from compiler.sched.recurrence_order import recurrence_order
-from compiler.sched.reductions import with_short_recurrences
-from compiler.sched.transform import apply_script
+from compiler.passes.arrays.partition import Partition, partition
+from compiler.passes.directives import apply_script
+from compiler.passes.normalize.boundary_padding import pad_domains
+from compiler.passes.normalize.dead_statements import remove_dead_statements
+from compiler.passes.normalize.loop_normalization import normalize_loops
+from compiler.passes.normalize.static_form import static_form
+from compiler.passes.recurrence.array_expansion import (
+    BEHIND_GUARDS,
+    PredicatedReads,
+    expand_arrays,
+    has_undefined_reads,
+)
+from compiler.passes.recurrence.recurrence_interchange import recurrence_order
+from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
+from compiler.sched.static.static_schedule import InitiationIntervals, schedule_program
 from compiler.sched.verify import check_parts
 from hw.errors import SluiceError
 
@@ -52,7 +57,7 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     start = time.perf_counter()
     verify(program)
     require_enumerable(program, "fpga", _MOST_LOOPS, FpgaError)
-    alone = with_short_recurrences(replace(program, shared=()))  # here every statement has operators of its own
+    alone = shorten_recurrences(replace(program, shared=()))  # here every statement has operators of its own
     fastest = _fastest(program, alone, options)
     return replace(fastest, seconds=time.perf_counter() - start)
 
@@ -98,7 +103,7 @@ def _ordered(program: Program, alone: Program, options: Options, interval: int) 
 def _compiled(program: Program, alone: Program, options: Options, script: str = "") -> FpgaDesign:
     """The design of `program`, which is `alone` with loops in this order. `script`: what brought these there. Where
     guards leave it open what is read, the fastest one."""
-    alone = in_loop_order(alone)
+    alone = normalize_loops(alone)
     found: list[FpgaDesign] = []
     failure: FpgaError | None = None
     for behind in BEHIND_GUARDS:
@@ -109,7 +114,7 @@ def _compiled(program: Program, alone: Program, options: Options, script: str = 
             found.append(_built_from(program, parts, options, script))
         except FpgaError as error:
             failure = failure or error
-        if parts.elements is None or not has_open_reads(parts.elements):
+        if parts.elements is None or not has_undefined_reads(parts.elements):
             break
     if failure is not None and not found:
         raise failure
@@ -121,11 +126,11 @@ def _needs_boxes(program: Program) -> bool:
     return any(statement.box() is None for statement in program.statements)
 
 
-def _prepared(alone: Program, behind: BehindGuards) -> Partition:
+def _prepared(alone: Program, behind: PredicatedReads) -> Partition:
     """The program as it is built: on whole boxes, sums drained, arrays in parts."""
-    growth = fill_domains(alone, behind.everywhere)
+    growth = pad_domains(alone, behind.everywhere)
     elements = static_form(growth.after if growth else alone)
-    program = from_their_source(elements, everywhere=True) if behind.computed else elements
+    program = expand_arrays(elements, everywhere=True) if behind.computed else elements
     return replace(partition(program), growth=growth, elements=elements)
 
 
@@ -147,7 +152,7 @@ def _built(program: Program, options: Options) -> BuiltSystem:
     slow: frozenset[str] = frozenset()
     for interval in _INTERVALS:
         while True:
-            pace = Pace(interval, slow or None)
+            pace = InitiationIntervals(interval, slow or None)
             note_attempt(f"initiation interval {pace}")
             schedules = [schedule_program(staged, options.fusion_level, pace=pace) for staged in candidates]
             try:

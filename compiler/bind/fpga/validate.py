@@ -27,8 +27,8 @@ import numpy as np
 
 from compiler.bind.fpga.arithmetic import check_arithmetic
 from compiler.bind.fpga.build import BuiltPipeline
+from compiler.bind.fpga.fanin import Leaf, leaves
 from compiler.bind.fpga.formats import check_formats, check_loaded, holds
-from compiler.bind.fpga.leaves import Leaf, leaves
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import Source, ValidationError, bounded_effort, final_origins, read_origins

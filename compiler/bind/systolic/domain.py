@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
+from compiler.analysis.affine import affine_text
+from compiler.analysis.dependences import DependenceError, flow
 from compiler.bind.systolic.errors import KernelError
 from compiler.ir.program import Access, Program, Statement
-from compiler.sched.affine import affine_text
-from compiler.sched.dependences import DependenceError, flow
 from compiler.sched.space_time import Subscript, hull, reduction, same_flows, same_sums, subscripts
 
 __all__ = ["Bound", "Boxed", "boxed", "check_iterations", "results_part", "used_part"]

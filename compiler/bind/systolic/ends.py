@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from compiler.analysis.dependences import Dependence
 from compiler.bind.systolic.errors import KernelError
 from compiler.ir.expr import (
     Cast,
@@ -23,7 +24,6 @@ from compiler.ir.expr import (
 )
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Int
-from compiler.sched.dependences import Dependence
 from compiler.sched.space_time import MODULAR, Reduction, accumulated, composed
 
 __all__ = ["Destination", "find_destination", "first_reads", "function_of", "integer_type", "merged_reads",

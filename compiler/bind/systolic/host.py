@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+from compiler.analysis.affine import affine_text
 from compiler.bind.c_host import run_lines, run_prototype
 from compiler.bind.systolic.plan import Plan, Source
 from compiler.bind.systolic.running import Executable, Place
-from compiler.sched.affine import affine_text
 from compiler.sched.space_time import Subscript
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word

@@ -15,6 +15,7 @@ from math import prod
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.dependences import Dependence, flow
 from compiler.bind.systolic.domain import Bound, Boxed, boxed, check_iterations, results_part, used_part
 from compiler.bind.systolic.ends import (
     Destination,
@@ -41,7 +42,6 @@ from compiler.ir.expr import (
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
-from compiler.sched.dependences import Dependence, flow
 from compiler.sched.space_time import (
     MODULAR,
     Analysis,

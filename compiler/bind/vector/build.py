@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.bind.vector.access import Access, compose, identity, translated, whole
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Stretch, Take, Value, seen_from
-from compiler.bind.vector.regroup import regrouped
+from compiler.bind.vector.reassociate_constants import regrouped
 from compiler.bind.vector.value_ranges import Range, exact_range, range_of, wrapped, wraps
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import Boundary

@@ -14,7 +14,9 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from compiler.bind.vector.access_ranges import Span, span, touched, wavefronts
 from compiler.bind.vector.c_code import REACH
+from compiler.bind.vector.dma_timing import Job, TransferTimes
 from compiler.bind.vector.ir import (
     Affine,
     Instruction,
@@ -25,8 +27,6 @@ from compiler.bind.vector.ir import (
     fields_of,
     unrolled,
 )
-from compiler.bind.vector.spans import Span, span, touched, wavefronts
-from compiler.bind.vector.transfer_times import Job, TransferTimes
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["CACHED", "CONSTANTS_FILE", "CodeWords", "Constants", "Interval", "Timeline", "as_json", "constants",

@@ -13,12 +13,12 @@ import numpy as np
 
 from compiler.bind.bounds import Bounds, Traffic
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.bind.vector.access_ranges import wavefronts
 from compiler.bind.vector.c_code import c_program
 from compiler.bind.vector.c_names import c_names
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import Instruction, Setting, Transfer, VectorProgram, entries, unrolled
 from compiler.bind.vector.options import Options
-from compiler.bind.vector.spans import wavefronts
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -29,7 +29,7 @@ from hw.vector_lanes.machine import VectorMachine
 from hw.vector_lanes.spec import VectorSpec
 
 if TYPE_CHECKING:
-    from compiler.bind.vector.choose import Choice
+    from compiler.bind.vector.tile_search import Choice
 
 __all__ = ["Figures", "VectorDesign"]
 

@@ -15,7 +15,7 @@ from compiler.bind.vector.order import Order
 from compiler.bind.vector.shapes import Dimension, Operands, Settings, cycles, instructions
 from compiler.bind.vector.sizes import Form, Sizes
 from compiler.bind.vector.translate import Graph
-from compiler.bind.vector.windows import WindowPack, window_pack
+from compiler.bind.vector.window_packing import WindowPack, window_pack
 from hw.vector_lanes.isa import Mode
 from hw.vector_lanes.isa import Op as Opcode
 

@@ -16,11 +16,11 @@ import islpy as isl
 import networkx as nx
 import numpy as np
 
-from compiler.bind.vector.contents import Contents, Written
+from compiler.bind.vector.affine_pieces import clamped, divided, parts_of
+from compiler.bind.vector.array_state import Contents, Written
 from compiler.bind.vector.element_values import UnsupportedValue, container, cut, value_of
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.piecewise import clamped, divided, parts_of
-from compiler.bind.vector.residues import MOST_CLASSES, by_residue, divided_sum, rounded_parts
+from compiler.bind.vector.residue_splitting import MOST_CLASSES, by_residue, divided_sum, rounded_parts
 from compiler.frontend.parallel_array.array import Array, array_constant, input
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import CLAMP, Place

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from compiler.bind.vector.access import Box
 from compiler.bind.vector.allocate import Allocation, allocate
-from compiler.bind.vector.early import early_start
 from compiler.bind.vector.emit import Placement, TileCode, scratch_bytes
+from compiler.bind.vector.epilogue_overlap import late_finish
 from compiler.bind.vector.graph import Leaf, Node, nodes_of
 from compiler.bind.vector.ir import Instruction, Setting, Statement
-from compiler.bind.vector.late import late_finish
 from compiler.bind.vector.layout import Layout, extents, make_layout, regions
 from compiler.bind.vector.order import Order, evaluation_order
 from compiler.bind.vector.phases import Phase
+from compiler.bind.vector.prologue_overlap import early_start
 from compiler.bind.vector.shapes import Dimension, Operands, Settings, instructions
 from compiler.bind.vector.sizes import Sizes
 from compiler.bind.vector.transfers import load, pad, pad_slabs, store

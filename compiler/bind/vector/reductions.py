@@ -13,8 +13,8 @@ from math import prod
 
 from compiler.bind.vector.access import Access, compose, drop_dimensions, identity, whole
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.combine import is_contiguous
 from compiler.bind.vector.graph import Leaf, Node, Op, Part, Reduce, Value
+from compiler.bind.vector.instruction_combining import is_contiguous
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph
 

@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from compiler.bind.vector.access_ranges import wavefronts
 from compiler.bind.vector.ir import Instruction, Setting, Statement
-from compiler.bind.vector.spans import wavefronts
 from hw.vector_lanes.isa import Mode
 
 __all__ = ["Dimension", "Operands", "Settings", "State", "cycles", "instructions"]

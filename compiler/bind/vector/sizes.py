@@ -14,9 +14,9 @@ import numpy as np
 
 from compiler.bind.vector.access import Access, compose, whole
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.combine import is_contiguous
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of, tables_of
+from compiler.bind.vector.instruction_combining import is_contiguous
 from compiler.bind.vector.rewrite import Rewriter, count_uses
 from compiler.bind.vector.translate import Graph
 from compiler.bind.vector.value_ranges import Range, range_of, wraps

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.choose import Choice, choose, first_choice
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Node, Op, Reduce, Stretch, Take, nodes_of
-from compiler.bind.vector.parts import split_parts
 from compiler.bind.vector.phases import Phase, split, with_variants
 from compiler.bind.vector.plan import make_plan
 from compiler.bind.vector.sizes import Sizes, assign_sizes
+from compiler.bind.vector.strided_leaves import split_parts
+from compiler.bind.vector.tile_search import Choice, choose, first_choice
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["plan_phases"]

@@ -8,30 +8,30 @@ from dataclasses import replace
 import numpy as np
 
 from compiler.bind.c_host import c_identifier
-from compiler.bind.vector.arrange import arranged
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.choose import Choice
-from compiler.bind.vector.combine import CombinePass, CopyPass, NarrowPass
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.flatten import flattened
 from compiler.bind.vector.from_program import from_program
+from compiler.bind.vector.instruction_combining import CombinePass, CopyPass, NarrowPass
 from compiler.bind.vector.ir import MemoryArray, VectorProgram
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase, split
 from compiler.bind.vector.reductions import ReductionPass
-from compiler.bind.vector.repeats import Repeats
+from compiler.bind.vector.redundant_copies import Repeats
+from compiler.bind.vector.select_loop_form import arranged
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.spill import plan_phases
+from compiler.bind.vector.tile_search import Choice
 from compiler.bind.vector.translate import Graph, translate
 from compiler.bind.vector.validate import validate_design
 from compiler.bind.vector.verify import verify_program
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
-from compiler.sched.recurrence_order import recurrence_order
-from compiler.sched.reductions import with_short_recurrences
-from compiler.sched.transform import apply_script
+from compiler.passes.directives import apply_script
+from compiler.passes.recurrence.recurrence_interchange import recurrence_order
+from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]
@@ -53,7 +53,7 @@ def compile_program(program: Program | ArrayProgram, options: Options) -> Vector
         return validate_design(compile_arrays(program, options))
     start = time.perf_counter()
     verify(program)
-    short = with_short_recurrences(replace(program, shared=()))
+    short = shorten_recurrences(replace(program, shared=()))
     wide = apply_script(short, recurrence_order(short, cycles=None, parts=False))
     design = compile_arrays(from_program(wide), options)
     design = validate_design(replace(design, program=program))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from compiler.bind.vector.access import Access, compose, is_identity
-from compiler.bind.vector.assembly import Piece, packed, squeezed
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Leaf, Node, Part, Value
 from compiler.bind.vector.ir import MemoryArray
+from compiler.bind.vector.store_packing import Piece, packed, squeezed
 from compiler.bind.vector.value_ranges import range_of
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import (

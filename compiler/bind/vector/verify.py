@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from compiler.bind.vector.access_ranges import span, touched
 from compiler.bind.vector.errors import VectorProgramError
 from compiler.bind.vector.ir import (
     SETTING_LENGTHS,
@@ -20,7 +21,6 @@ from compiler.bind.vector.ir import (
     fields_of,
     unrolled,
 )
-from compiler.bind.vector.spans import span, touched
 from hw.vector_lanes.isa import check
 
 __all__ = ["verify_program"]

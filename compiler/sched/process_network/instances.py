@@ -9,9 +9,9 @@ from functools import cached_property
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.dependences import Dependence
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
-from compiler.sched.dependences import Dependence
 
 __all__ = ["Flows", "PointNumbers", "Times", "Vectors", "time_keys", "varying"]
 

@@ -1,7 +1,7 @@
 """Memory-based dependences: pairs of accesses to one element that must keep their order.
 
 Bok 2018, equations A.15 to A.17. They say what may be reordered in memory, not where values come from: a network is
-built from value-based flow (`compiler.sched.dependences.flow`), of which memory-based flow is a superset.
+built from value-based flow (`compiler.analysis.dependences.flow`), of which memory-based flow is a superset.
 """
 
 from __future__ import annotations

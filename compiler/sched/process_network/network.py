@@ -14,9 +14,9 @@ from functools import cached_property
 
 import islpy as isl
 
+from compiler.analysis.dependences import Dependence, flow
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
-from compiler.sched.dependences import Dependence, flow
 from compiler.sched.process_network.channels import ChannelKind, Traffic, channel_kind, high_water, traffic
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.reuse import Link, links
@@ -78,7 +78,8 @@ class Edge(Link):
 @dataclass(frozen=True)
 class ProcessNetwork:
     """`program`: the staged program, one statement per node. Edges are grouped by sink and read. The first `sizes`
-    iterators of all statements and time dimensions are run-time sizes (`compiler.sched.process_network.family`).
+    iterators of all statements and time dimensions are run-time sizes
+    (`compiler.sched.process_network.parametric_program`).
 
     Prints as text; `network.text` serialises, `network.drawing` draws.
     """

@@ -12,7 +12,7 @@ from typing import Literal
 
 import islpy as isl
 
-from compiler.sched.dependences import Dependence
+from compiler.analysis.dependences import Dependence
 from compiler.sched.process_network.schedule import Times
 
 __all__ = ["Link", "Origin", "links"]

@@ -22,14 +22,14 @@ import islpy as isl
 import networkx as nx
 import numpy as np
 
+from compiler.analysis.affine import padded, pieces
+from compiler.analysis.dependences import Dependence
 from compiler.ir.program import Program, Statement
-from compiler.sched.affine import padded, pieces
-from compiler.sched.dependences import Dependence
-from compiler.sched.process_network.anchors import among, anchors, program_times, waves, without_sequence
 from compiler.sched.process_network.errors import NetworkError
+from compiler.sched.process_network.hyperplanes import planes, without_copies
 from compiler.sched.process_network.instances import Flows, Times, Vectors, time_keys
-from compiler.sched.process_network.legal_times import check_legal, firing_order, too_early
-from compiler.sched.process_network.planes import planes, without_copies
+from compiler.sched.process_network.legality import check_legal, firing_order, too_early
+from compiler.sched.process_network.seed_schedules import among, anchors, program_times, waves, without_sequence
 from compiler.sched.process_network.shifts import beside, shifts
 from compiler.sched.process_network.transfers import is_sink, is_source
 

@@ -15,7 +15,7 @@ from itertools import combinations, islice, permutations
 import islpy as isl
 import numpy as np
 
-from compiler.sched.dependences import Dependence
+from compiler.analysis.dependences import Dependence
 from compiler.sched.process_network.instances import Flows, Times, varying
 
 __all__ = ["Placement", "beside", "shifts"]

@@ -12,11 +12,11 @@ from itertools import combinations
 
 import islpy as isl
 
+from compiler.analysis.affine import maps, padded
 from compiler.ir.expr import Read
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Type
-from compiler.sched.affine import maps, padded
 
 __all__ = ["is_copy", "is_sink", "is_source", "stage_transfers"]
 

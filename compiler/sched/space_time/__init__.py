@@ -1,6 +1,6 @@
 """Space-time mapping (Wang 2021, sections 3.2 and 5.1): dependences as distances, legality, choice of space loops."""
 
-from compiler.sched.reductions import MODULAR, Reduction, accumulated, hull, neutral, reduction
+from compiler.passes.recurrence.shorten_recurrences import MODULAR, Reduction, accumulated, hull, neutral, reduction
 from compiler.sched.space_time.accumulations import plain_accumulations, same_flows, same_sums
 from compiler.sched.space_time.arrays import SpaceLoops, check_space, enumerate_arrays, space_loops
 from compiler.sched.space_time.dependences import Analysis, Kind, UniformDependence, analyse

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import islpy as isl
 
+from compiler.analysis.affine import maps
+from compiler.analysis.dependences import Dependence, flow
 from compiler.ir.expr import Const, Expr, Read, converted, postorder, renumbered
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int
-from compiler.sched.affine import maps
-from compiler.sched.dependences import Dependence, flow
-from compiler.sched.reductions import Reduction, neutral, reduction
+from compiler.passes.recurrence.shorten_recurrences import Reduction, neutral, reduction
 from compiler.sched.space_time.reuse import subscripts
 
 __all__ = ["plain_accumulations", "same_flows", "same_sums"]

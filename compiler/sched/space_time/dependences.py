@@ -17,11 +17,11 @@ from typing import Literal
 
 import islpy as isl
 
+from compiler.analysis.affine import maps
+from compiler.analysis.dependences import Dependence, flow
 from compiler.ir.last_writes import last_writes
 from compiler.ir.program import Access, Program, Statement
-from compiler.sched.affine import maps
-from compiler.sched.dependences import Dependence, flow
-from compiler.sched.reductions import Reduction, reduction
+from compiler.passes.recurrence.shorten_recurrences import Reduction, reduction
 from compiler.sched.space_time.errors import SpaceTimeError
 from compiler.sched.space_time.nests import Nest, common_loops, identity
 from compiler.sched.space_time.places import PlaceSearch, Values, place_choices

@@ -14,8 +14,8 @@ from math import prod
 import islpy as isl
 
 from compiler.ir.program import Program, Statement
+from compiler.passes.recurrence.shorten_recurrences import hull
 from compiler.sched.process_network.transfers import is_copy
-from compiler.sched.reductions import hull
 from compiler.sched.space_time.errors import SpaceTimeError
 from compiler.sched.space_time.places import make_place
 

@@ -10,8 +10,8 @@ from itertools import combinations, product
 
 import islpy as isl
 
+from compiler.analysis.affine import affine_form
 from compiler.ir.program import Access, Statement
-from compiler.sched.affine import affine_form
 from compiler.sched.space_time.errors import SpaceTimeError
 
 __all__ = ["Subscript", "composed", "null_directions", "subscripts"]

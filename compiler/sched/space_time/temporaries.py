@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import islpy as isl
 
+from compiler.analysis.affine import maps
+from compiler.analysis.dependences import Dependence, flow
 from compiler.ir.expr import Apply, Expr, Read, converted, fold, postorder, renumbered, with_children
 from compiler.ir.program import Access, Program, Statement
-from compiler.sched.affine import maps
-from compiler.sched.dependences import Dependence, flow
 from compiler.sched.space_time.errors import LargeIterationError
 from compiler.sched.space_time.reuse import composed
 

@@ -13,7 +13,7 @@ import islpy as isl
 
 from compiler.ir.expr import Iterator, postorder
 from compiler.ir.program import Access, Program, Statement
-from compiler.sched.reductions import hull
+from compiler.passes.recurrence.shorten_recurrences import hull
 from compiler.sched.space_time.reuse import Subscript, subscripts
 
 __all__ = ["without_tile_loops"]

@@ -8,7 +8,7 @@ import numpy as np
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Expr, Iterator, Read, children, postorder, with_children
 from compiler.ir.program import Access, Program, Statement, Table
-from compiler.sched.partition import Part, Partition
+from compiler.passes.arrays.partition import Part, Partition
 from compiler.sched.verify.errors import ValidationError
 
 __all__ = ["without_constants"]

@@ -9,22 +9,22 @@ import islpy as isl
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Const, converted
 from compiler.ir.program import Access, Array, Program, Statement
-from compiler.sched.edge_terms import beside_inputs, copies_itself
+from compiler.passes.normalize.boundary_padding import is_self_copy, out_of_bounds_reads
+from compiler.passes.normalize.domain_padding import PaddedProgram, same_elements
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.kept import operands, stays
-from compiler.sched.whole_boxes import Growth, same_elements
 
 __all__ = ["check_growth"]
 
 
-def check_growth(growth: Growth) -> None:
+def check_growth(growth: PaddedProgram) -> None:
     """Raise `ValidationError` unless every instance that was asked for is there with its accesses, in its place, and
     every other one leaves the elements that these touch, and those of outputs, as they are. Statements may be missing
     that copy elements onto themselves."""
     before, after = growth.before, growth.after
     asked = [s for s in after.statements if s.name not in growth.clearing]
     names = {statement.name for statement in asked}
-    kept = [s for s in before.statements if s.name in names or not copies_itself(s)]
+    kept = [s for s in before.statements if s.name in names or not is_self_copy(s)]
     domains = isl.UnionSet("{}")
     for statement in asked:
         domains = domains.union(isl.UnionSet.from_set(statement.domain))
@@ -46,7 +46,7 @@ def _keeps_order(before: isl.UnionMap, after: isl.UnionMap) -> bool:
     return before.is_equal(after) or before.lex_lt_union_map(before).is_subset(after.lex_lt_union_map(after))
 
 
-def _check_array(growth: Growth, old: Array, new: Array) -> None:
+def _check_array(growth: PaddedProgram, old: Array, new: Array) -> None:
     front = growth.front(old.name)
     room = all(n >= o + f >= o for o, n, f in zip(old.shape, new.shape, front, strict=True))
     same = (old.name, old.type, old.role) == (new.name, new.type, new.role)
@@ -63,7 +63,7 @@ def _check_clearing(program: Program, statement: Statement, others: isl.UnionMap
         raise ValidationError(f"{statement} does not set its array to zero before all else")
 
 
-def _check_statement(growth: Growth, old: Statement, new: Statement) -> None:
+def _check_statement(growth: PaddedProgram, old: Statement, new: Statement) -> None:
     is_guarded = new.name in growth.guarded
     if not old.domain.is_subset(new.domain) or (old.value != new.value and not is_guarded):
         raise ValidationError(f"{new} computes something else on its whole box")
@@ -81,7 +81,7 @@ def _check_statement(growth: Growth, old: Statement, new: Statement) -> None:
         raise ValidationError(f"{new} writes elements of '{new.write.array}' on its whole box that the program uses")
 
 
-def _check_guarded(growth: Growth, old: Statement, new: Statement, extra: isl.Set) -> None:
+def _check_guarded(growth: PaddedProgram, old: Statement, new: Statement, extra: isl.Set) -> None:
     """The instances that were asked for compute what they did, the others what they have read of their element."""
     own = {k for k, read in enumerate(new.reads) if same_elements(read, new.write, new.domain)}
     added = set(range(len(old.reads), len(new.reads)))
@@ -95,14 +95,14 @@ def _check_guarded(growth: Growth, old: Statement, new: Statement, extra: isl.Se
         raise ValidationError(f"{new} stores something else on its whole box")
 
 
-def _changing(growth: Growth, new: Statement, instances: isl.Set) -> isl.Set:
+def _changing(growth: PaddedProgram, new: Statement, instances: isl.Set) -> isl.Set:
     """The `instances` of a statement that may change the element that they write. Those do not that find zeros beside
     inputs and then compute what they have read of that element."""
     back = {read.array: growth.moved(read.array).reverse() for read in new.reads}
     own = {k for k, read in enumerate(new.reads) if same_elements(read, new.write, new.domain)}
     asked = replace(new, reads=tuple(Access(r.array, r.map.apply_range(back[r.array])) for r in new.reads))
     rest = instances
-    for zeros, some in beside_inputs(growth.before, asked, instances, growth.edges) if own else ():
+    for zeros, some in out_of_bounds_reads(growth.before, asked, instances, growth.edges) if own else ():
         if not some.is_empty() and stays(growth.after, new, zeros, own, some):
             rest = rest.subtract(some)
     return rest

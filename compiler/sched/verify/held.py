@@ -1,4 +1,4 @@
-"""Whether reads of values instead of elements see what they saw (`compiler.sched.held_values`)."""
+"""Whether reads of values instead of elements see what they saw (`compiler.passes.recurrence.array_expansion`)."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ import numpy as np
 from compiler.ir.evaluate import evaluate, integer
 from compiler.ir.program import Program, Statement, Table
 from compiler.ir.types import Int
+from compiler.passes.normalize.domain_padding import same_elements
 from compiler.sched.verify.expressions import operand_vectors
 from compiler.sched.verify.points import some_points
-from compiler.sched.whole_boxes import same_elements
 
 __all__ = ["computing", "operands", "stays"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from compiler.ir.evaluate import evaluate, integer
 from compiler.ir.expr import Cast, Expr, Read, postorder
 from compiler.ir.program import Access, Program, Statement
-from compiler.sched.partition import Part, Partition
-from compiler.sched.untouched import Untouched
+from compiler.passes.arrays.partition import Part, Partition
+from compiler.passes.normalize.identity_copies import Untouched
 from compiler.sched.verify.constants import without_constants
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.growth import check_growth

@@ -8,20 +8,20 @@ from itertools import chain
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.dependences import flow
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Read
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int, Type
-from compiler.sched.dependences import flow
+from compiler.passes.arrays.split_arrays import SplitArrays
 from compiler.sched.verify.errors import ValidationError
 from compiler.sched.verify.expressions import VECTORS, operand_vectors, wrap_lookups
 from compiler.sched.verify.points import some_points
-from compiler.sched.word_arrays import WordArrays
 
 __all__ = ["check_word_arrays"]
 
 
-def check_word_arrays(words: WordArrays) -> None:
+def check_word_arrays(words: SplitArrays) -> None:
     """Raise `ValidationError` unless every statement computes the words of the value that it had, of elements that hold
     those of the same instances: accesses and flow are compared exactly, values on vectors."""
     before, after = words.before, words.after
@@ -39,7 +39,7 @@ def check_word_arrays(words: WordArrays) -> None:
     _check_flow(words)
 
 
-def _computed(words: WordArrays, name: str) -> Statement:
+def _computed(words: SplitArrays, name: str) -> Statement:
     """A statement; one that copies what has waited, with the value and the reads of what computed that."""
     copy = words.after.statement(name)
     if name not in words.kept:
@@ -54,7 +54,7 @@ def _computed(words: WordArrays, name: str) -> Statement:
     return replace(copy, reads=reads, value=source.value)
 
 
-def _half(words: WordArrays, array: str) -> tuple[str, int | None]:
+def _half(words: SplitArrays, array: str) -> tuple[str, int | None]:
     """The array whose elements an array of `after` has, and which half, None for whole ones."""
     for name, halves in words.halves.items():
         if array in halves:
@@ -66,14 +66,14 @@ def _renamed(access: Access, statement: str, array: str) -> isl.Map:
     return access.map.set_tuple_name(isl.dim_type.in_, statement).set_tuple_name(isl.dim_type.out, array)
 
 
-def _origin(words: WordArrays, old: Statement, access: Access) -> int | None:
+def _origin(words: SplitArrays, old: Statement, access: Access) -> int | None:
     """The read of the old statement whose element, or half of it, an access has."""
     array, _ = _half(words, access.array)
     relation = _renamed(access, old.name, array)
     return next((k for k, read in enumerate(old.reads) if read.array == array and read.map.is_equal(relation)), None)
 
 
-def _check_accesses(words: WordArrays, old: Statement, new: Statement) -> None:
+def _check_accesses(words: SplitArrays, old: Statement, new: Statement) -> None:
     array, _ = _half(words, new.write.array)
     same = _renamed(new.write, old.name, array).is_equal(old.write.map) and array == old.write.array
     if not same or not new.domain.set_tuple_name(old.name).is_equal(old.domain):
@@ -83,7 +83,7 @@ def _check_accesses(words: WordArrays, old: Statement, new: Statement) -> None:
         raise ValidationError(f"{new} reads '{strange.array}' where {old} does not")
 
 
-def _check_values(words: WordArrays, old: Statement, parts: list[Statement]) -> None:
+def _check_values(words: SplitArrays, old: Statement, parts: list[Statement]) -> None:
     """Every part has its half of the value, on vectors of operands."""
     types = [_integer(words.before, read) for read in old.reads]
     columns = operand_vectors(types)
@@ -119,7 +119,7 @@ def _integer(program: Program, access: Access) -> Int:
     return type_
 
 
-def _check_flow(words: WordArrays) -> None:
+def _check_flow(words: SplitArrays) -> None:
     """Every read sees values of the same instances."""
     wanted = {(d.sink, d.read, d.source): d.relation for d in flow(words.before)}
     back = {part: name for name, parts in words.statements.items() for part in parts}

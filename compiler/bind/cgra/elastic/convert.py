@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.bind.cgra.application import Application
-from compiler.bind.cgra.elastic.programs import buffet_program, table_program
-from compiler.bind.cgra.elastic.starts import Starts, find_starts
+from compiler.bind.cgra.elastic.buffet_config import buffet_program, table_program
+from compiler.bind.cgra.elastic.initial_tokens import Starts, solve_initial_tokens
+from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.netlist import Netlist, Pin, StreamIn, StreamOut
-from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.place_and_route import Physical
 from compiler.bind.cgra.timing import TimingSystem
 from hw.fabric.bank_config import BankConfig
 from hw.fabric.config import ArrayConfig, CoreConfig, TileConfig
@@ -26,7 +26,7 @@ def to_elastic(application: Application, physical: Physical, config: ArrayConfig
     """
     netlist = physical.netlist
     system = TimingSystem(netlist, physical.routes.hops, spec.delay_depth, GLB_INPUT_LATENCY)
-    starts = find_starts(netlist, system, application.roms)
+    starts = solve_initial_tokens(netlist, system, application.roms)
     tokens = _tokens(netlist, physical, starts)
     programs = _programs(application, physical, config, starts, spec)
     tiles = {place: TileConfig(tile.switches, tile.connections, tokens.get(place, {}), programs.get(place, tile.core))

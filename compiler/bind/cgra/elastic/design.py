@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from compiler.bind.cgra.design import CgraDesign
+from compiler.bind.cgra.elastic.buffet_config import reads_what_nobody_uses
 from compiler.bind.cgra.elastic.convert import to_elastic
 from compiler.bind.cgra.elastic.errors import ElasticError
-from compiler.bind.cgra.elastic.game import Outcome, play
-from compiler.bind.cgra.elastic.programs import reads_what_nobody_uses
+from compiler.bind.cgra.elastic.token_simulation import Outcome, play
 from compiler.bind.cgra.elastic.validate import require_same
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.validate import ValidationReport

@@ -9,7 +9,8 @@ not taken from the compiler but found by following routes from unit to unit; eac
 Then the k-th firing of a unit has the operands of one static cycle. A buffet must append, read and look up in the
 tokens of the same cycles as the static memory writes and reads, with the same addresses, and give nothing up that is
 still to be read; a bank must send and take the same. Streams carry the same tokens whatever their timing (Kahn), so the
-outputs are equal if the tokens do not stop. That is what the token game shows (`compiler.bind.cgra.elastic.game`).
+outputs are equal if the tokens do not stop. That is what the token game shows
+(`compiler.bind.cgra.elastic.token_simulation`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from compiler.bind.cgra.elastic.address_unwrap import unwrapped
 from compiler.bind.cgra.elastic.errors import ElasticError
-from compiler.bind.cgra.elastic.unwrapped import unwrapped
 from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin
 from hw.fabric.config import ArrayConfig, TileConfig
 from hw.fabric.routing import CoreOutput, StreamSource

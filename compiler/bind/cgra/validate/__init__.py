@@ -30,8 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from compiler.bind.cgra.application import Application
-from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.mapping import Application
+from compiler.bind.cgra.place_and_route import Physical
 from compiler.bind.cgra.validate.proof import Proof, ValidationReport
 from compiler.ir.program import Program
 from compiler.sched.verify import ValidationError, bounded_effort

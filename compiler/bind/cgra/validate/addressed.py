@@ -17,7 +17,7 @@ import numpy as np
 
 from compiler.bind.cgra.validate.datapath import PE_LATENCY, operation_evaluator
 from compiler.bind.cgra.validate.fabric import Arrival, Fabric, Origin
-from compiler.bind.cgra.validate.memory_numbers import Seen, last_write
+from compiler.bind.cgra.validate.memory_enumerated import Seen, last_write
 from compiler.sched.verify import ValidationError
 from compiler.sched.verify.points import all_points
 from hw.fabric.routing import CoreOutput

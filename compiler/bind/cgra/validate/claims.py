@@ -10,10 +10,10 @@ from functools import cached_property
 
 import islpy as isl
 
-from compiler.bind.cgra.application import Application
+from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.netlist import Pin, StreamIn, StreamOut
-from compiler.bind.cgra.physical import Physical
-from compiler.bind.cgra.signals import Signal
+from compiler.bind.cgra.operands import Signal
+from compiler.bind.cgra.place_and_route import Physical
 from compiler.bind.cgra.validate.fabric import Origin
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import ValidationError

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.bind.cgra.validate.copies import operand_types
+from compiler.bind.cgra.validate.equivalent_reads import operand_types
 from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin
 from compiler.bind.cgra.validate.operands import expected_values
 from compiler.ir.expr import Lookup, postorder

@@ -14,7 +14,7 @@ from compiler.bind.cgra.validate.banks import BankProof
 from compiler.bind.cgra.validate.claims import Claims
 from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin
 from compiler.bind.cgra.validate.memory import MemoryProof
-from compiler.bind.cgra.validate.memory_numbers import MemoryNumbers
+from compiler.bind.cgra.validate.memory_enumerated import MemoryNumbers
 from compiler.ir.expr import Const
 from compiler.sched.verify import Source
 from compiler.sched.verify.points import all_points, count_points, values_at

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
-from compiler.bind.cgra.application import Application
-from compiler.bind.cgra.physical import Physical
+from compiler.bind.cgra.mapping import Application
+from compiler.bind.cgra.place_and_route import Physical
 from compiler.bind.cgra.validate.addressed import AddressedProof, AddressStreams
 from compiler.bind.cgra.validate.banks import BankProof, require_disjoint_arrays
 from compiler.bind.cgra.validate.claims import Claims
-from compiler.bind.cgra.validate.copies import same_origins, same_values
 from compiler.bind.cgra.validate.datapath import Datapath, Leaf, require_same_value, require_tables
 from compiler.bind.cgra.validate.enumeration import Enumeration
+from compiler.bind.cgra.validate.equivalent_reads import same_origins, same_values
 from compiler.bind.cgra.validate.fabric import Fabric, Origin
 from compiler.bind.cgra.validate.memory import MemoryProof
 from compiler.ir.program import Array, Program, Statement

@@ -14,8 +14,8 @@ import islpy as isl
 import numpy as np
 
 from compiler.bind.dataflow.expressions import Pipeline, pipeline, word
+from compiler.bind.dataflow.iteration_counters import TickClock, tick_clock
 from compiler.bind.dataflow.quasi_affine import piecewise, predicate
-from compiler.bind.dataflow.ticks import TickClock, tick_clock
 from compiler.bind.systolic.recurrence.links import Distance, Link
 from compiler.bind.systolic.recurrence.recurrence import Group, Recurrence, Result
 from compiler.bind.systolic.recurrence.settings import Settings

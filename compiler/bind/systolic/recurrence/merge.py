@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import islpy as isl
 
+from compiler.analysis.affine import maps
 from compiler.ir.program import Access, Program, Statement
-from compiler.sched.affine import maps
 
 __all__ = ["merge_equal"]
 

@@ -13,11 +13,11 @@ from typing import NoReturn
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.dependences import flow
 from compiler.bind.systolic.recurrence.mapping import ArrayMapping
 from compiler.bind.systolic.recurrence.model import Network, Token, build_network
 from compiler.ir.points import Columns, enumerate_points, evaluate_map
 from compiler.ir.program import Access, Program, Statement
-from compiler.sched.dependences import flow
 from compiler.sched.space_time.errors import SpaceTimeError
 
 __all__ = ["validate_array"]

@@ -1,0 +1,1 @@
+"""What is known of a Program: affine forms, dependences, domains. Nothing here changes one."""

@@ -1,0 +1,115 @@
+"""From a sequence of events to the walk that counts it: loops whose steps advance the address by a short table.
+
+The step of a loop may depend on its own counter only, periodically: that covers whole coefficients, divisions rounded
+down and remainders at any rate, as long as each array dimension is walked by one loop (Liu 2023, section 6.1.2, has
+whole coefficients).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.pipeline.spec import Level, Walk
+
+__all__ = ["FittedLevel", "build_walk", "fit_levels"]
+
+_LONGEST_TABLE = 1024
+
+
+@dataclass(frozen=True)
+class FittedLevel:
+    """A loop with the advance of the address, not yet modulo anything, at each step."""
+
+    trips: int
+    gap: int
+    deltas: tuple[int, ...]
+
+    @property
+    def cost(self) -> int:
+        """A table counts by its entries: a power of two of them, or one for every step."""
+        period = len(self.deltas)
+        return 4 + (period if period & (period - 1) == 0 else self.trips)
+
+
+def build_walk(levels: tuple[FittedLevel, ...], start: int, size: int, origin: int) -> Walk:
+    """The walk over `size` addresses."""
+    return Walk(start, tuple(Level(lv.trips, lv.gap, _periodic([d % size for d in lv.deltas])) for lv in levels), size,
+                origin % size)
+
+
+def fit_levels(times: np.ndarray, addresses: np.ndarray) -> tuple[FittedLevel, ...] | None:
+    """Loops, innermost first, whose events happen at `times` (ascending) with `addresses`; None if there are none with
+    tables that are short enough."""
+    return _fit(times, addresses, 0, 0, {})
+
+
+_Known = dict[tuple[int, int], tuple[FittedLevel, ...] | None]
+
+
+def _fit(times: np.ndarray, addresses: np.ndarray, late: int, ahead: int,
+         known: _Known) -> tuple[FittedLevel, ...] | None:
+    """As `fit_levels` for the first events of inner loops that take `late` cycles and advance by `ahead`."""
+    count = len(times)
+    if count == 1:
+        return ()
+    if (count, late) in known:
+        return known[count, late]
+    best: tuple[FittedLevel, ...] | None = None
+    for length in _lengths(times):
+        level = _level(times, addresses, length, late, ahead)
+        if level is None:
+            continue
+        span, far = level.gap + late, int(addresses[length - 1] - addresses[0])
+        outer = _fit(times[::length], addresses[::length], (length - 1) * span + late, far + ahead, known)
+        if outer is not None and (best is None or _cost((level, *outer)) < _cost(best)):
+            best = (level, *outer)
+    known[count, late] = best
+    return best
+
+
+def _cost(levels: tuple[FittedLevel, ...]) -> int:
+    return sum(level.cost for level in levels)
+
+
+def _lengths(times: np.ndarray) -> Iterator[int]:
+    """Lengths of an innermost loop: divisors of the number of events that fit into the first even run."""
+    count = len(times)
+    steps = np.diff(times)
+    odd = np.flatnonzero(steps != steps[0])
+    run = int(odd[0]) + 1 if len(odd) else count
+    if run < count and count % run == 0:
+        yield run
+    for length in range(run, 1, -1):
+        if count % length == 0 and (run == count or length != run):
+            yield length
+
+
+def _level(times: np.ndarray, addresses: np.ndarray, length: int, late: int, ahead: int) -> FittedLevel | None:
+    """A loop of `length` iterations inside all others, None if its iterations differ."""
+    if not np.array_equal(addresses[1:length] - addresses[: length - 1],
+                          addresses[len(addresses) - length + 1 :] - addresses[len(addresses) - length : -1]):
+        return None
+    rows = times.reshape(-1, length)
+    gap = int(rows[0, 1] - rows[0, 0])
+    if not (np.diff(rows, axis=1) == gap).all():
+        return None
+    steps = np.diff(addresses.reshape(-1, length), axis=1)
+    if not (steps == steps[0]).all():
+        return None
+    deltas = _periodic([int(step) - ahead for step in steps[0]])
+    if len(deltas) & (len(deltas) - 1) and length > _LONGEST_TABLE:
+        return None
+    return FittedLevel(length, gap - late, deltas)
+
+
+def _periodic(values: list[int]) -> tuple[int, ...]:
+    """The shortest beginning that repeats; preferably a power of two long."""
+    table = np.array(values)
+    periods = [p for p in range(1, len(values) + 1) if p & (p - 1) == 0] + [len(values)]
+    for period in periods:
+        if period <= _LONGEST_TABLE and np.array_equal(table[period:], table[:-period] if period < len(values) else []):
+            return tuple(values[:period])
+    return tuple(values)

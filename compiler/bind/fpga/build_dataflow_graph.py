@@ -1,0 +1,118 @@
+"""From a schedule to the net: operators, reads of other statements' values, merges, streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.analysis.dependences import Dependence, topological_order
+from compiler.bind.buffers.unified import UnifiedBuffer
+from compiler.bind.fpga.dataflow_graph import Net, Node, Use
+from compiler.bind.fpga.errors import FpgaError
+from compiler.bind.fpga.expressions import Operators, read_label, word_of
+from compiler.bind.fpga.instance_trace import Events
+from compiler.bind.fpga.options import Options
+from compiler.bind.fpga.source_mux import Decision, Leaf, decide
+from compiler.ir.expr import Const
+from compiler.ir.program import Statement
+from compiler.sched.static.static_schedule import Schedule
+from hw.pipeline.spec import BUFFER_LATENCY, Word
+
+__all__ = ["NetBuilder"]
+
+
+@dataclass
+class NetBuilder:
+    """The net of a schedule."""
+
+    schedule: Schedule
+    events: Events
+    buffers: list[UnifiedBuffer]
+    options: Options
+
+    def __post_init__(self) -> None:
+        self.net, self.program = Net(), self.schedule.staged.program
+        self.tables = [table.name for table in self.program.tables]
+        self.loads = {f.statement: f.array for f in self.schedule.staged.inputs}
+        self.outputs = {f.statement: f.array for f in self.schedule.staged.outputs}
+        self.sources: dict[tuple[str, int], list[Dependence]] = {}
+        for dependence in self.schedule.dependences:
+            self.sources.setdefault((dependence.sink, dependence.read), []).append(dependence)
+
+    def build(self) -> Net:
+        """All nodes; merges are connected when all others are there."""
+        produced = {buffer.writer.statement: buffer for buffer in self.buffers}
+        for name in topological_order(self.program, self.schedule.dependences):
+            statement = self.program.statement(name)
+            if isinstance(statement.value, Const) and name not in self.outputs:
+                continue  # merges take the constant as it is
+            self._add(statement)
+            for reader in produced[name].readers if name in produced else ():
+                if len(self.sources[reader.statement, reader.read]) == 1:
+                    leaf = Leaf(reader.dependence, self.events.reads(reader.dependence))
+                    self.net.reads[reader.statement, reader.read] = self._use(leaf)
+        for node in [node for node in self.net.nodes if node.kind == "merge"]:
+            node.uses = tuple(use if leaf is None else self._source(leaf)
+                              for use, leaf in zip(node.uses, node.leaves, strict=True))
+        return self.net
+
+    def _add(self, statement: Statement) -> None:
+        """The nodes of a statement, and the stream that it brings or gives."""
+        net, name = self.net, statement.name
+        if name in self.loads:
+            word = self._word(self.loads[name])
+            net.results[name] = net.add(Node("input", word, name, name=self.loads[name]))
+        else:
+            reads = [self._read(statement, k) for k in range(len(statement.reads))]
+            net.results[name] = Operators(net, statement, reads, self.tables, self.options).result()
+        if name in self.outputs:
+            word = net.nodes[net.results[name]].word
+            net.add(Node("output", word, name, (Use(net.results[name]),), name=self.outputs[name]))
+
+    def _word(self, array: str) -> Word:
+        return word_of(self.program.array(array).type, f"array {array}")
+
+    def _read(self, statement: Statement, read: int) -> Use:
+        """A read's use: of what its one producer gave it, or of a merge. Raises `FpgaError`."""
+        sources = self.sources[statement.name, read]
+        if (statement.name, read) not in self.net.reads and len(sources) == 1:
+            raise FpgaError(f"{read_label(statement, read)} only sees predicated-off instances of its own statement")
+        if len(sources) > 1:
+            decision = decide(self.events, sources)
+            if decision is None:
+                raise FpgaError(f"{read_label(statement, read)} sees values of several statements, in an order that "
+                                "no counters with short tables follow")
+            self.net.reads[statement.name, read] = self._merge(decision, self._word(sources[0].array))
+        return self.net.reads[statement.name, read]
+
+    def _merge(self, decision: Decision, word: Word) -> Use:
+        """The merges of a decision and of those that it leads to; operands that are no merges come later."""
+        uses, leaves = [], []
+        for side in (decision.below, decision.above):
+            uses.append(self._merge(side, word) if isinstance(side, Decision) else Use(-1))
+            leaves.append(None if isinstance(side, Decision) else side)
+        first = _first(decision).dependence
+        return Use(self.net.add_merge(Node("merge", word, first.sink, tuple(uses), read=first.read,
+                                           leaves=tuple(leaves), selection=decision.selection)))
+
+    def _source(self, leaf: Leaf) -> Use:
+        """An operand of a merge."""
+        value = self.program.statement(leaf.dependence.source).value
+        if isinstance(value, Const):
+            return self.net.constant(value.value, self._word(leaf.dependence.array))
+        return self._use(leaf)
+
+    def _use(self, leaf: Leaf) -> Use:
+        """The producer's result, some cycles ago, or a port."""
+        dependence, reads = leaf
+        result = self.net.results[dependence.source]
+        read_at = self.events.times(dependence.sink)[reads.instances]
+        distances = read_at - self.events.times(dependence.source)[reads.words]
+        least = int(distances.min())
+        if (distances == least).all():
+            return Use(result, least)
+        return Use(self.net.add(Node("port", self.net.nodes[result].word, dependence.sink, (Use(result, least),),
+                                     read=dependence.read, latency=BUFFER_LATENCY + 1, leaves=(leaf,))))
+
+
+def _first(decision: Decision | Leaf) -> Leaf:
+    return _first(decision.below) if isinstance(decision, Decision) else decision

@@ -1,0 +1,301 @@
+"""Delays and buffers: how every use of a node gets its value when it wants it, with as few words as are alive.
+
+The uses of a node at constant distances are taps of one chain, from the newest to the oldest. Neighbours that are at
+most `register_gap` cycles apart differ by registers. Behind a larger gap comes a memory: a delay line that moves in
+every cycle, or, where many cycles bring nothing that is still wanted, a buffer that stores only that (Liu 2023,
+sections 5.1 and 5.6). Reads whose distance varies come from buffers, too. Those that see the same words a constant
+number of cycles apart share a port, or are chained: each memory takes a word over from the port of the one before, so
+that together they hold it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from compiler.bind.fpga.address_generator_fit import build_walk, fit_levels
+from compiler.bind.fpga.errors import FpgaError
+from hw.pipeline.spec import BUFFER_LATENCY, MINIMUM_LINE, BufferCell, Cell, LineCell, Tap, Word
+
+__all__ = ["DelayAllocator", "Need", "Placed"]
+
+_WORTH = 1.25
+"""A buffer replaces a delay line that has this many times its words."""
+
+_GAIN = 4
+"""And so many more: its address generators are not free."""
+
+_SHIFTS = 512
+"""Shifts that are tried when two reads are compared."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """A use of a node: in `times` (physical cycles, ascending) the words `words` are wanted. `delay`: cycles from the
+    node's value to the use if that is constant. `key` says who wants them; `name` is for messages."""
+
+    key: tuple[int, int]
+    times: np.ndarray
+    words: np.ndarray
+    delay: int | None
+    name: str
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Memory in cell number `cell`: a ``line`` or a ``buffer`` of `words` words, with the two registers behind it."""
+
+    cell: int
+    kind: str
+    words: int
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """What a tap carries: in `times` (ascending) the words `words`."""
+
+    tap: Tap
+    times: np.ndarray
+    words: np.ndarray
+
+    def later(self, cycles: int) -> _Stream:
+        return _Stream(Tap(self.tap.cell, self.tap.cycles + cycles), self.times + cycles, self.words)
+
+
+@dataclass
+class DelayAllocator:
+    """Appends memories to `cells` and says which tap serves a need. `gap`: longest delay by registers.
+
+    `placed`: the memories so far; `registers`: words in the chain of registers behind each cell.
+    """
+
+    cells: list[Cell]
+    gap: int
+    taps: dict[tuple[int, int], Tap] = field(default_factory=dict)
+    placed: list[Placed] = field(default_factory=list)
+    registers: dict[int, int] = field(default_factory=dict)
+
+    def constant(self, cell: int, word: Word, needs: Sequence[Need], times: np.ndarray | None = None,
+                 shape: tuple[int, ...] = ()) -> list[_Stream]:
+        """Serve needs at constant delays from cell number `cell`, which carries word k in ``times[k]`` (None: delays
+        only); the words are the points of a box of `shape`. The result are the streams of the chain, newest first."""
+        ordered = sorted(needs, key=lambda need: need.delay or 0)
+        words = np.arange(len(times)) if times is not None else np.zeros(0, np.int64)
+        stream = _Stream(Tap(cell), times if times is not None else words, words)
+        streams = [stream]
+        base = reach = 0
+        for place, need in enumerate(ordered):
+            assert need.delay is not None
+            if need.delay - reach > self.gap and need.delay - reach >= MINIMUM_LINE:
+                stream = self._behind(stream, reach - base, need.delay - reach, word, ordered[place:], times, shape)
+                streams.append(stream)
+                base = reach = need.delay
+            self.taps[need.key] = Tap(stream.tap.cell, stream.tap.cycles + need.delay - base)
+            reach = need.delay
+            self._registers(stream.tap.cell, reach - base)
+        return streams
+
+    def _registers(self, cell: int, count: int) -> None:
+        """A cell has a chain of at least `count` registers behind it."""
+        self.registers[cell] = max(self.registers.get(cell, 0), count)
+
+    def _behind(self, stream: _Stream, skip: int, cycles: int, word: Word, later: Sequence[Need],
+                times: np.ndarray | None, shape: tuple[int, ...]) -> _Stream:
+        """`stream`, `skip` and then `cycles` cycles later, out of a memory."""
+        source = stream.later(skip)
+        line = LineCell(source.tap, word, cycles)
+        if times is None:
+            return self._line(source, line)
+        wanted = np.unique(np.concatenate([need.words for need in later]))
+        for words in (wanted, _lattice(wanted, shape), source.words):
+            goal = _Stream(Tap(0), times[words] + int(later[0].delay or 0), words)
+            buffer = self._buffer(source, goal, word)
+            if buffer is not None and buffer.depth * _WORTH <= line.depth and line.depth - buffer.depth >= _GAIN:
+                return self._add(buffer, goal)
+        return self._line(source, line)
+
+    def _line(self, source: _Stream, line: LineCell) -> _Stream:
+        self.cells.append(line)
+        self.placed.append(Placed(len(self.cells) - 1, "line", line.depth + BUFFER_LATENCY))
+        return replace(source.later(line.cycles), tap=Tap(len(self.cells) - 1))
+
+    def _add(self, buffer: BufferCell, goal: _Stream) -> _Stream:
+        self.cells.append(buffer)
+        self.placed.append(Placed(len(self.cells) - 1, "buffer", buffer.depth + BUFFER_LATENCY))
+        return replace(goal, tap=Tap(len(self.cells) - 1))
+
+    # Reads at varying distances.
+
+    def varying(self, sources: Sequence[_Stream], word: Word, needs: Sequence[Need]) -> None:
+        """Serve reads from streams of the same words, `sources`. Raises `FpgaError` naming a read that no address
+        generator follows."""
+        for members in _families(needs):
+            while members:
+                together, members = _together(members)
+                self._family(sources, word, together)
+
+    def _family(self, sources: Sequence[_Stream], word: Word, members: list[tuple[int, Need]]) -> None:
+        """Reads that see the same words, `shift` cycles apart."""
+        feeds = list(sources)
+        while members:
+            first = members[0][0]
+            near = _near(members, self.gap)
+            goal = _union([(shift - first, need) for shift, need in members])
+            alone = _union([(shift - first, need) for shift, need in near])
+            stream = self._port(feeds, goal, word) or self._port(sources, alone, word)
+            if stream is None:
+                near = members[:1]
+                stream = self._port(sources, _union([(0, near[0][1])]), word)
+            if stream is None:
+                raise FpgaError(f"{near[0][1].name}: it walks what it reads in an order that no counters with short "
+                                "tables follow")
+            for shift, need in near:
+                self.taps[need.key] = Tap(stream.tap.cell, shift - first)
+            self._registers(stream.tap.cell, near[-1][0] - first)
+            feeds.append(stream.later(near[-1][0] - first))
+            members = members[len(near) :]
+
+    def _port(self, feeds: Sequence[_Stream], goal: _Stream | None, word: Word) -> _Stream | None:
+        """A stream that carries what `goal` does, from the last of the feeds that will do."""
+        if goal is None:
+            return None
+        best: BufferCell | None = None
+        for feed in reversed(feeds):
+            buffer = self._buffer(feed, goal, word)
+            if buffer is not None and (best is None or buffer.depth < best.depth):
+                best = buffer
+        return None if best is None else self._add(best, goal)
+
+    def _buffer(self, feed: _Stream, goal: _Stream, word: Word) -> BufferCell | None:
+        """The smallest buffer between two streams, None if none will do."""
+        best: BufferCell | None = None
+        tried: list[np.ndarray] = []
+        for chosen in _written(feed, goal):
+            if any(np.array_equal(chosen, other) for other in tried):
+                continue
+            tried.append(chosen)
+            buffer = _buffer(feed.tap, feed.times[chosen], feed.words[chosen], goal, word)
+            if buffer is not None and (best is None or buffer.depth < best.depth):
+                best = buffer
+        return best
+
+
+def _lattice(words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The words of a box of `shape` that lie whole steps apart, from the first to the last of `words` in each
+    dimension: all of `words`, and what makes them loops. Without dimensions there is one word."""
+    if not shape:
+        return words
+    lines = []
+    for column, size in zip(np.unravel_index(words, shape), shape, strict=True):
+        low, high = int(column.min()), int(column.max())
+        step = int(np.gcd.reduce(column - low)) or size
+        lines.append(np.arange(low, high + 1, step))
+    return np.ravel_multi_index(np.meshgrid(*lines, indexing="ij"), shape).ravel()
+
+
+def _near(members: list[tuple[int, Need]], gap: int) -> list[tuple[int, Need]]:
+    """The first members, as far as registers reach from one to the next."""
+    count = 1
+    while count < len(members) and members[count][0] - members[count - 1][0] <= gap:
+        count += 1
+    return members[:count]
+
+
+def _families(needs: Sequence[Need]) -> list[list[tuple[int, Need]]]:
+    """Needs in groups, each with its shift against the first of its group, in the order of the shifts."""
+    groups: list[list[tuple[int, Need]]] = []
+    for need in needs:
+        for group in groups:
+            shift = _shift(group[0][1], need)
+            if shift is not None:
+                group.append((shift, need))
+                break
+        else:
+            groups.append([(0, need)])
+    return [sorted(group, key=lambda member: member[0]) for group in groups]
+
+
+def _together(members: list[tuple[int, Need]]) -> tuple[list[tuple[int, Need]], list[tuple[int, Need]]]:
+    """The members that ports chained to each other can serve, and the others: those whose words would come in cycles
+    in which the first ones want another word."""
+    chosen, others = members[:1], []
+    for member in members[1:]:
+        first = chosen[0][0]
+        fits = _union([(shift - first, need) for shift, need in [*chosen, member]]) is not None
+        (chosen if fits else others).append(member)
+    return chosen, others
+
+
+def _shift(one: Need, other: Need) -> int | None:
+    """Cycles by which `other` sees the words of `one` later (or earlier), None if it does not do so throughout.
+
+    Where both want a word it has to be the same, for at least half of the cycles of the shorter one.
+    """
+    middle = len(other.times) // 2
+    same = np.flatnonzero(one.words == other.words[middle])
+    candidates = sorted((int(t) for t in other.times[middle] - one.times[same]), key=abs)
+    for shift in candidates[:_SHIFTS]:
+        place = np.minimum(np.searchsorted(one.times, other.times - shift), len(one.times) - 1)
+        both = one.times[place] == other.times - shift
+        if both.sum() * 2 >= min(len(one.times), len(other.times)) and (one.words[place] == other.words)[both].all():
+            return shift
+    return None
+
+
+def _union(members: Sequence[tuple[int, Need]]) -> _Stream | None:
+    """What a port has to carry that gives each member its words `shift` cycles later; None if they contradict."""
+    times = np.concatenate([need.times - shift for shift, need in members])
+    words = np.concatenate([need.words for _, need in members])
+    order = np.lexsort([words, times])
+    times, words = times[order], words[order]
+    new = np.concatenate([[True], (np.diff(times) > 0) | (np.diff(words) != 0)])
+    times, words = times[new], words[new]
+    if (np.diff(times) == 0).any() or times[0] < BUFFER_LATENCY:
+        return None
+    return _Stream(Tap(0), times, words)
+
+
+def _written(feed: _Stream, goal: _Stream) -> list[np.ndarray]:
+    """Which events of the feed to store: each wanted word once, the last or the first time it comes, or every time, or
+    everything."""
+    wanted = np.isin(feed.words, goal.words)
+    once = np.flatnonzero(wanted)
+    _, first = np.unique(feed.words[once], return_index=True)
+    _, last = np.unique(feed.words[once][::-1], return_index=True)
+    return [np.sort(once[len(once) - 1 - last]), np.sort(once[first]), once, np.arange(len(feed.words))]
+
+
+def _buffer(tap: Tap, times: np.ndarray, words: np.ndarray, goal: _Stream, word: Word) -> BufferCell | None:
+    """A buffer that stores `words` at `times` and reads what `goal` carries."""
+    names, first = np.unique(words, return_index=True)
+    if not len(words) or not np.isin(goal.words, names).all():
+        return None
+    order = np.argsort(times[first], kind="stable")  # words in the order in which they come
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    written = rank[np.searchsorted(names, words)]
+    read = rank[np.searchsorted(names, goal.words)]
+    born = times[first][order]
+    reads = goal.times - BUFFER_LATENCY
+    if (reads <= born[read]).any() or reads[0] < 0:
+        return None
+    depth = _depth(born, times, written, reads, read)
+    levels = fit_levels(times, written), fit_levels(reads, read)
+    if depth is None or levels[0] is None or levels[1] is None:
+        return None
+    write = build_walk(levels[0], int(times[0]), depth, int(written[0]))
+    return BufferCell(tap, word, depth, write, build_walk(levels[1], int(reads[0]), depth, int(read[0])))
+
+
+def _depth(born: np.ndarray, times: np.ndarray, written: np.ndarray, reads: np.ndarray, read: np.ndarray) -> int | None:
+    """Fewest words of a circular memory that keep every word until its last use, which is no cycle of a write to its
+    place; None if a word is stored again in a cycle in which it is read."""
+    used = np.full(len(born), -1)
+    np.maximum.at(used, read, reads)
+    np.maximum.at(used, written, times)
+    if len(written) > len(born) and len(np.intersect1d(times * len(born) + written, reads * len(born) + read)):
+        return None
+    following = np.searchsorted(born, used, side="right")
+    return max(2, int((following - np.arange(len(born))).max()))

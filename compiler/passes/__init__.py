@@ -1,0 +1,1 @@
+"""Program to Program: rewrites that keep what a program computes."""

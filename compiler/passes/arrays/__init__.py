@@ -1,0 +1,1 @@
+"""Passes that change arrays: partitions, tables, copies, and what the host converts for them."""

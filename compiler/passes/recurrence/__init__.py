@@ -1,0 +1,1 @@
+"""Passes that shorten or lengthen loop-carried dependences."""

@@ -1,0 +1,1 @@
+"""Static schedules: an affine cycle for every instance, shared units, lifetimes."""

@@ -1,0 +1,1 @@
+"""The streams between statements and memories, and the loop nests of loads."""

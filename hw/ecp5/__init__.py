@@ -1,0 +1,1 @@
+"""Steps of our own between yosys and nextpnr on ECP5."""

@@ -1,0 +1,1 @@
+"""Small hardware that all modules use: configuration registers, multiplexers, rotations, named wires."""
