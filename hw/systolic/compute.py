@@ -73,12 +73,12 @@ class Compute:
         beyond = [amount > lane * guard.lanes for amount, guard in zip(left, spec.guards, strict=True)]
         m.d.comb += inside.eq(Cat(beyond).all())
         neutral = Const(self._format.neutral(spec.result.combine, word), word.shape)
-        guarded = Signal(self._lane_word(0).shape, name=f"guarded{lane}")
+        guarded = Signal(self.lane_word(0).shape, name=f"guarded{lane}")
         m.d.comb += guarded.eq(Mux(taps.delayed(inside, self.reading + self.body[-1].done), value, neutral))
         return guarded
 
-    def _lane_word(self, level: int) -> Word:
-        """The word after `level` levels of the tree: sums are as narrow as they can be."""
+    def lane_word(self, level: int) -> Word:
+        """The word of a lane after `level` levels of the tree: sums are as narrow as they can be."""
         body, result = self.body[-1].word, self._spec.result
         narrow = result.combine == "add" and body.width + level <= result.word.width
         return Word(body.width + level, body.signed) if narrow else result.word
@@ -91,7 +91,7 @@ class Compute:
         return values[0]
 
     def _pair(self, m: Module, taps: Taps, pair: Sequence[Value], level: int, number: int) -> Value:
-        name, word = f"level{level}_{number}", self._lane_word(level)
+        name, word = f"level{level}_{number}", self.lane_word(level)
         value = pair[0]
         if len(pair) == 2:
             combine = self._spec.result.combine

@@ -27,7 +27,6 @@ from compiler.bind.systolic.validate import validate_plan
 from compiler.cli.input_files import random_inputs
 from compiler.cli.main import main
 from compiler.ir.evaluate import integer
-from compiler.ir.expr import children
 from compiler.ir.interpret import interpret
 from compiler.sched.space_time import SpaceTimeError
 from compiler.sched.verify import ValidationError
@@ -249,8 +248,8 @@ MUTATIONS: dict[str, Callable[[Plan], Plan]] = {
     "steps": lambda p: split(p, time=1),
     "accumulators": lambda p: replace(p, spec=replace(p.spec, result=replace(
         p.spec.result, address=Address((1, 1, 0))))),
-    "the operation": lambda p: replace(p, kernel=replace(p.kernel, combine="xor")),
-    "the body": lambda p: replace(p, kernel=replace(p.kernel, body=children(p.kernel.body)[0])),
+    "the operation": lambda p: replace(p, spec=replace(p.spec, result=replace(p.spec.result, combine="xor"))),
+    "the body": lambda p: replace(p, spec=replace(p.spec, body=p.spec.body[:-1])),
     "operands exchanged": lambda p: replace(p, kernel=replace(p.kernel, reads=p.kernel.reads[::-1])),
 }
 

@@ -12,7 +12,6 @@ for all. Up to `_EXHAUSTIVE` steps are followed one by one; of larger tiles a ra
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -21,20 +20,15 @@ from math import prod
 import islpy as isl
 import numpy as np
 
-from compiler.bind.systolic.body import operators
-from compiler.bind.systolic.ends import first_reads, merged_reads
 from compiler.bind.systolic.layout import result_places, to_tiles
 from compiler.bind.systolic.plan import Plan
-from compiler.ir.evaluate import evaluate, integer
+from compiler.bind.systolic.validate_numbers import Meaning, validate_numbers
 from compiler.ir.expr import fold
 from compiler.ir.points import contains, evaluate_map
 from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
-from compiler.ir.types import Int
 from compiler.sched.space_time import hull
-from compiler.sched.verify import ValidationError, final_origins, operand_vectors, read_origins
-from hw.dataflow.spec import Operator, Word
-from hw.ops import operation
+from compiler.sched.verify import ValidationError, final_origins, read_origins
 from hw.systolic.spec import EAST, INTERIOR, OperandSpec
 
 __all__ = ["validate_plan"]
@@ -42,8 +36,6 @@ __all__ = ["validate_plan"]
 _EXHAUSTIVE = 300_000
 _SAMPLE = 60_000
 _POINTS = 4096
-_NARROW = 32
-"""Up to so many bits, products do not overflow int64."""
 
 
 def validate_plan(plan: Plan) -> None:
@@ -56,7 +48,10 @@ def validate_plan(plan: Plan) -> None:
         check.extra(number)
     check.padding()
     check.results()
-    check.values()
+    validate_numbers(plan, Meaning(
+        check.program, check.update, tuple(check.read_of(number) for number in range(len(plan.kernel.reads))),
+        tuple(statement for statement, _ in check.starts), tuple(statement for statement, _ in check.stores),
+        check.extras))
 
 
 def _small(plan: Plan) -> Plan:
@@ -163,7 +158,7 @@ class _Check:
         found = self.words(number, array.shape)
         iterators = [value[self.inside] + low for value, low in zip(self.loops, self.lows, strict=True)]
         count = len(iterators[0])
-        index = evaluate_map(self.update.reads[self._read(number)].map, self.update.domain, iterators, count)
+        index = evaluate_map(self.update.reads[self.read_of(number)].map, self.update.domain, iterators, count)
         expected = np.ravel_multi_index([np.broadcast_to(i, count) for i in index], array.shape) + 1
         differs = found[self.inside] != expected
         if differs.any():
@@ -388,91 +383,8 @@ class _Check:
         same = write.apply_range(write.reverse())
         return same.apply_range(last.reverse())
 
-    # Values.
-
-    def values(self) -> None:
-        """Combining the body's operators is what the statement computes, on corners and random words."""
-        types = [integer(self.program.array(access.array).type) for access in self.update.reads]
-        wide = any(step.word.width > _NARROW for step in operators(self.kernel))
-        columns = [v.astype(object) if wide else v for v in (operand_vectors(types) if types else [])]
-        vectors = [columns[number] for number in first_reads(self.update)]
-        kind = self.kernel.type
-        tables = {table.name: table for table in self.program.tables}
-        expected = kind.wrap(evaluate(self.update.value, lambda n: vectors[n], {}, tables))
-        reads = [vectors[self._read(n)] for n in range(len(self.kernel.reads))]
-        found = _run(operators(self.kernel), lambda n: reads[n])
-        if self.kernel.combine is not None:
-            own = kind.wrap(vectors[self.kernel.analysis.reductions[self.update.name].read])
-            found = operation(self.kernel.combine).evaluate(kind.width, own, found)
-        if (kind.wrap(found) != expected).any():
-            raise ValidationError(f"array {self.spec.name}: its operators do not compute what {self.update} does")
-        self.started()
-        self.copied()
-
-    def started(self) -> None:
-        """Accumulators start from the function of an element that the program computes."""
-        for statement, _ in self.starts:
-            start = merged_reads(statement)
-            if not start.reads or any(name == start.name for name, _ in self.extras):
-                continue
-            vectors = self._vectors(start)
-            expected = self.kernel.type.wrap(evaluate(start.value, lambda n, v=vectors: v[n], {}, {}))
-            if (self._first(vectors[0]) != expected).any():
-                raise ValidationError(f"array {self.spec.name}: it does not start sums from what {start} computes")
-
-    def _first(self, elements: np.ndarray) -> np.ndarray:
-        """What the hardware makes of elements that accumulators start from."""
-        operand = next(operand for operand in self.spec.operands if operand.initial)
-        return elements if operand.conversion is None else _run(operand.conversion.body, lambda _: elements)
-
-    def _vectors(self, statement: Statement) -> list[np.ndarray]:
-        """Corners and random numbers for the statement's reads."""
-        types = [integer(self.program.array(access.array).type) for access in statement.reads]
-        return [vector.astype(object) for vector in operand_vectors(types)]
-
-    def copied(self) -> None:
-        """What the program stores of a result, combined with what the hardware does not start it from, is what the
-        hardware stores of the sum: for all of `extras`, and for what the hardware starts sums from although the program
-        adds it in the end."""
-        kernel = self.kernel
-        held, kind = (integer(self.program.array(n).type) for n in (self.update.write.array, kernel.output))
-        initial = [] if kernel.initial is None else [kernel.initial.type]
-        types = [held, *(extra.type for extra in kernel.extras), *initial]
-        sums, *others = (vector.astype(object) for vector in operand_vectors(types))
-        total = sums
-        for start, _ in self.starts:
-            if any(name == start.name for name, _ in self.extras):
-                total = self._combined(held, held.wrap(self._evaluated(start, total, others)), total)
-        found, expected = self.kernel.type.wrap(sums), total
-        for copy, _ in self.stores:
-            expected = self._evaluated(copy, total, others)
-            if kernel.combine is not None and any(access.array != self.update.write.array and
-                                                  (copy.name, k) not in self.extras
-                                                  for k, access in enumerate(copy.reads)):
-                found = self._combined(kernel.type, kernel.type.wrap(self._first(others[-1])), found)
-        if self.spec.result.conversion is not None:
-            reads = [found, *others]
-            found = _run(self.spec.result.conversion.body, lambda n: reads[n])
-        if (kind.wrap(found) != kind.wrap(expected)).any():
-            what = self.stores[0][0] if self.stores else self.update
-            raise ValidationError(f"array {self.spec.name}: it does not store of results what {what} does")
-
-    def _combined(self, kind: Int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        assert self.kernel.combine is not None
-        return kind.wrap(operation(self.kernel.combine).evaluate(kind.width, first, second))
-
-    def _evaluated(self, statement: Statement, total: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
-        """Its value for results `total`, extras and then an initial value `others`."""
-
-        def read(number: int) -> np.ndarray:
-            if statement.reads[number].array == self.update.write.array:
-                return total
-            return others[self.extras.get((statement.name, number), len(others) - 1)]
-
-        return evaluate(statement.value, read, {}, {})
-
-    def _read(self, number: int) -> int:
-        """The read of the statement that is reference `number`; `values` and `operand` both rely on it."""
+    def read_of(self, number: int) -> int:
+        """The read of the statement that is reference `number`; checks of elements and of numbers rely on it."""
         reference = self.kernel.reads[number]
         chosen = np.flatnonzero(self.inside)
         chosen = chosen[np.linspace(0, len(chosen) - 1, min(len(chosen), _POINTS)).astype(np.int64)]
@@ -487,28 +399,3 @@ class _Check:
                 if all((np.asarray(i) == w).all() for i, w in zip(index, wanted, strict=True)):
                     return k
         raise ValidationError(f"array {self.spec.name}: operand {number} is no read of the program")
-
-
-def _run(body: tuple[Operator, ...], read: Callable[[int], np.ndarray]) -> np.ndarray:
-    """The value of the last operator of a body."""
-    values: list[np.ndarray] = []
-    for step in body:
-        arguments = [values[k] for k in step.operands]
-        match step.op:
-            case "read":
-                value = read(step.value)
-            case "const":
-                value = np.array([step.value])
-            case "cast":
-                value = arguments[0]
-            case _:
-                value = operation(step.op).evaluate(body[step.operands[-1]].word.width, *arguments)
-        values.append(_wrapped(step.word, value))
-    return values[-1]
-
-
-def _wrapped(word: Word, value: np.ndarray) -> np.ndarray:
-    if word.width > _NARROW:
-        value = value.astype(object)
-    low = value & ((1 << word.width) - 1)
-    return low - ((low >> (word.width - 1)) << word.width) if word.signed else low
