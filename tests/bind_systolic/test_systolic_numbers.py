@@ -134,7 +134,8 @@ def computes_alike(body: tuple[Operator, ...], other: tuple[Operator, ...], word
     reads = []
     for word in words:
         low, high = -(1 << word.width - 1) if word.signed else 0, (1 << word.width - word.signed) - 1
-        reads.append(np.concatenate([random.integers(low, high + 1, 3000), random.choice([low, 0, high], 300)]).astype(object))
+        corners = random.choice([low, 0, high], 300)
+        reads.append(np.concatenate([random.integers(low, high + 1, 3000), corners]).astype(object))
     first, second = (wrapped(result, np.asarray(emulated(scheduled(part), reads))) for part in (body, other))
     return bool((first == second).all())
 

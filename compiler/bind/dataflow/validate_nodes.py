@@ -9,6 +9,7 @@ before it is there. Formats have to be equal from end to end: nothing converts w
 from __future__ import annotations
 
 from collections.abc import Iterator as Stream
+from collections.abc import Sequence
 
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children
@@ -16,7 +17,7 @@ from compiler.ir.program import Program, Statement
 from compiler.ir.types import Float, Int, Type
 from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Operator, Word
 
-__all__ = ["iterators_used", "validate_nodes"]
+__all__ = ["check_expression", "check_operands", "iterators_used", "validate_nodes", "word_of"]
 
 Pair = tuple[int, Expr]
 """Number of an operator, and the part of the expression that it computes."""
@@ -30,19 +31,19 @@ def validate_nodes(kernel: KernelSpec, program: Program) -> None:
         _check_words(kernel, program, node, statement)
         if node.kind == "compute":
             _check_ticks(kernel, node)
-            for number, part in _pairs(kernel, node, statement):
-                _check_operator(kernel, program, node, number, part)
+            check_expression(f"kernel {kernel.name}", node.operators, kernel.tables, program, statement)
     for channel in kernel.channels:
         _check_given(kernel, channel)
 
 
 def iterators_used(kernel: KernelSpec, node: NodeSpec, statement: Statement) -> dict[int, str]:
     """Which iterator each index of a node has to be, by number."""
-    return {node.operators[number].value: part.name for number, part in _pairs(kernel, node, statement)
-            if isinstance(part, Iterator)}
+    return {node.operators[number].value: part.name for number, part in
+            _pairs(f"kernel {kernel.name}", node.operators, statement) if isinstance(part, Iterator)}
 
 
-def _word(type_: Type) -> Word:
+def word_of(type_: Type) -> Word:
+    """The format of values of `type_`."""
     if isinstance(type_, Float):
         return Word(type_.width, signed=False, exponent=type_.exponent)
     assert isinstance(type_, Int)
@@ -53,14 +54,14 @@ def _word(type_: Type) -> Word:
 
 def _check_words(kernel: KernelSpec, program: Program, node: NodeSpec, statement: Statement) -> None:
     """Operands and results have the formats of their arrays, and are taken when their channels say."""
-    result = _word(program.array(statement.write.array).type)
+    result = word_of(program.array(statement.write.array).type)
     if _result(kernel, node) != result:
         raise DataflowError(f"kernel {kernel.name}: node {node.name} gives {_result(kernel, node)}, not {result}")
     if node.kind == "output" and kernel.outputs[node.stream].word != result:
         raise DataflowError(f"kernel {kernel.name}: stream {kernel.outputs[node.stream].name} has another format than "
                             f"node {node.name}")
     for read, access in zip(node.reads, statement.reads, strict=False):
-        if read.word != _word(program.array(access.array).type):
+        if read.word != word_of(program.array(access.array).type):
             raise DataflowError(f"kernel {kernel.name}: node {node.name} takes '{access.array}' as {read.word}")
         for source in read.sources:
             channel = kernel.channels[source.channel]
@@ -92,48 +93,60 @@ def _check_given(kernel: KernelSpec, channel: ChannelSpec) -> None:
 # Within a node.
 
 def _check_ticks(kernel: KernelSpec, node: NodeSpec) -> None:
-    """Every operand of an operator is there when that begins."""
+    """Every operand of an operator is there when that begins, and arrives in the tick in which it is read."""
+    check_operands(f"kernel {kernel.name}", node.name, node.operators)
     for number, operator in enumerate(node.operators):
-        label = f"kernel {kernel.name}: operator {number} ('{operator.op}') of node {node.name}"
+        if operator.op == "read" and operator.done != node.reads[operator.value].offset:
+            raise DataflowError(f"kernel {kernel.name}: operator {number} ('{operator.op}') of node {node.name} has "
+                                f"its operand in tick {operator.done}, which arrives in tick "
+                                f"{node.reads[operator.value].offset}")
+
+
+def check_operands(where: str, name: str, operators: Sequence[Operator]) -> None:
+    """Raise `DataflowError`, with what is `where` in front, unless operands of the `operators` of node `name` are there
+    when these begin."""
+    for number, operator in enumerate(operators):
+        label = f"{where}: operator {number} ('{operator.op}') of node {name}"
         if any(operand >= number for operand in operator.operands):
             raise DataflowError(f"{label} uses one that comes later")
-        parts = [node.operators[operand] for operand in operator.operands]
+        parts = [operators[operand] for operand in operator.operands]
         late = [part.done for part in parts if part.op != "const" and part.done > operator.start]
         if late or operator.latency < 0:
             raise DataflowError(f"{label} begins in tick {operator.start}, its operands are there in tick {max(late)}"
                                 if late else f"{label} has a latency of {operator.latency}")
-        if operator.op == "read" and operator.done != node.reads[operator.value].offset:
-            raise DataflowError(f"{label} has its operand in tick {operator.done}, which arrives in tick "
-                                f"{node.reads[operator.value].offset}")
         if operator.op == "cast" and operator.latency and not any(p.word.exponent for p in (operator, *parts)):
             raise DataflowError(f"{label} has registers, which conversions of integers do not have")
 
 
-def _pairs(kernel: KernelSpec, node: NodeSpec, statement: Statement) -> Stream[Pair]:
+def check_expression(where: str, operators: Sequence[Operator], tables: Sequence[tuple[int, ...]], program: Program,
+                     statement: Statement) -> None:
+    """Raise `DataflowError`, with what is `where` in front, unless `operators` are what the value of `statement` has,
+    with words of its formats; `tables`: those that the hardware has."""
+    for number, part in _pairs(where, operators, statement):
+        operator = operators[number]
+        if not _computes(tables, program, operator, part) or operator.word != word_of(part.type):
+            raise DataflowError(f"{where}: operator {number} of node {statement.name} is '{operator.op}' to "
+                                f"{operator.word}, which is not what the expression of '{statement.name}' has there")
+
+
+def _pairs(where: str, operators: Sequence[Operator], statement: Statement) -> Stream[Pair]:
     """Operators with the parts of the expression that they have to be, from the result on."""
-    pending: list[Pair] = [(len(node.operators) - 1, statement.value)]
+    pending: list[Pair] = [(len(operators) - 1, statement.value)]
     seen: set[tuple[int, int]] = set()
     while pending:
         number, part = pending.pop()
         if (number, id(part)) in seen:
             continue
         seen.add((number, id(part)))
-        operands, parts = node.operators[number].operands, children(part)
+        operands, parts = operators[number].operands, children(part)
         if len(operands) != len(parts):
-            raise DataflowError(f"kernel {kernel.name}: operator {number} of node {node.name} has {len(operands)} "
+            raise DataflowError(f"{where}: operator {number} of node {statement.name} has {len(operands)} "
                                 f"operands, not {len(parts)}")
         yield number, part
         pending += zip(operands, parts, strict=True)
 
 
-def _check_operator(kernel: KernelSpec, program: Program, node: NodeSpec, number: int, part: Expr) -> None:
-    operator = node.operators[number]
-    if not _computes(kernel, program, operator, part) or operator.word != _word(part.type):
-        raise DataflowError(f"kernel {kernel.name}: operator {number} of node {node.name} is '{operator.op}' to "
-                            f"{operator.word}, which is not what the expression of '{node.name}' has there")
-
-
-def _computes(kernel: KernelSpec, program: Program, operator: Operator, part: Expr) -> bool:
+def _computes(tables: Sequence[tuple[int, ...]], program: Program, operator: Operator, part: Expr) -> bool:
     """Whether an operator does what the outermost operation of `part` does."""
     match part:
         case Read(index):
@@ -146,7 +159,7 @@ def _computes(kernel: KernelSpec, program: Program, operator: Operator, part: Ex
             return operator.op == "cast"
         case Lookup(table):
             values = next(t.values for t in program.tables if t.name == table)
-            return operator.op == "table" and kernel.tables[operator.value] == values
+            return operator.op == "table" and tables[operator.value] == values
         case Apply(op):
             return operator.op == op
     return False

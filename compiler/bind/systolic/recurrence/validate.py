@@ -16,6 +16,7 @@ import numpy as np
 from compiler.analysis.dependences import flow
 from compiler.bind.systolic.recurrence.mapping import ArrayMapping
 from compiler.bind.systolic.recurrence.model import Network, Token, build_network
+from compiler.bind.systolic.recurrence.validate_words import validate_words
 from compiler.ir.points import Columns, enumerate_points, evaluate_map
 from compiler.ir.program import Access, Program, Statement
 from compiler.sched.space_time.errors import SpaceTimeError
@@ -28,6 +29,7 @@ Value = tuple[object, ...]
 
 def validate_array(mapping: ArrayMapping) -> Network:
     """The finished run of the array's network. Raises `SpaceTimeError` unless everything in it is right."""
+    validate_words(mapping)
     network = build_network(mapping.spec)
     stuck = network.run()
     if stuck:
