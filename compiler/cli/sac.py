@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -56,12 +57,14 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
 
 def _optimised(program: SacProgram, passes: str, console: Console) -> SacProgram:
     """`program` after the passes that are named, or ``all``; says what they did."""
-    names = None if passes == "all" else [name for name in passes.split(",") if name]
     before = sum(count_nodes(program.module).values())
-    program, changes = program.optimised(names)
-    counts = ", ".join(f"{name} {count}" for name, count in changes.items()) or "none"
+    program, done = program.optimised([name for name in passes.split(",") if name])
+    for note, count in Counter(map(str, done.notes)).items():
+        console.print(Text(note + (f" ({count} times)" if count > 1 else "")), soft_wrap=True)
+    counts = ", ".join(f"{name} {count}" for name, count in done.changes.items()) or "none"
+    rounds = f"; rounds of the cycle: {', '.join(map(str, done.rounds))}" if done.rounds else ""
     console.print(f"nodes: {before} before passes, {sum(count_nodes(program.module).values())} after; changes by pass: "
-                  f"{counts}", soft_wrap=True)
+                  f"{counts}{rounds}", soft_wrap=True)
     return program
 
 

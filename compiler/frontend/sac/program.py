@@ -14,7 +14,7 @@ from compiler.frontend.sac.ddcf.graph import Port
 from compiler.frontend.sac.host_c import emit_c
 from compiler.frontend.sac.limits import SAC_LIMITS
 from compiler.frontend.sac.parse import parse_text
-from compiler.frontend.sac.passes import optimise
+from compiler.frontend.sac.passes import Optimised, optimise
 from compiler.frontend.sac.types import Kind, Scalar
 from compiler.ir.limits import check_array_bytes
 from compiler.ir.types import ProgramError
@@ -49,11 +49,11 @@ class SacProgram:
         """
         return self.results(interpret(self.module, self.main.name, self.held(inputs)))
 
-    def optimised(self, passes: Sequence[str] | None = None) -> tuple[SacProgram, dict[str, int]]:
+    def optimised(self, passes: Sequence[str] | None = None) -> tuple[SacProgram, Optimised]:
         """This program after `passes` (`compiler.frontend.sac.passes`), by default all in the thesis' order until
-        nothing changes; and how often each changed it."""
+        nothing changes; and what they did."""
         done = optimise(self.module, self.main.name, passes)
-        return SacProgram(self.name, done.module, done.module.function(self.main.name)), dict(done.changes)
+        return SacProgram(self.name, done.module, done.module.function(self.main.name)), done
 
     def host_c(self) -> str:
         """The program in C for a host (`compiler.frontend.sac.host_c.emit_c`)."""

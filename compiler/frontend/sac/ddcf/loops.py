@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.frontend.sac.ddcf.batch import Divergence
 from compiler.frontend.sac.ddcf.generators import Generator, open_generator
-from compiler.frontend.sac.ddcf.graph import Graph, Node
+from compiler.frontend.sac.ddcf.graph import Argument, Graph, Node
 from compiler.frontend.sac.ddcf.kinds import RETURN_KINDS
 from compiler.frontend.sac.ddcf.returns import Collected, reduce_loop
 from compiler.frontend.sac.errors import SacRunError
@@ -19,6 +19,9 @@ __all__ = ["Loops"]
 
 _ROWS = 1 << 16
 """Iterations that run at once."""
+
+_ELEMENTS = 1 << 26
+"""Elements of an array, one for each iteration, that are held at once."""
 
 
 class Loops(ABC):
@@ -55,8 +58,10 @@ class Loops(ABC):
     def _parallel(self, graph: Graph, generator: Generator, operands: Sequence[np.ndarray], size: int) -> Collected:
         collected = Collected(graph, operands, size)
         total = size * generator.count
-        for first in range(0, total, _ROWS):
-            numbers = np.arange(first, min(first + _ROWS, total))
+        most = max((array[0].size for k, array in enumerate(operands) if k in _used(graph) and len(array) > 1), default=1)
+        step = max(1, min(_ROWS, _ELEMENTS // max(1, most)))
+        for first in range(0, total, step):
+            numbers = np.arange(first, min(first + step, total))
             try:
                 collected.add(self._iterations(graph, generator, operands, numbers))
             except Divergence:
@@ -71,7 +76,8 @@ class Loops(ABC):
         """What enters the nodes that end the loop, for iterations by number, all rows' one behind the other."""
         rows, within = np.divmod(numbers, generator.count)
         indices = np.unravel_index(within, generator.extents)
-        inputs = [_spread(value, rows) for value in operands]
+        used = _used(graph)
+        inputs = [_spread(value, rows) if k in used else value for k, value in enumerate(operands)]
         return self._body(graph, inputs, [generator.capture(rows, indices)], indices, len(numbers))[0]
 
     def _body(self, graph: Graph, inputs: Sequence[np.ndarray], captured: Sequence[list[np.ndarray]],
@@ -124,6 +130,11 @@ class Loops(ABC):
             count += 1
         final = {n.number("input"): operands[n.number("input")] for n in graph.nodes if n.kind == "NEXT"}
         return reduce_loop(graph, collected, (count,), final)
+
+
+def _used(graph: Graph) -> set[int]:
+    """Inputs that the body takes, and not the generator alone."""
+    return {o.number for node in graph.nodes[1:] for o in node.operands if isinstance(o, Argument)}
 
 
 def _spread(value: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -11,15 +11,16 @@ from dataclasses import replace
 from compiler.frontend.sac.ddcf.graph import Argument, Edge, Function, Graph, Module, Node, Operand
 from compiler.frontend.sac.ddcf.kinds import LOOP_KINDS
 
-__all__ = ["drop_dead"]
+__all__ = ["drop_dead", "drop_dead_nodes"]
 
 
 def drop_dead(module: Module) -> Module:
     """`module` without what is not used."""
-    return Module(tuple(_function(function) for function in module.functions))
+    return Module(tuple(drop_dead_nodes(function) for function in module.functions))
 
 
-def _function(function: Function) -> Function:
+def drop_dead_nodes(function: Function) -> Function:
+    """The same for one function."""
     outputs = range(len(function.graph.outputs))
     return replace(function, graph=_graph(function.graph, outputs, range(len(function.graph.inputs))))
 

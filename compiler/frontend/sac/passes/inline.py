@@ -7,12 +7,13 @@ from dataclasses import replace
 import networkx
 
 from compiler.frontend.sac.ddcf.graph import Function, Module, Node, Operand
+from compiler.frontend.sac.passes.report import Report
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter
 
 __all__ = ["inline"]
 
 
-def inline(module: Module, main: str) -> Module:
+def inline(module: Module, main: str, report: Report) -> Module:
     """All functions but those with the pragma ``no_inline``, and those that are to become tables; what `main` does not
     call any more is dropped."""
     calls = networkx.DiGraph()
@@ -21,7 +22,7 @@ def inline(module: Module, main: str) -> Module:
         calls.add_edges_from((function.name, name) for name in _called(function))
     done: dict[str, Function] = {}
     for name in reversed(list(networkx.topological_sort(calls))):
-        done[name] = _Inline(done).function(module.function(name))
+        done[name] = _Inline(done, report).function(module.function(name))
     kept, pending = set(), [main]
     while pending:
         name = pending.pop()
@@ -38,7 +39,8 @@ def _called(function: Function) -> list[str]:
 class _Inline(Rewriter):
     """Splices the functions that are done."""
 
-    def __init__(self, done: dict[str, Function]) -> None:
+    def __init__(self, done: dict[str, Function], report: Report) -> None:
+        super().__init__(report)
         self.done = done
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
@@ -47,4 +49,5 @@ class _Inline(Rewriter):
         function = self.done[str(node.attribute("function"))]
         if any(pragma.name in ("no_inline", "lookup") for pragma in function.pragmas):
             return out.add(node)
+        self.report.done("inline", node.place, f"'{function.name}'")
         return out.splice(function.graph, node.operands)

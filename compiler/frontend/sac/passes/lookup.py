@@ -10,6 +10,7 @@ import numpy as np
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Function, Graph, Module, Node, Operand
 from compiler.frontend.sac.ddcf.interpret import interpret_rows
 from compiler.frontend.sac.errors import SacError, SacRunError
+from compiler.frontend.sac.passes.report import Report
 from compiler.frontend.sac.passes.rewrite import Rebuilt
 from compiler.frontend.sac.syntax import Place
 from compiler.frontend.sac.types import Kind, Scalar, Type
@@ -20,12 +21,14 @@ MOST_BITS = 14
 """Bits of all parameters together."""
 
 
-def make_tables(module: Module, main: str) -> Module:
+def make_tables(module: Module, main: str, report: Report) -> Module:
     """Functions with the pragma ``lookup`` become references to an array of their values.
 
     Raises `SacError` at the pragma for a function that calls others, has several results, an array or a floating-point
     number among parameters and results, or more than 14 bits of parameters; and for one that has no value somewhere.
     """
+    for each in filter(_is_lookup, module.functions):
+        report.done("tables", each.place, f"'{each.name}'")
     return Module(tuple(_table(module, each) if _is_lookup(each) else each for each in module.functions))
 
 

@@ -10,16 +10,19 @@ from compiler.frontend.sac.ddcf.graph import Module
 from compiler.frontend.sac.ddcf.verify import verify
 from compiler.frontend.sac.passes.dead import drop_dead
 from compiler.frontend.sac.passes.fold import FoldConstants, SimplifyIdentities
+from compiler.frontend.sac.passes.fuse import FuseLoops
 from compiler.frontend.sac.passes.inline import inline
 from compiler.frontend.sac.passes.lookup import make_tables
 from compiler.frontend.sac.passes.propagate import PropagateConstants, PropagateElements, SelectKnownCases
+from compiler.frontend.sac.passes.report import Note, Report
 from compiler.frontend.sac.passes.rewrite import Rewriter
 from compiler.frontend.sac.passes.share import ShareSubexpressions
 from compiler.frontend.sac.passes.sizes import PropagateSizes
+from compiler.frontend.sac.passes.tile import BlockLoops, StripmineLoops
 from compiler.frontend.sac.passes.unroll import UnrollLoops
 from compiler.ir.types import ProgramError
 
-__all__ = ["CYCLE", "PASSES", "Optimised", "Pass", "count_nodes", "optimise"]
+__all__ = ["ALL", "CYCLE", "PASSES", "Optimised", "Pass", "count_nodes", "optimise"]
 
 _MOST_ROUNDS = 50
 
@@ -29,11 +32,11 @@ class Pass:
     """A step from module to module with equal results; `run` also takes the name of the function that begins."""
 
     name: str
-    run: Callable[[Module, str], Module]
+    run: Callable[[Module, str, Report], Module]
 
 
 def _pass(name: str, rewriter: type[Rewriter]) -> Pass:
-    return Pass(name, lambda module, main: rewriter().module(module))
+    return Pass(name, lambda module, main, report: rewriter(report).module(module))
 
 
 PASSES = {each.name: each for each in (
@@ -45,51 +48,73 @@ PASSES = {each.name: each for each in (
     _pass("elements", PropagateElements),
     _pass("fold", FoldConstants),
     _pass("identities", SimplifyIdentities),
-    Pass("dead", lambda module, main: drop_dead(module)),
+    Pass("dead", lambda module, main, report: drop_dead(module)),
     _pass("unroll", UnrollLoops),
     _pass("share", ShareSubexpressions),
+    _pass("fuse", FuseLoops),
+    _pass("block", BlockLoops),
+    _pass("stripmine", StripmineLoops),
 )}
-CYCLE = ("switches", "sizes", "constants", "elements", "fold", "identities", "dead", "unroll", "share")
+CYCLE = ("switches", "sizes", "constants", "elements", "fold", "identities", "dead", "unroll", "share", "fuse")
 """What is repeated until nothing changes."""
+
+ALL = ("inline", "tables", "inline", "cycle", "block", "stripmine", "cycle")
+"""The thesis' order."""
 
 
 @dataclass(frozen=True)
 class Optimised:
-    """A module after passes; `changes` counts how often each pass changed it, in order of the first."""
+    """A module after passes; `changes` counts how often each pass changed it, in order of the first; `rounds` of each
+    ``cycle``, the last of which changed nothing; `notes` are what passes say of loops."""
 
     module: Module
-    changes: tuple[tuple[str, int], ...]
+    changes: dict[str, int]
+    rounds: tuple[int, ...]
+    notes: tuple[Note, ...]
 
 
 def optimise(module: Module, main: str, names: Sequence[str] | None = None) -> Optimised:
-    """`module` after the passes `names` in this order, or after inlining, tables and `CYCLE` until nothing changes.
+    """`module` after the passes `names` in this order, by default `ALL`. ``cycle`` among them is `CYCLE` until nothing
+    changes, ``all`` is `ALL`.
 
     Every result is verified. Raises `ProgramError` for a pass that does not exist.
     """
-    changes: Counter[str] = Counter()
-    if names is not None:
-        for name in names:
-            if name not in PASSES:
-                raise ProgramError(f"there is no pass '{name}'; there are: {', '.join(PASSES)}")
-            module = _changed(module, main, name, changes)
-        return Optimised(module, tuple(changes.items()))
-    for name in ("inline", "tables", "inline"):
-        module = _changed(module, main, name, changes)
-    for _ in range(_MOST_ROUNDS):
-        before = module
-        for name in CYCLE:
-            module = _changed(module, main, name, changes)
-        if module == before:
-            break
-    return Optimised(module, tuple(changes.items()))
+    run = _Run(module, main)
+    for name in ("all",) if names is None else names:
+        for each in ALL if name == "all" else (name,):
+            run.cycle() if each == "cycle" else run.step(each)
+    return Optimised(run.module, dict(run.changes), tuple(run.rounds), tuple(run.report.notes))
 
 
-def _changed(module: Module, main: str, name: str, changes: Counter[str]) -> Module:
-    after = PASSES[name].run(module, main)
-    if after != module:
-        verify(after)
-        changes[name] += 1
-    return after
+class _Run:
+    """A module on its way through passes."""
+
+    def __init__(self, module: Module, main: str) -> None:
+        self.module, self.main = module, main
+        self.changes: Counter[str] = Counter()
+        self.rounds: list[int] = []
+        self.report = Report()
+
+    def cycle(self) -> None:
+        """`CYCLE` until nothing changes: every pass makes nodes fewer or simpler, but for those that make loops fewer."""
+        for number in range(1, _MOST_ROUNDS + 1):
+            before = self.module
+            for name in CYCLE:
+                self.step(name)
+            if self.module == before:
+                self.rounds.append(number)
+                return
+        raise AssertionError(f"passes change this program more than {_MOST_ROUNDS} times")
+
+    def step(self, name: str) -> None:
+        """One pass."""
+        if name not in PASSES:
+            raise ProgramError(f"there is no pass '{name}'; there are: {', '.join(PASSES)}, and cycle, all")
+        after = PASSES[name].run(self.module, self.main, self.report)
+        if after != self.module:
+            verify(after)
+            self.changes[name] += 1
+            self.module = after
 
 
 def count_nodes(module: Module) -> dict[str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from compiler.frontend.sac.ddcf.graph import Argument, Edge, Function, Graph, Module, Node, Operand, operand_type
+from compiler.frontend.sac.passes.report import Report
 from compiler.frontend.sac.types import Type
 
 __all__ = ["Rebuilt", "Rewriter", "substitute"]
@@ -33,11 +34,18 @@ class Rebuilt:
 
     def splice(self, graph: Graph, operands: Sequence[Operand]) -> list[Operand]:
         """All nodes of `graph`, whose inputs are `operands`; what leaves it."""
-        values: list[list[Operand]] = []
-        for node in graph.nodes:
-            entering = tuple(substitute(operand, operands, values) for operand in node.operands)
-            values.append(self.add(replace(node, operands=entering)))
+        values = self.copy(graph.nodes, operands, [])
         return [substitute(operand, operands, values) for operand in graph.outputs]
+
+    def copy(self, nodes: Sequence[Node], arguments: Sequence[Operand], before: Sequence[list[Operand]]
+             ) -> list[list[Operand]]:
+        """Copies of `nodes` of a graph whose inputs are `arguments` and whose first nodes, before these, gave `before`;
+        what all of them give, by number."""
+        values = list(before)
+        for node in nodes:
+            entering = tuple(substitute(operand, arguments, values) for operand in node.operands)
+            values.append(self.add(replace(node, operands=entering)))
+        return values
 
     def finish(self, outputs: Sequence[Operand]) -> Graph:
         """The graph with these outputs."""
@@ -55,6 +63,9 @@ def substitute(operand: Operand, arguments: Sequence[Operand], values: Sequence[
 
 class Rewriter:
     """Writes every graph of a module anew. A pass says what becomes of a node; graphs inside it are done by then."""
+
+    def __init__(self, report: Report | None = None) -> None:
+        self.report = Report() if report is None else report
 
     def module(self, module: Module) -> Module:
         """All functions."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Graph, Node, Operand
 from compiler.frontend.sac.errors import SacError
 from compiler.frontend.sac.extents import Extents, span_extent, tile_extents, window_extent
+from compiler.frontend.sac.passes.report import Report
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter
 from compiler.frontend.sac.types import SIZE, Type
 
@@ -50,7 +51,8 @@ def _dot(node: Node, parts: Sequence[Extents]) -> Extents:
 class PropagateSizes(Rewriter):
     """Writes known extents into the types of all outputs; EXTENTS of them become numbers, and checks disappear."""
 
-    def __init__(self) -> None:
+    def __init__(self, report: Report | None = None) -> None:
+        super().__init__(report)
         self.loop: Extents = ()
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:

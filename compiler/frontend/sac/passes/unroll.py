@@ -13,7 +13,7 @@ from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
 from compiler.frontend.sac.passes.sizes import generator_extents
 from compiler.frontend.sac.types import BOOL, SIZE, Type
 
-__all__ = ["UnrollLoops"]
+__all__ = ["MOST_ITERATIONS", "MOST_NODES", "UnrollLoops"]
 
 MOST_ITERATIONS = 64
 MOST_NODES = 4096
@@ -32,6 +32,7 @@ class UnrollLoops(Rewriter):
         extents = _known_extents(node, graph, [out.type(operand) for operand in node.operands])
         if extents is None or not all(_can_end(graph, n) for n in graph.nodes if n.kind in RETURN_KINDS):
             return out.add(node)
+        self.report.done("unroll", node.place, f"{prod(extents)} iterations")
         return _Unrolled(out, node, graph, extents).outputs()
 
 

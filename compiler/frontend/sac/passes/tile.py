@@ -1,0 +1,245 @@
+"""Stripmining and blocking: a loop over larger windows around the loop that was written (Hammes 2000, section 4.1.3).
+
+Both split the array into windows of the pragma's extents that overlap by as much as the iterations need, and join what
+the iterations of the larger windows give. What the larger windows leave at the right and at the bottom, the fringes,
+are loops of their own. Steps and fringes are those of the thesis, with the end of the bottom fringe mended: the last
+column that the main part uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Node, Operand
+from compiler.frontend.sac.extents import span_extent, window_extent
+from compiler.frontend.sac.passes.loops import (
+    LoopBuilder,
+    LoopView,
+    Refusal,
+    array_windows,
+    forget_extents,
+    isolate_arrays,
+    loop_view,
+    pragmas_of,
+    retype_input,
+    window_node,
+    with_pragmas,
+)
+from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter
+from compiler.frontend.sac.types import BOOL, SIZE, Type
+
+__all__ = ["BlockLoops", "StripmineLoops", "check_combines"]
+
+_COMBINED = ("SUM", "PRODUCT", "MIN", "MAX", "AND", "OR")
+
+
+@dataclass(frozen=True)
+class _Dimension:
+    """One dimension: the loop's window and step, the larger window, the array."""
+
+    window: int
+    step: int
+    larger: int
+    extent: int
+
+    @property
+    def larger_step(self) -> int:
+        """The step of the larger window: as many of the loop's steps as it holds iterations."""
+        return (self.larger - self.window + self.step) // self.step * self.step
+
+    @property
+    def count(self) -> int:
+        """Larger windows."""
+        return window_extent(self.extent, self.larger, self.larger_step) or 0
+
+    @property
+    def fringe(self) -> int:
+        """Where the first window stands that is in no larger one."""
+        return self.count * self.larger_step
+
+    @property
+    def has_fringe(self) -> bool:
+        """Whether there are such windows."""
+        return self.extent - self.fringe >= self.window
+
+    @property
+    def last_used(self) -> int:
+        """The last index that windows within larger ones use."""
+        return self.fringe + self.window - self.step - 1
+
+
+class _TileLoops(Rewriter):
+    """Follows one of the two pragmas."""
+
+    name = ""
+
+    def node(self, out: Rebuilt, node: Node) -> list[Operand]:
+        node = replace(node, graphs=self.inner(out, node))
+        wanted = next((p[1:] for p in pragmas_of(node) if p[0] == self.name), None)
+        if wanted is None:
+            return out.add(node)
+        extents = [int(number) for number in wanted]
+        try:
+            dimensions = _dimensions(out, node, extents)
+        except Refusal as reason:
+            self.report.refused(self.name, node.place, str(reason))
+            return out.add(node)
+        self.report.done(self.name, node.place, _text(dimensions))
+        rest = [pragma for pragma in pragmas_of(node) if pragma[0] != self.name]
+        return _Tiled(out, with_pragmas(node, rest), dimensions, self.inner_pragmas(rest)).outputs()
+
+    def inner_pragmas(self, rest: Sequence[tuple[str | int, ...]]) -> list[tuple[str | int, ...]]:
+        """Pragmas of the loop inside of larger windows."""
+        return list(rest)
+
+
+class StripmineLoops(_TileLoops):
+    """Follows the pragma ``stripmine``: full unrolling of the inner loop makes the larger window's iterations one."""
+
+    name = "stripmine"
+
+
+class BlockLoops(_TileLoops):
+    """Follows the pragma ``block``: the inner loop stays, and a host gives it one block after the other."""
+
+    name = "block"
+
+    def inner_pragmas(self, rest: Sequence[tuple[str | int, ...]]) -> list[tuple[str | int, ...]]:
+        return [*rest, *([] if ("no_unroll",) in rest else [("no_unroll",)])]
+
+
+def _text(dimensions: Sequence[_Dimension]) -> str:
+    sizes, steps, counts = (" x ".join(str(getattr(d, name)) for d in dimensions)
+                            for name in ("larger", "larger_step", "count"))
+    fringes = sum(d.has_fringe for d in dimensions)
+    return f"windows of {sizes} in steps of {steps}, {counts} of them, {fringes} fringe{'' if fringes == 1 else 's'}"
+
+
+def _dimensions(out: Rebuilt, node: Node, extents: Sequence[int]) -> list[_Dimension]:
+    """What is known of each dimension. Raises `Refusal` for a loop that cannot be split."""
+    if node.kind != "FORALL":
+        raise Refusal("the loop carries values from one iteration to the next")
+    view = loop_view(node)
+    if len(view.parts) != 1:
+        raise Refusal("the loop has several generators, and the pragma does not say whose windows it enlarges")
+    if view.parts[0].kind == "SCALARGEN":
+        raise Refusal("the loop's generator takes no array")
+    windows = array_windows(view.parts[0])
+    if windows is None:
+        raise Refusal("the loop's generator takes dimensions whole, or windows and steps of sizes that are not known")
+    if len(windows) > 2:
+        raise Refusal(f"the loop has {len(windows)} dimensions; there are 1 or 2")
+    if len(extents) != len(windows):
+        raise Refusal(f"the pragma has {len(extents)} numbers, and the loop has {len(windows)} dimensions")
+    if any(edge.port for edge in view.captures) or any(n.kind == "LOOP_INDICES" for n in view.graph.nodes):
+        raise Refusal("the body uses indices of the loop")
+    check_combines(view)
+    array = view.parts[0].operands[0]
+    assert isinstance(array, Argument)
+    known = out.type(node.operands[array.number]).extents
+    if None in known:
+        raise Refusal("the array's extents are not known")
+    found = [_Dimension(window, step, larger, extent or 0)
+             for (window, step), larger, extent in zip(windows, extents, known, strict=True)]
+    for number, dimension in enumerate(found):
+        _check_dimension(number, dimension)
+    return found
+
+
+def _check_dimension(number: int, dimension: _Dimension) -> None:
+    if dimension.larger < dimension.window:
+        raise Refusal(f"the pragma's extent {dimension.larger} in dimension {number} is less than the window's, which "
+                      f"is {dimension.window}")
+    if dimension.extent < dimension.larger:
+        raise Refusal(f"the pragma's extent {dimension.larger} in dimension {number} is more than the array's, which is "
+                      f"{dimension.extent}")
+
+
+def check_combines(view: LoopView) -> None:
+    """Raises `Refusal` if results of parts of the loop's iterations do not make up those of all."""
+    for end in view.ends:
+        type_ = view.graph.type(end.operands[0])
+        if end.kind == "CONSTRUCT_ARRAY":
+            if type_.is_array:
+                raise Refusal("the loop returns an array of arrays")
+        elif end.kind == "CONSTRUCT_TILE":
+            if type_.rank > view.rank:
+                raise Refusal("the loop returns tiles of more dimensions than it has")
+        elif end.kind not in (*_COMBINED, "CONSTRUCT_CONCAT"):
+            raise Refusal(f"{end.kind} of parts of the iterations does not make up that of all")
+        elif end.kind in ("SUM", "PRODUCT") and type_.scalar.floating:
+            raise Refusal(f"{end.kind} of floating-point numbers depends on the order of the iterations")
+        elif end.kind == "PRODUCT" and type_.scalar.fraction:
+            raise Refusal("PRODUCT of fixed-point numbers depends on the order of the iterations")
+
+
+class _Tiled:
+    """One loop in parts."""
+
+    def __init__(self, out: Rebuilt, node: Node, dimensions: Sequence[_Dimension],
+                 inner: Sequence[tuple[str | int, ...]]) -> None:
+        self.out, self.dimensions = out, dimensions
+        self.inner_pragmas = inner
+        self.node = isolate_arrays(node)
+        self.view = loop_view(self.node)
+        array = self.view.parts[0].operands[0]
+        assert isinstance(array, Argument)
+        self.place = array.number
+
+    def outputs(self) -> list[Operand]:
+        """The main part, fringes, and both joined."""
+        main = self._main()
+        vertical, horizontal = (self.dimensions[0], self.dimensions[-1])
+        if len(self.dimensions) == 2 and vertical.has_fringe:
+            below = [(vertical.fringe, vertical.extent - 1), (0, horizontal.last_used)]
+            main = self._joined("ARRAY_CONCAT_VERT", main, self._fringe(below))
+        if horizontal.has_fringe:
+            right = [(0, d.extent - 1) for d in self.dimensions[:-1]]
+            main = self._joined("ARRAY_CONCAT", main,
+                                self._fringe([*right, (horizontal.fringe, horizontal.extent - 1)]))
+        return main
+
+    def _main(self) -> list[Operand]:
+        loop = LoopBuilder(self.out)
+        array = loop.enter(self.node.operands[self.place])
+        scalar = self.out.type(self.node.operands[self.place]).scalar
+        windows = [(d.larger, d.larger_step) for d in self.dimensions]
+        (window,) = loop.generate([window_node(array, scalar, windows, self.node.place)], [Edge(0)], self.node.place)
+        entering = [window if k == self.place else loop.enter(o) for k, o in enumerate(self.node.operands)]
+        inner = loop.body.add(with_pragmas(self._over(entering, loop.body), self.inner_pragmas))
+        ends = []
+        for end, value in zip(self.view.ends, inner, strict=True):
+            kind = "CONSTRUCT_TILE" if end.kind == "CONSTRUCT_ARRAY" else end.kind
+            ends += loop.body.add(Node(kind, (value,), _unknown(end), (), (), end.place))
+        return loop.finish(ends, self.node)
+
+    def _over(self, operands: Sequence[Operand], around: Rebuilt) -> Node:
+        """The loop over another array."""
+        graph = retype_input(forget_extents(self.view.graph), self.place, around.type(operands[self.place]))
+        outputs = tuple(graph.type(o) for o in graph.outputs)
+        return replace(self.node, operands=tuple(operands), graphs=(graph,), outputs=outputs)
+
+    def _fringe(self, bounds: Sequence[tuple[int, int]]) -> list[Operand]:
+        """The loop over a section of the array."""
+        array = self.node.operands[self.place]
+        numbers = tuple(Constant(n, SIZE) for low, high in bounds for n in (low, high, 1))
+        extents = tuple(span_extent(low, high, 1) for low, high in bounds)
+        section = Node("AREF", (array, *numbers), (Type(self.out.type(array).scalar, extents),),
+                       (("pattern", ":" * len(bounds)),), (), self.node.place)
+        operands = list(self.node.operands)
+        (operands[self.place],) = self.out.add(section)
+        return self.out.add(self._over(operands, self.out))
+
+    def _joined(self, arrays: str, one: Sequence[Operand], other: Sequence[Operand]) -> list[Operand]:
+        found = []
+        for end, left, right in zip(self.view.ends, one, other, strict=True):
+            true = Constant(1, BOOL)
+            many = Node(f"{end.kind}_MANY", (left, true, right, true), end.outputs, (), (), end.place)
+            array = Node(arrays, (left, right), _unknown(end), (), (), end.place)
+            found += self.out.add(array if end.kind.startswith("CONSTRUCT") else many)
+        return found
+
+
+def _unknown(end: Node) -> tuple[Type, ...]:
+    return tuple(Type(t.scalar, (None,) * t.rank) for t in end.outputs)

@@ -1,0 +1,130 @@
+"""Random SA-C programs that fulfil what passes over loops ask for, so that a test can tell that a pass was at work."""
+
+from __future__ import annotations
+
+import random
+from math import prod
+
+_TYPES = ("uint8", "int8", "uint16", "int12", "fix16.4", "ufix8.2")
+_WIDE = ("int32", "uint16", "fix24.8")
+_JOINED = ("sum", "min", "max")
+
+
+class LoopWriter:
+    """Writes windows, bodies and programs from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+
+    def pick(self, items):
+        return self.chance.choice(items)
+
+    def sizes(self, rank: int, most: int) -> list[int]:
+        return [self.chance.randint(1, most) for _ in range(rank)]
+
+    def term(self, window: str, shape: list[int]) -> str:
+        """An element of a window, or a reduction of a part of it."""
+        if self.chance.random() < 0.6:
+            return f"{window}[{', '.join(str(self.chance.randrange(n)) for n in shape)}]"
+        wide, rank = self.pick(_WIDE), len(shape)
+        part = ", ".join(f"{low}:{self.chance.randint(low, n - 1)}" for n in shape
+                         for low in [self.chance.randrange(n)])
+        return f"array_{self.pick(_JOINED)} (({wide}[{','.join(':' * rank)}]){window}[{part}])"
+
+    def body(self, windows: list[tuple[str, list[int]]]) -> str:
+        """An expression of windows."""
+        terms = [self.term(*self.pick(windows)) for _ in range(self.chance.randint(1, 3))]
+        text = terms[0]
+        for term in terms[1:]:
+            text = f"({text} {self.pick('+-*')} {term})"
+        if self.chance.random() < 0.3:
+            text = f"({text} > {self.term(*self.pick(windows))} ? {text} : {self.chance.randint(0, 9)})"
+        return text
+
+    def returns(self, value: str, rank: int, tiles: bool = True) -> tuple[list[str], list[str]]:
+        """Types of results, and what the loop returns for them."""
+        kinds, written = [], []
+        for _ in range(self.chance.randint(1, 3)):
+            choice = self.chance.random()
+            if choice < 0.5:
+                kinds.append(f"{self.pick(_TYPES)} R[{','.join(':' * rank)}]")
+                written.append(f"array ({value})")
+            elif choice < 0.65 and tiles:
+                kinds.append(f"int16 R[{','.join(':' * rank)}]")
+                written.append("tile (T)")
+            else:
+                mask = f", {value} > 3" if self.chance.random() < 0.5 else ""
+                kinds.append(f"{self.pick(_WIDE)} R")
+                written.append(f"{self.pick(_JOINED)} (({self.pick(_WIDE)}){value}{mask})")
+        return kinds, written
+
+    def window_loop(self, array: str, window: str, sizes: list[int], steps: list[int]) -> str:
+        return f"window {window}[{','.join(map(str, sizes))}] in {array} step ({','.join(map(str, steps))})"
+
+    def strip(self, pragmas: tuple[str, ...]) -> str:
+        """A loop with pragmas that can be followed."""
+        rank = self.chance.randint(1, 2)
+        windows, steps = self.sizes(rank, 3), self.sizes(rank, 3)
+        larger = [[w + self.chance.randint(0, 4) for w in windows] for _ in pragmas]
+        extents = [max(row) + self.chance.randint(0, 9) for row in zip(*larger, strict=True)]
+        value = self.body([("W", windows)])
+        tile = self.sizes(rank, 2)
+        kinds, written = self.returns(value, rank)
+        lines = "".join(f"// PRAGMA ({pragma} ({','.join(map(str, sizes))}))\n"
+                        for pragma, sizes in zip(pragmas, larger, strict=True))
+        return self.program(f"{self.pick(_TYPES)} A[{','.join(map(str, extents))}]", kinds,
+                            f"{lines}for {self.window_loop('A', 'W', windows, steps)} {{\n"
+                            f"int16 T[{','.join(map(str, tile))}] = {self.braces(tile, ['W'], windows)};\n}} "
+                            f"return ({', '.join(written)})")
+
+    def braces(self, shape: list[int], windows: list[str], sizes: list[int]) -> str:
+        """An initialiser of an array."""
+        if len(shape) == 1:
+            return f"{{{', '.join(self.term(windows[0], sizes) for _ in range(shape[0]))}}}"
+        return f"{{{', '.join(self.braces(shape[1:], windows, sizes) for _ in range(shape[0]))}}}"
+
+    def program(self, parameters: str, kinds: list[str], loop: str, before: str = "") -> str:
+        """A function whose results are those of a loop."""
+        types = [kind.replace(" R", "") for kind in kinds]
+        names = [f"r{number}" for number in range(len(kinds))]
+        targets = [kind.replace(" R", f" {name}") for kind, name in zip(kinds, names, strict=True)]
+        return (f"{', '.join(types)} main ({parameters}) {{\n{before}{', '.join(targets)} =\n{loop};\n}} "
+                f"return ({', '.join(names)});")
+
+    def pair(self) -> str:
+        """A loop that reads what another makes, alone or beside other arrays."""
+        rank = self.chance.randint(1, 2)
+        count = self.chance.randint(1, 2)
+        steps, lower_steps = self.sizes(rank, 2), self.sizes(rank, 2)
+        lower = self.sizes(rank, 3)
+        uppers = [self.sizes(rank, 3) for _ in range(count)]
+        middle = [self.chance.randint(n, 6) for n in lower]
+        arrays = [[(m - 1) * s + w + self.chance.randrange(s) for m, s, w in zip(middle, steps, sizes, strict=True)]
+                  for sizes in uppers]
+        parameters = [f"{self.pick(_TYPES)} A{k}[{','.join(map(str, e))}]" for k, e in enumerate(arrays)]
+        kind = self.pick(_TYPES)
+        at = rank == 1 and self.chance.random() < 0.3
+        generators = " dot ".join(self.window_loop(f"A{k}", f"U{k}", sizes, steps)
+                                  for k, sizes in enumerate(uppers)) + (" at (uint16 i)" if at else "")
+        value = self.body([(f"U{k}", sizes) for k, sizes in enumerate(uppers)]) + (" + i" if at else "")
+        colons = ",".join(":" * rank)
+        before = f"{kind} M[{colons}] = for {generators} return (array (({kind})({value})));\n"
+        element = prod(lower) == 1 and self.chance.random() < 0.7
+        below = self.chance.random() < 0.3
+        if element:
+            generator, value = f"m in M step ({','.join(map(str, lower_steps))})", "(m * 3 - 1)"
+        else:
+            generator, value = self.window_loop("M", "L", lower, lower_steps), self.body([("L", lower)])
+        if below:
+            names = ", ".join(f"uint16 p{k}" for k in range(rank))
+            generator += f" at ({names})"
+            value = f"({value} + p0)"
+        carried = self.chance.random() < 0.2
+        kinds, written = self.returns(value, rank, tiles=False)
+        before += "int32 s = 5;\n" if carried else ""
+        text = f"{{\nnext s = s * 3 + {value};\n}} " if carried else ""
+        if carried:
+            kinds.append("int32 R")
+            written.append("final (s)")
+        loop = f"for {generator} {text}return ({', '.join(written)})"
+        return self.program(", ".join(parameters), kinds, loop, before)
