@@ -58,7 +58,8 @@ class Loops(ABC):
     def _parallel(self, graph: Graph, generator: Generator, operands: Sequence[np.ndarray], size: int) -> Collected:
         collected = Collected(graph, operands, size)
         total = size * generator.count
-        most = max((array[0].size for k, array in enumerate(operands) if k in _used(graph) and len(array) > 1), default=1)
+        used = _used(graph)
+        most = max((array[0].size for k, array in enumerate(operands) if k in used and len(array) > 1), default=1)
         step = max(1, min(_ROWS, _ELEMENTS // max(1, most)))
         for first in range(0, total, step):
             numbers = np.arange(first, min(first + step, total))

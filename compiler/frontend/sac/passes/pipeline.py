@@ -96,7 +96,7 @@ class _Run:
         self.report = Report()
 
     def cycle(self) -> None:
-        """`CYCLE` until nothing changes: every pass makes nodes fewer or simpler, but for those that make loops fewer."""
+        """`CYCLE` until nothing changes: passes make nodes fewer or simpler, or loops fewer."""
         for number in range(1, _MOST_ROUNDS + 1):
             before = self.module
             for name in CYCLE:

@@ -152,8 +152,8 @@ def _check_dimension(number: int, dimension: _Dimension) -> None:
         raise Refusal(f"the pragma's extent {dimension.larger} in dimension {number} is less than the window's, which "
                       f"is {dimension.window}")
     if dimension.extent < dimension.larger:
-        raise Refusal(f"the pragma's extent {dimension.larger} in dimension {number} is more than the array's, which is "
-                      f"{dimension.extent}")
+        raise Refusal(f"the pragma's extent {dimension.larger} in dimension {number} is more than the array's, which "
+                      f"is {dimension.extent}")
 
 
 def check_combines(view: LoopView) -> None:
