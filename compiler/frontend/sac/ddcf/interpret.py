@@ -17,7 +17,7 @@ from compiler.frontend.sac.ddcf.kinds import LOOP_KINDS, RETURN_KINDS
 from compiler.frontend.sac.ddcf.loops import Loops
 from compiler.frontend.sac.ddcf.nodes import evaluate
 
-__all__ = ["interpret", "interpret_rows"]
+__all__ = ["Interpreter", "interpret", "interpret_rows"]
 
 
 def interpret(module: Module, function: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -26,23 +26,27 @@ def interpret(module: Module, function: str, inputs: Sequence[np.ndarray]) -> li
     Numbers of integer and fixed-point types are the integers that hold them. Raises `SacRunError` with the place in the
     source for an index outside an array, shapes that do not agree, a division by zero, a loop without end.
     """
-    graph = module.function(function).graph
-    values = [np.asarray(value, dtype=dtype(type_.scalar))[np.newaxis]
-              for value, type_ in zip(inputs, graph.inputs, strict=True)]
-    return [value[0] for value in interpret_rows(module, function, values, 1)]
+    return Interpreter(module).outputs(function, inputs)
 
 
 def interpret_rows(module: Module, function: str, inputs: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
     """The same for `size` runs at once: a row of each input and output for each run, whose arrays have equal shapes."""
-    return _Run(module).graph(module.function(function).graph, inputs, size)
+    return Interpreter(module).graph(module.function(function).graph, inputs, size)
 
 
-class _Run(Loops):
-    """One execution."""
+class Interpreter(Loops):
+    """Executions of one module. A class that inherits may run loops in another way (`loop`)."""
 
     def __init__(self, module: Module) -> None:
         self.functions: Mapping[str, Function] = {f.name: f for f in module.functions}
         self.indices = []
+
+    def outputs(self, function: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The outputs of a function's graph for one row of inputs, as `interpret` has it."""
+        graph = self.functions[function].graph
+        values = [np.asarray(value, dtype=dtype(type_.scalar))[np.newaxis]
+                  for value, type_ in zip(inputs, graph.inputs, strict=True)]
+        return [value[0] for value in self.graph(graph, values, 1)]
 
     def graph(self, graph: Graph, inputs: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
         """The outputs of `graph` for a batch of `size`."""
