@@ -128,3 +128,88 @@ class LoopWriter:
             written.append("final (s)")
         loop = f"for {generator} {text}return ({', '.join(written)})"
         return self.program(", ".join(parameters), kinds, loop, before)
+
+    def repeated(self) -> str:
+        """A loop whose body computes one function of parts of its windows that lie some columns apart."""
+        rank, count = self.chance.randint(1, 2), self.chance.randint(1, 2)
+        step = self.chance.randint(1, 2)
+        steps = [*self.sizes(rank - 1, 2), step]
+        parts = [self.sizes(rank, 2) for _ in range(count)]
+        most = self.chance.randint(1, 3)
+        windows = [[*(n + self.chance.randint(0, 1) for n in part[:-1]), part[-1] + most * step] for part in parts]
+        iterations = self.sizes(rank, 5)
+        extents = [[(n - 1) * s + w + self.chance.randrange(s) for n, s, w in zip(iterations, steps, size, strict=True)]
+                   for size in windows]
+        calls = []
+        for _ in range(self.chance.randint(3, 5)):
+            k, shift = self.chance.randrange(count), self.chance.randint(0, most) * step
+            lows = [0] * (rank - 1) + [shift]
+            taken = ", ".join(f"{low}:{low + n - 1}" for low, n in zip(lows, parts[k], strict=True))
+            calls.append(f"f{k} (W{k}[{taken}])")
+        last = self.chance.randrange(count)
+        for shift in (0, most * step):  # the outermost ones, so that something repeats
+            taken = ", ".join(f"{low}:{low + n - 1}" for low, n in zip([0] * (rank - 1) + [shift], parts[last],
+                                                                      strict=True))
+            calls.append(f"f{last} (W{last}[{taken}])")
+        value = "(" + f" {self.pick('+-')} ".join(calls) + ")"
+        at = self.chance.random() < 0.3
+        places = f" at ({', '.join(f'uint16 p{k}' for k in range(rank))})" if at else ""
+        value = f"({value} + p{rank - 1} * 5)" if at else value
+        kinds, written = self.returns(value, rank)
+        kinds.append(f"int16 R[{','.join(':' * rank)}]")
+        written.append(f"array ({value})")
+        tile = self.sizes(rank, 2)
+        generators = " dot ".join(self.window_loop(f"A{k}", f"W{k}", windows[k], steps) + (places if k == 0 else "")
+                                  for k in range(count))
+        functions = "".join(f"int16 f{k} (int16 V[{','.join(map(str, part))}]) return "
+                            f"({self.body([('V', part)])} * 3 + {self.chance.randint(1, 9)});\n"
+                            for k, part in enumerate(parts))
+        parameters = ", ".join(f"int16 A{k}[{','.join(map(str, e))}]" for k, e in enumerate(extents))
+        return functions + self.program(
+            parameters, kinds, f"// PRAGMA (no_unroll)\nfor {generators} {{\nint16 T[{','.join(map(str, tile))}] = "
+                               f"{self.braces(tile, [f'W{last}'], windows[last])};\n}} return ({', '.join(written)})")
+
+    def several(self) -> str:
+        """A loop that makes several arrays, all of which another reads in the same way."""
+        rank, count = self.chance.randint(1, 2), self.chance.randint(2, 3)
+        upper, lower = self.sizes(rank, 3), self.sizes(rank, 2)
+        types = [self.pick(("uint8", "int8", "fix8.4", "bool", "bits7")) for _ in range(count)]
+        extents = [w + v + self.chance.randint(0, 4) for w, v in zip(upper, lower, strict=True)]
+        colons, source = ",".join(":" * rank), self.pick(_TYPES)
+        given = [f"({kind}){self.body([('W', upper)])}" for kind in types]
+        before = (", ".join(f"{kind} M{k}[{colons}]" for k, kind in enumerate(types)) +
+                  f" = for {self.window_loop('A', 'W', upper, [1] * rank)} return "
+                  f"({', '.join(f'array ({value})' for value in given)});\n")
+        element = self.chance.random() < 0.4
+        generators = " dot ".join(f"m{k} in M{k}" if element else self.window_loop(f"M{k}", f"m{k}", lower, [1] * rank)
+                                  for k in range(count))
+        values = [f"((int16)m{k})" if element else f"((int16)m{k}[{', '.join('0' * rank)}])" for k in range(count)]
+        kinds, written = self.returns(f"({' * '.join(values)})", rank, tiles=False)
+        return self.program(f"{source} A[{','.join(map(str, extents))}]", kinds,
+                            f"for {generators} return ({', '.join(written)})", before)
+
+    def siblings(self) -> str:
+        """Two loops over one array, or over two whose results meet."""
+        rank = self.chance.randint(1, 2)
+        windows, steps = self.sizes(rank, 3), self.sizes(rank, 2)
+        other = self.sizes(rank, 3)
+        counts = self.sizes(rank, 5)
+        colons = ",".join(":" * rank)
+        one = [(n - 1) * s + w for n, s, w in zip(counts, steps, windows, strict=True)]
+        two = [n - 1 + w for n, w in zip(counts, other, strict=True)]
+        kind = self.pick(_TYPES)
+        if self.chance.random() < 0.5:
+            first = self.window_loop("A", "W", windows, steps)
+            between = f"array_sum ((int16[{colons}])X)" if self.chance.random() < 0.5 else "3"
+            text = (f"{kind} X[{colons}] = for {first} return (array (({kind}){self.body([('W', windows)])}));\n"
+                    f"int16 s = {between};\n"
+                    f"{kind} Y[{colons}] = for {first} return (array (({kind}){self.body([('W', windows)])}));\n")
+            return (f"{kind}[{colons}], {kind}[{colons}], int16 main ({kind} A[{','.join(map(str, one))}]) "
+                    f"{{\n{text}}} return (X, Y, s);")
+        text = (f"{kind} X[{colons}] = for {self.window_loop('A', 'W', windows, steps)} return "
+                f"(array (({kind}){self.body([('W', windows)])}));\n"
+                f"{kind} Y[{colons}] = for {self.window_loop('B', 'V', other, [1] * rank)} return "
+                f"(array (({kind}){self.body([('V', other)])}));\n"
+                f"{kind} Z[{colons}] = for x in X dot y in Y return (array (({kind})(x * 3 - y)));\n")
+        return (f"{kind}[{colons}] main ({kind} A[{','.join(map(str, one))}], {kind} B[{','.join(map(str, two))}]) "
+                f"{{\n{text}}} return (Z);")

@@ -116,7 +116,8 @@ def test_command_line_optimises(capsys):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["sac/prewitt", "--passes", "turbo"], f"there is no pass 'turbo'; there are: {', '.join(PASSES)}, and cycle, all"),
+    (["sac/prewitt", "--passes", "turbo"],
+     f"there is no pass 'turbo'; there are: {', '.join(PASSES)}, and cycle, all, most"),
     (["sac/matrix_product"], "program matrix_product needs more inputs: A (int16[:,:]), B (int16[:,:]); give --input "
                              "NAME=FILE, --set NAME=VALUE for a scalar, or --random SEED"),
     (["sac/prewitt", "--lanes", "4"], "--lanes is no option of SA-C programs, which run on the host"),

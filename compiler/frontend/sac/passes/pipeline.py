@@ -8,21 +8,28 @@ from dataclasses import dataclass
 
 from compiler.frontend.sac.ddcf.graph import Module
 from compiler.frontend.sac.ddcf.verify import verify
+from compiler.frontend.sac.passes.casts import MoveCasts
+from compiler.frontend.sac.passes.combine import CombineArrays
 from compiler.frontend.sac.passes.dead import drop_dead
 from compiler.frontend.sac.passes.fold import FoldConstants, SimplifyIdentities
 from compiler.frontend.sac.passes.fuse import FuseLoops
+from compiler.frontend.sac.passes.hoist import HoistInvariants
 from compiler.frontend.sac.passes.inline import inline
 from compiler.frontend.sac.passes.lookup import make_tables
+from compiler.frontend.sac.passes.narrow import narrow
+from compiler.frontend.sac.passes.nextify import NextifyLoops, NextifyPaddedLoops
 from compiler.frontend.sac.passes.propagate import PropagateConstants, PropagateElements, SelectKnownCases
 from compiler.frontend.sac.passes.report import Note, Report
 from compiler.frontend.sac.passes.rewrite import Rewriter
 from compiler.frontend.sac.passes.share import ShareSubexpressions
+from compiler.frontend.sac.passes.siblings import FuseSiblings
 from compiler.frontend.sac.passes.sizes import PropagateSizes
 from compiler.frontend.sac.passes.tile import BlockLoops, StripmineLoops
 from compiler.frontend.sac.passes.unroll import UnrollLoops
+from compiler.frontend.sac.passes.windows import ReduceWindows
 from compiler.ir.types import ProgramError
 
-__all__ = ["ALL", "CYCLE", "PASSES", "Optimised", "Pass", "count_nodes", "optimise"]
+__all__ = ["ALL", "CYCLE", "MOST", "PASSES", "Optimised", "Pass", "count_nodes", "optimise"]
 
 _MOST_ROUNDS = 50
 
@@ -54,12 +61,27 @@ PASSES = {each.name: each for each in (
     _pass("fuse", FuseLoops),
     _pass("block", BlockLoops),
     _pass("stripmine", StripmineLoops),
+    _pass("hoist", HoistInvariants),
+    _pass("casts", MoveCasts),
+    _pass("siblings", FuseSiblings),
+    _pass("combine", CombineArrays),
+    _pass("nextify", NextifyLoops),
+    _pass("nextify_padded", NextifyPaddedLoops),
+    _pass("windows", ReduceWindows),
+    Pass("narrow", narrow),
 )}
-CYCLE = ("switches", "sizes", "constants", "elements", "fold", "identities", "dead", "unroll", "share", "fuse")
+CYCLE = ("hoist", "casts", "switches", "sizes", "constants", "elements", "fold", "identities", "dead", "unroll",
+         "share", "fuse")
 """What is repeated until nothing changes."""
 
 ALL = ("inline", "tables", "inline", "cycle", "block", "stripmine", "cycle")
 """The thesis' order."""
+
+MOST = ("inline", "tables", "inline", "cycle", "siblings", "combine", "cycle", "block", "stripmine", "cycle",
+        "nextify_padded", "windows", "cycle", "narrow", "cycle")
+"""The same with what the thesis describes besides, where it belongs."""
+
+_GROUPS = {"all": ALL, "most": MOST}
 
 
 @dataclass(frozen=True)
@@ -74,14 +96,14 @@ class Optimised:
 
 
 def optimise(module: Module, main: str, names: Sequence[str] | None = None) -> Optimised:
-    """`module` after the passes `names` in this order, by default `ALL`. ``cycle`` among them is `CYCLE` until nothing
-    changes, ``all`` is `ALL`.
+    """`module` after the passes `names` in this order, by default `ALL`. Among them, ``cycle`` is `CYCLE` until nothing
+    changes, and ``all`` and ``most`` are `ALL` and `MOST`.
 
     Every result is verified. Raises `ProgramError` for a pass that does not exist.
     """
     run = _Run(module, main)
     for name in ("all",) if names is None else names:
-        for each in ALL if name == "all" else (name,):
+        for each in _GROUPS.get(name, (name,)):
             run.cycle() if each == "cycle" else run.step(each)
     return Optimised(run.module, dict(run.changes), tuple(run.rounds), tuple(run.report.notes))
 
@@ -109,7 +131,7 @@ class _Run:
     def step(self, name: str) -> None:
         """One pass."""
         if name not in PASSES:
-            raise ProgramError(f"there is no pass '{name}'; there are: {', '.join(PASSES)}, and cycle, all")
+            raise ProgramError(f"there is no pass '{name}'; there are: {', '.join(PASSES)}, and cycle, all, most")
         after = PASSES[name].run(self.module, self.main, self.report)
         if after != self.module:
             verify(after)

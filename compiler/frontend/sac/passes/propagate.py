@@ -13,7 +13,7 @@ from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Graph, No
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter
 from compiler.frontend.sac.types import Kind, Scalar, Type
 
-__all__ = ["PropagateConstants", "PropagateElements", "SelectKnownCases"]
+__all__ = ["PropagateConstants", "PropagateElements", "SelectKnownCases", "known_bounds"]
 
 _INDEX = Scalar(Kind.INT, 32)
 
@@ -71,8 +71,12 @@ class PropagateElements(Rewriter):
         return out.add(node)
 
 
+def known_bounds(node: Node) -> list[tuple[int, ...]] | None:
+    """For each dimension of a reference's array an index, or low, high and step; None if one is not known."""
+    return _bounds(node) if all(isinstance(o, Constant) for o in node.operands[1:]) else None
+
+
 def _bounds(node: Node) -> list[tuple[int, ...]]:
-    """For each dimension of the array an index, or low, high and step."""
     numbers = [int(o.value) for o in node.operands[1:] if isinstance(o, Constant)]
     found = []
     for slot in str(node.attribute("pattern")):
