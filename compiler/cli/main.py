@@ -80,7 +80,13 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="print the functions of a C file that can be compiled")
     parser.add_argument("-I", dest="include", action="append", default=[], metavar="DIR",
                         help="where a C file's includes are looked for (repeat)")
-    parser.add_argument("--ddcf", type=_file, metavar="FILE", help="write the graphs of a SA-C program there, as text")
+    parser.add_argument("--ddcf", type=_file, metavar="FILE",
+                        help="write the graphs of a SA-C program there: a picture if it ends in .svg, .png or .pdf, "
+                             "else text")
+    parser.add_argument("--dfg", type=_file, metavar="FILE",
+                        help="write the dataflow graphs of a SA-C program's loops there, in the same way")
+    parser.add_argument("--print-after", action="append", default=[], metavar="PASS",
+                        help="print the graphs of a SA-C program after a pass changed them (repeat)")
     parser.add_argument("--passes", metavar="A,B", help="passes over the graphs of a SA-C program, or: all")
     parser.add_argument("--host-c", type=_file, metavar="FILE", help="write a SA-C program there in C")
     parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
@@ -93,7 +99,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--random", type=int, metavar="SEED", help="draw the inputs that are not given at random")
     parser.add_argument("--output", action="append", default=[], metavar="[NAME=]FILE",
                         help="where an output goes: an image, or an array as .npy (repeat)")
-    parser.add_argument("--report", type=_folder, metavar="DIR", help="write report.html and comparison.png there")
+    parser.add_argument("--report", type=_folder, metavar="DIR",
+                        help="write report.html and comparison.png there; of a SA-C program what became of each loop")
     parser.add_argument("-o", "--directory", type=_folder, metavar="DIR", help="where Verilog and the design go")
     return parser
 
@@ -109,7 +116,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     sac = sac_applications().get(options.app, Path(options.app))
     if sac.suffix == ".sc":
         return run_sac(sac, options, console)
-    for name in ("ddcf", "host_c", "passes"):
+    for name in ("ddcf", "dfg", "host_c", "passes", "print_after"):
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')} is for SA-C programs; the name of one ends in .sc")
     if options.list:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,17 +15,16 @@ from rich.text import Text
 from compiler.bind.design import InputError
 from compiler.cli import images
 from compiler.cli.input_files import load_array
+from compiler.cli.sac_graphs import optimised, report_loops, write_graphs
 from compiler.cli.settings import UsageError, read_settings
 from compiler.frontend.sac import SacProgram, load_sac, random_inputs
-from compiler.frontend.sac.ddcf import print_module
 from compiler.frontend.sac.ddcf.graph import Port
-from compiler.frontend.sac.passes import count_nodes
 from hw.files import write_atomic
 
 __all__ = ["run_sac"]
 
 _OTHERS = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed", "option",
-           "sizes", "stall_seed", "report", "directory", "include", "waves", "list")
+           "sizes", "stall_seed", "directory", "include", "waves", "list")
 """Options that mean nothing for programs that run on the host."""
 
 _SHOWN = 64
@@ -38,12 +36,13 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
     for name in _OTHERS:
         if getattr(options, name) not in (None, [], False):
             raise UsageError(f"--{name.replace('_', '-')} is no option of SA-C programs, which run on the host")
-    program = load_sac(path, options.function)
-    if options.passes is not None:
-        program = _optimised(program, options.passes, console)
+    written = load_sac(path, options.function)
+    program, notes = optimised(written, options.passes, options.print_after, console)
     paths = _output_paths(program, options.output)
-    if options.ddcf:
-        write_atomic(options.ddcf, print_module(program.module).encode())
+    write_graphs(program, options)
+    if options.report:
+        for line in report_loops(written, program, notes, options.report):
+            console.print(Text(line), soft_wrap=True)
     if options.host_c:
         write_atomic(options.host_c, program.host_c().encode())
     inputs = _read_inputs(program, options)
@@ -53,19 +52,6 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
         _write(path, results[name])
     console.print(_table(program, results, paths))
     return 0
-
-
-def _optimised(program: SacProgram, passes: str, console: Console) -> SacProgram:
-    """`program` after the passes that are named, or ``all``; says what they did."""
-    before = sum(count_nodes(program.module).values())
-    program, done = program.optimised([name for name in passes.split(",") if name])
-    for note, count in Counter(map(str, done.notes)).items():
-        console.print(Text(note + (f" ({count} times)" if count > 1 else "")), soft_wrap=True)
-    counts = ", ".join(f"{name} {count}" for name, count in done.changes.items()) or "none"
-    rounds = f"; rounds of the cycle: {', '.join(map(str, done.rounds))}" if done.rounds else ""
-    console.print(f"nodes: {before} before passes, {sum(count_nodes(program.module).values())} after; changes by pass: "
-                  f"{counts}{rounds}", soft_wrap=True)
-    return program
 
 
 def _read_inputs(program: SacProgram, options: argparse.Namespace) -> dict[str, np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,10 +49,11 @@ class SacProgram:
         """
         return self.results(interpret(self.module, self.main.name, self.held(inputs)))
 
-    def optimised(self, passes: Sequence[str] | None = None) -> tuple[SacProgram, Optimised]:
+    def optimised(self, passes: Sequence[str] | None = None, observe: Callable[[str, Module], None] | None = None
+                  ) -> tuple[SacProgram, Optimised]:
         """This program after `passes` (`compiler.frontend.sac.passes`), by default all in the thesis' order until
-        nothing changes; and what they did."""
-        done = optimise(self.module, self.main.name, passes)
+        nothing changes; and what they did. `observe` sees each module that differs, and the pass that made it."""
+        done = optimise(self.module, self.main.name, passes, observe)
         return SacProgram(self.name, done.module, done.module.function(self.main.name)), done
 
     def host_c(self) -> str:

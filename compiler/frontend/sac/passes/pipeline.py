@@ -95,13 +95,15 @@ class Optimised:
     notes: tuple[Note, ...]
 
 
-def optimise(module: Module, main: str, names: Sequence[str] | None = None) -> Optimised:
+def optimise(module: Module, main: str, names: Sequence[str] | None = None,
+             observe: Callable[[str, Module], None] | None = None) -> Optimised:
     """`module` after the passes `names` in this order, by default `ALL`. Among them, ``cycle`` is `CYCLE` until nothing
     changes, and ``all`` and ``most`` are `ALL` and `MOST`.
 
-    Every result is verified. Raises `ProgramError` for a pass that does not exist.
+    Every result is verified, and shown to `observe` with the name of the pass that changed something. Raises
+    `ProgramError` for a pass that does not exist.
     """
-    run = _Run(module, main)
+    run = _Run(module, main, observe)
     for name in ("all",) if names is None else names:
         for each in _GROUPS.get(name, (name,)):
             run.cycle() if each == "cycle" else run.step(each)
@@ -111,8 +113,8 @@ def optimise(module: Module, main: str, names: Sequence[str] | None = None) -> O
 class _Run:
     """A module on its way through passes."""
 
-    def __init__(self, module: Module, main: str) -> None:
-        self.module, self.main = module, main
+    def __init__(self, module: Module, main: str, observe: Callable[[str, Module], None] | None) -> None:
+        self.module, self.main, self.observe = module, main, observe
         self.changes: Counter[str] = Counter()
         self.rounds: list[int] = []
         self.report = Report()
@@ -137,6 +139,8 @@ class _Run:
             verify(after)
             self.changes[name] += 1
             self.module = after
+            if self.observe is not None:
+                self.observe(name, after)
 
 
 def count_nodes(module: Module) -> dict[str, int]:
