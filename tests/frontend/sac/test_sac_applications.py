@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from sac_references import PROGRAMS
 
 from compiler.cli.images import load_image, sample_image, save_image
 from compiler.cli.main import main
@@ -63,7 +64,8 @@ def test_on_a_picture(name):
 
 
 def test_every_application_has_a_test():
-    assert {f"sac/{name}" for name in (*PICTURES, "matrix_product", "square_root")} == set(sac_applications())
+    tested = (*PICTURES, *PROGRAMS, "matrix_product", "square_root")
+    assert {f"sac/{name}" for name in tested} == set(sac_applications())
 
 
 def test_matrix_product():
