@@ -88,6 +88,10 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--print-after", action="append", default=[], metavar="PASS",
                         help="print the graphs of a SA-C program after a pass changed them (repeat)")
     parser.add_argument("--passes", metavar="A,B", help="passes over the graphs of a SA-C program, or: all")
+    parser.add_argument("--fixed-extents", action="store_true",
+                        help="passes know the extents of a SA-C program's inputs")
+    parser.add_argument("--loops", action="store_true",
+                        help="print iterations and memory accesses of a SA-C program's loops, with fixed extents")
     parser.add_argument("--host-c", type=_file, metavar="FILE", help="write a SA-C program there in C")
     parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
                         help="one hardware for these values of a parameter, which is a register (dataflow; repeat)")
@@ -116,7 +120,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     sac = sac_applications().get(options.app, Path(options.app))
     if sac.suffix == ".sc":
         return run_sac(sac, options, console)
-    for name in ("ddcf", "dfg", "host_c", "passes", "print_after"):
+    for name in ("fixed_extents", "loops", "ddcf", "dfg", "host_c", "passes", "print_after"):
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')} is for SA-C programs; the name of one ends in .sc")
     if options.list:

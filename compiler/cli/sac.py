@@ -15,6 +15,7 @@ from rich.text import Text
 from compiler.bind.design import InputError
 from compiler.cli import images
 from compiler.cli.input_files import load_array
+from compiler.cli.sac_costs import print_costs
 from compiler.cli.sac_graphs import optimised, report_loops, write_graphs
 from compiler.cli.settings import UsageError, read_settings
 from compiler.frontend.sac import SacProgram, load_sac, random_inputs
@@ -37,6 +38,9 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
         if getattr(options, name) not in (None, [], False):
             raise UsageError(f"--{name.replace('_', '-')} is no option of SA-C programs, which run on the host")
     written = load_sac(path, options.function)
+    inputs = _read_inputs(written, options)
+    if options.fixed_extents or options.loops:
+        written = written.with_extents({name: values.shape for name, values in inputs.items() if values.ndim})
     program, notes = optimised(written, options.passes, options.print_after, console)
     paths = _output_paths(program, options.output)
     write_graphs(program, options)
@@ -45,7 +49,8 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
             console.print(Text(line), soft_wrap=True)
     if options.host_c:
         write_atomic(options.host_c, program.host_c().encode())
-    inputs = _read_inputs(program, options)
+    if options.loops:
+        print_costs(program, console)
     with console.status(f"running {program.name}"):
         results = program.run(inputs)
     for name, path in paths.items():

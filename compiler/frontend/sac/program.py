@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from compiler.frontend.sac.host_c import emit_c
 from compiler.frontend.sac.limits import SAC_LIMITS
 from compiler.frontend.sac.parse import parse_text
 from compiler.frontend.sac.passes import Optimised, optimise
-from compiler.frontend.sac.types import Kind, Scalar
+from compiler.frontend.sac.types import Kind, Scalar, Type
 from compiler.ir.limits import check_array_bytes
 from compiler.ir.types import ProgramError
 
@@ -55,6 +55,25 @@ class SacProgram:
         nothing changes; and what they did. `observe` sees each module that differs, and the pass that made it."""
         done = optimise(self.module, self.main.name, passes, observe)
         return SacProgram(self.name, done.module, done.module.function(self.main.name)), done
+
+    def with_extents(self, shapes: Mapping[str, Sequence[int]]) -> SacProgram:
+        """This program for arrays of these shapes alone, by name, so that passes know them.
+
+        Raises `ProgramError` for an input that does not exist or has other dimensions.
+        """
+        for name, shape in shapes.items():
+            if name not in self.inputs:
+                raise ProgramError(f"program {self.name} has no input '{name}'; it has: "
+                                   f"{', '.join(self.inputs) or 'none'}")
+            wanted = self.inputs[name].types[0]
+            if not Type(wanted.scalar, tuple(shape)).fits(wanted):
+                raise ProgramError(f"input {name} has type {wanted} and not the shape {list(shape)}")
+        ports = tuple(Port(port.name, tuple(Type(type_.scalar, tuple(shapes.get(port.name, type_.extents)))
+                                            for type_ in port.types)) for port in self.main.parameters)
+        inputs = tuple(type_ for port in ports for type_ in port.types)
+        main = replace(self.main, parameters=ports, graph=replace(self.main.graph, inputs=inputs))
+        module = Module(tuple(main if f is self.main else f for f in self.module.functions))
+        return SacProgram(self.name, module, main)
 
     def host_c(self) -> str:
         """The program in C for a host (`compiler.frontend.sac.host_c.emit_c`)."""

@@ -117,6 +117,15 @@ def test_command_line_optimises(capsys):
     assert ": unroll: 9 iterations" in printed and "rounds of the cycle: " in printed
 
 
+def test_command_line_counts_iterations_and_accesses(capsys):
+    assert main(["sac/max_window", "--passes", "all", "--loops", "--random", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "stripmine: windows of 12 x 3" in printed
+    assert "│ 5x62    │ 310        │ 960   │ 880    │ 1840" in printed
+    assert main(["sac/median", "--passes", "all", "--random", "1"]) == 0
+    assert "iterations" not in capsys.readouterr().out.replace("unroll: 9 iterations", "")
+
+
 @pytest.mark.parametrize("arguments, message", [
     (["sac/prewitt", "--passes", "turbo"],
      f"there is no pass 'turbo'; there are: {', '.join(PASSES)}, and cycle, all, most"),

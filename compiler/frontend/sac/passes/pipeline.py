@@ -23,7 +23,7 @@ from compiler.frontend.sac.passes.report import Note, Report
 from compiler.frontend.sac.passes.rewrite import Rewriter
 from compiler.frontend.sac.passes.share import ShareSubexpressions
 from compiler.frontend.sac.passes.siblings import FuseSiblings
-from compiler.frontend.sac.passes.sizes import PropagateSizes
+from compiler.frontend.sac.passes.sizes_up import propagate_sizes
 from compiler.frontend.sac.passes.tile import BlockLoops, StripmineLoops
 from compiler.frontend.sac.passes.unroll import UnrollLoops
 from compiler.frontend.sac.passes.windows import ReduceWindows
@@ -50,7 +50,7 @@ PASSES = {each.name: each for each in (
     Pass("inline", inline),
     Pass("tables", make_tables),
     _pass("switches", SelectKnownCases),
-    _pass("sizes", PropagateSizes),
+    Pass("sizes", propagate_sizes),
     _pass("constants", PropagateConstants),
     _pass("elements", PropagateElements),
     _pass("fold", FoldConstants),
