@@ -60,6 +60,16 @@ def test_a_median_in_tiles() -> None:
     run_and_compare(load("median", rows=16, columns=16, dtype="uint8"), 1, "verilator", **SLOW)
 
 
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_a_product_in_numpy_form(lanes: int, simulator: str) -> None:
+    """The loop over slices of a matrix product: one sum, and columns that the DMA engine loads while lanes compute."""
+    a, b = pa.input("a", (12, 20), "int8"), pa.input("b", (20, 9), "int8")
+    out = a[:, :1] * b[:1]
+    for k in range(1, 20):
+        out = out + a[:, k:k + 1] * b[k:k + 1]
+    run_and_compare(pa.program("product", out=out), lanes, simulator, **SLOW)
+
+
 def test_mixed_program(simulator: str) -> None:
     """Several results through several phases: boundaries, reductions, selects, transposition."""
     x, y = pa.input("x", (9, 11), "int16"), pa.input("y", (9, 11), "uint8")

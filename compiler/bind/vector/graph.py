@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -47,11 +48,18 @@ Value = Access | int
 @dataclass(frozen=True)
 class Part:
     """Which elements of an array in memory a leaf or a result is: every `steps`-th from `first` on, of an array of
-    `shape`."""
+    `shape`. `order`: which dimension of the array each dimension of these is, if not the same one."""
 
     shape: tuple[int, ...]
     first: tuple[int, ...]
     steps: tuple[int, ...]
+    order: tuple[int, ...] | None = None
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements of the array from one index to the next, per dimension of `order`."""
+        own = [prod(self.shape[d + 1:]) for d in range(len(self.shape))]
+        return tuple(own[d] for d in self.order or range(len(own)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from math import prod
 
 from compiler.bind.vector.access import Access, compose, drop_dimensions, identity, whole
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Leaf, Node, Op, Part, Reduce, Value
+from compiler.bind.vector.graph import Leaf, Node, Op, Part, Reduce, Value, seen_from
 from compiler.bind.vector.instruction_combining import is_contiguous
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph
@@ -41,8 +41,9 @@ class ReductionPass(Rewriter):
     def visit(self, node: Node) -> Value:
         if not isinstance(node, Reduce):
             return self.same(node)
-        source = self.solid(self.seen(node.source, node.rank + len(node.extents)), node, node.rank + len(node.extents))
-        return self._lower(node, source)
+        rank = node.rank + len(node.extents)
+        source = self.solid(self.seen(node.source, rank), node, rank)
+        return self._lower(node, self.solid(_straight(source, rank, self.builder), node, rank))
 
     def _lower(self, node: Reduce, source: Access) -> Value:
         costs = {"accumulate": self._accumulate_cost(node, source), "slide": self._slide_cost(node, source),
@@ -284,6 +285,22 @@ def _constant_per_term(value: Value, kept: int, builder: GraphBuilder) -> bool:
     if isinstance(value, int) or not isinstance(value.node, Leaf) or value.node.name not in builder.constants:
         return False
     return not any(any(row[:kept]) for row in value.matrix)
+
+
+def _straight(access: Access, rank: int, builder: GraphBuilder) -> Value:
+    """An operation that is seen with its dimensions in another order, as one in this order: it can then be carried out
+    along with the sum, and its operands tell how they are read."""
+    if not isinstance(access.node, Op) or access.is_translation(rank) or not _permutes(access, rank):
+        return access
+    operands = [_straight(o, rank, builder) if isinstance(o, Access) else o for o in seen_from(access)]
+    return builder.operation(access.node.operation, operands, access.node.dtype, access.node.location, rank)
+
+
+def _permutes(access: Access, rank: int) -> bool:
+    """Whether the node has the consumer's dimensions in another order."""
+    ones = [[d for d, c in enumerate(row) if c] for row in access.matrix]
+    return sorted(d for row in ones for d in row) == list(range(rank)) == sorted(
+        row[0] for row in ones if len(row) == 1) and all(c in (0, 1) for row in access.matrix for c in row)
 
 
 def _inline(access: Access, rank: int, builder: GraphBuilder) -> Value:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from compiler.bind.c_host import c_identifier
 from compiler.bind.vector.build import GraphBuilder
+from compiler.bind.vector.contractions import ContractionPass
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.flatten import flattened
 from compiler.bind.vector.from_program import from_program
 from compiler.bind.vector.instruction_combining import CombinePass, CopyPass, NarrowPass
-from compiler.bind.vector.ir import MemoryArray, VectorProgram
+from compiler.bind.vector.ir import MemoryArray, Statement, VectorProgram
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase, split
 from compiler.bind.vector.reductions import ReductionPass
@@ -24,6 +26,7 @@ from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.spill import plan_phases
 from compiler.bind.vector.tile_search import Choice
 from compiler.bind.vector.translate import Graph, translate
+from compiler.bind.vector.transposed_loads import TransposedLoadPass
 from compiler.bind.vector.validate import validate_design
 from compiler.bind.vector.verify import verify_program
 from compiler.frontend.parallel_array.program import ArrayProgram
@@ -66,6 +69,26 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
     spec = options.spec()
     start = time.perf_counter()
     whole = lowered(program, spec)
+    across = TransposedLoadPass(whole, GraphBuilder())
+    graphs = [whole, across.run()][:1 + across.found]
+    cycles, body, phases, choices = min((_planned(graph, spec, options) for graph in graphs), key=lambda p: p.cycles)
+    code = VectorProgram(c_identifier(program.name), spec.capacity, _arrays(program, whole, phases), body)
+    verify_program(code)
+    return VectorDesign(program, program, options, spec, code, tuple(choices), dict(whole.constants),
+                        round(cycles), time.perf_counter() - start)
+
+
+class _Planned(NamedTuple):
+    """A program's code, how it came about, and its predicted clock cycles."""
+
+    cycles: float
+    body: tuple[Statement, ...]
+    phases: list[Phase]
+    choices: list[Choice]
+
+
+def _planned(whole: Graph, spec: VectorSpec, options: Options) -> _Planned:
+    """The best code for a graph. Raises `VectorTargetError`."""
     builder = GraphBuilder()
     phases = split(whole, builder)
     segment = options.segment if len(phases) == 1 else None
@@ -76,16 +99,13 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
         phases = [flattened(phase, builder) for phase in phases]
     planned = plan_phases(phases, spec, builder, segment, options.search)
     phases, choices = [phase for phase, _ in planned], [choice for _, choice in planned]
-    cycles, body = arranged(_groups(choices), spec)
-    code = VectorProgram(c_identifier(program.name), spec.capacity, _arrays(program, whole, phases), body)
-    verify_program(code)
-    return VectorDesign(program, program, options, spec, code, tuple(choices), dict(whole.constants),
-                        round(cycles), time.perf_counter() - start)
+    return _Planned(*arranged(_groups(choices), spec), phases, choices)
 
 
 def lowered(program: ArrayProgram, spec: VectorSpec) -> Graph:
     """The graph of a program after all passes that concern the whole of it."""
     graph = translate(program, GraphBuilder())
+    graph = ContractionPass(graph, GraphBuilder()).run()
     graph = ReductionPass(graph, GraphBuilder(), spec.lanes, spec.capacity // 4).run()
     graph = CombinePass(graph, GraphBuilder()).run()
     graph = NarrowPass(graph, GraphBuilder()).run()

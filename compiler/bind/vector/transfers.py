@@ -52,17 +52,14 @@ def _wrapped(low: int, high: int, size: int) -> list[Piece]:
     return pieces
 
 
-def transfer_box(settings: Settings, to_host: bool, array: str, shape: tuple[int, ...], starts: tuple[int, ...],
+def transfer_box(settings: Settings, to_host: bool, array: str, part: Part, index: Sequence[int],
                  counts: tuple[int, ...], address: int, strides: tuple[int, ...], size: int,
-                 spread: tuple[int, ...] | None = None, gaps: bool = False) -> Iterator[Statement]:
-    """A box of an array in memory to or from a buffer: as few transfers as two dimensions each allow. In memory,
-    neighbours of the box lie `spread` elements apart. `gaps`: what lies between rows may be moved with them."""
-    memory, step = [], size
-    for extent in reversed(shape):
-        memory.append(step)
-        step *= extent
-    memory.reverse()
-    apart = [m * k for m, k in zip(memory, spread or (1,) * len(memory), strict=True)]
+                 gaps: bool = False) -> Iterator[Statement]:
+    """A box of the `part` of an array, from `index` on, to or from a buffer: as few transfers as two dimensions each
+    allow. `gaps`: what lies between rows may be moved with them."""
+    memory = [size * stride for stride in part.strides]
+    starts = [f + i * k for f, i, k in zip(part.first, index, part.steps, strict=True)]
+    apart = [m * k for m, k in zip(memory, part.steps, strict=True)]
     dimensions = _merged([(n, s, m) for n, s, m in zip(counts, strides, apart, strict=True) if n > 1], size)
     offset = sum(i * m for i, m in zip(starts, memory, strict=True))
     length = size
@@ -100,18 +97,12 @@ def load(code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
     gaps = leaf.part is None and not any(leaf.boundaries)
     for pieces in itertools.product(*axes):
         yield from transfer_box(
-            code.settings, False, leaf.name, part.shape, _places(part, [p.source for p in pieces]),
-            tuple(p.length for p in pieces), code.address(leaf, [p.target for p in pieces]), code.strides(leaf),
-            leaf.dtype.itemsize, part.steps, gaps)
+            code.settings, False, leaf.name, part, [p.source for p in pieces], tuple(p.length for p in pieces),
+            code.address(leaf, [p.target for p in pieces]), code.strides(leaf), leaf.dtype.itemsize, gaps)
 
 
 def _whole(shape: tuple[int, ...]) -> Part:
     return Part(shape, (0,) * len(shape), (1,) * len(shape))
-
-
-def _places(part: Part, index: Sequence[int]) -> tuple[int, ...]:
-    """Indices in the array of an element of the part."""
-    return tuple(f + i * k for f, i, k in zip(part.first, index, part.steps, strict=True))
 
 
 @dataclass(frozen=True)
@@ -160,6 +151,5 @@ def store(code: TileCode, result: Result) -> Iterator[Statement]:
     starts = tuple(low for low, _ in code.box)
     index = [a + s for a, s in zip(starts, result.starts, strict=True)]
     part = result.memory or _whole(result.shape)
-    yield from transfer_box(code.settings, True, result.name, part.shape, _places(part, starts), extents(code.box),
-                            code.address(result.node, index), code.strides(result.node), result.dtype.itemsize,
-                            part.steps)
+    yield from transfer_box(code.settings, True, result.name, part, starts, extents(code.box),
+                            code.address(result.node, index), code.strides(result.node), result.dtype.itemsize)
