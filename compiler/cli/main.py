@@ -100,6 +100,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--waves", action="store_true", help="record a waveform")
     parser.add_argument("--input", action="append", default=[], metavar="[NAME=]FILE",
                         help="an input: an image, or an array as .npy (repeat; default of one image: a photograph)")
+    parser.add_argument("--ascii", action="store_true", help="write PGM and PPM files of a SA-C program as text")
     parser.add_argument("--random", type=int, metavar="SEED", help="draw the inputs that are not given at random")
     parser.add_argument("--output", action="append", default=[], metavar="[NAME=]FILE",
                         help="where an output goes: an image, or an array as .npy (repeat)")
@@ -120,7 +121,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     sac = sac_applications().get(options.app, Path(options.app))
     if sac.suffix == ".sc":
         return run_sac(sac, options, console)
-    for name in ("fixed_extents", "loops", "ddcf", "dfg", "host_c", "passes", "print_after"):
+    for name in ("fixed_extents", "loops", "ddcf", "dfg", "host_c", "passes", "print_after", "ascii"):
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')} is for SA-C programs; the name of one ends in .sc")
     if options.list:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from compiler.cli.sac_graphs import optimised, report_loops, write_graphs
 from compiler.cli.settings import UsageError, read_settings
 from compiler.frontend.sac import SacProgram, load_sac, random_inputs
 from compiler.frontend.sac.ddcf.graph import Port
+from compiler.frontend.sac.values import parse_values, print_values, read_pnm, write_pnm
 from hw.files import write_atomic
 
 __all__ = ["run_sac"]
@@ -27,6 +29,8 @@ __all__ = ["run_sac"]
 _OTHERS = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed", "option",
            "sizes", "stall_seed", "directory", "include", "waves", "list")
 """Options that mean nothing for programs that run on the host."""
+
+PNM = (".pgm", ".ppm")
 
 _SHOWN = 64
 """Elements of a result that are printed."""
@@ -54,7 +58,7 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
     with console.status(f"running {program.name}"):
         results = program.run(inputs)
     for name, path in paths.items():
-        _write(path, results[name])
+        _write(path, results[name], program.outputs[name], options.ascii)
     console.print(_table(program, results, paths))
     return 0
 
@@ -67,6 +71,11 @@ def _read_inputs(program: SacProgram, options: argparse.Namespace) -> dict[str, 
         _known(program.inputs, name, "input", program)
         found[name] = np.asarray(value)
     for text in options.input:
+        if text == "-":
+            wanted = [port for name, port in program.inputs.items() if name not in found]
+            found |= zip([port.name for port in wanted], parse_values(sys.stdin.read(), wanted, "standard input"),
+                         strict=True)
+            continue
         name, path = _named(program, text)
         if name in found:
             raise InputError(f"input {name} is given twice")
@@ -106,12 +115,27 @@ def _is_picture(port: Port) -> bool:
 
 
 def _load(path: Path, port: Port) -> np.ndarray:
-    if path.suffix.lower() == ".npy":
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
         return load_array(path)
+    if suffix == ".txt":
+        return parse_values(_text_of(path), [port], str(path))[0]
+    if suffix in PNM:
+        return read_pnm(path, port)
     if port.types[0].rank not in (2, 3):
         raise InputError(f"input {port.name} has type {port.types[0]} and cannot be an image such as {path}; give a "
                          ".npy file")
     return images.load_image(path, colour=port.types[0].rank == 3)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        raise InputError(f"{path} cannot be read: {reason}") from None
 
 
 def _output_paths(program: SacProgram, given: Sequence[str]) -> dict[str, Path]:
@@ -126,13 +150,18 @@ def _output_paths(program: SacProgram, given: Sequence[str]) -> dict[str, Path]:
         if not path:
             raise InputError(f"output {name} needs the name of a file: {name}=FILE")
         found[name] = Path(path)
-        if found[name].suffix.lower() != ".npy":
+        if found[name].suffix.lower() not in (".npy", ".txt", *PNM):
             images.image_format(found[name])
     return found
 
 
-def _write(path: Path, values: np.ndarray) -> None:
-    if path.suffix.lower() == ".npy":
+def _write(path: Path, values: np.ndarray, port: Port, ascii_: bool) -> None:
+    suffix = path.suffix.lower()
+    if suffix == ".txt":
+        write_atomic(path, print_values([values]).encode())
+    elif suffix in PNM:
+        write_pnm(path, values, port, ascii_=ascii_)
+    elif suffix == ".npy":
         buffer = io.BytesIO()
         np.save(buffer, values, allow_pickle=False)
         write_atomic(path, buffer.getvalue())
