@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler.frontend.sac.types import DOUBLE, FLOAT, Kind, Scalar
 
-__all__ = ["BINARY", "COMPARISONS", "INTRINSICS", "binary", "cast", "compare", "constant", "dtype", "wrap"]
+__all__ = ["BINARY", "COMPARISONS", "INTRINSICS", "SEVERAL", "binary", "cast", "compare", "constant", "dtype", "wrap"]
 
 
 def dtype(scalar: Scalar) -> np.dtype:
@@ -178,6 +178,14 @@ def _rounded(function: np.ufunc) -> Callable[..., np.ndarray]:
     return compute
 
 
+def _part(function: np.ufunc, part: int) -> Callable[..., np.ndarray]:
+    """One of the results of a function with several."""
+    def compute(values: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(values)[part], dtype=np.float64)
+    return compute
+
+
 INTRINSICS: dict[str, tuple[int, Callable[..., np.ndarray]]] = {
     "sqrt": (1, _rounded(np.sqrt)), "fabs": (1, _rounded(np.fabs)), "floor": (1, _rounded(np.floor)),
     "ceil": (1, _rounded(np.ceil)),
@@ -185,5 +193,9 @@ INTRINSICS: dict[str, tuple[int, Callable[..., np.ndarray]]] = {
         "acos": np.arccos, "asin": np.arcsin, "atan": np.arctan, "atan2": np.arctan2, "cos": np.cos, "cosh": np.cosh,
         "exp": np.exp, "fmod": np.fmod, "log": np.log, "log10": np.log10, "pow": np.power, "sin": np.sin,
         "sinh": np.sinh, "tan": np.tan, "tanh": np.tanh}.items()},
+    "modf_fraction": (1, _part(np.modf, 0)), "modf_whole": (1, _part(np.modf, 1)),
+    "frexp_fraction": (1, _part(np.frexp, 0)), "frexp_exponent": (1, _part(np.frexp, 1)),
 }
 """C's mathematical functions of `double` by name: how many arguments, and what they compute."""
+SEVERAL = {"modf": ("modf_fraction", "modf_whole"), "frexp": ("frexp_fraction", "frexp_exponent")}
+"""Functions that give several results where C's take pointers: those of `INTRINSICS` that compute each."""

@@ -81,6 +81,7 @@ _TERMINALS = {
 class _Next(NamedTuple):
     place: Place
     name: str
+    subscripts: tuple[syntax.Index | syntax.Range, ...]
 
 
 class _Span(NamedTuple):
@@ -198,7 +199,7 @@ class _Trees(Transformer):
 
     def definition(self, meta: Any, children: list[Any]) -> syntax.Definition:
         pragmas, rest = self._split_pragmas(children)
-        targets = tuple(c for c in rest if isinstance(c, syntax.Declared | syntax.Ignored))
+        targets = tuple(c for c in rest if isinstance(c, syntax.Declared | syntax.Ignored | syntax.Updated))
         values = self._directed(pragmas, rest[len(targets):])
         return syntax.Definition(self._place(meta), targets, values)
 
@@ -206,7 +207,8 @@ class _Trees(Transformer):
         pragmas, rest = self._split_pragmas(children)
         names = tuple(c for c in rest if isinstance(c, _Next))
         values = self._directed(pragmas, rest[len(names):])
-        return syntax.NextDefinition(self._place(meta), tuple(syntax.Name(n.place, n.name) for n in names), values)
+        return syntax.NextDefinition(self._place(meta), tuple(syntax.Name(n.place, n.name) for n in names),
+                                     tuple(n.subscripts for n in names), values)
 
     def _directed(self, pragmas: tuple[syntax.Pragma, ...], values: list[Any]) -> tuple[Any, ...]:
         """`values`, the loop among them with the pragmas that stand before its definition."""
@@ -226,8 +228,12 @@ class _Trees(Transformer):
         return syntax.Ignored(self._place(meta))
 
     def next_target(self, meta: Any, children: list[Any]) -> _Next:
-        (name,) = children
-        return _Next(self._at(name), str(name))
+        name, *subscripts = children
+        return _Next(self._at(name), str(name), tuple(s for s in subscripts if s is not None))
+
+    def updated(self, meta: Any, children: list[Any]) -> syntax.Updated:
+        name, *subscripts = children
+        return syntax.Updated(self._at(name), str(name), tuple(subscripts))
 
     def initialiser(self, meta: Any, children: list[Any]) -> syntax.Initialiser:
         return syntax.Initialiser(self._place(meta), tuple(children))

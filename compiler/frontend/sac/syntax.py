@@ -38,6 +38,7 @@ __all__ = [
     "Slices",
     "Switch",
     "Unary",
+    "Updated",
     "While",
     "Windows",
     "WrittenType",
@@ -191,18 +192,28 @@ class Ignored(Node):
 
 
 @dataclass(frozen=True)
+class Updated(Node):
+    """An array of this body whose elements in a section are given: ``A[1:3] = values;``."""
+
+    name: str
+    subscripts: tuple[Index | Range, ...]
+
+
+@dataclass(frozen=True)
 class Definition(Node):
     """``uint8 a, uint8 b = values;``"""
 
-    targets: tuple[Declared | Ignored, ...]
+    targets: tuple[Declared | Ignored | Updated, ...]
     values: tuple[Expression | Initialiser, ...]
 
 
 @dataclass(frozen=True)
 class NextDefinition(Node):
-    """``next a, next b = values;``"""
+    """``next a, next b = values;`` Where an element or a section follows the name, `sections` has its subscripts, which
+    are empty for a whole variable."""
 
     names: tuple[Name, ...]
+    sections: tuple[tuple[Index | Range, ...], ...]
     values: tuple[Expression | Initialiser, ...]
 
 

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from compiler.frontend.sac.arithmetic import INTRINSICS
+from compiler.frontend.sac.arithmetic import INTRINSICS, SEVERAL
 from compiler.frontend.sac.build.reductions import REDUCTIONS, RETURNS, check_label, check_reduced
 from compiler.frontend.sac.build.scope import Scope
 from compiler.frontend.sac.build.values import (
@@ -37,6 +38,8 @@ def build_call(node: Call, scope: Scope) -> tuple[Value, ...]:
         return builder(node, scope)
     if node.function in INTRINSICS:
         return (_intrinsic(node, scope),)
+    if node.function in SEVERAL:
+        return tuple(_intrinsic(replace(node, function=part), scope) for part in SEVERAL[node.function])
     reduced = node.function.removeprefix("array_accum_").removeprefix("array_")
     if node.function.startswith("array_") and reduced in REDUCTIONS:
         return (_array_reduction(node, reduced, scope),)

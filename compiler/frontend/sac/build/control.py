@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from compiler.frontend.sac.build.expressions import build_initialiser
+from compiler.frontend.sac.build.expressions import build_initialiser, build_update
 from compiler.frontend.sac.build.scope import Scope
 from compiler.frontend.sac.build.values import Meant, Value, assign, convert, known_integer, meant_type, truth
 from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire, finish_together
@@ -20,6 +20,7 @@ from compiler.frontend.sac.syntax import (
     NextDefinition,
     Place,
     Switch,
+    Updated,
 )
 from compiler.frontend.sac.types import Scalar, Type, arithmetic_type, bitwise_type
 from compiler.ir.types import ProgramError
@@ -47,6 +48,20 @@ def _define(statement: Definition, scope: Scope) -> None:
         if isinstance(target, Declared):
             meant = meant_type(target.type)
             scope.define(target.name, assign(scope.graph, value, meant, target.place, f"'{target.name}'"), target.place)
+        elif isinstance(target, Updated):
+            _update(target, value, scope)
+
+
+def _update(target: Updated, value: Value, scope: Scope) -> None:
+    """``A[1:3] = value``: from here on `A` is the array with these elements. Only for arrays of the same body, so that
+    what a name means never depends on a body inside."""
+    if target.name not in scope.places:
+        scope.find(target.name, target.place)
+        raise SacError(target.place, f"'{target.name}' is not defined in this body: elements are given only where the "
+                                     f"array is; a loop carries it: next {target.name}[...]")
+    before = scope.names[target.name]
+    scope.names[target.name] = build_update(scope, before, target.subscripts, value, target.place,
+                                            f"the section of '{target.name}'")
 
 
 def _initialised(target: object, written: Expression | Initialiser, scope: Scope, place: Place) -> Value:
@@ -70,12 +85,15 @@ def _paired(targets: Sequence[object], values: Sequence, place: Place) -> list[t
 def _define_next(statement: NextDefinition, scope: Scope) -> None:
     """``next a = ...``: from here on `a` is the new value."""
     values = [v for written in statement.values for v in scope.values(_no_braces(written))]
-    for name, value in _paired(statement.names, values, statement.place):
+    targets = list(zip(statement.names, statement.sections, strict=True))
+    for (name, subscripts), value in _paired(targets, values, statement.place):
         if name.name not in scope.inputs:
             raise SacError(name.place, f"'next {name.name}' is allowed only directly in the body of a loop")
         if name.name in scope.carried:
             raise SacError(name.place, f"'next {name.name}' is assigned twice in one body")
         before = scope.names[name.name]
+        if subscripts:
+            value = build_update(scope, before, subscripts, value, name.place, f"the section of 'next {name.name}'")
         meant = Meant(before.type.scalar, before.is_complex, (None,) * before.type.rank)
         new = assign(scope.graph, value, meant, name.place, f"'next {name.name}'")
         scope.carried[name.name] = Value(tuple(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from compiler.frontend.sac import arithmetic
 from compiler.frontend.sac.build.complex_numbers import complex_binary, complex_negated
 from compiler.frontend.sac.build.constants import build_constant
 from compiler.frontend.sac.build.scope import Scope
 from compiler.frontend.sac.build.values import (
+    Meant,
     Value,
     assign,
     constant_value,
@@ -48,7 +50,7 @@ from compiler.frontend.sac.types import (
 from compiler.ir.types import ProgramError
 
 __all__ = ["apply_binary", "build_binary", "build_cast", "build_initialiser", "build_literal", "build_name",
-           "build_section", "build_unary"]
+           "build_section", "build_unary", "build_update"]
 
 _ARITHMETIC = {"+": "ADD", "-": "SUB", "*": "MUL", "/": "DIV", "%": "MOD"}
 _BITWISE = {"&": "BIT_AND", "|": "BIT_OR", "^": "BIT_XOR"}
@@ -196,19 +198,40 @@ def build_cast(node: Cast, scope: Scope) -> tuple[Value, ...]:
 def build_section(node: Section, scope: Scope) -> tuple[Value, ...]:
     """An element or a section: bounds are inclusive, an index drops its dimension."""
     array = scope.value(node.array)
-    if array.type.rank != len(node.subscripts):
-        raise SacError(node.place, f"{len(node.subscripts)} subscripts of {array}, which has {array.type.rank} "
-                                   "dimensions")
-    pattern = "".join(":" if isinstance(s, Range) else "." for s in node.subscripts)
+    pattern, bounds, extents = _bounds(scope, array, node.subscripts, node.place)
+    types = [Type(array.type.scalar, extents)]
+    return (Value(tuple(scope.graph.add("AREF", [wire, *bounds], types, node.place, pattern=pattern)[0]
+                        for wire in array.wires)),)
+
+
+def build_update(scope: Scope, array: Value, subscripts: Sequence[Index | Range], value: Value, place: Place, what: str
+                 ) -> Value:
+    """`array` with other elements in a section: those of `value`, or the scalar `value` everywhere in it."""
+    pattern, bounds, extents = _bounds(scope, array, subscripts, place)
+    given = value.type.extents or extents
+    meant = Meant(array.type.scalar, array.is_complex, tuple(extents))
+    if len(given) != len(extents) or any(None not in pair and pair[0] != pair[1]
+                                         for pair in zip(given, extents, strict=True)):
+        raise SacError(place, f"{what} is {meant}, and the value is {value}: shapes differ")
+    scalar = meant if value.type.is_array else Meant(meant.scalar, meant.is_complex)
+    placed = assign(scope.graph, value, replace(scalar, extents=(None,) * value.type.rank), place, what)
+    return Value(tuple(scope.graph.add("ARR_UPDATE", [wire, part, *bounds], [wire.type], place, pattern=pattern)[0]
+                       for wire, part in zip(array.wires, placed.wires, strict=True)))
+
+
+def _bounds(scope: Scope, array: Value, subscripts: Sequence[Index | Range], place: Place
+            ) -> tuple[str, list[Wire], tuple[int | None, ...]]:
+    """The pattern of a section, its bounds, and the extents of the dimensions that it keeps."""
+    if array.type.rank != len(subscripts):
+        raise SacError(place, f"{len(subscripts)} subscripts of {array}, which has {array.type.rank} dimensions")
+    pattern = "".join(":" if isinstance(s, Range) else "." for s in subscripts)
     bounds: list[Wire] = []
     extents: list[int | None] = []
-    for dimension, subscript in enumerate(node.subscripts):
+    for dimension, subscript in enumerate(subscripts):
         wires, extent = _subscript(scope, array, dimension, subscript)
         bounds += wires
         extents += [extent] if isinstance(subscript, Range) else []
-    types = [Type(array.type.scalar, tuple(extents))]
-    return (Value(tuple(scope.graph.add("AREF", [wire, *bounds], types, node.place, pattern=pattern)[0]
-                        for wire in array.wires)),)
+    return pattern, bounds, tuple(extents)
 
 
 def _subscript(scope: Scope, array: Value, dimension: int, subscript: Index | Range) -> tuple[list[Wire], int | None]:

@@ -114,8 +114,27 @@ def _perimeter(node: Node, batch: Batch) -> list[np.ndarray]:
 
 
 def _reference(node: Node, batch: Batch) -> list[np.ndarray]:
-    """An element or a section. Indices may differ from row to row, extents of sections may not."""
+    """An element or a section."""
     array, *bounds = batch.operands
+    return [array[_places(node, array, bounds, batch.size)]]
+
+
+def _update(node: Node, batch: Batch) -> list[np.ndarray]:
+    """An array with other elements in a section: those of a value of its shape, or one scalar."""
+    array, value, *bounds = batch.operands
+    places = _places(node, array, bounds, batch.size)
+    shape = np.broadcast_shapes(*(place.shape for place in places))
+    if value.ndim > 1 and value.shape[1:] != shape[1:]:
+        raise SacRunError(node.place, f"a section of shape {list(shape[1:])} is given elements of shape "
+                                      f"{_shape(value)}")
+    updated = np.array(array)
+    updated[places] = value if value.ndim > 1 else value.reshape((-1,) + (1,) * (len(shape) - 1))
+    return [updated]
+
+
+def _places(node: Node, array: np.ndarray, bounds: list[np.ndarray], size: int) -> tuple[np.ndarray, ...]:
+    """Index arrays of an element or a section, a row for each of the batch. Indices may differ from row to row, extents
+    of sections may not."""
     pattern = str(node.attribute("pattern"))
     indices: list[np.ndarray] = []
     kept = pattern.count(":")
@@ -131,8 +150,7 @@ def _reference(node: Node, batch: Batch) -> list[np.ndarray]:
             axis += 1
             indices.append(rows.reshape((len(rows),) + (1,) * (axis - 1) + (rows.shape[1],) + (1,) * (kept - axis)))
             position += 3
-    batch_index = np.arange(batch.size).reshape((-1,) + (1,) * kept)
-    return [array[(batch_index, *indices)]]
+    return (np.arange(size).reshape((-1,) + (1,) * kept), *indices)
 
 
 def _check_index(node: Node, index: np.ndarray, extent: int, dimension: int) -> None:
@@ -166,6 +184,6 @@ _EVALUATORS: dict[str, Callable[[Node, Batch], list[np.ndarray]]] = {
     **dict.fromkeys(BINARY, _binary), **dict.fromkeys(COMPARISONS, _compare), "CAST": _cast, "NOT": _not,
     "BIT_NOT": _bit_not, "NEG": _negative, "INTRINSIC": _intrinsic, "EXTENTS": _extents,
     "CHECK_EXTENTS": _check_extents, "FILL_LIKE": _fill_like, "ARR_DEF": _define, "ARRAY_CONCAT": _concatenate,
-    "ARRAY_CONCAT_VERT": _concatenate_rows, "ARR_CONPERIM": _perimeter, "AREF": _reference,
+    "ARRAY_CONCAT_VERT": _concatenate_rows, "ARR_CONPERIM": _perimeter, "AREF": _reference, "ARR_UPDATE": _update,
     **dict.fromkeys(MANY_KINDS, _many),
 }

@@ -191,6 +191,13 @@ class _Checker:
         self._need(len(types) == 1 + sum(3 if slot == ":" else 1 for slot in pattern), "bounds are missing")
         self._need(node.outputs[0].rank == pattern.count(":"), "its output has another rank than its pattern")
 
+    def _update(self, node: Node, types: Sequence[Type]) -> None:
+        pattern = str(node.attribute("pattern"))
+        self._need(len(types) > 1 and len(pattern) == types[0].rank, "its pattern has another rank than the array")
+        self._need(len(types) == 2 + sum(3 if slot == ":" else 1 for slot in pattern), "bounds are missing")
+        self._need(types[1].rank in (0, pattern.count(":")), "its value has another rank than its pattern")
+        self._types(node.outputs, [types[0]], "the outputs")
+
     def _define(self, node: Node, types: Sequence[Type]) -> None:
         size = 1
         for extent in node.outputs[0].extents:
@@ -234,7 +241,8 @@ _CHECKS: dict[str, Callable[[_Checker, Node, Sequence[Type]], None]] = {
     **dict.fromkeys(BINARY, _Checker._binary), **dict.fromkeys(COMPARISONS, _Checker._compare),
     **dict.fromkeys(("NEG", "NOT", "BIT_NOT"), _Checker._same), "CAST": _Checker._cast,
     "INTRINSIC": _Checker._intrinsic, "FCALL": _Checker._call, "EXTENTS": _Checker._extents,
-    "AREF": _Checker._reference, "ARR_DEF": _Checker._define, "ELEGEN": _Checker._array_generator,
+    "AREF": _Checker._reference, "ARR_UPDATE": _Checker._update, "ARR_DEF": _Checker._define,
+    "ELEGEN": _Checker._array_generator,
     "WINDOWGEN": _Checker._array_generator, "SCALARGEN": _Checker._scalar_generator,
     **dict.fromkeys(STRUCTURING_KINDS, _Checker._structure),
     **dict.fromkeys(set(RETURN_KINDS) - set(STRUCTURING_KINDS) - set(VALUE_AT_KINDS), _Checker._reduction),

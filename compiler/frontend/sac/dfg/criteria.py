@@ -31,6 +31,7 @@ _CONSTANT = "--passes all unrolls loops and folds indices that the compiler can 
 _AVERAGE = "a sum over a count that is a power of 2 can be shifted"
 _FORBIDDEN: dict[str, tuple[str, str]] = {
     "ARR_CONPERIM": ("an array is made inside the loop", "put the border around the array before the loop"),
+    "ARR_UPDATE": ("an array is made inside the loop", "give its elements before or behind the loop"),
     "ARRAY_CONCAT": ("an array is made inside the loop", "join the arrays before or behind the loop"),
     "ARRAY_CONCAT_VERT": ("an array is made inside the loop", "join the arrays before or behind the loop"),
     "EXTENTS": ("extents are the host's", "ask for them before the loop"),

@@ -13,7 +13,22 @@ __all__ = ["ARRAYS"]
 
 
 def _reference(emitter: Lines, node: Node, operands: list[str], types: list[Type], outputs: list[str]) -> None:
-    array, rest = operands[0], operands[1:]
+    array = operands[0]
+    emitter.assign(outputs[0], node.outputs[0], f"section(&{array}, {_section(node, array, operands[1:])})")
+
+
+def _update(emitter: Lines, node: Node, operands: list[str], types: list[Type], outputs: list[str]) -> None:
+    array, value, *rest = operands
+    where = _section(node, array, rest)
+    if types[1].is_array:
+        emitter.lines.append(f"{outputs[0]} = update({place(node)}, &{array}, &{value}, {where});")
+    else:
+        number = f"of_{kind_member(types[1])}({value})"
+        emitter.lines.append(f"{outputs[0]} = update_all(&{array}, {number}, {where});")
+
+
+def _section(node: Node, array: str, rest: list[str]) -> str:
+    """Arguments that say which elements: firsts, steps, counts, and which dimensions stay."""
     first, steps, counts, keep = [], [], [], []
     for d, slot in enumerate(str(node.attribute("pattern"))):
         extent = f"{array}.extents[{d}]"
@@ -29,8 +44,7 @@ def _reference(emitter: Lines, node: Node, operands: list[str], types: list[Type
             counts.append(f"section_count({place(node)}, {lowest}, {highest}, {step}, {extent})")
         keep.append(str(int(slot == ":")))
     lists = [*(written_list("int64_t", items) for items in (first, steps, counts)), written_list("int", keep)]
-    found = f"section(&{array}, {', '.join(lists)})"
-    emitter.assign(outputs[0], node.outputs[0], found)
+    return ", ".join(lists)
 
 
 def _define(emitter: Lines, node: Node, operands: list[str], types: list[Type], outputs: list[str]) -> None:
@@ -67,6 +81,6 @@ def _fill(emitter: Lines, node: Node, operands: list[str], types: list[Type], ou
 
 
 ARRAYS: dict[str, Callable[[Lines, Node, list[str], list[Type], list[str]], None]] = {
-    "AREF": _reference, "ARR_DEF": _define, "EXTENTS": _extents, "CHECK_EXTENTS": _check_extents,
+    "AREF": _reference, "ARR_UPDATE": _update, "ARR_DEF": _define, "EXTENTS": _extents, "CHECK_EXTENTS": _check_extents,
     "ARRAY_CONCAT": _concatenate, "ARRAY_CONCAT_VERT": _concatenate, "ARR_CONPERIM": _perimeter, "FILL_LIKE": _fill,
 }

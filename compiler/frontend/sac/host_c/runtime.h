@@ -129,6 +129,35 @@ static array section(const array *a, const int64_t *first, const int64_t *step, 
     return made;
 }
 
+/* `a` with one number everywhere in a section, or with the elements of `values`. */
+static array update_section(const array *a, const array *values, number all, const int64_t *first, const int64_t *step,
+                            const int64_t *count) {
+    int64_t at[8] = {0}, size = 1;
+    array made = make(a->kind, a->rank, a->extents);
+    for (int64_t n = 0; n < a->size; n++) put(&made, n, get(a, n));
+    for (int k = 0; k < a->rank; k++) size *= count[k];
+    for (int64_t n = 0; n < size; n++) {
+        int64_t place = 0;
+        for (int k = 0; k < a->rank; k++) place = place * a->extents[k] + first[k] + step[k] * at[k];
+        put(&made, place, values ? get(values, n) : all);
+        for (int k = a->rank - 1; k >= 0 && ++at[k] == count[k]; k--) at[k] = 0;
+    }
+    return made;
+}
+
+static array update_all(const array *a, number all, const int64_t *first, const int64_t *step, const int64_t *count,
+                        const int *keep) {
+    (void)keep;
+    return update_section(a, 0, all, first, step, count);
+}
+
+static array update(const char *place, const array *a, const array *values, const int64_t *first, const int64_t *step,
+                    const int64_t *count, const int *keep) {
+    for (int k = 0, d = 0; k < a->rank; k++)
+        if (keep[k] && count[k] != values->extents[d++]) fail(place, "shapes differ");
+    return update_section(a, values, (number){0}, first, step, count);
+}
+
 static int64_t check_index(const char *place, int64_t index, int64_t extent) {
     if (index < 0 || index >= extent) fail(place, "index outside an array");
     return index;
@@ -261,6 +290,11 @@ static array join(const char *place, const arrays *l, char kind, int rank, const
 
 /* A type of numbers: kind i (integers and fixed point), f or d. */
 typedef struct { char kind; int width, fraction, has_sign; } type;
+
+static double modf_fraction(double x) { double whole; return modf(x, &whole); }
+static double modf_whole(double x) { double whole; modf(x, &whole); return whole; }
+static double frexp_fraction(double x) { int exponent; return frexp(x, &exponent); }
+static double frexp_exponent(double x) { int exponent; frexp(x, &exponent); return exponent; }
 
 static double as_double(number n, type t) {
     return t.kind == 'i' ? ldexp((double)n.i, -t.fraction) : t.kind == 'f' ? n.f : n.d;
