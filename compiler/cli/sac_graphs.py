@@ -42,7 +42,7 @@ def optimised(program: SacProgram, passes: str | None, shown: Sequence[str], con
     after, done = program.optimised([name for name in passes.split(",") if name], observe)
     lines = [note + (f" ({count} times)" if count > 1 else "")
              for note, count in Counter(map(str, done.notes)).items()]
-    counts = ", ".join(f"{name} {count}" for name, count in done.changes.items()) or "none"
+    counts = ", ".join(f"{name} {count} ({done.nodes[name]:+} nodes)" for name, count in done.changes.items()) or "none"
     rounds = f"; rounds of the cycle: {', '.join(map(str, done.rounds))}" if done.rounds else ""
     lines.append(f"nodes: {_total(program)} before passes, {_total(after)} after; changes by pass: {counts}{rounds}")
     lines += [f"{name} changed nothing" for name in shown if name not in done.changes]

@@ -7,8 +7,9 @@ from random_sac_loops import LoopWriter
 from test_sac_loop_passes import FUSED_PAIR, GOLDEN, did, pixels, refused, same
 
 from compiler.frontend.apps import sac_applications
-from compiler.frontend.sac import load_sac, parse_sac
+from compiler.frontend.sac import load_sac, parse_sac, random_inputs
 from compiler.frontend.sac.ddcf import interpret
+from compiler.frontend.sac.host_c import compile_host, run_host
 from compiler.frontend.sac.passes import count_nodes, optimise
 
 UNROLLED = ["inline", "cycle"]
@@ -204,3 +205,16 @@ def test_loops_with_different_pragmas_stay_apart():
             for a in A return (array (a + 2)); } return (R, S);"""
     assert refused(text, "siblings").endswith(": siblings: not done: with the loop at p.sc:2:22: they have different "
                                               "pragmas")
+
+
+@pytest.mark.parametrize("kind", ["pair", "repeated", "several", "siblings"])
+def test_what_most_passes_make_runs_in_c(kind, tmp_path):
+    """The second reference agrees on loops that carry, on combined arrays and on narrow numbers."""
+    for seed in range(3):
+        program = parse_sac(getattr(LoopWriter(seed), kind)())
+        inputs = program.held(random_inputs(program, seed, 6))
+        after, _ = program.optimised(["most"])
+        executable = compile_host(after.host_c(), tmp_path)
+        found = run_host(executable, inputs, after.main.graph.inputs, after.main.result_types)
+        for one, other in zip(interpret(program.module, "main", inputs), found, strict=True):
+            assert one.tolist() == other.tolist()

@@ -7,7 +7,7 @@ from random_sac import Writer
 from test_sac_loop_passes import did, same
 from test_sac_passes import check
 
-from compiler.frontend.sac import parse_sac
+from compiler.frontend.sac import SacRunError, parse_sac
 from compiler.frontend.sac.passes import count_nodes, optimise
 from compiler.frontend.sac.passes.bit_counts import count_bits
 
@@ -97,3 +97,24 @@ def test_conversions_of_arrays_go_to_elements():
     casts = [node for node in done.module.function("main").graph.walk() if node.kind == "CAST"]
     assert casts and not any(node.outputs[0].is_array for node in casts)
     assert count_nodes(done.module)["CAST"] == 3
+
+
+@pytest.mark.parametrize("reference, pattern", [
+    ("A[1:9:2][0:3][1]", 1), ("A[2:9][i]", 1), ("A[1:9:2,0:3][0:1,2][i1]", 1), ("A[2:8][i]", 2),
+    ("A[1:9:2][i:3][0]", 2),
+])
+def test_references_to_sections(reference, pattern):
+    """Hammes 2000, section 4.1.6.3. `i` has 3 bits, so that it may lie outside of 7 elements, and then is an error."""
+    rank = 2 if "," in reference else 1
+    dimensions = ",".join(["12"] * rank)
+    program = parse_sac(f"uint8 main (uint8 A[{dimensions}], uint3 i, uint1 i1) return ({reference});")
+    done = same(program, ["sizes", "elements", "dead", "elements", "dead"], 1)
+    assert count_nodes(done.module)["AREF"] == pattern
+
+
+def test_an_index_outside_of_a_section_stays_an_error():
+    program = parse_sac("uint8 main (uint8 A[12], uint3 i) return (A[2:8][i]);")
+    done, _ = program.optimised()
+    for each in (program, done):
+        with pytest.raises(SacRunError, match="index 7 in dimension 0 of an array whose extent there is 7"):
+            each.run({"A": range(12), "i": 7})

@@ -86,11 +86,13 @@ _GROUPS = {"all": ALL, "most": MOST}
 
 @dataclass(frozen=True)
 class Optimised:
-    """A module after passes; `changes` counts how often each pass changed it, in order of the first; `rounds` of each
-    ``cycle``, the last of which changed nothing; `notes` are what passes say of loops."""
+    """A module after passes; `changes` counts how often each pass changed it, in order of the first, and `nodes` how
+    many nodes more there are for it; `rounds` of each ``cycle``, the last of which changed nothing; `notes` are what
+    passes say of loops."""
 
     module: Module
     changes: dict[str, int]
+    nodes: dict[str, int]
     rounds: tuple[int, ...]
     notes: tuple[Note, ...]
 
@@ -107,7 +109,7 @@ def optimise(module: Module, main: str, names: Sequence[str] | None = None,
     for name in ("all",) if names is None else names:
         for each in _GROUPS.get(name, (name,)):
             run.cycle() if each == "cycle" else run.step(each)
-    return Optimised(run.module, dict(run.changes), tuple(run.rounds), tuple(run.report.notes))
+    return Optimised(run.module, dict(run.changes), dict(run.nodes), tuple(run.rounds), tuple(run.report.notes))
 
 
 class _Run:
@@ -116,6 +118,7 @@ class _Run:
     def __init__(self, module: Module, main: str, observe: Callable[[str, Module], None] | None) -> None:
         self.module, self.main, self.observe = module, main, observe
         self.changes: Counter[str] = Counter()
+        self.nodes: Counter[str] = Counter()
         self.rounds: list[int] = []
         self.report = Report()
 
@@ -138,6 +141,7 @@ class _Run:
         if after != self.module:
             verify(after)
             self.changes[name] += 1
+            self.nodes[name] += sum(count_nodes(after).values()) - sum(count_nodes(self.module).values())
             self.module = after
             if self.observe is not None:
                 self.observe(name, after)

@@ -57,17 +57,17 @@ def _with_arrays(graph: Graph, arrays: Mapping[int, Node], first: int) -> Graph:
 
 
 class PropagateElements(Rewriter):
-    """An element or a section, at known indices, of an array whose elements are named is these elements; a section of a
-    section is one of the whole array."""
+    """An element or a section, at known indices, of an array whose elements are named is these elements; a reference to
+    a section is one to the whole array, where its indices are known to be those of the section."""
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
-        if node.kind != "AREF" or not all(isinstance(o, Constant) for o in node.operands[1:]):
+        source = out.producer(node.operands[0]) if node.kind == "AREF" else None
+        if source is None:
             return super().node(out, node)
-        source = out.producer(node.operands[0])
-        if source is not None and source.kind == "ARR_DEF":
+        if source.kind == "ARR_DEF" and known_bounds(node) is not None:
             return _elements(out, node, source)
-        if source is not None and source.kind == "AREF" and all(isinstance(o, Constant) for o in source.operands[1:]):
-            return out.add(_composed(node, source))
+        if source.kind == "AREF" and known_bounds(source) is not None and _is_inside(out, node):
+            return out.add(_composed(out, node, source))
         return out.add(node)
 
 
@@ -102,21 +102,65 @@ def _elements(out: Rebuilt, node: Node, source: Node) -> list[Operand]:
     return out.add(Node("ARR_DEF", operands, (Type(node.outputs[0].scalar, taken.shape),), (), (), node.place))
 
 
-def _composed(node: Node, source: Node) -> Node:
-    """`A[a:b:c][d:e:f]` is `A[c*d+a : c*e+a : c*f]`. Raises nothing: indices are inside, or fail in the same way."""
-    outer = iter(_bounds(node))
-    pattern, bounds = "", []
-    slots = iter(str(node.attribute("pattern")))
+def _is_inside(out: Rebuilt, node: Node) -> bool:
+    """Whether indices are known to be those of elements, by their values or by their types."""
+    extents, rest = out.type(node.operands[0]).extents, list(node.operands[1:])
+    for slot, extent in zip(str(node.attribute("pattern")), extents, strict=True):
+        taken, rest = (rest[:3], rest[3:]) if slot == ":" else (rest[:1], rest[1:])
+        low, high = _least(out, taken[0]), _most(out, taken[:2][-1])
+        if extent is None or low < 0 or high >= extent or not all(isinstance(o, Constant) for o in taken[1:]):
+            return False
+    return True
+
+
+def _least(out: Rebuilt, index: Operand) -> int:
+    return int(index.value) if isinstance(index, Constant) else _source(out, index).minimum
+
+
+def _most(out: Rebuilt, index: Operand) -> int:
+    return int(index.value) if isinstance(index, Constant) else _source(out, index).maximum
+
+
+def _source(out: Rebuilt, index: Operand) -> Scalar:
+    """The type that an index had before it was widened."""
+    node = out.producer(index)
+    scalar = out.type(index).scalar
+    while node is not None and node.kind == "CAST":
+        before = out.type(node.operands[0]).scalar
+        if before.floating or before.fraction or not (scalar.minimum <= before.minimum
+                                                      and before.maximum <= scalar.maximum):
+            break
+        scalar, node = before, out.producer(node.operands[0])
+    return scalar
+
+
+def _composed(out: Rebuilt, node: Node, source: Node) -> Node:
+    """`A[a:b:c][d:e:f]` is `A[c*d+a : c*e+a : c*f]`, where d, e and f lie in the section, and `A[a:b:c][i]` is
+    `A[c*i+a]`."""
+    inner, slots = list(node.operands[1:]), iter(str(node.attribute("pattern")))
+    pattern: str = ""
+    operands: list[Operand] = [source.operands[0]]
     for slot, bound in zip(str(source.attribute("pattern")), _bounds(source), strict=True):
         if slot == ".":
-            pattern, bounds = pattern + ".", [*bounds, *bound]
+            pattern, operands = pattern + ".", [*operands, Constant(bound[0], _INDEX)]
             continue
-        inner, low, step = next(outer), bound[0], bound[2]
-        pattern += next(slots)
-        bounds += [step * inner[0] + low] if len(inner) == 1 else [step * inner[0] + low, step * inner[1] + low,
-                                                                    step * inner[2]]
-    constants = tuple(Constant(bound, _INDEX) for bound in bounds)
-    return Node("AREF", (source.operands[0], *constants), node.outputs, (("pattern", pattern),), (), node.place)
+        kind, low, step = next(slots), bound[0], bound[2]
+        taken, inner = (inner[:3], inner[3:]) if kind == ":" else (inner[:1], inner[1:])
+        pattern += kind
+        operands += [_scaled(out, o, step, low) for o in taken[:2]]
+        if kind == ":":
+            operands.append(_scaled(out, taken[2], step, 0))
+    return Node("AREF", tuple(operands), node.outputs, (("pattern", pattern),), (), node.place)
+
+
+def _scaled(out: Rebuilt, index: Operand, times: int, plus: int) -> Operand:
+    """`times` an index, and `plus`."""
+    if isinstance(index, Constant):
+        return Constant(int(index.value) * times + plus, _INDEX)
+    type_ = Type(_INDEX)
+    (held,) = out.add(Node("CAST", (index,), (type_,)))
+    (product,) = out.add(Node("MUL", (held, Constant(times, _INDEX)), (type_,)))
+    return out.add(Node("ADD", (product, Constant(plus, _INDEX)), (type_,)))[0]
 
 
 class SelectKnownCases(Rewriter):
