@@ -16,7 +16,7 @@ class MoveCasts(Rewriter):
     """A converted array that a generator or a reference takes is taken as it was; what is taken is converted."""
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
-        node = replace(node, graphs=self.inner(out, node))
+        node = self.within(out, node)
         if node.kind in ("AREF", "EXTENTS"):
             return _taken(out, node)
         if node.kind in ("FORALL", "FORNXT"):

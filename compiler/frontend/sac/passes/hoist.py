@@ -18,7 +18,7 @@ class HoistInvariants(Rewriter):
     no iterations, and so do arrays of constants, which are known inside (`PropagateConstants`)."""
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
-        node = replace(node, graphs=self.inner(out, node))
+        node = self.within(out, node)
         if node.kind not in LOOP_KINDS:
             return out.add(node)
         graph = node.graphs[-1]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import networkx
 
 from compiler.frontend.sac.ddcf.graph import Function, Module, Node, Operand
@@ -45,7 +43,7 @@ class _Inline(Rewriter):
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
         if node.kind != "FCALL":
-            return out.add(replace(node, graphs=self.inner(out, node)))
+            return out.add(self.within(out, node))
         function = self.done[str(node.attribute("function"))]
         if any(pragma.name in ("no_inline", "lookup") for pragma in function.pragmas):
             return out.add(node)

@@ -39,7 +39,7 @@ class _Nextify(Rewriter):
     name = ""
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
-        node = replace(node, graphs=self.inner(out, node))
+        node = self.within(out, node)
         if node.kind not in ("FORALL", "FORNXT") or all(p.kind == "SCALARGEN" for p in loop_view(node).parts):
             return out.add(node)
         isolated = isolate_arrays(node)

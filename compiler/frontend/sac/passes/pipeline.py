@@ -121,6 +121,8 @@ class _Run:
         self.nodes: Counter[str] = Counter()
         self.rounds: list[int] = []
         self.report = Report()
+        self.settled: dict[str, Module] = {}
+        """For each pass the last module that it did not change."""
 
     def cycle(self) -> None:
         """`CYCLE` until nothing changes: passes make nodes fewer or simpler, or loops fewer."""
@@ -137,8 +139,12 @@ class _Run:
         """One pass."""
         if name not in PASSES:
             raise ProgramError(f"there is no pass '{name}'; there are: {', '.join(PASSES)}, and cycle, all, most")
+        if self.settled.get(name) is self.module:
+            return
         after = PASSES[name].run(self.module, self.main, self.report)
-        if after != self.module:
+        if after == self.module:
+            self.settled[name] = self.module
+        else:
             verify(after)
             self.changes[name] += 1
             self.nodes[name] += sum(count_nodes(after).values()) - sum(count_nodes(self.module).values())

@@ -9,7 +9,7 @@ from compiler.frontend.sac.ddcf.graph import Argument, Edge, Function, Graph, Mo
 from compiler.frontend.sac.passes.report import Report
 from compiler.frontend.sac.types import Type
 
-__all__ = ["Rebuilt", "Rewriter", "substitute"]
+__all__ = ["Rebuilt", "Rewriter", "substitute", "with_operands"]
 
 
 class Rebuilt:
@@ -44,7 +44,7 @@ class Rebuilt:
         values = list(before)
         for node in nodes:
             entering = tuple(substitute(operand, arguments, values) for operand in node.operands)
-            values.append(self.add(replace(node, operands=entering)))
+            values.append(self.add(with_operands(node, entering)))
         return values
 
     def finish(self, outputs: Sequence[Operand]) -> Graph:
@@ -59,6 +59,13 @@ def substitute(operand: Operand, arguments: Sequence[Operand], values: Sequence[
     if isinstance(operand, Edge):
         return values[operand.number][operand.port]
     return operand
+
+
+def with_operands(node: Node, operands: tuple[Operand, ...]) -> Node:
+    """`node` with other operands."""
+    if operands == node.operands:
+        return node
+    return Node(node.kind, operands, node.outputs, node.attributes, node.graphs, node.place)
 
 
 class Rewriter:
@@ -83,12 +90,16 @@ class Rewriter:
         values: list[list[Operand]] = []
         for node in graph.nodes:
             operands = tuple(substitute(operand, arguments, values) for operand in node.operands)
-            values.append(self.node(out, replace(node, operands=operands)))
+            values.append(self.node(out, with_operands(node, operands)))
         return out.finish([substitute(operand, arguments, values) for operand in graph.outputs])
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
         """What becomes of a node whose operands are those of `out`: its outputs there."""
-        return out.add(replace(node, graphs=self.inner(out, node)))
+        return out.add(self.within(out, node))
+
+    def within(self, out: Rebuilt, node: Node) -> Node:
+        """`node` with its graphs rewritten."""
+        return replace(node, graphs=self.inner(out, node)) if node.graphs else node
 
     def inner(self, out: Rebuilt, node: Node) -> tuple[Graph, ...]:
         """The graphs of a compound node."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from compiler.frontend.sac.ddcf.graph import Graph, Node, Operand
 from compiler.frontend.sac.ddcf.kinds import GENERATOR_KINDS, RETURN_KINDS
@@ -31,7 +30,7 @@ class ShareSubexpressions(Rewriter):
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
         if node.graphs or node.kind in (*GENERATOR_KINDS, *RETURN_KINDS, "NEXT"):
-            return out.add(replace(node, graphs=self.inner(out, node)))
+            return out.add(self.within(out, node))
         if node not in self.known:
             self.known[node] = out.add(node)
         return self.known[node]

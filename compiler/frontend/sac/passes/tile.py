@@ -75,7 +75,7 @@ class _TileLoops(Rewriter):
     name = ""
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
-        node = replace(node, graphs=self.inner(out, node))
+        node = self.within(out, node)
         wanted = next((p[1:] for p in pragmas_of(node) if p[0] == self.name), None)
         if wanted is None:
             return out.add(node)

@@ -25,7 +25,7 @@ class UnrollLoops(Rewriter):
     known, and returns that have no form side by side (accumulations, means, values at extremes) stay."""
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
-        node = replace(node, graphs=self.inner(out, node))
+        node = self.within(out, node)
         if node.kind not in ("FORALL", "FORNXT"):
             return out.add(node)
         graph = node.graphs[0]

@@ -30,7 +30,7 @@ class ReduceWindows(Rewriter):
     """Makes windows smaller; the loop then runs over a section of the array, so that it has as many iterations."""
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
-        node = replace(node, graphs=self.inner(out, node))
+        node = self.within(out, node)
         if node.kind not in ("FORALL", "FORNXT"):
             return out.add(node)
         boxes = _boxes(loop_view(node))
