@@ -13,6 +13,7 @@ from compiler.ir.expr import postorder
 from compiler.ir.program import Program
 from compiler.ir.types import Float
 from compiler.passes.normalize.distinct_names import rename_clashing_statements
+from compiler.passes.registry import register_passes
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 
@@ -22,6 +23,9 @@ TARGETS = {"cgra": "compiler.bind.cgra.target", "dataflow": "compiler.bind.dataf
            "fpga": "compiler.bind.fpga.target",
            "systolic": "compiler.bind.systolic.target",
            "vector": "compiler.bind.vector.target"}
+
+register_passes({"legalize-tables": "compiler.bind.cgra.passes:LegalizeTables",
+                 "legalize-arrays": "compiler.bind.cgra.passes:LegalizeArrays"})
 
 _DEFAULT = "cgra"
 

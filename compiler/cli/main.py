@@ -22,6 +22,7 @@ from compiler.bind.vector.apps import load_any
 from compiler.cli import images
 from compiler.cli.input_files import read_inputs
 from compiler.cli.output_files import output_paths, print_places, write_outputs
+from compiler.cli.pass_output import ListPasses, show_passes
 from compiler.cli.sac import run_sac
 from compiler.cli.settings import UsageError, read_settings, simulation_settings
 from compiler.cli.sizes import SizedCommand
@@ -85,13 +86,17 @@ def _parser(command: str) -> argparse.ArgumentParser:
                              "else text")
     parser.add_argument("--dfg", type=_file, metavar="FILE",
                         help="write the dataflow graphs of a SA-C program's loops there, in the same way")
-    parser.add_argument("--print-after", action="append", default=[], metavar="PASS",
-                        help="print the graphs of a SA-C program after a pass changed them (repeat)")
-    parser.add_argument("--passes", metavar="A,B", help="passes over the graphs of a SA-C program, or: all")
     parser.add_argument("--fixed-extents", action="store_true",
                         help="passes know the extents of a SA-C program's inputs")
     parser.add_argument("--loops", action="store_true",
                         help="print iterations and memory accesses of a SA-C program's loops, with fixed extents")
+    parser.add_argument("--passes", metavar="A,B", help="passes in place of the target's, such as normalize-loops,"
+                                                        "pad-domains; of a SA-C program those over graphs, or: all")
+    parser.add_argument("--list-passes", action=ListPasses, help="print the passes over programs of loops, and end")
+    parser.add_argument("--print-after", action="append", default=[], metavar="PASS",
+                        help="print the program, or the graphs of a SA-C program, after a pass changed it, or after "
+                             "all (repeat)")
+    parser.add_argument("--time-passes", action="store_true", help="print how long each pass took")
     parser.add_argument("--host-c", type=_file, metavar="FILE", help="write a SA-C program there in C")
     parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
                         help="one hardware for these values of a parameter, which is a register (dataflow; repeat)")
@@ -121,7 +126,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     sac = sac_applications().get(options.app, Path(options.app))
     if sac.suffix == ".sc":
         return run_sac(sac, options, console)
-    for name in ("fixed_extents", "loops", "ddcf", "dfg", "host_c", "passes", "print_after", "ascii"):
+    for name in ("fixed_extents", "loops", "ddcf", "dfg", "host_c", "ascii"):
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')} is for SA-C programs; the name of one ends in .sc")
     if options.list:
@@ -145,7 +150,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         if sized:
             design = sized.engine().at(**sized.chosen)
         else:
-            with watch_attempts(lambda text: progress.update(task, description=f"compiling {program.name}: {text}")):
+            with (watch_attempts(lambda text: progress.update(task, description=f"compiling {program.name}: {text}")),
+                  show_passes(progress.console, options.print_after, options.time_passes)):
                 design = compile_program(program, options.target, **_target_options(options))
         run, reference = None, {} if inputs is None else interpret(program, inputs)
         if inputs is not None and options.simulator != "none":
@@ -207,7 +213,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _target_options(options: argparse.Namespace) -> dict[str, Any]:
     names = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed",
-             "memory_latency", "memory_bursts")
+             "memory_latency", "memory_bursts", "passes")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return given | read_settings("--option", options.option)
 

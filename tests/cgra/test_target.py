@@ -55,7 +55,7 @@ def compiled(program: Program, **options: Any) -> CgraDesign:
      "counting the innermost)"),
     ({"unroll": 2}, TargetError, "target cgra has no option 'unroll'; there are: memory_latency, memory_bursts, "
      "memory, counter, array, fusion_level, tile_depth, half_words, seed, transform, share, loops, schedule, "
-     "sums, hardware"),
+     "sums, hardware, passes"),
 ])
 def test_wrong_options(options: dict[str, Any], kind: type[SluiceError], message: str) -> None:
     with pytest.raises(kind) as error:
@@ -135,7 +135,7 @@ def test_choices_say_what_was_asked_and_taken() -> None:
         "memory_latency": "20", "memory_bursts": "16",
         "memory": "dual-port", "counter": "True", "array": "4x4", "fusion_level": "1", "half_words": "32768",
         "seed": "3", "transform": "", "share": "asked", "loops": "auto", "schedule": "pipelined", "sums": "auto",
-        "hardware": "", "shared units": "none",
+        "hardware": "", "passes": "", "shared units": "none",
         "starts": "as early as fusion level 1 allows",
         "tile loops": "0 (1 tiles)", "period": "64 cycles", "initiation interval": "1",
         "alignment of loop lengths": "1", "loaded in the order of a window": "none", "arrays in parts": "none"}

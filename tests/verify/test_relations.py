@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from compiler.analysis.points import all_points, values_at
 from compiler.bind.cgra.validate.memory import MemoryProof
 from compiler.bind.cgra.validate.memory_enumerated import MemoryNumbers, last_write
 from compiler.bind.cgra.validate.nests import Events, increasing
@@ -23,7 +24,6 @@ from compiler.sched.verify import (
     operand_vectors,
     read_origins,
 )
-from compiler.sched.verify.points import all_points, values_at
 from hw.memtile import (
     Affine,
     AffineNest,

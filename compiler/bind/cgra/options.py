@@ -38,7 +38,8 @@ class Options(MemoryOptions):
     (`compiler.passes.recurrence.recurrence_interchange`), "asked" for that one. schedule: "sequential" for the
     baseline, in which nothing overlaps that waits for anything (Liu 2023, section 4.3). sums: "auto" for long sums as
     sums of sums, where this saves a noticeable part of the cycles and there are units for it, "chain" for the fewest
-    units.
+    units. passes: another pipeline in place of the target's, e.g. ``"normalize-loops,pad-domains,static-form"``
+    (`compiler.passes.pipeline`).
     """
 
     memory: str = "pub"
@@ -54,6 +55,7 @@ class Options(MemoryOptions):
     schedule: str = "pipelined"
     sums: str = "auto"
     hardware: str = ""
+    passes: str = ""
 
     def described(self) -> Options:
         """The same with what the description of the hardware says, if there is one.

@@ -15,12 +15,12 @@ from compiler.bind.cgra.configuration import configure, configure_banks, plan_ba
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.elastic.design import elastic_design
 from compiler.bind.cgra.labels import asked_labels
-from compiler.bind.cgra.legalize_arrays import legalize_arrays
 from compiler.bind.cgra.mapping import Application, map_program
 from compiler.bind.cgra.memories import BufferKey, CapacityError, PortContention
 from compiler.bind.cgra.netlist import PeNode
 from compiler.bind.cgra.options import Options, OptionsError
 from compiler.bind.cgra.path_balancing import UnbalanceablePathsError
+from compiler.bind.cgra.pipeline import Preparation, prepare_program, tile_depth_of
 from compiler.bind.cgra.place_and_route import implement
 from compiler.bind.cgra.relaxation import Relaxation, RelaxationSpace
 from compiler.bind.cgra.remedies import REMEDIED, with_remedy
@@ -29,29 +29,17 @@ from compiler.bind.cgra.resource_sharing import choose_shared
 from compiler.bind.cgra.shortage import with_largest_user
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import RecurrenceViolation
-from compiler.bind.cgra.word_tables import with_word_tables
-from compiler.ir.expr import Apply, Expr, Read, fold
-from compiler.ir.program import Program, Statement
-from compiler.ir.verify import verify
+from compiler.ir.program import Program
 from compiler.passes.arrays.border_copies import copy_borders
-from compiler.passes.arrays.iterator_tables import constant_inputs, narrow_iterator_values
-from compiler.passes.arrays.partition import Partition, partition
-from compiler.passes.arrays.window_reuse import insert_window_copies
+from compiler.passes.arrays.partition import Partition
 from compiler.passes.directives import apply_script
-from compiler.passes.normalize.boundary_padding import pad_domains
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
-from compiler.passes.normalize.loop_normalization import normalize_loops
-from compiler.passes.normalize.static_form import static_form
 from compiler.passes.recurrence.array_expansion import (
     BEHIND_GUARDS,
-    PredicatedReads,
-    expand_arrays,
     has_undefined_reads,
 )
-from compiler.passes.recurrence.reassociate import reassociate_for_recurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
-from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
 from compiler.sched.static.fill_then_drain import writers_first
 from compiler.sched.static.reservation import default_slack
 from compiler.sched.static.static_schedule import (
@@ -61,7 +49,7 @@ from compiler.sched.static.static_schedule import (
     schedule_program,
     sequential_schedule,
 )
-from compiler.sched.streams.streams import choose_tile_depth, passes_sooner, require_tile_depth, stage_streams
+from compiler.sched.streams.streams import passes_sooner, stage_streams
 from compiler.sched.streams.window_unfolding import repeated_inputs
 from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec, TileKind
@@ -89,9 +77,6 @@ _MORE = 6
 
 _CROWDED = 0.8
 """Part of the array's processing elements beyond which sums take as few as they can."""
-
-_NOWHERE = -(1 << 30)
-"""The length of a way that there is not."""
 
 _NEVER = 1 << 60
 """A cycle that no program reaches."""
@@ -220,7 +205,7 @@ def _compile(program: Program, options: Options, budget: Budget, known: int, mer
     spec = options.fabric()
     task = _Task(options, spec, merged, known, _Stopwatch(), budget)
     with task.stage("verify"):
-        parts = _prepared(program, options, spec)
+        parts = prepare_program(program, options, spec)
     if spec.protocol == "static" and merged and _passes_sooner(parts, options, spec):
         with suppress(SluiceError):
             return _compile(program, replace(options, tile_depth=0), budget, known)
@@ -229,7 +214,7 @@ def _compile(program: Program, options: Options, budget: Budget, known: int, mer
     except SluiceError:
         for behind in BEHIND_GUARDS[1:] if has_undefined_reads(parts.program) else ():
             with suppress(SluiceError):
-                other = _prepared(program, options, spec, behind=behind)
+                other = prepare_program(program, options, spec, Preparation(predicated=behind))
                 return _split_if_needed(program, other, task)
         raise
 
@@ -241,10 +226,11 @@ def _split_if_needed(program: Program, parts: Partition, task: _Task) -> CgraDes
         with suppress(AccessPatternError, RecurrenceViolation):
             return _with_sharing(parts, task, patient=False)
         with suppress(SluiceError):
-            return _with_sharing(_prepared(program, task.options, task.spec, by_reads=True), task)
+            return _with_sharing(prepare_program(program, task.options, task.spec, Preparation(split=True)), task)
         if copy_borders(elements) is not elements:
             with suppress(SluiceError):
-                return _with_sharing(_prepared(program, task.options, task.spec, bordered=True), task)
+                bordered = prepare_program(program, task.options, task.spec, Preparation(bordered=True))
+                return _with_sharing(bordered, task)
     return _with_sharing(parts, task)
 
 
@@ -266,62 +252,13 @@ def schedule_of(program: Program, options: Options) -> Schedule:
     """The schedule alone, without a mapping: the tightest, which is what is tried first. For programs whose full size
     is only planned."""
     spec = options.fabric()
-    live = remove_dead_statements(_prepared(program, options, spec).program)
+    live = remove_dead_statements(prepare_program(program, options, spec).program)
     return _scheduled(live, options, spec, Relaxation(), None)
-
-
-def _prepared(program: Program, options: Options, spec: FabricSpec, by_reads: bool = False, bordered: bool = False,
-              behind: PredicatedReads = BEHIND_GUARDS[0]) -> Partition:
-    """The program as it is mapped: directives applied, on whole boxes, sums drained, arrays in parts. `by_reads`: with
-    statements split that read by several functions, or values of a statement's instances by such. `bordered`: with
-    copies of arrays whose reads turn at edges. `behind`: what guards leave open."""
-    verify(program)
-    program = normalize_loops(shorten_recurrences(apply_script(program, options.transform)))
-    program, _ = reassociate_for_recurrences(program, _operations)
-    growth = pad_domains(program, behind.everywhere)
-    program = growth.after if growth else program
-    program = copy_borders(program) if bordered else program
-    program = split_by_access(program) if by_reads else program
-    program = with_word_tables(narrow_iterator_values(program))
-    words = legalize_arrays(program)
-    program = words.after if words else program
-    program = insert_window_copies(static_form(program))
-    program = split_by_dependence(program) if by_reads else program
-    elements, program = program, expand_arrays(program) if behind.computed else program
-    streamed, constants = constant_inputs(program)
-    return replace(_partitioned(streamed, options, spec), original=program, constants=constants,
-                   growth=growth, words=words, elements=elements)
-
-
-def _operations(statement: Statement, read: int) -> int:
-    """Operations on the longest way from an operand to the result."""
-    def step(node: Expr, ways: list[int]) -> int:
-        mine = 0 if isinstance(node, Read) and node.index == read else max(ways, default=_NOWHERE)
-        return mine + isinstance(node, Apply)
-
-    return fold(statement.value, step)
-
-
-def _partitioned(program: Program, options: Options, spec: FabricSpec) -> Partition:
-    """Arrays in parts, with the words of a tile counted where the program is tiled."""
-    streams = len(spec.bank_numbers)
-    parts = partition(program, streams)
-    live = remove_dead_statements(parts.program)
-    depth = _tile_depth(live, options, spec) if parts.parts else 0
-    return partition(program, streams, depth) if depth else parts
 
 
 def _passes_sooner(parts: Partition, options: Options, spec: FabricSpec) -> bool:
     """Whether the compiler may and should take the program as one tile, larger than the global buffer."""
     return options.tile_depth is None and passes_sooner(remove_dead_statements(parts.program), spec.glb.half_words)
-
-
-def _tile_depth(live: Program, options: Options, spec: FabricSpec) -> int:
-    """The tile loops that were asked for, or the fewest that will do. Raises `StreamError`."""
-    if options.tile_depth is None:
-        return choose_tile_depth(live, spec.glb.half_words)
-    require_tile_depth(live, options.tile_depth, spec.glb.half_words)
-    return options.tile_depth
 
 
 def _loosened(parts: Partition, live: Program, task: _Task, patient: bool) -> CgraDesign:
@@ -403,7 +340,7 @@ def _with_slack(parts: Partition, live: Program, task: _Task, relaxation: Relaxa
 
 def _scheduled(live: Program, options: Options, spec: FabricSpec, relaxation: Relaxation,
                slack: int | None) -> Schedule:
-    staged = stage_streams(live, _tile_depth(live, options, spec), relaxation.windows)
+    staged = stage_streams(live, tile_depth_of(live, options, spec), relaxation.windows)
     if options.schedule == "sequential":
         if live.shared:
             raise OptionsError("statements that share units need a modulo reservation of them, which is part of "

@@ -25,9 +25,11 @@ from compiler.bind.dataflow.schedule_transforms import (
 from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, settle, short_recurrence, slowdown
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.ir.program import Program, Statement
-from compiler.passes.normalize.dead_statements import remove_dead_statements
-from compiler.passes.recurrence.reassociate import OperandDepth, reassociate_for_recurrences
-from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
+from compiler.passes.normalize.passes import RemoveDeadStatements
+from compiler.passes.pipeline import PassPipeline
+from compiler.passes.recurrence.passes import Reassociate, ShortenRecurrences
+from compiler.passes.recurrence.reassociate import OperandDepth
+from compiler.passes.state import State
 from compiler.sched.process_network import NetworkError, ProcessNetwork, networks
 from hw.dataflow.spec import KernelSpec
 
@@ -131,21 +133,21 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
 
     Raises `DataflowError`, `NetworkError`, `DependenceError`, each naming the statement.
     """
-    program = shorten_recurrences(remove_dead_statements(program))
-    program, moved = reassociate_for_recurrences(program, _way(program, options))
-    candidate, choices = _best(program, options, sizes)
-    if moved:
-        choices["terms"] = f"in {', '.join(moved)} by the time at which they are there"
+    passes = (RemoveDeadStatements(), ShortenRecurrences(), Reassociate(_operand_ticks(program, options)))
+    state = PassPipeline(passes).run(State(program))
+    candidate, choices = _best(state.program, options, sizes)
+    if Reassociate.name in state.notes:
+        choices["terms"] = f"in {state.notes[Reassociate.name]} by the time at which they are there"
     if candidate.idle:
         choices["idle ticks"] = str(candidate.idle)
     if candidate.slow > 1:
         choices["ticks per time"] = f"{candidate.slow}: the recurrence latency, in times of the schedule"
         rules = _Rules(options, chained="chained" in choices)
         candidate = _measured(slowed(candidate.network, candidate.slow), rules, candidate.slow)
-    return _finished(program.name, candidate, choices)
+    return _finished(state.program.name, candidate, choices)
 
 
-def _way(program: Program, options: Options) -> OperandDepth:
+def _operand_ticks(program: Program, options: Options) -> OperandDepth:
     """Ticks from an operand to the result."""
     tables = [table.name for table in program.tables]
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from compiler.analysis.points import some_points
+from compiler.analysis.sample_operands import repeat_entries, wrap_lookups
 from compiler.bind.fpga.fanin import Leaf, resolved
 from compiler.bind.fpga.formats import contains_all, tapped_word, type_of
 from compiler.ir.evaluate import evaluate, integer, storage
 from compiler.ir.points import contains
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import ValidationError, operand_vectors
-from compiler.sched.verify.expressions import repeat_entries, wrap_lookups
-from compiler.sched.verify.points import some_points
 from hw.ops import operation
 from hw.pipeline.spec import ConstantCell, OperatorCell, PipelineSpec
 

@@ -28,7 +28,7 @@ class Options(MemoryOptions):
     wait, operations get registers only as far as their delays (`hw.delays`) ask for them in a period of it. bus_bits:
     width of main memory, 64 to 512. loops: "auto" for loops in another order where a recurrence would wait for its
     operators, "asked" for those of the program. buffer_bits: bits of delay lines and buffers up to which the design
-    that ends first is taken.
+    that ends first is taken. passes: another pipeline in place of the target's (`compiler.passes.pipeline`).
     """
 
     fusion_level: int | None = None
@@ -40,6 +40,7 @@ class Options(MemoryOptions):
     bus_bits: int = 64
     loops: str = "auto"
     buffer_bits: int = 1 << 21
+    passes: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

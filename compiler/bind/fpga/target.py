@@ -17,20 +17,20 @@ from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.validate import validate
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
-from compiler.passes.arrays.partition import Partition, partition
+from compiler.passes.arrays.partition import Partition
+from compiler.passes.arrays.passes import PartitionArrays
 from compiler.passes.directives import apply_script
-from compiler.passes.normalize.boundary_padding import pad_domains
 from compiler.passes.normalize.dead_statements import remove_dead_statements
-from compiler.passes.normalize.loop_normalization import normalize_loops
-from compiler.passes.normalize.static_form import static_form
+from compiler.passes.normalize.passes import NormalizeLoops, PadDomains, StaticForm
+from compiler.passes.pipeline import PassPipeline
 from compiler.passes.recurrence.array_expansion import (
     BEHIND_GUARDS,
     PredicatedReads,
-    expand_arrays,
     has_undefined_reads,
 )
+from compiler.passes.recurrence.passes import ExpandArrays, ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
-from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
+from compiler.passes.state import State
 from compiler.sched.static.static_schedule import InitiationIntervals, schedule_program
 from compiler.sched.verify import check_parts
 from hw.errors import SluiceError
@@ -57,7 +57,8 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     start = time.perf_counter()
     verify(program)
     require_enumerable(program, "fpga", _MOST_LOOPS, FpgaError)
-    alone = shorten_recurrences(replace(program, shared=()))  # here every statement has operators of its own
+    alone = replace(program, shared=())  # here every statement has operators of its own
+    alone = PassPipeline((ShortenRecurrences(),)).run(State(alone)).program
     fastest = _fastest(program, alone, options)
     return replace(fastest, seconds=time.perf_counter() - start)
 
@@ -103,11 +104,11 @@ def _ordered(program: Program, alone: Program, options: Options, interval: int) 
 def _compiled(program: Program, alone: Program, options: Options, script: str = "") -> FpgaDesign:
     """The design of `program`, which is `alone` with loops in this order. `script`: what brought these there. Where
     guards leave it open what is read, the fastest one."""
-    alone = normalize_loops(alone)
+    alone = PassPipeline((NormalizeLoops(),)).run(State(alone)).program
     found: list[FpgaDesign] = []
     failure: FpgaError | None = None
     for behind in BEHIND_GUARDS:
-        parts = _prepared(alone, behind)
+        parts = _prepared(alone, behind, options)
         if failure is not None and _needs_boxes(parts.program):
             break  # reads cannot be everywhere: why the first way fails is what counts
         try:
@@ -126,12 +127,12 @@ def _needs_boxes(program: Program) -> bool:
     return any(statement.box() is None for statement in program.statements)
 
 
-def _prepared(alone: Program, behind: PredicatedReads) -> Partition:
+def _prepared(alone: Program, behind: PredicatedReads, options: Options) -> Partition:
     """The program as it is built: on whole boxes, sums drained, arrays in parts."""
-    growth = pad_domains(alone, behind.everywhere)
-    elements = static_form(growth.after if growth else alone)
-    program = expand_arrays(elements, everywhere=True) if behind.computed else elements
-    return replace(partition(program), growth=growth, elements=elements)
+    passes = [PadDomains(behind.everywhere), StaticForm()]
+    expansion = [ExpandArrays(everywhere=True)] if behind.computed else []
+    pipeline = PassPipeline.parse(options.passes) if options.passes else PassPipeline((*passes, *expansion))
+    return PassPipeline((PartitionArrays(),)).run(pipeline.run(State(alone))).layout()
 
 
 def _built_from(program: Program, parts: Partition, options: Options, script: str) -> FpgaDesign:

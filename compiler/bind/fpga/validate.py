@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.points import all_points, values_at
 from compiler.bind.fpga.arithmetic import check_arithmetic
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.fanin import Leaf, leaves
@@ -32,7 +33,6 @@ from compiler.bind.fpga.formats import check_formats, check_loaded, holds
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import Source, ValidationError, bounded_effort, final_origins, read_origins
-from compiler.sched.verify.points import all_points, values_at
 from hw.pipeline.spec import (
     BUFFER_LATENCY,
     BufferCell,

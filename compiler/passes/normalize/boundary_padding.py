@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import islpy as isl
 
+from compiler.analysis.accesses import same_elements
 from compiler.analysis.affine import maps, pieces
 from compiler.analysis.dependences import DependenceError, flow
 from compiler.ir.expr import Lookup, Read, converted, postorder
@@ -31,7 +32,6 @@ from compiler.passes.normalize.domain_padding import (
     nearest,
     on_all_iterations,
     pad_to_bounding_boxes,
-    same_elements,
 )
 from compiler.passes.normalize.predication import predicate_domains
 

@@ -29,7 +29,6 @@ __all__ = [
     "on_all_iterations",
     "on_box",
     "pad_to_bounding_boxes",
-    "same_elements",
 ]
 
 _MOST = 4
@@ -87,11 +86,6 @@ def moved(growth: PaddedProgram, statement: Statement) -> Statement:
 
     return replace(statement, reads=tuple(map(access, statement.reads)), write=access(statement.write))
 
-
-def same_elements(first: Access, second: Access, domain: isl.Set) -> bool:
-    """Whether the accesses of every instance in `domain` are to one element."""
-    return first.array == second.array and first.map.intersect_domain(domain).is_equal(
-        second.map.intersect_domain(domain))
 
 
 def nearest(array: Array) -> isl.Map:

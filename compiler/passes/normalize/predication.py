@@ -17,6 +17,7 @@ from math import prod
 
 import islpy as isl
 
+from compiler.analysis.accesses import same_elements
 from compiler.analysis.affine import extremes
 from compiler.analysis.dependences import uninitialized_reads
 from compiler.analysis.domain_predicate import membership
@@ -26,7 +27,7 @@ from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import BIT, Int, Type
 from compiler.passes.directives.errors import TransformError
 from compiler.passes.directives.place import Place, order_of_places, places
-from compiler.passes.normalize.domain_padding import PaddedProgram, extent, moved, on_box, same_elements
+from compiler.passes.normalize.domain_padding import PaddedProgram, extent, moved, on_box
 from compiler.passes.normalize.index_set_splitting import few_boxes
 
 __all__ = ["predicate_domains", "predicate_statement"]

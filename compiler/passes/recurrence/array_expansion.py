@@ -16,12 +16,12 @@ from typing import NamedTuple
 import islpy as isl
 import networkx as nx
 
+from compiler.analysis.accesses import same_elements
 from compiler.analysis.affine import pieces
 from compiler.analysis.dependences import flow, last_writers
+from compiler.analysis.preserved_values import computing
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
-from compiler.passes.normalize.domain_padding import same_elements
-from compiler.sched.verify.kept import computing
 
 __all__ = ["BEHIND_GUARDS", "PredicatedReads", "expand_arrays", "has_undefined_reads"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.analysis.driving_loops import driving_loops
 from compiler.ir.program import Program
 from compiler.passes.normalize.loop_normalization import normalize_loops
-from compiler.sched.streams.load_nest import driving_loops
 
 __all__ = ["reading_order"]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from compiler.analysis.accesses import same_elements
 from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, fold, mentions, renumbered
 from compiler.ir.narrow import table_ranges
 from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
-from compiler.passes.normalize.domain_padding import same_elements
 
 __all__ = ["MODULAR", "Reduction", "accumulated", "accumulating", "hull", "neutral", "reduction",
            "shorten_recurrences"]

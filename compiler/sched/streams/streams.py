@@ -15,10 +15,11 @@ import islpy as isl
 
 from compiler.analysis.affine import affine_form, maps
 from compiler.analysis.dependences import constant_bounds, flow
+from compiler.analysis.driving_loops import inner_trips
 from compiler.ir.expr import Read
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement, shared_depth
-from compiler.sched.streams.load_nest import LoadLoop, build_load_nest, inner_trips
+from compiler.sched.streams.load_nest import LoadLoop, build_load_nest
 from compiler.sched.streams.window_unfolding import Window, match_window, unfold_loops
 from hw.errors import SluiceError
 

@@ -6,8 +6,8 @@ instances at once, and finds a witness where they differ; `expressions` compares
 with a scheduler. A target supplies what its configured hardware does (`compiler.bind.cgra.validate`).
 """
 
+from compiler.analysis.sample_operands import VECTORS, operand_vectors
 from compiler.sched.verify.errors import ValidationError
-from compiler.sched.verify.expressions import VECTORS, operand_vectors
 from compiler.sched.verify.parts import check_parts
 from compiler.sched.verify.relations import Difference, Writes, bounded_effort, difference, last_writes, latest
 from compiler.sched.verify.values import Origins, Source, final_origins, read_origins

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import islpy as isl
 
+from compiler.analysis.accesses import same_elements
+from compiler.analysis.preserved_values import operands, stays
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Const, converted
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.passes.normalize.boundary_padding import is_self_copy, out_of_bounds_reads
-from compiler.passes.normalize.domain_padding import PaddedProgram, same_elements
+from compiler.passes.normalize.domain_padding import PaddedProgram
 from compiler.sched.verify.errors import ValidationError
-from compiler.sched.verify.kept import operands, stays
 
 __all__ = ["check_growth"]
 

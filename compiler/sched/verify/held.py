@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compiler.analysis.preserved_values import computing
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify.errors import ValidationError
-from compiler.sched.verify.kept import computing
 from compiler.sched.verify.values import read_origins
 
 __all__ = ["check_held_values"]

@@ -9,14 +9,14 @@ import islpy as isl
 import numpy as np
 
 from compiler.analysis.dependences import flow
+from compiler.analysis.points import some_points
+from compiler.analysis.sample_operands import VECTORS, operand_vectors, wrap_lookups
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Read
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int, Type
 from compiler.passes.arrays.split_arrays import SplitArrays
 from compiler.sched.verify.errors import ValidationError
-from compiler.sched.verify.expressions import VECTORS, operand_vectors, wrap_lookups
-from compiler.sched.verify.points import some_points
 
 __all__ = ["check_word_arrays"]
 

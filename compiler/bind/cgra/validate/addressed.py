@@ -15,11 +15,11 @@ from functools import cached_property
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.points import all_points
 from compiler.bind.cgra.validate.datapath import PE_LATENCY, operation_evaluator
 from compiler.bind.cgra.validate.fabric import Arrival, Fabric, Origin
 from compiler.bind.cgra.validate.memory_enumerated import Seen, last_write
 from compiler.sched.verify import ValidationError
-from compiler.sched.verify.points import all_points
 from hw.fabric.routing import CoreOutput
 from hw.memtile import AddressedConfig, AddressedInput, AddressedOutput, MemTileSpec
 from hw.ops import Kind

@@ -9,6 +9,7 @@ from math import prod
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.points import all_points, count_points, values_at
 from compiler.bind.cgra.validate.addressed import AddressedProof
 from compiler.bind.cgra.validate.banks import BankProof
 from compiler.bind.cgra.validate.claims import Claims
@@ -17,7 +18,6 @@ from compiler.bind.cgra.validate.memory import MemoryProof
 from compiler.bind.cgra.validate.memory_enumerated import MemoryNumbers
 from compiler.ir.expr import Const
 from compiler.sched.verify import Source
-from compiler.sched.verify.points import all_points, count_points, values_at
 from hw.fabric.routing import CoreOutput, StreamSource
 from hw.fabric.spec import GLB_INPUT_LATENCY
 from hw.memtile import DualPortConfig, PubConfig

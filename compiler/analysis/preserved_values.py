@@ -7,12 +7,12 @@ from collections.abc import Collection
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.accesses import same_elements
+from compiler.analysis.points import some_points
+from compiler.analysis.sample_operands import operand_vectors
 from compiler.ir.evaluate import evaluate, integer
 from compiler.ir.program import Program, Statement, Table
 from compiler.ir.types import Int
-from compiler.passes.normalize.domain_padding import same_elements
-from compiler.sched.verify.expressions import operand_vectors
-from compiler.sched.verify.points import some_points
 
 __all__ = ["computing", "operands", "stays"]
 

@@ -1,0 +1,95 @@
+"""The passes of this room by name: loops, domains and names as static schedules want them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from compiler.passes.normalize.boundary_padding import pad_domains
+from compiler.passes.normalize.dead_statements import remove_dead_statements
+from compiler.passes.normalize.distinct_names import rename_clashing_statements
+from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
+from compiler.passes.normalize.loop_normalization import normalize_loops
+from compiler.passes.normalize.static_form import static_form
+from compiler.passes.program_pass import ProgramPass
+from compiler.passes.state import State
+
+__all__ = ["NormalizeLoops", "PadDomains", "RemoveDeadStatements", "RenameClashingStatements", "SplitByAccess",
+           "SplitByDependence", "StaticForm"]
+
+
+@dataclass(frozen=True)
+class NormalizeLoops(ProgramPass):
+    """Iterators become the loops: in the order of execution, counting up."""
+
+    name = "normalize-loops"
+
+    def apply(self, state: State) -> State:
+        return state.with_program(normalize_loops(state.program))
+
+
+@dataclass(frozen=True)
+class PadDomains(ProgramPass):
+    """Domains become boxes, by neutral terms, copied edges or predication; inputs and outputs grow.
+
+    `everywhere`: predicated-off instances read what the active ones would, too.
+    """
+
+    everywhere: bool = False
+    name = "pad-domains"
+    follows = ("normalize-loops",)
+
+    def apply(self, state: State) -> State:
+        padded = pad_domains(state.program, self.everywhere)
+        return state if padded is None else replace(state, program=padded.after, padded=padded)
+
+
+@dataclass(frozen=True)
+class SplitByAccess(ProgramPass):
+    """Index-set splitting: a statement for each piece of a piecewise affine read."""
+
+    name = "split-by-access"
+
+    def apply(self, state: State) -> State:
+        return state.with_program(split_by_access(state.program))
+
+
+@dataclass(frozen=True)
+class SplitByDependence(ProgramPass):
+    """Index-set splitting: a statement for each piece of a piecewise affine dependence."""
+
+    name = "split-by-dependence"
+    follows = ("split-by-access", "static-form")
+
+    def apply(self, state: State) -> State:
+        return state.with_program(split_by_dependence(state.program))
+
+
+@dataclass(frozen=True)
+class StaticForm(ProgramPass):
+    """Unions become statements of their own, accumulators are drained to outputs, constants propagate."""
+
+    name = "static-form"
+    follows = ("pad-domains",)
+
+    def apply(self, state: State) -> State:
+        return state.with_program(static_form(state.program))
+
+
+@dataclass(frozen=True)
+class RemoveDeadStatements(ProgramPass):
+    """Statements go whose results reach no output."""
+
+    name = "remove-dead-statements"
+
+    def apply(self, state: State) -> State:
+        return state.with_program(remove_dead_statements(state.program))
+
+
+@dataclass(frozen=True)
+class RenameClashingStatements(ProgramPass):
+    """No statement has the name of an array or a table."""
+
+    name = "rename-clashing-statements"
+
+    def apply(self, state: State) -> State:
+        return state.with_program(rename_clashing_statements(state.program))

@@ -1,0 +1,72 @@
+"""The passes of this room by name: loop-carried dependences made shorter, or given more time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from compiler.ir.expr import Apply, Expr, Read, fold
+from compiler.ir.program import Statement
+from compiler.passes.program_pass import ProgramPass
+from compiler.passes.recurrence.array_expansion import expand_arrays
+from compiler.passes.recurrence.reassociate import OperandDepth, reassociate_for_recurrences
+from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
+from compiler.passes.state import State
+
+__all__ = ["ExpandArrays", "Reassociate", "ShortenRecurrences", "count_operations"]
+
+_NO_PATH = -(1 << 30)
+"""The length of a path that does not exist."""
+
+
+def count_operations(statement: Statement, read: int) -> int:
+    """Operations on the longest path from read number `read` to the result."""
+    def step(node: Expr, depths: list[int]) -> int:
+        longest = 0 if isinstance(node, Read) and node.index == read else max(depths, default=_NO_PATH)
+        return longest + isinstance(node, Apply)
+
+    return fold(statement.value, step)
+
+
+@dataclass(frozen=True)
+class ShortenRecurrences(ProgramPass):
+    """Conditions select what is accumulated instead of its result, and nothing is cast on the carried path."""
+
+    name = "shorten-recurrences"
+
+    def apply(self, state: State) -> State:
+        return state.with_program(shorten_recurrences(state.program))
+
+
+@dataclass(frozen=True)
+class Reassociate(ProgramPass):
+    """Terms of integer sums are reordered so that a statement's newest own result enters last.
+
+    `depth`: how long it takes from an operand to the result (default: operations between them).
+    """
+
+    depth: OperandDepth = count_operations
+    name = "reassociate"
+    follows = ("shorten-recurrences",)
+
+    def apply(self, state: State) -> State:
+        program, changed = reassociate_for_recurrences(state.program, self.depth)
+        notes = {**state.notes, self.name: ", ".join(changed)}
+        return replace(state, program=program, notes=notes) if changed else state
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class ExpandArrays(ProgramPass):
+    """Intermediate arrays get an element for every value, where predicated-off copies would delay a recurrence.
+
+    `everywhere`: reads of predicated-off instances are forwarded, too.
+    """
+
+    everywhere: bool = False
+    name = "expand-arrays"
+    follows = ("pad-domains", "static-form")
+
+    def apply(self, state: State) -> State:
+        return replace(state, program=expand_arrays(state.program, self.everywhere), elements=state.program)

@@ -1,0 +1,37 @@
+"""The passes by name: where the class of each is, which is imported when it is used. Adding one means a line here, or
+`register_passes` from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["PASSES", "register_passes"]
+
+_ROOT = "compiler.passes"
+
+PASSES: dict[str, str] = {
+    "directives": f"{_ROOT}.directives.passes:ApplyDirectives",
+    "rename-clashing-statements": f"{_ROOT}.normalize.passes:RenameClashingStatements",
+    "shorten-recurrences": f"{_ROOT}.recurrence.passes:ShortenRecurrences",
+    "normalize-loops": f"{_ROOT}.normalize.passes:NormalizeLoops",
+    "reassociate": f"{_ROOT}.recurrence.passes:Reassociate",
+    "pad-domains": f"{_ROOT}.normalize.passes:PadDomains",
+    "copy-borders": f"{_ROOT}.arrays.passes:CopyBorders",
+    "split-by-access": f"{_ROOT}.normalize.passes:SplitByAccess",
+    "narrow-iterator-values": f"{_ROOT}.arrays.passes:NarrowIteratorValues",
+    "static-form": f"{_ROOT}.normalize.passes:StaticForm",
+    "insert-window-copies": f"{_ROOT}.arrays.passes:InsertWindowCopies",
+    "split-by-dependence": f"{_ROOT}.normalize.passes:SplitByDependence",
+    "expand-arrays": f"{_ROOT}.recurrence.passes:ExpandArrays",
+    "materialize-iterator-values": f"{_ROOT}.arrays.passes:MaterializeIteratorValues",
+    "partition-arrays": f"{_ROOT}.arrays.passes:PartitionArrays",
+    "remove-dead-statements": f"{_ROOT}.normalize.passes:RemoveDeadStatements",
+}
+"""Name of a pass -> ``module:Class``, in the order in which pipelines mostly have them."""
+
+
+def register_passes(places: Mapping[str, str]) -> None:
+    """Add passes, such as those of one target. Raises `ValueError` for a name that another pass has."""
+    for name, place in places.items():
+        if PASSES.setdefault(name, place) != place:
+            raise ValueError(f"there is a pass '{name}' already: {PASSES[name]}")

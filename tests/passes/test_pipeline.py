@@ -1,0 +1,190 @@
+"""Passes and pipelines: every registered pass keeps what programs compute, and pipelines print, parse and refuse."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from random_constants import constant_function
+from random_kernels import kernel_function
+from random_nests import nest_function
+from random_orders import order_function
+from random_programs import programs
+
+import compiler.bind.registry  # the passes of the targets  # noqa: F401
+from compiler.bind.cgra.pipeline import Preparation, prepare_program
+from compiler.bind.cgra.target import Options
+from compiler.cli.input_files import read_inputs
+from compiler.frontend.apps import load
+from compiler.frontend.c_scop import parse_scop
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from compiler.ir.text import parse_program, print_program
+from compiler.ir.verify import verify
+from compiler.passes.directives import apply_script
+from compiler.passes.normalize.passes import NormalizeLoops, PadDomains, StaticForm
+from compiler.passes.pipeline import PassPipeline, PipelineError, observe_passes, pass_class
+from compiler.passes.program_pass import ProgramPass
+from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS
+from compiler.passes.recurrence.passes import Reassociate
+from compiler.passes.registry import PASSES, register_passes
+from compiler.passes.state import State
+from hw.errors import SluiceError
+
+TARGET_PIPELINES = ("shorten-recurrences,normalize-loops,reassociate,pad-domains,copy-borders,split-by-access,"
+                    "narrow-iterator-values,legalize-tables,legalize-arrays,static-form,insert-window-copies,"
+                    "split-by-dependence,expand-arrays,materialize-iterator-values,partition-arrays,"
+                    "remove-dead-statements")
+DRAWN = (constant_function, kernel_function, nest_function, order_function)
+FIRING = {
+    "directives": "void f(const short a[8], short y[8]) { for (int i = 0; i < 8; i++) y[i] = a[i] + 1; }",
+    "rename-clashing-statements":
+        "void f(const short S1[8], short S0[8]) { for (int i = 0; i < 8; i++) S0[i] = S1[i] + 1; }",
+    "reassociate": "void f(const short a[9], short y[9]) { y[0] = a[0]; for (int i = 1; i < 9; i++) "
+                   "y[i] = y[i - 1] + a[i] + a[i - 1] * 3; }",
+    "pad-domains": "void f(const short a[8][8], short y[8]) { for (int i = 0; i < 8; i++) { y[i] = 0; "
+                   "for (int j = 0; j < 8; j++) if (j <= i) y[i] += a[i][j]; } }",
+    "copy-borders": "void f(const short a[16], short y[16]) { for (int i = 0; i < 16; i++) "
+                    "y[i] = a[i] + a[i == 0 ? 1 : i - 1]; }",
+    "split-by-access": "void f(const short a[16], short y[16]) { for (int i = 0; i < 16; i++) "
+                       "y[i] = a[i < 8 ? i : 15 - i]; }",
+    "insert-window-copies": "void f(const short a[16], short y[16]) { for (int i = 0; i < 14; i++) "
+                            "y[i] = a[i / 2] + a[i / 2 + 1] * 3 + a[(i + 1) / 2]; y[14] = 0; y[15] = 0; }",
+    "expand-arrays": "void f(const short a[6][6], short y[6]) { short t[6]; for (int i = 0; i < 6; i++) { t[i] = 0; "
+                     "for (int j = 0; j < i; j++) t[i] += a[i][j] * t[j]; y[i] = t[i] + a[i][i]; t[i] = y[i]; } }",
+    "legalize-tables": "static const int t[4] = {1, 70000, -5, 1 << 30}; void f(const short a[8], int y[8]) { "
+                       "for (int i = 0; i < 8; i++) y[i] = t[a[i] & 3]; }",
+    "partition-arrays": "void f(const short a[2][32], short y[2][32]) { for (int i = 0; i < 32; i++) { "
+                        "y[0][i] = a[0][i] + 1; y[1][i] = a[1][i] * 3; } }",
+    "remove-dead-statements": "void f(const short a[8], short y[8]) { short t[8]; for (int i = 0; i < 8; i++) { "
+                              "t[i] = a[i] * 3; y[i] = a[i] + 1; } }",
+    "split-by-dependence": "void f(const short a[8], const short w[5], short y[12]) { for (int d = 0; d < 12; d++) "
+                           "y[d] = 0; for (int i = 0; i < 8; i++) for (int j = 0; j < 5; j++) "
+                           "y[i + j] += a[i] * w[j]; }",
+    "shorten-recurrences": "void f(const short a[8], short y[1]) { y[0] = 0; for (int i = 0; i < 8; i++) "
+                           "if (a[i] > 3) y[0] += a[i]; }",
+}
+"""A program for each pass that random ones seldom give something to do."""
+
+
+def scop(text: str) -> Program:
+    """The function with its loops as a scop."""
+    head, _, body = text.partition(") {")
+    return parse_scop(f"{head}) {{\n#pragma scop\n{body.rstrip()[:-1]}\n#pragma endscop\n}}\n")
+
+
+def random_programs(count: int) -> list[Program]:
+    """Programs that C functions give, of several generators; those that the front end refuses are left out."""
+    found = []
+    for seed in range(count):
+        with_errors = DRAWN[seed % len(DRAWN)](Random(seed), "f")
+        try:
+            found.append(parse_scop(with_errors))
+        except SluiceError:
+            continue
+    assert len(found) > count // 2
+    return found
+
+
+def before_pass(one: ProgramPass, program: Program) -> State:
+    """The state after the passes that this one follows, directly or not."""
+    names: list[str] = []
+
+    def add(name: str) -> None:
+        for earlier in pass_class(name).follows:
+            add(earlier)
+        if name not in names and name != one.name:
+            names.append(name)
+
+    add(one.name)
+    order = [name for name in TARGET_PIPELINES.split(",") if name in names]
+    return PassPipeline(tuple(pass_class(name)() for name in order)).run(State(program))
+
+
+def outputs_of(state: State, program: Program, seed: int = 1) -> tuple[dict, dict]:
+    """What the program computes, and what the one of the state does, through the host's conversions."""
+    inputs = read_inputs(program, [], seed)
+    layout = state.layout()
+    return interpret(program, inputs), layout.join(interpret(state.program, layout.split(inputs)), inputs)
+
+
+def require_kept(one: ProgramPass, program: Program) -> bool:
+    """Assert that the pass keeps the outputs, leaves a program that verifies and round-trips; whether it changed it."""
+    before = before_pass(one, program)
+    after = one.apply(before)
+    verify(after.program, guarded=after.padded is not None)
+    assert parse_program(print_program(after.program)) == after.program
+    wanted, found = outputs_of(after, program)
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(found[name], values, f"{one} changes {name} of\n{print_program(program)}")
+    return after is not before and after != before
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_pass_keeps_what_programs_compute(name: str) -> None:
+    one = pass_class(name)(script="reverse(i)") if name == "directives" else pass_class(name)()
+    drawn = [] if name == "directives" else random_programs(24)
+    named = [scop(FIRING[name])] if name in FIRING else []
+    named += [apply_script(scop(FIRING["directives"]), "reverse(i)")]
+    changed = [require_kept(one, program) for program in (*drawn, *named)]
+    assert any(changed), f"{name} had nothing to do"
+
+
+@given(programs())
+@settings(max_examples=10)
+def test_the_pipeline_of_the_array_keeps_what_programs_compute(program: Program) -> None:
+    try:
+        state = PassPipeline.parse(TARGET_PIPELINES).run(State(program))
+    except SluiceError:
+        return
+    wanted, found = outputs_of(state, program)
+    assert all(np.array_equal(found[name], values) for name, values in wanted.items())
+
+
+def test_pipelines_print_and_parse_back() -> None:
+    options = Options(transform="tile(y=8, x=8)")
+    for preparation in (Preparation(), Preparation(split=True), Preparation(bordered=True),
+                        Preparation(predicated=BEHIND_GUARDS[2])):
+        pipeline = preparation.pipeline(options)
+        assert PassPipeline.parse(str(pipeline)) == pipeline
+    assert str(PassPipeline((NormalizeLoops(), PadDomains(everywhere=True)))) == (
+        "normalize-loops,pad-domains{everywhere=true}")
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("normalise-loops", "there is no pass 'normalise-loops'; there are: directives, rename-clashing-statements"),
+    ("static-form,pad-domains", "pass static-form follows pad-domains, which comes after it: write pad-domains first"),
+    ("pad-domains{mode=1}", "pass pad-domains has no option 'mode'; it has: everywhere"),
+    ("normalize-loops{a=1}", "pass normalize-loops has no option 'a'; it has: none"),
+    ("pad-domains{everywhere=3}", "option everywhere of pass pad-domains is 3, which is no bool"),
+    ("pad-domains{everywhere=true, everywhere=true}", "an option of pass pad-domains is given twice"),
+    ("pad-domains{", "'pad-domains{' is no list of passes such as normalize-loops,static-form: "),
+    ("", "'' is no list of passes such as normalize-loops,static-form: "),
+])
+def test_what_is_no_pipeline_is_refused(text: str, message: str) -> None:
+    with pytest.raises(PipelineError) as error:
+        PassPipeline.parse(text)
+    assert str(error.value).startswith(message)
+
+
+def test_observers_see_every_pass() -> None:
+    seen: list[str] = []
+    with observe_passes(lambda one, before, after, seconds: seen.append(one.name)):
+        prepare_program(load("gaussian", width=8, height=8), Options(), Options().fabric())
+    assert seen == ["directives", "shorten-recurrences", "normalize-loops", "reassociate", "pad-domains",
+                    "narrow-iterator-values", "legalize-tables", "legalize-arrays", "static-form",
+                    "insert-window-copies", "expand-arrays", "materialize-iterator-values", "partition-arrays"]
+
+
+def test_an_asked_pipeline_replaces_the_one_of_the_target() -> None:
+    seen: list[str] = []
+    options = Options(passes="normalize-loops,static-form")
+    with observe_passes(lambda one, before, after, seconds: seen.append(one.name)):
+        prepare_program(load("gaussian", width=8, height=8), options, options.fabric())
+    assert seen == ["normalize-loops", "static-form", "partition-arrays"]
+
+
+def test_names_of_passes_are_taken_once() -> None:
+    with pytest.raises(ValueError, match="there is a pass 'static-form' already"):
+        register_passes({"static-form": "elsewhere:StaticForm"})
+    assert pass_class("static-form") is StaticForm and str(Reassociate()) == "reassociate"
