@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FLOORS = (("hw",), ("compiler.ir", "compiler.attempts"), ("compiler.analysis",), ("compiler.passes",),
-          ("compiler.sched",), ("compiler.frontend",), ("compiler.bind",), ("compiler.hints",), ("compiler.cli", "compiler.tune"),
-          ("compiler.__main__", "sluice"))
+          ("compiler.sched",), ("compiler.frontend",), ("compiler.bind",), ("compiler.hints",),
+          ("compiler.cli", "compiler.tune"), ("compiler.__main__", "sluice"))
 """From the ground up. `compiler` itself is the facade of `compile`, which everything above the front ends may use."""
 
 
