@@ -61,8 +61,8 @@ class LoopWriter:
     def window_loop(self, array: str, window: str, sizes: list[int], steps: list[int]) -> str:
         return f"window {window}[{','.join(map(str, sizes))}] in {array} step ({','.join(map(str, steps))})"
 
-    def strip(self, pragmas: tuple[str, ...]) -> str:
-        """A loop with pragmas that can be followed."""
+    def strip(self, pragmas: tuple[str, ...], known: bool = True) -> str:
+        """A loop with pragmas that can be followed, over an array whose extents are `known`."""
         rank = self.chance.randint(1, 2)
         windows, steps = self.sizes(rank, 3), self.sizes(rank, 3)
         larger = [[w + self.chance.randint(0, 4) for w in windows] for _ in pragmas]
@@ -72,7 +72,8 @@ class LoopWriter:
         kinds, written = self.returns(value, rank)
         lines = "".join(f"// PRAGMA ({pragma} ({','.join(map(str, sizes))}))\n"
                         for pragma, sizes in zip(pragmas, larger, strict=True))
-        return self.program(f"{self.pick(_TYPES)} A[{','.join(map(str, extents))}]", kinds,
+        shape = map(str, extents) if known else ":" * rank
+        return self.program(f"{self.pick(_TYPES)} A[{','.join(shape)}]", kinds,
                             f"{lines}for {self.window_loop('A', 'W', windows, steps)} {{\n"
                             f"int16 T[{','.join(map(str, tile))}] = {self.braces(tile, ['W'], windows)};\n}} "
                             f"return ({', '.join(written)})")

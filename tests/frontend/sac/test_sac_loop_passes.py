@@ -45,6 +45,22 @@ def test_larger_windows_on_random_loops(pragmas, seed):
     assert did(done, "block") or did(done, "stripmine") or did(done, "unroll")
 
 
+@pytest.mark.parametrize("pragma", ["stripmine", "block"])
+@given(seed=st.integers(0, 2**32), rows=st.integers(0, 12), columns=st.integers(0, 12))
+@settings(max_examples=15)
+def test_larger_windows_on_arrays_of_any_extents(pragma, seed, rows, columns):
+    """Arrays that are smaller than the pragma's windows, or empty, are all fringe."""
+    program = parse_sac(LoopWriter(seed).strip((pragma,), known=False))
+    shape = (rows, columns)[:program.inputs["A"].types[0].rank]
+    inputs = [np.random.default_rng(seed).integers(0, 100, shape)]
+    wanted = interpret(program.module, "main", inputs)
+    for passes in ([pragma], ["all"]):
+        done = optimise(program.module, "main", passes)
+        assert did(done, pragma)[0].endswith(", as many as fit")
+        for one, other in zip(wanted, interpret(done.module, "main", inputs), strict=True):
+            assert one.shape == other.shape and np.array_equal(one, other)
+
+
 STRIP = """uint8[:,:] main (uint8 A[{extents}]) return (
 // PRAGMA (stripmine ({larger}))
 for window W[{window}] in A {step} return (array (array_max (W))));"""
@@ -120,8 +136,10 @@ def test_carried_values_and_unknown_extents_are_not_stripmined():
             "{ next s = s + W[0]; } return (final (s)); } return (r);")
     assert refused(text, "stripmine") == ("p.sc:2:1: stripmine: not done: the loop carries values from one "
                                           "iteration to the next")
-    unknown = STRIP.format(extents=":,9", larger="4,5", window="3,3", step="")
-    assert refused(unknown, "stripmine") == "p.sc:2:1: stripmine: not done: the array's extents are not known"
+    unknown = ("uint8[:] main (uint8 A[:], uint8 n) return (\n// PRAGMA (stripmine (4))\nfor window W[2] in A "
+               "{ uint8 T[:] = W[0:n]; } return (tile (T)));")
+    assert refused(unknown, "stripmine") == ("p.sc:2:1: stripmine: not done: the extents of the array and of the "
+                                             "loop's tiles are not known")
 
 
 @given(seed=st.integers(0, 2**32))

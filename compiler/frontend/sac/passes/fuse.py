@@ -19,10 +19,10 @@ from compiler.frontend.sac.passes.loops import (
     LoopView,
     Refusal,
     array_windows,
-    forget_extents,
     isolate_arrays,
     loop_view,
     pragmas_of,
+    set_extents,
     window_node,
 )
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
@@ -214,7 +214,7 @@ class _Fused:
                 captured[k] = inner.body.add(add)[0]
         arguments = [inner.enter(windows.get(Argument(k)) or self.loop.enter(o))
                      for k, o in enumerate(self.upper.node.operands)]
-        graph = forget_extents(self.upper.graph)
+        graph = set_extents(self.upper.graph, tuple(size for size, _ in self.below))
         values = inner.take(graph, arguments, captured)
         return inner.finish([substitute(o, arguments, values) for o in graph.outputs], self.upper.node)[0]
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.frontend.sac.ddcf.graph import Argument, Attribute, Constant, Edge, Graph, Node, Operand
+from compiler.frontend.sac.extents import Extents, tile_extents
 from compiler.frontend.sac.passes.rewrite import Rebuilt, substitute
 from compiler.frontend.sac.syntax import Place
 from compiler.frontend.sac.types import SIZE, Scalar, Type
 
-__all__ = ["LoopBuilder", "LoopView", "Refusal", "array_windows", "forget_extents", "isolate_arrays", "loop_view",
-           "pragmas_of", "retype_input", "window_node", "with_pragmas"]
+__all__ = ["LoopBuilder", "LoopView", "Refusal", "array_windows", "isolate_arrays", "loop_view",
+           "pragmas_of", "retype_input", "set_extents", "window_node", "with_pragmas"]
 
 
 class Refusal(Exception):
@@ -93,13 +94,17 @@ def array_windows(part: Node) -> list[tuple[int, int]] | None:
     return pairs if all(size > 0 and step > 0 for size, step in pairs) else None
 
 
-def forget_extents(graph: Graph) -> Graph:
-    """`graph` whose returns do not know their extents: the generator has another array now."""
-    def loosened(node: Node) -> Node:
+def set_extents(graph: Graph, loop: Extents) -> Graph:
+    """`graph` with returns for a loop of these extents: the generator has another array now."""
+    def changed(node: Node) -> Node:
         if node.kind not in ("CONSTRUCT_ARRAY", "CONSTRUCT_TILE", "CONSTRUCT_CONCAT"):
             return node
-        return replace(node, outputs=tuple(Type(t.scalar, (None,) * t.rank) for t in node.outputs))
-    return replace(graph, nodes=tuple(map(loosened, graph.nodes)))
+        taken = graph.type(node.operands[0])
+        extents = (*loop, *taken.extents) if node.kind == "CONSTRUCT_ARRAY" else tile_extents(loop, taken.extents)
+        if node.kind == "CONSTRUCT_CONCAT":
+            extents = (*taken.extents[:-1], None)
+        return replace(node, outputs=(Type(taken.scalar, extents),))
+    return replace(graph, nodes=tuple(map(changed, graph.nodes)))
 
 
 def _joined_node(joined: str, parts: Sequence[Node], captures: Sequence[Edge], place: Place | None,

@@ -11,19 +11,20 @@ from compiler.frontend.sac.passes.rewrite import Rebuilt
 from compiler.frontend.sac.syntax import Place
 from compiler.frontend.sac.types import SIZE, Kind, Scalar, Type
 
-__all__ = ["drop_first", "last_index", "pad_left", "section"]
+__all__ = ["BOUND", "drop_first", "last_index", "pad_left", "section"]
 
-_BOUND = Scalar(Kind.INT, 32)
+BOUND = Scalar(Kind.INT, 32)
+"""The type of bounds."""
 
 
 def last_index(out: Rebuilt, array: Operand, dimension: int, place: Place | None, less: int = 0) -> Operand:
     """The last index in a dimension, or `less` before it; -1 of an array that is empty there."""
     extent = out.type(array).extents[dimension]
     if extent is not None:
-        return Constant(extent - 1 - less, _BOUND)
+        return Constant(extent - 1 - less, BOUND)
     extents = out.add(Node("EXTENTS", (array,), (Type(SIZE),) * out.type(array).rank, (), (), place))
-    (held,) = out.add(Node("CAST", (extents[dimension],), (Type(_BOUND),), (), (), place))
-    return out.add(Node("SUB", (held, Constant(1 + less, _BOUND)), (Type(_BOUND),), (), (), place))[0]
+    (held,) = out.add(Node("CAST", (extents[dimension],), (Type(BOUND),), (), (), place))
+    return out.add(Node("SUB", (held, Constant(1 + less, BOUND)), (Type(BOUND),), (), (), place))[0]
 
 
 def section(out: Rebuilt, array: Operand, cuts: Sequence[tuple[int, int]], place: Place | None) -> Operand:
@@ -34,7 +35,7 @@ def section(out: Rebuilt, array: Operand, cuts: Sequence[tuple[int, int]], place
     extents = []
     for dimension, (first, behind) in enumerate(cuts):
         last = last_index(out, array, dimension, place, behind)
-        bounds += [Constant(first, _BOUND), last, Constant(1, _BOUND)]
+        bounds += [Constant(first, BOUND), last, Constant(1, BOUND)]
         extents.append(span_extent(first, int(last.value), 1) if isinstance(last, Constant) else None)
     type_ = Type(out.type(array).scalar, tuple(extents))
     return out.add(Node("AREF", (array, *bounds), (type_,), (("pattern", ":" * len(cuts)),), (), place))[0]
@@ -54,8 +55,8 @@ def pad_left(out: Rebuilt, array: Operand, count: int, place: Place | None) -> O
     rows = [last_index(out, array, k, place) for k in range(out.type(array).rank - 1)]
     loop = LoopBuilder(out)
     spans: list[Operand] = []
-    for last in (*rows, Constant(count - 1, _BOUND)):
-        spans += [Constant(0, _BOUND), loop.enter(last), Constant(1, _BOUND)]
+    for last in (*rows, Constant(count - 1, BOUND)):
+        spans += [Constant(0, BOUND), loop.enter(last), Constant(1, BOUND)]
     rank = len(rows) + 1
     loop.generate([Node("SCALARGEN", tuple(spans), (Type(SIZE),) * rank, (), (), place)], [Edge(0)], place)
     zero = Constant(0.0 if scalar.floating else 0, scalar)

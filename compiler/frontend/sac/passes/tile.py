@@ -12,22 +12,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Node, Operand
-from compiler.frontend.sac.extents import span_extent, window_extent
+from compiler.frontend.sac.extents import Extents, span_extent, window_extent
 from compiler.frontend.sac.passes.loops import (
     LoopBuilder,
     LoopView,
     Refusal,
     array_windows,
-    forget_extents,
     isolate_arrays,
     loop_view,
     pragmas_of,
     retype_input,
+    set_extents,
     window_node,
     with_pragmas,
 )
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter
-from compiler.frontend.sac.types import BOOL, SIZE, Type
+from compiler.frontend.sac.passes.sections import BOUND, last_index
+from compiler.frontend.sac.types import BOOL, Type
 
 __all__ = ["BlockLoops", "StripmineLoops", "check_combines"]
 
@@ -41,7 +42,7 @@ class _Dimension:
     window: int
     step: int
     larger: int
-    extent: int
+    extent: int | None
 
     @property
     def larger_step(self) -> int:
@@ -49,24 +50,37 @@ class _Dimension:
         return (self.larger - self.window + self.step) // self.step * self.step
 
     @property
-    def count(self) -> int:
-        """Larger windows."""
-        return window_extent(self.extent, self.larger, self.larger_step) or 0
+    def inside(self) -> int:
+        """The loop's windows in a larger one."""
+        return self.larger_step // self.step
 
     @property
-    def fringe(self) -> int:
-        """Where the first window stands that is in no larger one."""
-        return self.count * self.larger_step
+    def count(self) -> int | None:
+        """Larger windows."""
+        return window_extent(self.extent, self.larger, self.larger_step)
 
     @property
     def has_fringe(self) -> bool:
-        """Whether there are such windows."""
-        return self.extent - self.fringe >= self.window
+        """Whether there are, or may be, windows that are in no larger one."""
+        return self.extent is None or self.count is None or (
+            self.extent - self.count * self.larger_step >= self.window)
+
+    def fringe(self, out: Rebuilt, last: Operand) -> Operand:
+        """Where the first of these stands in an array whose last index is `last`; computed in `out` if that is not
+        known."""
+        if self.count is not None:
+            return Constant(self.count * self.larger_step, BOUND)
+        more = _added(out, last, 1 - self.larger + self.larger_step)
+        type_ = (Type(BOUND),)
+        (count,) = out.add(Node("DIV", (more, Constant(self.larger_step, BOUND)), type_))
+        true = Constant(1, BOOL)
+        (count,) = out.add(Node("MAX_MANY", (count, true, Constant(0, BOUND), true), type_))
+        return out.add(Node("MUL", (count, Constant(self.larger_step, BOUND)), type_))[0]
 
     @property
-    def last_used(self) -> int:
-        """The last index that windows within larger ones use."""
-        return self.fringe + self.window - self.step - 1
+    def behind(self) -> int:
+        """How far behind the fringe's first index the last one is that windows within larger ones use."""
+        return self.window - self.step - 1
 
 
 class _TileLoops(Rewriter):
@@ -110,10 +124,13 @@ class BlockLoops(_TileLoops):
 
 
 def _text(dimensions: Sequence[_Dimension]) -> str:
-    sizes, steps, counts = (" x ".join(str(getattr(d, name)) for d in dimensions)
-                            for name in ("larger", "larger_step", "count"))
+    sizes, steps = (" x ".join(str(getattr(d, name)) for d in dimensions) for name in ("larger", "larger_step"))
+    counts = [d.count for d in dimensions]
+    if None in counts:
+        return f"windows of {sizes} in steps of {steps}, as many as fit"
     fringes = sum(d.has_fringe for d in dimensions)
-    return f"windows of {sizes} in steps of {steps}, {counts} of them, {fringes} fringe{'' if fringes == 1 else 's'}"
+    return (f"windows of {sizes} in steps of {steps}, {' x '.join(map(str, counts))} of them, {fringes} "
+            f"fringe{'' if fringes == 1 else 's'}")
 
 
 def _dimensions(out: Rebuilt, node: Node, extents: Sequence[int]) -> list[_Dimension]:
@@ -138,9 +155,10 @@ def _dimensions(out: Rebuilt, node: Node, extents: Sequence[int]) -> list[_Dimen
     array = view.parts[0].operands[0]
     assert isinstance(array, Argument)
     known = out.type(node.operands[array.number]).extents
-    if None in known:
-        raise Refusal("the array's extents are not known")
-    found = [_Dimension(window, step, larger, extent or 0)
+    if None in known and any(end.kind == "CONSTRUCT_TILE" and None in view.graph.type(end.operands[0]).extents
+                             for end in view.ends):
+        raise Refusal("the extents of the array and of the loop's tiles are not known")
+    found = [_Dimension(window, step, larger, extent)
              for (window, step), larger, extent in zip(windows, extents, known, strict=True)]
     for number, dimension in enumerate(found):
         _check_dimension(number, dimension)
@@ -151,7 +169,7 @@ def _check_dimension(number: int, dimension: _Dimension) -> None:
     if dimension.larger < dimension.window:
         raise Refusal(f"the pragma's extent {dimension.larger} in dimension {number} is less than the window's, which "
                       f"is {dimension.window}")
-    if dimension.extent < dimension.larger:
+    if dimension.extent is not None and dimension.extent < dimension.larger:
         raise Refusal(f"the pragma's extent {dimension.larger} in dimension {number} is more than the array's, which "
                       f"is {dimension.extent}")
 
@@ -190,14 +208,15 @@ class _Tiled:
     def outputs(self) -> list[Operand]:
         """The main part, fringes, and both joined."""
         main = self._main()
-        vertical, horizontal = (self.dimensions[0], self.dimensions[-1])
-        if len(self.dimensions) == 2 and vertical.has_fringe:
-            below = [(vertical.fringe, vertical.extent - 1), (0, horizontal.last_used)]
-            main = self._joined("ARRAY_CONCAT_VERT", main, self._fringe(below))
-        if horizontal.has_fringe:
-            right = [(0, d.extent - 1) for d in self.dimensions[:-1]]
-            main = self._joined("ARRAY_CONCAT", main,
-                                self._fringe([*right, (horizontal.fringe, horizontal.extent - 1)]))
+        array, zero = self.node.operands[self.place], Constant(0, BOUND)
+        lasts = [last_index(self.out, array, k, self.node.place) for k in range(len(self.dimensions))]
+        starts = [d.fringe(self.out, last) for d, last in zip(self.dimensions, lasts, strict=True)]
+        if len(self.dimensions) == 2 and self.dimensions[0].has_fringe:
+            used = _least(self.out, _added(self.out, starts[1], self.dimensions[1].behind), lasts[1])
+            main = self._joined("ARRAY_CONCAT_VERT", main, self._fringe([(starts[0], lasts[0]), (zero, used)]))
+        if self.dimensions[-1].has_fringe:
+            rows = [(zero, last) for last in lasts[:-1]]
+            main = self._joined("ARRAY_CONCAT", main, self._fringe([*rows, (starts[-1], lasts[-1])]))
         return main
 
     def _main(self) -> list[Operand]:
@@ -207,29 +226,31 @@ class _Tiled:
         windows = [(d.larger, d.larger_step) for d in self.dimensions]
         (window,) = loop.generate([window_node(array, scalar, windows, self.node.place)], [Edge(0)], self.node.place)
         entering = [window if k == self.place else loop.enter(o) for k, o in enumerate(self.node.operands)]
-        inner = loop.body.add(with_pragmas(self._over(entering, loop.body), self.inner_pragmas))
+        over = self._over(entering, loop.body, tuple(d.inside for d in self.dimensions))
+        inner = loop.body.add(with_pragmas(over, self.inner_pragmas))
         ends = []
         for end, value in zip(self.view.ends, inner, strict=True):
             kind = "CONSTRUCT_TILE" if end.kind == "CONSTRUCT_ARRAY" else end.kind
             ends += loop.body.add(Node(kind, (value,), _unknown(end), (), (), end.place))
         return loop.finish(ends, self.node)
 
-    def _over(self, operands: Sequence[Operand], around: Rebuilt) -> Node:
-        """The loop over another array."""
-        graph = retype_input(forget_extents(self.view.graph), self.place, around.type(operands[self.place]))
+    def _over(self, operands: Sequence[Operand], around: Rebuilt, extents: Extents) -> Node:
+        """The loop over another array, for which it has these extents."""
+        graph = retype_input(set_extents(self.view.graph, extents), self.place, around.type(operands[self.place]))
         outputs = tuple(graph.type(o) for o in graph.outputs)
         return replace(self.node, operands=tuple(operands), graphs=(graph,), outputs=outputs)
 
-    def _fringe(self, bounds: Sequence[tuple[int, int]]) -> list[Operand]:
+    def _fringe(self, bounds: Sequence[tuple[Operand, Operand]]) -> list[Operand]:
         """The loop over a section of the array."""
         array = self.node.operands[self.place]
-        numbers = tuple(Constant(n, SIZE) for low, high in bounds for n in (low, high, 1))
-        extents = tuple(span_extent(low, high, 1) for low, high in bounds)
+        numbers = tuple(o for low, high in bounds for o in (low, high, Constant(1, BOUND)))
+        extents = tuple(span_extent(int(low.value), int(high.value), 1)
+                        if isinstance(low, Constant) and isinstance(high, Constant) else None for low, high in bounds)
         section = Node("AREF", (array, *numbers), (Type(self.out.type(array).scalar, extents),),
                        (("pattern", ":" * len(bounds)),), (), self.node.place)
         operands = list(self.node.operands)
         (operands[self.place],) = self.out.add(section)
-        return self.out.add(self._over(operands, self.out))
+        return self.out.add(self._over(operands, self.out, (None,) * len(bounds)))
 
     def _joined(self, arrays: str, one: Sequence[Operand], other: Sequence[Operand]) -> list[Operand]:
         found = []
@@ -239,6 +260,19 @@ class _Tiled:
             array = Node(arrays, (left, right), _unknown(end), (), (), end.place)
             found += self.out.add(array if end.kind.startswith("CONSTRUCT") else many)
         return found
+
+
+def _added(out: Rebuilt, operand: Operand, number: int) -> Operand:
+    if isinstance(operand, Constant):
+        return Constant(int(operand.value) + number, BOUND)
+    return out.add(Node("ADD", (operand, Constant(number, BOUND)), (Type(BOUND),)))[0]
+
+
+def _least(out: Rebuilt, one: Operand, other: Operand) -> Operand:
+    if isinstance(one, Constant) and isinstance(other, Constant):
+        return min(one, other, key=lambda constant: constant.value)
+    true = Constant(1, BOOL)
+    return out.add(Node("MIN_MANY", (one, true, other, true), (Type(BOUND),)))[0]
 
 
 def _unknown(end: Node) -> tuple[Type, ...]:
