@@ -15,6 +15,7 @@ from benchmarks.markdown import table
 from benchmarks.peer_tables import peer_tables
 from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
+from benchmarks.sac_tables import sac_table
 from benchmarks.sharing_tables import sharing_table
 from benchmarks.storage_tables import storage_table
 from benchmarks.summary import summary_tables
@@ -58,7 +59,7 @@ def figure_tables() -> str:
     return "\n\n".join([
         _application_table(), storage_table(), sharing_table(), *layer_tables(), address_table(), _area_table(),
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
-        target_tables(), *peer_tables(),
+        target_tables(), sac_table(), *peer_tables(),
     ])
 
 

@@ -61,6 +61,37 @@ def test_the_pair_of_the_thesis_carries_four_values(name, text):
     assert windows[-1] == (3, 3)
 
 
+FIGURE = """int32[:,:] main (int16 A[9,31], int16 B[8,54]) {
+    int32 R[:,:] =
+        // PRAGMA (no_unroll)
+        for window WA[6,9] in A dot window WB[5,10] in B step (1,2) {
+            int32 v0 = f (WA[0:2,4:5]); int32 v1 = f (WA[0:2,7:8]);
+            int32 v2 = g (WA[2:5,1]); int32 v3 = g (WA[2:5,3]); int32 v4 = g (WA[2:5,6]);
+            int32 v5 = h (WB[0:1,1:2]); int32 v6 = h (WB[0:1,4:5]); int32 v7 = h (WB[0:1,8:9]);
+            int32 v8 = m (WB[2,2:4]); int32 v9 = m (WB[2,7:9]);
+            int32 v10 = p (WB[3:4,0:2]); int32 v11 = p (WB[3:4,4:6]);
+        } return (array (((v0 - v1 * v2) ^ (v3 - v4 * v5)) + ((v6 - v7 * v8) ^ (v9 - v10 * v11))));
+} return (R);
+int32 f (int16 V[3,2]) return (array_max ((int32[:,:])V));
+int32 g (int16 V[4]) return (array_sum ((int32[:])V));
+int32 h (int16 V[2,2]) return (array_min ((int32[:,:])V));
+int32 m (int16 V[3]) return (array_max ((int32[:])V));
+int32 p (int16 V[2,3]) return (array_sum ((int32[:,:])V));"""
+
+
+@pytest.mark.parametrize("name, text", [
+    ("nextify", ""),
+    ("nextify_padded", "; 5 additional iterations, 5 columns of padding, of which 5 cancel, 10 columns of padding, of "
+                       "which 1 cancel"),
+])
+def test_several_windows_with_different_steps(name, text):
+    """Hammes 2000, figures 4.16 and 4.17: of two values an odd number of columns apart, in steps of two, each is
+    computed."""
+    done = same(parse_sac(FIGURE), ["inline", "cycle", name, "windows", "cycle"], 1)
+    assert did(done, name) == ["5 values from iterations before, in 12 registers" + text]
+    assert count_nodes(done.module)["NEXT"] == 12
+
+
 def test_padding_that_does_not_cancel():
     """Hammes 2000, section 4.2.2.2: windows of 7 in steps of 3, then of 5 in steps of 2."""
     program = parse_sac("""int16[:] main (int16 A[91]) {
