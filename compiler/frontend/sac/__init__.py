@@ -4,6 +4,7 @@
 """
 
 from compiler.frontend.sac.errors import SacError, SacRunError
+from compiler.frontend.sac.foreign import register_foreign
 from compiler.frontend.sac.program import SacProgram, load_sac, parse_sac, random_inputs
 
-__all__ = ["SacError", "SacProgram", "SacRunError", "load_sac", "parse_sac", "random_inputs"]
+__all__ = ["SacError", "SacProgram", "SacRunError", "load_sac", "parse_sac", "random_inputs", "register_foreign"]

@@ -160,8 +160,8 @@ class _Trees(Transformer):
         return syntax.Function(self._at(name), str(name), pragmas, results, parameters or (), body)
 
     def prototype(self, meta: Any, children: list[Any]) -> syntax.Function:
-        results, name, parameters = children
-        return syntax.Function(self._at(name), str(name), (), results, parameters or (), None)
+        pragmas, (results, name, parameters) = self._split_pragmas(children)
+        return syntax.Function(self._at(name), str(name), pragmas, results, parameters or (), None)
 
     def parameters(self, meta: Any, children: list[Any]) -> tuple[syntax.Parameter, ...]:
         return tuple(children)

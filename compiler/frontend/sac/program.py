@@ -13,6 +13,7 @@ from compiler.frontend.sac.ddcf import Function, Module, interpret
 from compiler.frontend.sac.ddcf.graph import Port
 from compiler.frontend.sac.host_c import emit_c
 from compiler.frontend.sac.limits import SAC_LIMITS
+from compiler.frontend.sac.numbers import enter, leave
 from compiler.frontend.sac.parse import parse_text
 from compiler.frontend.sac.passes import Optimised, optimise
 from compiler.frontend.sac.types import Kind, Scalar, Type
@@ -89,47 +90,14 @@ class SacProgram:
         for name, port in self.inputs.items():
             if name not in inputs:
                 raise ProgramError(f"input {name} of program {self.name} is missing")
-            held += _entering(name, port, np.asarray(inputs[name]))
+            held += enter(name, port, np.asarray(inputs[name]))
         check_array_bytes({f"input {k}": (array.shape, 64) for k, array in enumerate(held)})
         return held
 
     def results(self, outputs: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         """Results by name from the outputs of the graph."""
         leaving = iter(outputs)
-        return {name: _leaving(port, [next(leaving) for _ in port.types]) for name, port in self.outputs.items()}
-
-
-def _entering(name: str, port: Port, values: np.ndarray) -> list[np.ndarray]:
-    """The numbers of an input as integers that hold them, in two parts if they are complex."""
-    type_ = port.types[0]
-    if values.ndim != type_.rank:
-        raise ProgramError(f"input {name} has {values.ndim} dimensions, and its type {type_} has {type_.rank}")
-    for extent, wanted in zip(values.shape, type_.extents, strict=True):
-        if wanted not in (None, extent):
-            raise ProgramError(f"input {name} has shape {list(values.shape)}, and its type is {type_}")
-    if values.dtype.kind not in ("iubfc" if len(port.types) == 2 else "iubf"):
-        raise ProgramError(f"input {name} holds {values.dtype}, and its type is {type_}")
-    parts = [values.real, values.imag] if len(port.types) == 2 else [values]
-    return [_held(name, type_.scalar, part) for part in parts]
-
-
-def _held(name: str, scalar: Scalar, values: np.ndarray) -> np.ndarray:
-    if scalar.floating:
-        return values.astype(np.float32 if scalar.width == 32 else np.float64)
-    scaled = values * float(1 << scalar.fraction) if scalar.fraction or values.dtype.kind == "f" else values
-    whole = np.asarray(np.floor(scaled) if scaled.dtype.kind == "f" else scaled)
-    wrong = (whole != scaled) | (whole < scalar.minimum) | (whole > scalar.maximum)
-    if wrong.any():
-        raise ProgramError(f"input {name} holds {values[wrong].flat[0]}, which is no {scalar}")
-    return whole.astype(np.int64)
-
-
-def _leaving(port: Port, parts: list[np.ndarray]) -> np.ndarray:
-    scalar = port.types[0].scalar
-    if scalar.kind in (Kind.FIX, Kind.UFIX):
-        parts = [part / float(1 << scalar.fraction) for part in parts]
-    return np.asarray(parts[0] + 1j * parts[1]) if len(parts) == 2 else np.ascontiguousarray(parts[0]).reshape(
-        parts[0].shape)
+        return {name: leave(port, [next(leaving) for _ in port.types]) for name, port in self.outputs.items()}
 
 
 def random_inputs(program: SacProgram, seed: int, extent: int = 64) -> dict[str, np.ndarray]:

@@ -338,6 +338,11 @@ class Function(Node):
     parameters: tuple[Parameter, ...]
     body: Body | None
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this is the prototype of a function of Python."""
+        return any(pragma.name == "foreign" for pragma in self.pragmas)
+
 
 def walk(node: object) -> Iterator[Node]:
     """`node` and everything inside it, in the order in which it was written."""

@@ -59,8 +59,13 @@ def _function(node: Call, function: Function, scope: Scope) -> tuple[Value, ...]
         value = assign(scope.graph, scope.value(written), meant_type(parameter.type), written.place, what)
         wires += value.wires
     meants = [meant_type(result) for result in function.results]
-    leaving = iter(scope.graph.add("FCALL", wires, [t for meant in meants for t in meant.types], node.place,
-                                   function=function.name))
+    types = [t for meant in meants for t in meant.types]
+    if function.body is None:
+        parts = tuple(len(meant_type(parameter.type).types) for parameter in function.parameters)
+        leaving = iter(scope.graph.add("FOREIGN", wires, types, node.place, function=function.name, parameters=parts,
+                                       results=tuple(len(meant.types) for meant in meants)))
+    else:
+        leaving = iter(scope.graph.add("FCALL", wires, types, node.place, function=function.name))
     return tuple(Value(tuple(next(leaving) for _ in meant.types)) for meant in meants)
 
 

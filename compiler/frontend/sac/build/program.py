@@ -21,6 +21,7 @@ from compiler.frontend.sac.build.scope import Handlers, Scope
 from compiler.frontend.sac.build.values import Value, assign, meant_type
 from compiler.frontend.sac.ddcf.graph import Function, GraphBuilder, Module, Port
 from compiler.frontend.sac.errors import SacError
+from compiler.frontend.sac.foreign import NUMPY, find_foreign
 from compiler.frontend.sac.syntax import (
     Binary,
     Call,
@@ -46,6 +47,7 @@ _HANDLERS: Handlers = {
     Section: build_section, Call: build_call, If: build_if, Switch: build_switch, Loop: build_for, While: build_while,
 }
 
+_PROTOTYPE_PRAGMAS = ("foreign",)
 FUNCTION_PRAGMAS = ("lookup", "no_inline", "no_dfg")
 
 
@@ -64,12 +66,18 @@ def _declared(functions: Sequence[WrittenFunction]) -> dict[str, WrittenFunction
     """Functions by name, prototypes where there is nothing else."""
     found: dict[str, WrittenFunction] = {}
     for function in functions:
+        if function.body is None:
+            _check_pragmas(function, _PROTOTYPE_PRAGMAS)
         before = found.get(function.name)
         if before is not None:
             _check_same(before, function)
         if before is None or before.body is None:
             found[function.name] = function
-    missing = [f for f in found.values() if f.body is None]
+    missing = [f for f in found.values() if f.body is None and not f.is_foreign]
+    for function in found.values():
+        if function.is_foreign and function.body is None and find_foreign(function.name) is None:
+            raise SacError(function.place, f"there is no foreign function '{function.name}': register_foreign(...) "
+                                           f"adds one; of numpy there are {', '.join(NUMPY)}")
     if missing:
         raise SacError(missing[0].place, f"'{missing[0].name}' has a prototype and no body")
     return found
@@ -101,7 +109,7 @@ def _check_recursion(functions: Mapping[str, WrittenFunction]) -> None:
 
 def _build_function(function: WrittenFunction, functions: Mapping[str, WrittenFunction]) -> Function:
     assert function.body is not None
-    _check_pragmas(function)
+    _check_pragmas(function, FUNCTION_PRAGMAS)
     graph = GraphBuilder()
     scope = Scope(graph, functions, _HANDLERS)
     parameters = [_parameter(parameter, scope) for parameter in function.parameters]
@@ -134,10 +142,11 @@ def _parameter(parameter: Parameter, scope: Scope) -> Port:
     return Port(name, meant.types)
 
 
-def _check_pragmas(function: WrittenFunction) -> None:
+def _check_pragmas(function: WrittenFunction, known: Sequence[str]) -> None:
+    kind = "functions" if function.body is not None else "prototypes"
     for pragma in function.pragmas:
-        if pragma.name not in FUNCTION_PRAGMAS:
-            raise SacError(pragma.place, f"there is no pragma '{pragma.name}' of functions; there are: "
-                                         f"{', '.join(FUNCTION_PRAGMAS)}")
+        if pragma.name not in known:
+            raise SacError(pragma.place, f"there is no pragma '{pragma.name}' of {kind}; there are: "
+                                         f"{', '.join(known)}")
         if pragma.numbers:
             raise SacError(pragma.place, f"pragma '{pragma.name}' takes no numbers")

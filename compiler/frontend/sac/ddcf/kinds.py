@@ -26,6 +26,7 @@ COMPOUND_KINDS = (*LOOP_KINDS, "SWITCH", "DOT", "CROSS")
 MANY_KINDS = tuple(f"{kind}_MANY" for kind in ("SUM", "PRODUCT", "MIN", "MAX", "AND", "OR", "MEDIAN", "MODE"))
 """Reductions of unrolled loops: a value and a mask for each iteration (table 4.1)."""
 
-SIMPLE_KINDS = (*BINARY, *COMPARISONS, "NEG", "NOT", "BIT_NOT", "CAST", "INTRINSIC", "FCALL", "EXTENTS",
+SIMPLE_KINDS = (*BINARY, *COMPARISONS, "NEG", "NOT", "BIT_NOT", "CAST", "INTRINSIC", "FCALL", "FOREIGN",
+                "EXTENTS",
                 "CHECK_EXTENTS", "FILL_LIKE", "ARR_DEF", "ARRAY_CONCAT", "ARRAY_CONCAT_VERT", "ARR_CONPERIM", "AREF",
                 "ARR_UPDATE", "LOOP_INDICES", "NEXT", *MANY_KINDS, *RETURN_KINDS)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from compiler.frontend.sac.arithmetic import BINARY, COMPARISONS, INTRINSICS, binary, cast, compare, dtype, wrap
-from compiler.frontend.sac.ddcf.batch import Batch, same_in_all
-from compiler.frontend.sac.ddcf.graph import Node
+from compiler.frontend.sac.ddcf.batch import Batch, Divergence, same_in_all
+from compiler.frontend.sac.ddcf.graph import Node, Port
 from compiler.frontend.sac.ddcf.kinds import MANY_KINDS
 from compiler.frontend.sac.ddcf.returns import reduce_many
 from compiler.frontend.sac.errors import SacRunError
+from compiler.frontend.sac.foreign import find_foreign
+from compiler.frontend.sac.numbers import enter, leave
+from compiler.frontend.sac.types import Scalar, Type
+from compiler.ir.types import ProgramError
 
 __all__ = ["evaluate"]
 
@@ -175,6 +179,55 @@ def _section(node: Node, low: np.ndarray, high: np.ndarray, step: np.ndarray, ex
     return indices
 
 
+def _foreign(node: Node, batch: Batch) -> list[np.ndarray]:
+    """A function of Python, called for each row. Raises `SacRunError` for what it raises and for results of other
+    types, `Divergence` for rows with results of different shapes."""
+    rows = [_called(node, [value[row] for value in batch.operands], batch.types) for row in range(batch.size)]
+    found = []
+    for values in zip(*rows, strict=True):
+        if len({value.shape for value in values}) > 1:
+            raise Divergence
+        found.append(np.stack(values))
+    return found
+
+
+def _called(node: Node, operands: list[np.ndarray], types: Sequence[Scalar]) -> list[np.ndarray]:
+    name = str(node.attribute("function"))
+    function = find_foreign(name)
+    if function is None:
+        raise SacRunError(node.place, f"there is no foreign function '{name}'")
+    typed = [Type(scalar, (None,) * value.ndim) for scalar, value in zip(types, operands, strict=True)]
+    arguments = [leave(Port("", part), values) for part, values in
+                 zip(_grouped(node, "parameters", typed), _grouped(node, "parameters", operands), strict=True)]
+    try:
+        results = function(*arguments)
+    except Exception as error:  # whatever a function of others raises
+        raise SacRunError(node.place, f"foreign function '{name}': {str(error).splitlines()[0] or type(error).__name__}"
+                          ) from None
+    results = results if isinstance(results, tuple) else (results,)
+    groups = _grouped(node, "results", list(node.outputs))
+    if len(results) != len(groups):
+        raise SacRunError(node.place, f"foreign function '{name}' gives {len(results)} results, and its prototype has "
+                                      f"{len(groups)}")
+    try:
+        return [part for number, (types_, result) in enumerate(zip(groups, results, strict=True), 1)
+                for part in enter(f"{number} of foreign function '{name}'", Port("", tuple(types_)), np.asarray(result),
+                                  "result")]
+    except ProgramError as error:
+        raise SacRunError(node.place, str(error)) from None
+
+
+def _grouped(node: Node, name: str, parts: list) -> list[tuple]:
+    """`parts` by parameter or result: complex ones have two."""
+    sizes, found, first = node.attribute(name), [], 0
+    assert isinstance(sizes, tuple)
+    for size in sizes:
+        assert isinstance(size, int)
+        found.append(tuple(parts[first:first + size]))
+        first += size
+    return found
+
+
 def _many(node: Node, batch: Batch) -> list[np.ndarray]:
     kind, scalar = node.kind.removesuffix("_MANY"), node.outputs[0].scalar
     return [reduce_many(kind, batch.operands[::2], batch.operands[1::2], batch.size, scalar)]
@@ -182,7 +235,7 @@ def _many(node: Node, batch: Batch) -> list[np.ndarray]:
 
 _EVALUATORS: dict[str, Callable[[Node, Batch], list[np.ndarray]]] = {
     **dict.fromkeys(BINARY, _binary), **dict.fromkeys(COMPARISONS, _compare), "CAST": _cast, "NOT": _not,
-    "BIT_NOT": _bit_not, "NEG": _negative, "INTRINSIC": _intrinsic, "EXTENTS": _extents,
+    "BIT_NOT": _bit_not, "NEG": _negative, "INTRINSIC": _intrinsic, "FOREIGN": _foreign, "EXTENTS": _extents,
     "CHECK_EXTENTS": _check_extents, "FILL_LIKE": _fill_like, "ARR_DEF": _define, "ARRAY_CONCAT": _concatenate,
     "ARRAY_CONCAT_VERT": _concatenate_rows, "ARR_CONPERIM": _perimeter, "AREF": _reference, "ARR_UPDATE": _update,
     **dict.fromkeys(MANY_KINDS, _many),

@@ -38,6 +38,7 @@ _FORBIDDEN: dict[str, tuple[str, str]] = {
     "CHECK_EXTENTS": ("extents are the host's", "leave the extents in the declaration open: [:,:]"),
     "FILL_LIKE": ("an array is made inside the loop", "make it before the loop"),
     "FCALL": ("functions run on the host", "take the pragma no_inline away and run --passes all"),
+    "FOREIGN": ("functions of Python run on the host", "call it before or behind the loop"),
     "DIV": ("there is no division", "divide by a power of 2, or multiply by a fraction and shift"),
     "MOD": ("there is no division", "take the remainder by a power of 2, as a mask, or compare and subtract"),
     "CONSTRUCT_CONCAT": ("its result has no extents before the run", "return array(...) or tile(...)"),

@@ -17,6 +17,7 @@ from compiler.frontend.sac.host_c.generators import Generator
 from compiler.frontend.sac.host_c.lines import Lines, place
 from compiler.frontend.sac.host_c.names import c_type, element_kind, kind_member, type_literal, wide_kind
 from compiler.frontend.sac.types import Type
+from compiler.ir.types import ProgramError
 
 __all__ = ["emit_c"]
 
@@ -109,6 +110,9 @@ class _Emitter(Lines):
         elif node.kind == "FCALL":
             call = ", ".join([*operands, *(f"&{name}" for name in outputs)])
             self.lines.append(f"f_{node.attribute('function')}({call});")
+        elif node.kind == "FOREIGN":
+            raise ProgramError(f"{node.place}: foreign function '{node.attribute('function')}' is one of Python, which "
+                               "C does not call; write its body in SA-C")
         elif node.kind in MANY_KINDS:
             self.many(node, operands, outputs[0])
         elif node.kind in ARRAYS:

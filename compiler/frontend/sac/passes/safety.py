@@ -9,7 +9,8 @@ from compiler.frontend.sac.types import Type
 
 __all__ = ["can_fail"]
 
-_FAILING = ("FCALL", "WHILE", "CHECK_EXTENTS", "ARR_UPDATE", "ARRAY_CONCAT", "ARRAY_CONCAT_VERT", "CONSTRUCT_CONCAT")
+_FAILING = ("FCALL", "FOREIGN", "WHILE", "CHECK_EXTENTS", "ARR_UPDATE", "ARRAY_CONCAT", "ARRAY_CONCAT_VERT",
+            "CONSTRUCT_CONCAT")
 
 
 def can_fail(node: Node, inputs: Sequence[Type], nodes: Sequence[Node]) -> bool:
