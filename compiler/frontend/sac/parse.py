@@ -233,7 +233,7 @@ class _Trees(Transformer):
 
     def updated(self, meta: Any, children: list[Any]) -> syntax.Updated:
         name, *subscripts = children
-        return syntax.Updated(self._at(name), str(name), tuple(subscripts))
+        return syntax.Updated(self._at(name), str(name), tuple(s for s in subscripts if s is not None))
 
     def initialiser(self, meta: Any, children: list[Any]) -> syntax.Initialiser:
         return syntax.Initialiser(self._place(meta), tuple(children))

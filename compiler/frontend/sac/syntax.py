@@ -193,7 +193,8 @@ class Ignored(Node):
 
 @dataclass(frozen=True)
 class Updated(Node):
-    """An array of this body whose elements in a section are given: ``A[1:3] = values;``."""
+    """An array of this body whose elements in a section are given: ``A[1:3] = values;``. Without subscripts it is the
+    mistake of giving a name a second value, or one without type."""
 
     name: str
     subscripts: tuple[Index | Range, ...]

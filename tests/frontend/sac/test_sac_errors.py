@@ -1,12 +1,18 @@
 """What is no SA-C, and runs without a result: one line with the place in the source."""
 
+import os
 import random
+import re
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sac_mutations import mutate
 
 from compiler.frontend.apps import sac_applications
 from compiler.frontend.sac import SacRunError, load_sac, parse_sac, random_inputs
+from compiler.frontend.sac.dfg import convert_loops
 from compiler.ir.types import ProgramError
 from hw.errors import SluiceError
 
@@ -29,8 +35,33 @@ STATIC = [
     ("uint8 f (uint8 a[:]) return (a);",
      "p.sc:1:22: result 1 of 'f' is declared uint8, and the value is uint8[:]: ranks 0 and 1 differ"),
     ("uint8 f (uint8 a[:]) return (a + 1);",
-     "p.sc:1:32: '+' of uint8[:]: operators are on scalars; a loop such as for a in A return (array (...)) takes the "
-     "elements"),
+     "p.sc:1:32: '+' of uint8[:] and uint1: operators are on scalars; a loop such as for a in A return (array (...)) "
+     "takes the elements"),
+    ("uint8 f (uint8 a[:]) return (-a);", "p.sc:1:30: '-' of uint8[:]: operators are on scalars; a loop such as for "
+                                          "a in A "
+                                          "return (array (...)) takes the elements"),
+    ("uint8 f (uint8 a) { a = 3; } return (a);",
+     "p.sc:1:21: 'a' has a value already, and a name has one: define another name, with its type"),
+    ("uint8 f (uint8 a) { b = 3; } return (b);",
+     "p.sc:1:21: 'b' is new here: write its type before it, such as uint8 b = ..."),
+    ("uint8 f (uint8 a[:]) { uint8 s = 0; uint8 r = for x in a { next s = x; s = 1; } return (final (s)); } return "
+     "(r);",
+     "p.sc:1:72: 's' has a value already, and a name has one; the loop carries another: next s = ..."),
+    ("uint8 f (uint8 a[3]) { uint8 b[4] = a; } return (b[0]);",
+     "p.sc:1:30: 'b' is declared uint8[4], and the value is uint8[3]: extents differ"),
+    ("uint8 f (uint8 a, uint8 b[:]) return (a > 1 ? a : b);",
+     "p.sc:1:39: the bodies return uint8 and uint8[:] in one place: ranks differ"),
+    ("uint8 f (uint8 a, complex int8 b) return (a < b);",
+     "p.sc:1:45: '<' of uint8 and complex int8: complex numbers have + - * / == !="),
+    ("uint8 f (uint8 a[:], int8 b[:]) return (array_concat (a, b));",
+     "p.sc:1:41: array_concat(...) joins arrays of one type and rank, not uint8[:] and int8[:]"),
+    ("uint8 f (uint8 a) return (g (a)); uint8 g (uint8 x[:]) return (x[0]);",
+     "p.sc:1:30: parameter 'x' of 'g' is declared uint8[:], and the value is uint8: ranks 1 and 0 differ"),
+    ("uint8 f (uint8 a) return (g (a, a)); uint8 g (uint8 x) return (x);", "p.sc:1:27: 'g' takes 1 arguments, not 2"),
+    ("uint8 f (uint8 a, double b) return (a << b);",
+     "p.sc:1:39: uint8 shifted by double: what is shifted has bits, and the amount is an integer"),
+    ("uint8 f (uint8 a[:]) return (for x in a return (vals_at_maxs (x, {x, (int8)x})));",
+     "p.sc:1:49: the captures of vals_at_maxs have different types: uint8, int8; cast them to one"),
     ("uint8 f (uint8 a) { uint8 X[2,2] = {{1,2},{3}}; } return (a);",
      "p.sc:1:43: 1 elements in braces where 'X' has an extent of 2"),
     ("uint8 f (uint8 a) { uint8 X[:] = {1,2}; } return (a);",
@@ -145,26 +176,24 @@ def test_inputs_that_do_not_fit(inputs, message):
     assert str(error.value) == message
 
 
-def mutated(text: str, chance: random.Random) -> str:
-    """`text` with a few words removed, repeated, or replaced by others of it."""
-    words = text.split(" ")
-    for _ in range(chance.randint(1, 3)):
-        place, other = chance.randrange(len(words)), chance.choice(words)
-        words[place:place + 1] = chance.choice([[], [other], [words[place], other], [words[place][1:]]])
-    return " ".join(words)
-
-
-@pytest.mark.parametrize("name", sac_applications())
-def test_mutated_programs_end_with_a_result_or_one_line(name, monkeypatch):
-    monkeypatch.setenv("SLUICE_MAX_WHILE_ITERATIONS", "100")
-    text = sac_applications()[name].read_text()
-    chance = random.Random(name)
-    for _ in range(60):
+@given(st.integers(0, 2**32))
+@settings(max_examples=2000 if os.environ.get("SLUICE_FUZZ") else 60)
+def test_mutated_programs_end_with_a_result_or_one_line(seed):
+    """Mistakes in programs end with one line, which has a place in the source, and nothing crashes."""
+    chance = random.Random(seed)
+    texts = [path.read_text() for path in sac_applications().values()]
+    try:
+        program = parse_sac(mutate(chance.choice(texts), chance), "p.sc")
+    except SluiceError as error:
+        assert re.fullmatch(r"p\.sc(:\d+:\d+: | has )[^\n]+", str(error))
+        return
+    convert_loops(program.module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLUICE_MAX_WHILE_ITERATIONS", "100")
         try:
-            program = parse_sac(mutated(text, chance), "p.sc")
             program.run(random_inputs(program, 1, 6))
         except SluiceError as error:
-            assert "\n" not in str(error) and str(error)
+            assert re.fullmatch(r"p\.sc:\d+:\d+: [^\n]+", str(error)) or "input" in str(error)
 
 
 def test_files_that_cannot_be_read(tmp_path):

@@ -55,6 +55,8 @@ def _define(statement: Definition, scope: Scope) -> None:
 def _update(target: Updated, value: Value, scope: Scope) -> None:
     """``A[1:3] = value``: from here on `A` is the array with these elements. Only for arrays of the same body, so that
     what a name means never depends on a body inside."""
+    if not target.subscripts:
+        raise _unassignable(target, scope)
     if target.name not in scope.places:
         scope.find(target.name, target.place)
         raise SacError(target.place, f"'{target.name}' is not defined in this body: elements are given only where the "
@@ -62,6 +64,18 @@ def _update(target: Updated, value: Value, scope: Scope) -> None:
     before = scope.names[target.name]
     scope.names[target.name] = build_update(scope, before, target.subscripts, value, target.place,
                                             f"the section of '{target.name}'")
+
+
+def _unassignable(target: Updated, scope: Scope) -> SacError:
+    name = target.name
+    if not scope.knows(name):
+        return SacError(target.place, f"'{name}' is new here: write its type before it, such as uint8 {name} = ...")
+    if name in scope.inputs:
+        return SacError(target.place, f"'{name}' has a value already, and a name has one; the loop carries another: "
+                                      f"next "
+                                      f"{name} = ...")
+    return SacError(target.place, f"'{name}' has a value already, and a name has one: define another name, with its "
+                                  f"type")
 
 
 def _initialised(target: object, written: Expression | Initialiser, scope: Scope, place: Place) -> Value:

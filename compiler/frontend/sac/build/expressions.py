@@ -83,7 +83,8 @@ def build_unary(node: Unary, scope: Scope) -> tuple[Value, ...]:
     if known is not None:
         return (known,)
     value = scope.value(node.operand)
-    _no_array(value, node.operator, node.place)
+    if value.type.is_array:
+        raise _of_arrays(str(value), node.operator, node.place)
     if node.operator == "!":
         return (Value((_negation(scope.graph, truth(scope.graph, value, node.place), node.place),)),)
     if value.is_complex and node.operator != "~":
@@ -124,8 +125,8 @@ def build_binary(node: Binary, scope: Scope) -> tuple[Value, ...]:
 
 def apply_binary(graph: GraphBuilder, operator: str, left: Value, right: Value, place: Place) -> Value:
     """`left` and `right` combined by C's `operator`. Raises `SacError`, naming both types, where there is no rule."""
-    _no_array(left, operator, place)
-    _no_array(right, operator, place)
+    if left.type.is_array or right.type.is_array:
+        raise _of_arrays(f"{left} and {right}", operator, place)
     if left.is_complex or right.is_complex:
         return complex_binary(graph, operator, left, right, place)
     if operator in _COMPARISONS:
@@ -184,10 +185,9 @@ def _can_fail(node: Binary) -> bool:
                for part in walk(node.right))
 
 
-def _no_array(value: Value, operator: str, place: Place) -> None:
-    if value.type.is_array:
-        raise SacError(place, f"'{operator}' of {value}: operators are on scalars; a loop such as "
-                              "for a in A return (array (...)) takes the elements")
+def _of_arrays(types: str, operator: str, place: Place) -> SacError:
+    return SacError(place, f"'{operator}' of {types}: operators are on scalars; a loop such as "
+                           "for a in A return (array (...)) takes the elements")
 
 
 def build_cast(node: Cast, scope: Scope) -> tuple[Value, ...]:

@@ -45,6 +45,10 @@ class Scope:
         self.names[name] = value
         self.places[name] = place
 
+    def knows(self, name: str) -> bool:
+        """Whether something has given `name` a value."""
+        return name in self.names or (self.parent is not None and self.parent.knows(name))
+
     def find(self, name: str, place: Place) -> Value:
         """The value of `name`. Raises `SacError` if nothing has given it one."""
         scope: Scope | None = self
