@@ -11,8 +11,9 @@ import islpy as isl
 from compiler.ir.constant_division import quotient
 from compiler.ir.expr import LUT3_TABLE, Const, Expr, Iterator, apply
 from compiler.ir.types import BIT, Int
+from hw.errors import SluiceError
 
-__all__ = ["membership"]
+__all__ = ["WidePredicate", "membership"]
 
 _AND, _OR = 0x88, 0xEE
 """Truth tables of ``p & q`` and ``p | q``."""
@@ -20,8 +21,13 @@ _AND, _OR = 0x88, 0xEE
 _WORDS = (Int(16, True), Int(32, True), Int(64, True))
 
 
+class WidePredicate(SluiceError):
+    """A condition on iterators has numbers of more than 64 bits."""
+
+
 def membership(domain: isl.Set, box: isl.Set, iterators: Sequence[str]) -> Expr:
-    """Whether the point that `iterators` name lies in `domain`, given that it lies in `box`: a bit."""
+    """Whether the point that `iterators` name lies in `domain`, given that it lies in `box`: a bit. Raises
+    `WidePredicate`."""
     cases: list[isl.BasicSet] = []
     domain.coalesce().gist(box).coalesce().compute_divs().foreach_basic_set(cases.append)
     return reduce(_either, [_all_of(case, box, iterators) for case in cases])
@@ -44,7 +50,9 @@ def _all_of(case: isl.BasicSet, box: isl.Set, iterators: Sequence[str]) -> Expr:
 def _condition(function: isl.Aff, equality: bool, box: isl.Set, iterators: Sequence[str]) -> Expr:
     """``function = 0`` or ``function >= 0``, as a comparison of its positive with its negative terms."""
     sum_ = _Sum.of(function, box, iterators)
-    word = next(word for word in _WORDS if sum_.largest <= word.maximum)
+    word = next((word for word in _WORDS if sum_.largest <= word.maximum), None)
+    if word is None:
+        raise WidePredicate(f"the condition {function} on iterators has numbers of more than {_WORDS[-1].width} bits")
     left, right = sum_.side(1, word), sum_.side(-1, word)
     return apply("eq" if equality else "ge", left, right)
 

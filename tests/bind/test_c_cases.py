@@ -10,6 +10,7 @@ import pytest
 from c_targets import MODELS, require_gcc_results
 
 import compiler
+from compiler.analysis.domain_predicate import WidePredicate
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.program import Program
 from compiler.passes.directives.errors import TransformError
@@ -33,6 +34,12 @@ PROGRAMS = {
     "copies alone, by a condition": ("void f(short u[8], const short a[8])", """
   for (int i = 0; i < 8; i++)
     u[i] = i < 4 ? a[i] : u[i];"""),
+    "a condition that wraps": ("void f(const short a[8], short y[8])", """
+  for (int i = 0; i < 8; i++) {
+    y[i] = 3;
+    if ((unsigned)(i - 5) < 4000000000u && 250u - i * 1000000000u)
+      y[i] = a[i];
+  }"""),
     "copies beside another output": ("void f(short u[8], const short a[8], short v[8])", """
   for (int i = 0; i < 8; i++)
     u[i] = i < 4 ? a[i] : u[i];
@@ -135,3 +142,24 @@ def test_a_directive_that_puts_two_statements_at_one_time_is_refused():
     program = parse_scop(program_of("a selected term of a sum")[0])
     with pytest.raises(TransformError):
         apply_script(program, "reorder k, j, i")
+
+
+def test_a_condition_of_more_than_64_bits_is_refused_with_a_rewrite_that_works():
+    head, body = "void f(const short a[64], short y[64])", """
+#pragma scop
+  for (int i = 0; i < 64; i++) {
+    y[i] = 0;
+    if (%s)
+      y[i] = a[i];
+  }
+#pragma endscop
+}
+"""
+    wide, table = f"{head} {{{body % 'i * 2654435761u > 3000000000u'}", f"{head} {{{body % 'T[i]'}"
+    with pytest.raises(WidePredicate) as error:
+        compiler.compile(parse_scop(wide), target="fpga")
+    assert re.fullmatch(r"statement 'S1' \(scop\.c:6\): the condition .* on iterators has numbers of more than 64 bits: "
+                        "compute it in a type that does not wrap there, or read it from a table", str(error.value))
+    entries = ", ".join(str(int(i * 2654435761 % 2**32 > 3000000000)) for i in range(64))
+    data = {"a": np.arange(64, dtype=np.int16), "y": np.zeros(64, np.int16)}
+    require_gcc_results(f"static const unsigned char T[64] = {{{entries}}};\n{table}", "f", data, MODELS["fpga"], {})

@@ -27,7 +27,7 @@ from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.frontend.c_scop.walk import RawStatement
 from compiler.ir.expr import Apply, Const, Expr, Iterator, Lookup, Read, postorder
 from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
-from compiler.ir.relations import maps
+from compiler.ir.relations import maps, resolve_wraps
 from compiler.ir.types import Int
 
 __all__ = ["Surroundings", "assemble"]
@@ -75,7 +75,7 @@ def _location(place: Any) -> Location:
 
 def _statement(raw: RawStatement) -> Statement:
     names = _iterators(raw)
-    domain = raw.domain.set_tuple_name(raw.name)
+    domain = resolve_wraps(raw.domain).set_tuple_name(raw.name)
     for position, name in enumerate(names):
         domain = domain.set_dim_name(isl.dim_type.set, position, name)
 

@@ -20,7 +20,7 @@ import islpy as isl
 from compiler.analysis.accesses import same_elements
 from compiler.analysis.affine import extremes
 from compiler.analysis.dependences import uninitialized_reads
-from compiler.analysis.domain_predicate import membership
+from compiler.analysis.domain_predicate import WidePredicate, membership
 from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr, Read, apply, converted, mentions
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
@@ -167,7 +167,11 @@ def predicate_statement(statement: Statement, whole: Statement, type_: Type) -> 
     own = next((k for k, read in enumerate(whole.reads) if same_elements(read, whole.write, whole.domain)),
                len(whole.reads))
     reads = whole.reads if own < len(whole.reads) else (*whole.reads, whole.write)
-    guard = membership(statement.domain, whole.domain, whole.iterators)
+    try:
+        guard = membership(statement.domain, whole.domain, whole.iterators)
+    except WidePredicate as error:
+        raise WidePredicate(f"{statement.label()}: {error}: compute it in a type that does not wrap there, or read it "
+                            "from a table") from None
     value = converted(whole.value, type_)
     term = _in_the_sum(value, own, guard)
     chosen = term if term is not None else _chosen(guard, value, Read(own, type_))
