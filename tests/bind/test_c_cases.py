@@ -158,8 +158,9 @@ def test_a_condition_of_more_than_64_bits_is_refused_with_a_rewrite_that_works()
     wide, table = f"{head} {{{body % 'i * 2654435761u > 3000000000u'}", f"{head} {{{body % 'T[i]'}"
     with pytest.raises(WidePredicate) as error:
         compiler.compile(parse_scop(wide), target="fpga")
-    assert re.fullmatch(r"statement 'S1' \(scop\.c:6\): the condition .* on iterators has numbers of more than 64 "
-                        "bits: compute it in a type that does not wrap there, or read it from a table", str(error.value))
+    assert re.fullmatch(r"statement 'S1' \(scop\.c:6\): the condition .* on iterators has numbers of more than "
+                        r"64 bits: compute it in a type that does not wrap there, or read it from a table",
+                        str(error.value))
     entries = ", ".join(str(int(i * 2654435761 % 2**32 > 3000000000)) for i in range(64))
     data = {"a": np.arange(64, dtype=np.int16), "y": np.zeros(64, np.int16)}
     require_gcc_results(f"static const unsigned char T[64] = {{{entries}}};\n{table}", "f", data, MODELS["fpga"], {})
