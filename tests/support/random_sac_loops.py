@@ -214,3 +214,57 @@ class LoopWriter:
                 f"{kind} Z[{colons}] = for x in X dot y in Y return (array (({kind})(x * 3 - y)));\n")
         return (f"{kind}[{colons}] main ({kind} A[{','.join(map(str, one))}], {kind} B[{','.join(map(str, two))}]) "
                 f"{{\n{text}}} return (Z);")
+
+    def unused(self) -> str:
+        """A loop with a window of which rows or columns at a border are not used."""
+        rank = self.chance.randint(1, 2)
+        sizes = [self.chance.randint(2, 4) for _ in range(rank)]
+        box = [(low, self.chance.randint(low, size - 1)) for size in sizes for low in [self.chance.randrange(size)]]
+        if all(low == 0 and high == size - 1 for (low, high), size in zip(box, sizes, strict=True)):
+            box[0] = (1, box[0][1])
+        corners = [f"W[{', '.join(str(self.pick(span)) for span in box)}]" for _ in range(3)]
+        at = f" at ({', '.join(f'uint16 p{k}' for k in range(rank))})" if self.chance.random() < 0.5 else ""
+        value = f"({corners[0]} * 3 - {corners[1]} + {corners[2]}{' + p0' if at else ''})"
+        kinds, written = self.returns(value, rank, tiles=False)
+        extents = [size + self.chance.randint(-1, 5) for size in sizes]
+        shape = ",".join(":" * rank) if self.chance.random() < 0.5 else ",".join(map(str, extents))
+        loop = f"for {self.window_loop('A', 'W', sizes, self.sizes(rank, 2))}{at} return ({', '.join(written)})"
+        return self.program(f"{self.pick(_TYPES)} A[{shape}]", kinds, f"// PRAGMA (no_unroll)\n{loop}")
+
+    def invariant(self) -> str:
+        """A loop that computes something alike in each iteration."""
+        sizes = self.sizes(2, 2)
+        value = f"({self.body([('W', sizes)])} + k * {self.chance.randint(3, 9)})"
+        kinds, written = self.returns(value, 2, tiles=False)
+        inside = self.pick(("n * n + 1", "n > 3 ? n - 3 : (int16)7", "array_sum ((int16[:])B)", "(int16)n ^ 5"))
+        return self.program(f"{self.pick(_TYPES)} A[:,:], int16 n, int16 B[3]", kinds,
+                            f"for {self.window_loop('A', 'W', sizes, [1, 1])} {{ int16 k = {inside}; }} "
+                            f"return ({', '.join(written)})")
+
+    def converted(self) -> str:
+        """A loop over an array that was converted as a whole, and a reference to it."""
+        rank, wide = self.chance.randint(1, 2), self.pick(("int32", "uint16", "fix24.8", "double"))
+        sizes, colons = self.sizes(rank, 2), ",".join(":" * rank)
+        generator = f"W in B step ({','.join('1' * rank)})" if prod(sizes) == 1 else self.window_loop("B", "W", sizes,
+                                                                                                      [1] * rank)
+        value = "(W * 2)" if prod(sizes) == 1 else f"({self.term('W', sizes)} + 1)"
+        first = f"B[{', '.join('0' * rank)}]"
+        source = self.pick([kind for kind in _TYPES if kind != wide])
+        return self.program(f"{source} A[{colons}]", [f"int32 R[{colons}]"],
+                            f"for {generator} return (array (({value}) - {first}))",
+                            f"{wide} B[{colons}] = ({wide}[{colons}])A;\n")
+
+    def narrowed(self) -> str:
+        """A loop that computes with more bits than its values have, or than are used."""
+        kind = self.pick(("uint3", "int4", "uint5", "bits6"))
+        wide = "int32" if kind == "int4" else self.pick(("uint32", "int32"))
+        terms = [f"({wide})W[{self.chance.randrange(3)}]" for _ in range(4)]
+        shifts = [f"({term} << {self.chance.randint(1, 3)})" for term in terms[:2]]
+        value = (f"(({shifts[0]} {self.pick('+-|&^')} {terms[1]}) {self.pick('+-*')} "
+                 f"({terms[2]} {self.pick('+-|')} {self.chance.randint(0, 9)}) >> {self.chance.randint(0, 2)})")
+        if self.chance.random() < 0.5:
+            value = f"({terms[3]} {self.pick(('<', '>=', '=='))} {value} ? {value} : {shifts[1]})"
+        used = self.pick(("uint7", "int9", wide))
+        return self.program(f"{kind} A[9]", [f"{used} R[:]", f"{wide} R"],
+                            f"// PRAGMA (no_unroll)\nfor window W[3] in A return (array (({used}){value}), "
+                            f"{self.pick(_JOINED)} ({value}))")

@@ -122,16 +122,28 @@ def _product(scalar: Scalar, left: Range, right: Range) -> Range:
     return min(found), max(found)
 
 
-def _both(scalar: Scalar, left: Range, right: Range) -> Range | None:
-    return None if min(left[0], right[0]) < 0 else (0, min(left[1], right[1]))
+def _both(scalar: Scalar, left: Range, right: Range) -> Range:
+    """An intersection with a number that is not negative is at most that."""
+    bounds = [high for low, high in (left, right) if low >= 0]
+    return (0, min(bounds)) if bounds else _signed(left, right)
 
 
-def _either(scalar: Scalar, left: Range, right: Range) -> Range | None:
+def _signed(left: Range, right: Range) -> Range:
+    """Bits of numbers that may be negative: as many as the wider one has."""
+    bits = max(bits_of(left, True), bits_of(right, True)) - 1
+    return -(1 << bits), (1 << bits) - 1
+
+
+def _either(scalar: Scalar, left: Range, right: Range) -> Range:
     """A union has no bits besides those of the operands, and is at most their sum."""
     if min(left[0], right[0]) < 0:
-        return None
+        return _signed(left, right)
     ones = (1 << max(left[1].bit_length(), right[1].bit_length())) - 1
     return 0, min(ones, left[1] + right[1])
+
+
+def _complement(scalar: Scalar, value: Range) -> Range | None:
+    return (~value[1], ~value[0]) if scalar.signed else None
 
 
 def _up_shift(scalar: Scalar, value: Range, amount: Range) -> Range | None:
@@ -172,7 +184,8 @@ def _same(scalar: Scalar, value: Range) -> Range:
 _RULES: dict[str, Callable[..., Range | None]] = {
     "ADD": lambda scalar, a, b: (a[0] + b[0], a[1] + b[1]), "SUB": lambda scalar, a, b: (a[0] - b[1], a[1] - b[0]),
     "MUL": _product, "DIV": _quotient, "MOD": _remainder, "NEG": lambda scalar, a: (-a[1], -a[0]),
-    "BIT_AND": _both, "BIT_OR": _either, "BIT_XOR": _either, "LEFT_SHIFT": _up_shift, "RIGHT_SHIFT": _down_shift,
+    "BIT_AND": _both, "BIT_OR": _either, "BIT_XOR": _either, "BIT_NOT": _complement, "LEFT_SHIFT": _up_shift,
+    "RIGHT_SHIFT": _down_shift,
     "CAST": _same, "CHECK_EXTENTS": _same, "SUM_MANY": _sum,
 }
 
