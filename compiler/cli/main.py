@@ -22,7 +22,7 @@ from compiler.bind.vector.apps import load_any
 from compiler.cli import images
 from compiler.cli.input_files import read_inputs
 from compiler.cli.output_files import output_paths, print_places, write_outputs
-from compiler.cli.pass_output import ListPasses, show_passes
+from compiler.cli.pass_output import ListPasses, show_attempts, show_passes
 from compiler.cli.sac import run_sac
 from compiler.cli.settings import UsageError, read_settings, simulation_settings
 from compiler.cli.sizes import SizedCommand
@@ -96,6 +96,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--print-after", action="append", default=[], metavar="PASS",
                         help="print the program, or the graphs of a SA-C program, after a pass changed it, or after "
                              "all (repeat)")
+    parser.add_argument("--explain", action="store_true", help="print what the search tried, and how it ended")
     parser.add_argument("--time-passes", action="store_true", help="print how long each pass took")
     parser.add_argument("--host-c", type=_file, metavar="FILE", help="write a SA-C program there in C")
     parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
@@ -151,7 +152,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             design = sized.engine().at(**sized.chosen)
         else:
             with (watch_attempts(lambda text: progress.update(task, description=f"compiling {program.name}: {text}")),
-                  show_passes(progress.console, options.print_after, options.time_passes)):
+                  show_passes(progress.console, options.print_after, options.time_passes),
+                  show_attempts(progress.console, options.explain)):
                 design = compile_program(program, options.target, **_target_options(options))
         run, reference = None, {} if inputs is None else interpret(program, inputs)
         if inputs is not None and options.simulator != "none":

@@ -12,13 +12,14 @@ from typing import Any, NoReturn
 from rich.console import Console
 from rich.table import Table
 
+from compiler.attempts import Attempt, record_attempts
 from compiler.ir.text import print_program
 from compiler.passes.pipeline import observe_passes, pass_class
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.registry import PASSES
 from compiler.passes.state import State
 
-__all__ = ["ListPasses", "show_passes"]
+__all__ = ["ListPasses", "show_attempts", "show_passes"]
 
 _ALL = "all"
 
@@ -66,6 +67,32 @@ def show_passes(console: Console, after: Sequence[str], timed: bool) -> Iterator
         yield
     if timed:
         console.print(_time_table(seconds, runs))
+
+
+@contextmanager
+def show_attempts(console: Console, wanted: bool) -> Iterator[None]:
+    """Inside, what the search tries is kept; at the end, also after an error, it is printed if `wanted`."""
+    with record_attempts() as found:
+        try:
+            yield
+        finally:
+            if wanted:
+                console.print(_attempt_table(found))
+
+
+def _attempt_table(found: Sequence[Attempt]) -> Table:
+    table = Table(title="search: what was tried")
+    for title in ("choice", "outcome", "seconds"):
+        table.add_column(title, overflow="fold", justify="right" if title == "seconds" else "left")
+
+    def add(tried: Attempt, depth: int) -> None:
+        table.add_row("  " * depth + tried.choice, tried.outcome, f"{tried.seconds:.2f}")
+        for one in tried.inner:
+            add(one, depth + 1)
+
+    for tried in found:
+        add(tried, 0)
+    return table
 
 
 def _time_table(seconds: Mapping[str, float], runs: Counter[str]) -> Table:

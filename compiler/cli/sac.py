@@ -27,7 +27,7 @@ from hw.files import write_atomic
 __all__ = ["run_sac"]
 
 _OTHERS = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed", "option",
-           "sizes", "stall_seed", "directory", "include", "waves", "list", "time_passes")
+           "sizes", "stall_seed", "directory", "include", "waves", "list", "time_passes", "explain")
 """Options that mean nothing for programs that run on the host."""
 
 PNM = (".pgm", ".ppm")

@@ -29,6 +29,13 @@ class Relaxation(NamedTuple):
     windows: bool = False
     in_turns: bool = False
 
+    def __str__(self) -> str:
+        """What is relaxed, in words."""
+        words = {"words of loops in fours": self.alignment > 1, "a word per wide word": self.sparse,
+                 "buffers share tiles": self.shared, "strides of loads padded": self.in_step,
+                 "rows loaded for each step of a window": self.windows, "filled, then drained": self.in_turns}
+        return ", ".join([f"initiation interval {self.pace}", *(word for word, used in words.items() if used)])
+
     @property
     def wide(self) -> bool:
         """Whether it makes a difference to memories with wide fetches only."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from compiler.analysis.dependences import DependenceError, flow, recurring_around
-from compiler.attempts import note_attempt
+from compiler.attempts import attempt
 from compiler.bind.buffers.wide_fetch import AccessPatternError, NestError
 from compiler.bind.cgra.budget import Budget, OutOfTime
 from compiler.bind.cgra.configuration import configure, configure_banks, plan_bands
@@ -147,7 +147,8 @@ def _folded(program: Program, options: Options, error: ArrayTooSmall, budget: Bu
             return None
         options = options.with_directives(folds)
         try:
-            return _ordered(program, options, budget)
+            with attempt(f"sums in rounds: {folds}"):
+                return _ordered(program, options, budget)
         except ArrayTooSmall as again:
             error = again
     return None
@@ -177,7 +178,8 @@ def _with_time(program: Program, options: Options, budget: Budget) -> CgraDesign
         if not script:
             return None
         try:
-            return _compile_as_asked(program, options.with_directives(script), budget)
+            with attempt(f"loops in another order: {script}"):
+                return _compile_as_asked(program, options.with_directives(script), budget)
         except ArrayTooSmall:
             continue
         except SluiceError:
@@ -207,13 +209,13 @@ def _compile(program: Program, options: Options, budget: Budget, known: int, mer
     with task.stage("verify"):
         parts = prepare_program(program, options, spec)
     if spec.protocol == "static" and merged and _passes_sooner(parts, options, spec):
-        with suppress(SluiceError):
+        with suppress(SluiceError), attempt("all in one tile"):
             return _compile(program, replace(options, tile_depth=0), budget, known)
     try:
         return _split_if_needed(program, parts, task)
     except SluiceError:
         for behind in BEHIND_GUARDS[1:] if has_undefined_reads(parts.program) else ():
-            with suppress(SluiceError):
+            with suppress(SluiceError), attempt(f"predicated reads: {behind}"):
                 other = prepare_program(program, options, spec, Preparation(predicated=behind))
                 return _split_if_needed(program, other, task)
         raise
@@ -225,10 +227,10 @@ def _split_if_needed(program: Program, parts: Partition, task: _Task) -> CgraDes
     if split_by_dependence(split_by_access(elements)) is not elements:
         with suppress(AccessPatternError, RecurrenceViolation):
             return _with_sharing(parts, task, patient=False)
-        with suppress(SluiceError):
+        with suppress(SluiceError), attempt("statements split by pieces of their reads"):
             return _with_sharing(prepare_program(program, task.options, task.spec, Preparation(split=True)), task)
         if copy_borders(elements) is not elements:
-            with suppress(SluiceError):
+            with suppress(SluiceError), attempt("arrays copied with a border"):
                 bordered = prepare_program(program, task.options, task.spec, Preparation(bordered=True))
                 return _with_sharing(bordered, task)
     return _with_sharing(parts, task)
@@ -294,9 +296,11 @@ def _attempt(parts: Partition, live: Program, task: _Task, relaxation: Relaxatio
              first: bool) -> CgraDesign | SluiceError:
     """The mapping at one relaxation, or why there is none, of which `ways` learn. Raises what no other one would mend;
     the `first` one has to show whether the array is large enough."""
-    note_attempt(f"initiation interval {relaxation.pace}{'' if relaxation.tight else ', relaxed'}")
     try:
-        return _with_slack(parts, live, task, relaxation)
+        with attempt(str(relaxation)) as tried:
+            design = _with_slack(parts, live, task, relaxation)
+            tried.outcome = f"{design.predicted_start_to_done} cycles"
+        return design
     except DependenceError as error:
         if relaxation.pace == UNIT_II:
             raise
@@ -370,12 +374,12 @@ def _compile_at(parts: Partition, live: Program, task: _Task, relaxation: Relaxa
         raise AccessPatternError("no input is loaded in the order of a window")
     apart: frozenset[BufferKey] = frozenset()
     crowded: PortContention | None = None
-    for attempt in range(1 + _TRIES):
+    for turn in range(1 + _TRIES):
         try:
             design = _mapped(parts, schedule, task, relaxation, apart)
             break
         except PortContention as error:
-            if error.buffers <= apart or attempt == _TRIES:
+            if error.buffers <= apart or turn == _TRIES:
                 raise
             apart, crowded = apart | error.buffers, error
         except ArrayTooSmall as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from compiler.attempts import note_attempt
+from compiler.attempts import attempt
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.chaining import chain_recurrences
 from compiler.bind.dataflow.errors import DataflowError
@@ -165,8 +165,9 @@ def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, d
     for levels in (False, True):
         for network in networks(program, lambda _: options.reorder == "host", sizes, levels=levels,
                                 wanted=lambda times: not best or times < best[0][0].ticks):
-            note_attempt(f"schedule of {network.busiest} firings{' by levels' if levels else ''}")
-            found = _faster(network, options, levels)
+            with attempt(f"schedule of {network.busiest} firings{' by levels' if levels else ''}") as tried:
+                found = _faster(network, options, levels)
+                tried.outcome = f"{found[0].ticks} ticks"
             if not best or found[0].ticks < best[0][0].ticks:
                 best[:] = [found]
         if options.interleave is not None or best[0][0].ticks <= _BUSY * best[0][0].network.busiest:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from compiler.analysis.dependences import flow, recurring_around
 from compiler.analysis.instance_budget import require_enumerable
-from compiler.attempts import note_attempt
+from compiler.attempts import attempt, note_attempt
 from compiler.bind.fpga.build import build_pipeline
 from compiler.bind.fpga.candidates import BuiltSystem, choose, stagings, tile_script
 from compiler.bind.fpga.design import FpgaDesign
@@ -32,6 +33,7 @@ from compiler.passes.recurrence.passes import ExpandArrays, ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.passes.state import State
 from compiler.sched.static.static_schedule import InitiationIntervals, schedule_program
+from compiler.sched.streams.streams import StagedProgram
 from compiler.sched.verify import check_parts
 from hw.errors import SluiceError
 
@@ -84,8 +86,7 @@ def _tiled(program: Program, alone: Program, options: Options, asked: FpgaDesign
     script = tile_script(alone, asked.predicted_start_to_done, asked.bounds, sorted(asked.schedule.staged.in_order))
     if not script:
         return None
-    note_attempt("loops in tiles")
-    with suppress(SluiceError):
+    with suppress(SluiceError), attempt(f"loops in tiles: {script}"):
         return _compiled(program, apply_script(alone, script), options, script)
     return None
 
@@ -93,11 +94,11 @@ def _tiled(program: Program, alone: Program, options: Options, asked: FpgaDesign
 def _ordered(program: Program, alone: Program, options: Options, interval: int) -> FpgaDesign | None:
     """The design with loops in an order that gives recurrences more time, where they need any; None if there is none,
     or it cannot be compiled."""
-    if interval > 1:
-        note_attempt("loops in another order")
     script = recurrence_order(alone, interval) if interval > 1 else ""
-    with suppress(SluiceError):
-        return _compiled(program, apply_script(alone, script), options, script) if script else None
+    if not script:
+        return None
+    with suppress(SluiceError), attempt(f"loops in another order: {script}"):
+        return _compiled(program, apply_script(alone, script), options, script)
     return None
 
 
@@ -154,10 +155,8 @@ def _built(program: Program, options: Options) -> BuiltSystem:
     for interval in _INTERVALS:
         while True:
             pace = InitiationIntervals(interval, slow or None)
-            note_attempt(f"initiation interval {pace}")
-            schedules = [schedule_program(staged, options.fusion_level, pace=pace) for staged in candidates]
             try:
-                return choose(schedules, program, options, lambda schedule: build_pipeline(schedule, options))
+                return _built_at(pace, candidates, program, options)
             except SlowRecurrence as error:
                 failure = error
             known, slow = slow, slow | recurring_around(flow(program), [failure.name])
@@ -165,3 +164,13 @@ def _built(program: Program, options: Options) -> BuiltSystem:
                 break
     assert failure is not None
     raise failure
+
+
+def _built_at(pace: InitiationIntervals, candidates: Sequence[StagedProgram], program: Program,
+              options: Options) -> BuiltSystem:
+    """The pipeline at these initiation intervals that ends first. Raises `SlowRecurrence` if none is long enough."""
+    with attempt(f"initiation interval {pace}") as tried:
+        schedules = [schedule_program(staged, options.fusion_level, pace=pace) for staged in candidates]
+        found = choose(schedules, program, options, lambda schedule: build_pipeline(schedule, options))
+        tried.outcome = f"{found.cycles} cycles"
+    return found
