@@ -143,27 +143,31 @@ class CodeWords:
     immediate operand reaches from there, else two. The compiler keeps about `HELD` numbers."""
 
     HELD = 16
+    ZERO: _Place = ("", 0)
 
     def __init__(self) -> None:
-        self._held: dict[_Place, None] = {("", 0): None}
+        self._held: dict[_Place, None] = {self.ZERO: None}
 
     def bring(self, *places: _Place) -> int:
         """Words for these numbers."""
-        return sum(self._words(place) for place in places)
+        return sum([self._words(place) for place in places if place != self.ZERO])
 
     def _words(self, place: _Place) -> int:
-        zero = ("", 0)
-        if place == zero:
-            return 0
         words = 0
         if place not in self._held:
-            name, number = place
-            words = 1 if any(-REACH <= n - number <= REACH and name == a for a, n in self._held) else 2
+            words = 1 if self._reached(*place) else 2
         self._held.pop(place, None)
         self._held[place] = None
         if len(self._held) > self.HELD:
-            del self._held[next(k for k in self._held if k != zero)]
+            del self._held[next(k for k in self._held if k != self.ZERO)]
         return words
+
+    def _reached(self, name: str, number: int) -> bool:
+        """Whether a number that is held is near enough. Most calls of the search for tiles end here."""
+        for other, held in self._held:  # noqa: SIM110 - `any` takes twice the time
+            if name == other and -REACH <= held - number <= REACH:
+                return True
+        return False
 
 
 class Timeline:

@@ -148,8 +148,16 @@ class PhasePlan:
 
     def shared(self, code: TileCode, following: TileCode) -> dict[Leaf, int]:
         """For each array the first index (of its first dimension) that the next tile does not share with this one."""
+        return self._overlap(code, following) if self.carry else {}
+
+    def overlaps(self) -> bool:
+        """Whether any tile shares rows with the one before: otherwise it makes no difference what `carry` is."""
+        codes = (self.tile(number, Settings()) for number in range(self.steps))
+        return any(self._overlap(code, following) for code, following in itertools.pairwise(codes))
+
+    def _overlap(self, code: TileCode, following: TileCode) -> dict[Leaf, int]:
         found = {}
-        for leaf in self.moving if self.carry else ():
+        for leaf in self.moving:
             here, there = code.regions.get(leaf), following.regions.get(leaf)
             if here and there and here[1:] == there[1:] and here[0][0] <= there[0][0] < here[0][1] < there[0][1]:
                 found[leaf] = here[0][1]

@@ -151,7 +151,7 @@ def _refined(choices: list[Choice]) -> Choice:
     best += [other for choice in best for other in _further_ahead(choice.plan)]
     best.sort(key=lambda c: c.cycles)
     varied = VARIED_LARGE if len(best[0].plan.sizes.bytes) > LARGE else VARIED
-    best += [other for choice in best[:varied] for other in _variants(choice.plan)]
+    best += [other for plan in _differing(best[:varied]) for other in _variants(plan)]
     tiles: dict[tuple[int, ...], Choice] = {}
     for choice in sorted(best, key=lambda c: c.cycles):
         tiles.setdefault(choice.plan.layout.tile, choice)
@@ -190,9 +190,18 @@ def _steady(choices: list[Choice]) -> Choice:
     return near[slow.index(min(slow))][1]
 
 
-def _variants(plan: PhasePlan | SlidingPlan) -> Iterator[Choice]:
+def _differing(choices: list[Choice]) -> list[PhasePlan]:
+    """One plan for each shape of tiles, with and without rows copied on chip: all others have the same variants."""
+    found: dict[tuple[tuple[int, ...], bool], PhasePlan] = {}
+    for plan in (choice.plan for choice in choices):
+        if isinstance(plan, PhasePlan):
+            found.setdefault((plan.layout.tile, plan.carry), plan)
+    return list(found.values())
+
+
+def _variants(plan: PhasePlan) -> Iterator[Choice]:
     """The same tiles with arrays that stay as a whole, if they fit, and then or else with smaller tiles at the ends."""
-    if isinstance(plan, PhasePlan) and plan.layout.tile and plan.steps + 2 * ENDS <= ALL:
+    if plan.layout.tile and plan.steps + 2 * ENDS <= ALL:
         whole = list(_variant(plan, 2, NO_ENDS, whole=True)) if plan.steps > 1 else []
         yield from whole
         yield from _with_ends(plan, plan.steps == 1 or bool(whole))
@@ -350,9 +359,10 @@ def _beats(whole: tuple[int, ...], shape: tuple[int, ...], size: int, spec: Vect
 
 def _with_carry(choice: Choice) -> Choice:
     """The same tiles with shared rows copied on chip, if that is faster."""
-    if choice.plan.steps == 1 or not isinstance(choice.plan, PhasePlan):
+    plan = choice.plan
+    if plan.steps == 1 or not isinstance(plan, PhasePlan) or (plan.steps <= ALL and not plan.overlaps()):
         return choice
-    plan = replace(choice.plan, carry=True)
+    plan = replace(plan, carry=True)
     other = Choice(plan, predict(plan))
     return other if other.cycles < choice.cycles else choice
 
