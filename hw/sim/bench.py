@@ -54,12 +54,13 @@ def run_bench(
     * `data`: anything JSON can hold; a test reads it with `bench_data`. It does not enter the build, so one build
       serves many data sets.
     * `seed` of cocotb's random generator, `tests` a regular expression that picks tests by name.
+    * the simulation is built for a short run: a bench's Python takes longer than its design.
     * `waves` leaves ``dump.vcd`` or ``dump.fst`` in `folder`; without a `folder` a temporary one is used and removed.
 
     Raises `BenchFailure` naming every failed test, `BuildError`, `SimulatorMissing`, `SimulationError` (a hang
     beyond `timeout_seconds` of wall-clock time).
     """
-    built = build(BuildRequest(sources, top, simulator, parameters or {}, waves, public))
+    built = build(BuildRequest(sources, top, simulator, parameters or {}, waves, public, short=True))
     with tempfile.TemporaryDirectory(prefix="sluice-bench-") as temporary:
         place = (folder or Path(temporary)).absolute()
         place.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from hw.sim.compile import _VERY_LARGE, BuildRequest, _hierarchy, _optimisation, _public_signals, _verilator_options
+from hw.sim.bench import run_bench
+from hw.sim.compile import (
+    _VERY_LARGE,
+    BuildError,
+    BuildRequest,
+    _hierarchy,
+    _optimisation,
+    _public_signals,
+    _verilator_options,
+)
 from hw.sim.simulate import Job, prepare
 
 TILE = "module tile(input clk, input [7:0] a, output reg [7:0] y);\n" + "// a large module\n" * 1200 + "endmodule\n"
@@ -49,6 +58,19 @@ def test_short_runs_are_built_in_less_time(expected: int | None, fast: bool, opt
     copier = Path(__file__).parents[2] / "tb" / "sim_copier.v"
     prepare(Job({copier.name: copier.read_text()}, copier.stem, 4096, expected_cycles=expected, fast=fast))
     assert _optimisation(asked[0])["OPT_FAST"].startswith(option)
+
+
+def test_benches_are_built_in_less_time(monkeypatch):
+    asked: list[BuildRequest] = []
+
+    def ask(request: BuildRequest) -> None:
+        asked.append(request)
+        raise BuildError("asked")
+
+    monkeypatch.setattr("hw.sim.bench.build", ask)
+    with pytest.raises(BuildError, match=r"^asked$"):
+        run_bench({"tile.v": TILE}, "tile", "bench")
+    assert _optimisation(asked[0])["OPT_FAST"].startswith("-O0")
 
 
 @pytest.mark.parametrize(("instances", "fast", "left_out"), [(1, False, True), (2, False, False), (1, True, False)])
