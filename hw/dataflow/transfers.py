@@ -1,7 +1,6 @@
 """Streams of elements from and to main memory: a few queues share one burst engine.
 
-Every stream is one run of consecutive bytes in memory. The engines move it in chunks of up to `CHUNK_BYTES`, in turns;
-a chunk is asked for only when there is room for all of it, so no stream can block another one.
+Every stream is one run of consecutive bytes in memory, moved in chunks (`hw.dma.chunks`), many of which are under way.
 """
 
 from __future__ import annotations
@@ -13,19 +12,13 @@ from amaranth.lib.wiring import In, Member, Out, connect, flipped
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import StreamSpec
 from hw.dma.axi import Axi4Signature
-from hw.dma.reader import BurstReader
-from hw.dma.register_slice import Skid
-from hw.dma.spec import DmaSpec
-from hw.dma.word_queue import WordQueue
-from hw.dma.writer import BurstWriter
+from hw.dma.chunks import CHUNK_WORDS, ChunkChoice, ChunkReader, ChunkWriter
 
-__all__ = ["CHUNK_BYTES", "Joiner", "Splitter", "StreamReader", "StreamWriter"]
+__all__ = ["BUS_BITS", "Joiner", "Splitter", "StreamReader", "StreamWriter"]
 
 BUS_BITS = 64
 BUS_BYTES = BUS_BITS // 8
-CHUNK_BYTES = 256
-CHUNK_WORDS = CHUNK_BYTES // BUS_BYTES
-QUEUE_WORDS = 2 * CHUNK_WORDS
+CHUNK_BYTES = CHUNK_WORDS * BUS_BYTES
 
 
 class Splitter(wiring.Component):
@@ -92,54 +85,53 @@ class Joiner(wiring.Component):
 
 
 class _Turns(wiring.Component):
-    """Whose turn it is, and what of each stream is left to move.
+    """Chooses chunks of streams that lie in memory as one run each.
 
-    `load` starts all streams at their `address`, with ``bytes0`` ... to move, up to `most`. While not `busy` the turn
-    goes round, a stream per cycle; one that has bytes left and is `able` to move its `chunk` keeps it, and `go` is
-    high. `step`: the chunk's job was taken. Choosing and going are a cycle apart, so paths stay short whatever the
-    number of streams.
+    `load` starts all streams at their `address`, with ``bytes0`` ... to move, up to `most`. The turn goes round, a
+    stream per cycle. Choosing and going are a cycle apart, so paths stay short whatever the number of streams.
     """
 
     def __init__(self, most: list[int]):
         self.most = most
         count = len(most)
         super().__init__({
-            "load": In(1), "busy": In(1), "able": In(count), "step": In(1),
-            **{f"bytes{k}": In(range(n + 1)) for k, n in enumerate(most)},
-            "address": In(32).array(count), "turn": Out(range(count)), "go": Out(1), "from_": Out(32),
-            "chunk": Out(range(CHUNK_BYTES + 1)), "left": Out(count),
-            "bytes_left": Out(range(max(most) + 1)).array(count),
+            "load": In(1), "address": In(32).array(count),
+            **{f"bytes{k}": In(range(n + 1)) for k, n in enumerate(most)}, "choice": Out(ChunkChoice(count, BUS_BYTES)),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        choice = self.choice
         places = [Signal(32, name=f"place{k}") for k in range(len(self.most))]
-        following, chosen = Signal.like(self.turn), Signal()
-        place, rest, able = Signal(32), Signal.like(self.bytes_left[0]), Signal()
+        lefts = [Signal(range(n + 1), name=f"left{k}") for k, n in enumerate(self.most)]
+        following, chosen = Signal.like(choice.turn), Signal()
+        place, rest, able = Signal(32), Signal(range(max(self.most) + 1)), Signal()
         kept = Signal.like(rest)
         with m.Switch(following):
             for k in range(len(self.most)):
                 with m.Case(k):
-                    m.d.comb += [place.eq(places[k]), rest.eq(self.bytes_left[k]),
-                                 able.eq(self.able[k] & self.left[k])]
-        m.d.comb += [self.go.eq(chosen & ~self.busy),
-                     *(self.left[k].eq(self.bytes_left[k] != 0) for k in range(len(self.most)))]
-        with m.If(~self.busy & ~chosen):
+                    m.d.comb += [place.eq(places[k]), rest.eq(lefts[k]), able.eq(choice.able[k] & choice.left[k])]
+        m.d.comb += choice.go.eq(chosen & ~choice.busy)
+        for k, left in enumerate(lefts):
+            words = (left + BUS_BYTES - 1)[BUS_BYTES.bit_length() - 1 :]
+            m.d.comb += [choice.left[k].eq(left != 0),
+                         choice.words[k].eq(Mux(left >= CHUNK_BYTES, CHUNK_WORDS, words))]
+        with m.If(~choice.busy & ~chosen):
             m.d.sync += [
-                self.turn.eq(following), self.from_.eq(place), kept.eq(rest), chosen.eq(able),
-                self.chunk.eq(Mux(rest > CHUNK_BYTES, CHUNK_BYTES, rest)),
+                choice.turn.eq(following), choice.from_.eq(place), kept.eq(rest), chosen.eq(able),
+                choice.bytes.eq(Mux(rest > CHUNK_BYTES, CHUNK_BYTES, rest)),
                 following.eq(Mux(following == len(self.most) - 1, 0, following + 1)),
             ]
-        with m.If(self.step):
+        with m.If(choice.step):
             m.d.sync += chosen.eq(0)
-            with m.Switch(self.turn):
+            with m.Switch(choice.turn):
                 for k in range(len(self.most)):
                     with m.Case(k):
-                        m.d.sync += [places[k].eq(self.from_ + self.chunk), self.bytes_left[k].eq(kept - self.chunk)]
+                        m.d.sync += [places[k].eq(choice.from_ + choice.bytes), lefts[k].eq(kept - choice.bytes)]
         with m.If(self.load):
             m.d.sync += [chosen.eq(0), following.eq(0)]
-            for k, start in enumerate(places):
-                m.d.sync += [start.eq(self.address[k]), self.bytes_left[k].eq(getattr(self, f"bytes{k}"))]
+            for k, (start, left) in enumerate(zip(places, lefts, strict=True)):
+                m.d.sync += [start.eq(self.address[k]), left.eq(getattr(self, f"bytes{k}"))]
         return m
 
 
@@ -152,46 +144,24 @@ def _ports(streams: tuple[StreamSpec, ...]) -> dict[str, Member]:
     }
 
 
-class _StreamEngine(wiring.Component):
-    """Streams of one direction: their queues, `_turns` and the burst `_engine` that they share."""
-
-    streams: tuple[StreamSpec, ...]
-    _engine: BurstReader | BurstWriter
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        engine = m.submodules.engine = self._engine
-        m.submodules.turns = turns = self._turns = _Turns([s.words * element_bytes(s.word.width) for s in self.streams])
-        m.d.comb += [
-            turns.load.eq(self.load), turns.busy.eq(engine.busy | self.stop),
-            engine.job.valid.eq(turns.go), turns.step.eq(turns.go & engine.job.ready),
-            engine.job.p.address.eq(turns.from_), engine.job.p.row_bytes.eq(turns.chunk),
-            engine.job.p.rows.eq(1), engine.job.p.planes.eq(1),
-            self.busy.eq(engine.busy), self.error.eq(engine.error),
-        ]
-        m.d.sync += engine.stop.eq(self.stop)  # turns see it at once, so no job begins meanwhile
-        for k, spec in enumerate(self.streams):
-            m.submodules[f"queue{k}"] = queue = WordQueue(BUS_BITS, QUEUE_WORDS)
-            size = element_bytes(spec.word.width)
-            # The turn stays with a chunk until it is moved.
-            m.d.comb += [self.left[k].eq(turns.left[k] | (engine.busy & (turns.turn == k))),
-                         turns.address[k].eq(self.address[k]),
-                         getattr(turns, f"bytes{k}").eq(getattr(self, f"words_{k}") * size)]
-            self._stream(m, k, spec, queue)
-        return m
-
-    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: WordQueue) -> None:
-        """Between the engine, the queue and stream number k."""
-        raise NotImplementedError
+def _control(m: Module, port: StreamReader | StreamWriter, chunks: ChunkReader | ChunkWriter) -> None:
+    """The choice of chunks, and what the host sees."""
+    sizes = [element_bytes(s.word.width) for s in port.streams]
+    m.submodules.turns = turns = _Turns([s.words * size for s, size in zip(port.streams, sizes, strict=True)])
+    connect(m, turns.choice, chunks.choice)
+    m.d.comb += [turns.load.eq(port.load), chunks.stop.eq(port.stop), port.busy.eq(chunks.busy),
+                 port.error.eq(chunks.error), port.left.eq(chunks.left)]
+    for k, size in enumerate(sizes):
+        m.d.comb += [turns.address[k].eq(port.address[k]),
+                     getattr(turns, f"bytes{k}").eq(getattr(port, f"words_{k}") * size)]
 
 
-class StreamReader(_StreamEngine):
+class StreamReader(wiring.Component):
     """Input streams. `load` (with `address` and ``words_k`` for each) starts a run; ``o_k`` are the elements. `left`:
     bit per stream with bytes that have not come; `stop` gives up; `busy`: the engine has a job; `error`: memory
-    reported one. `ar`, `r`: AXI4.
+    reported one. `ar`, `r`: AXI4. A reset comes before every run.
 
-    No proof: queues of 64 words and bursts of 256 bytes are beyond the solver; its queues and its engine are
-    proven.
+    No proof: queues of 128 words are beyond the solver; those and the engines are proven.
     """
 
     def __init__(self, streams: tuple[StreamSpec, ...]):
@@ -203,57 +173,25 @@ class StreamReader(_StreamEngine):
         })
 
     def elaborate(self, platform: object) -> Module:
-        self._engine = BurstReader(DmaSpec(data_width=BUS_BITS))
-        m = super().elaborate(platform)
-        connect(m, self._engine.ar, flipped(self.ar))
-        connect(m, flipped(self.r), self._engine.r)
-        # There is room for all of a chunk when it is asked for.
-        m.d.comb += self._engine.word.ready.eq(1)
-        return m
-
-    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: WordQueue) -> None:
-        m.submodules[f"split{k}"] = split = Splitter(spec.word.width)
-        mine, word = self._turns.turn == k, self._engine.word
-        m.d.comb += [
-            self._turns.able[k].eq(queue.level <= QUEUE_WORDS - CHUNK_WORDS),
-            queue.word.eq(word.p.data), queue.put.eq(word.valid & mine),
-            split.i.payload.eq(queue.data), split.i.valid.eq(queue.valid), queue.take.eq(split.i.ready),
-        ]
-        connect(m, split.o, flipped(getattr(self, f"o_{k}")))
-
-
-class _ChunkWords(wiring.Component):
-    """The words of a chunk, behind a register slice between the queues' block RAM and the engine; latency one cycle.
-
-    `begin` with `bytes` starts a chunk, when all words of the one before are out (or were given up, which ends the
-    run). `i`, `o`: streams of words; nothing is taken from `i` that is not the chunk's.
-    """
-
-    def __init__(self) -> None:
-        super().__init__({"begin": In(1), "bytes": In(range(CHUNK_BYTES + 1)),
-                          "i": In(stream.Signature(BUS_BITS)), "o": Out(stream.Signature(BUS_BITS))})
-
-    def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.slice = slice_ = Skid(BUS_BITS)
-        left, some = Signal(range(CHUNK_WORDS + 1)), Signal()  # some: left is not 0
-        connect(m, slice_.o, flipped(self.o))
-        m.d.comb += [slice_.i.payload.eq(self.i.payload), slice_.i.valid.eq(self.i.valid & some),
-                     self.i.ready.eq(slice_.i.ready & some)]
-        with m.If(self.begin):
-            m.d.sync += [left.eq((self.bytes + BUS_BYTES - 1) // BUS_BYTES), some.eq(1)]
-        with m.Elif(self.i.valid & self.i.ready):
-            m.d.sync += [left.eq(left - 1), some.eq(left != 1)]
+        m.submodules.chunks = chunks = ChunkReader(len(self.streams), BUS_BITS)
+        connect(m, chunks.ar, flipped(self.ar))
+        connect(m, flipped(self.r), chunks.r)
+        _control(m, self, chunks)
+        for k, spec in enumerate(self.streams):
+            m.submodules[f"split{k}"] = split = Splitter(spec.word.width)
+            m.d.comb += [split.i.payload.eq(chunks.data[k]), split.i.valid.eq(chunks.valid[k]),
+                         chunks.take[k].eq(split.i.ready)]
+            connect(m, split.o, flipped(getattr(self, f"o_{k}")))
         return m
 
 
-class StreamWriter(_StreamEngine):
+class StreamWriter(wiring.Component):
     """Output streams. `load` (with `address` and ``words_k`` for each) starts a run; ``i_k`` are the elements. `left`:
     bit per stream with bytes still to store; `stop` gives up; `busy`: the engine has a job; `error`: memory reported
-    one. `aw`, `w`, `b`: AXI4.
+    one. `aw`, `w`, `b`: AXI4. A reset comes before every run.
 
-    No proof: queues of 64 words and bursts of 256 bytes are beyond the solver; its queues and its engine are
-    proven.
+    No proof: queues of 128 words are beyond the solver; those and the engines are proven.
     """
 
     def __init__(self, streams: tuple[StreamSpec, ...]):
@@ -265,26 +203,17 @@ class StreamWriter(_StreamEngine):
         })
 
     def elaborate(self, platform: object) -> Module:
-        self._engine = BurstWriter(DmaSpec(data_width=BUS_BITS))
-        self._chunk = _ChunkWords()
-        m = super().elaborate(platform)
-        m.submodules.chunk = self._chunk
-        connect(m, self._chunk.o, self._engine.word)
-        m.d.comb += [self._chunk.begin.eq(self._turns.step), self._chunk.bytes.eq(self._turns.chunk)]
-        connect(m, self._engine.aw, flipped(self.aw))
-        connect(m, self._engine.w, flipped(self.w))
-        connect(m, flipped(self.b), self._engine.b)
+        m = Module()
+        m.submodules.chunks = chunks = ChunkWriter(len(self.streams), BUS_BITS)
+        connect(m, chunks.aw, flipped(self.aw))
+        connect(m, chunks.w, flipped(self.w))
+        connect(m, flipped(self.b), chunks.b)
+        _control(m, self, chunks)
+        for k, spec in enumerate(self.streams):
+            m.submodules[f"join{k}"] = join = Joiner(spec.word.width, spec.word.signed, spec.words)
+            connect(m, flipped(getattr(self, f"i_{k}")), join.i)
+            m.d.comb += [
+                join.load.eq(self.load), join.words.eq(getattr(self, f"words_{k}")),
+                chunks.data[k].eq(join.o.payload), chunks.put[k].eq(join.o.valid), join.o.ready.eq(chunks.room[k]),
+            ]
         return m
-
-    def _stream(self, m: Module, k: int, spec: StreamSpec, queue: WordQueue) -> None:
-        m.submodules[f"join{k}"] = join = Joiner(spec.word.width, spec.word.signed, spec.words)
-        connect(m, flipped(getattr(self, f"i_{k}")), join.i)
-        there = queue.level * BUS_BYTES
-        m.d.comb += [
-            join.load.eq(self.load), join.words.eq(getattr(self, f"words_{k}")),
-            self._turns.able[k].eq((queue.level >= CHUNK_WORDS) | (self._turns.bytes_left[k] <= there)),
-            queue.word.eq(join.o.payload), queue.put.eq(join.o.valid), join.o.ready.eq(queue.room),
-        ]
-        word = self._chunk.i
-        with m.If(self._turns.turn == k):
-            m.d.comb += [word.payload.eq(queue.data), word.valid.eq(queue.valid), queue.take.eq(word.ready)]

@@ -1,8 +1,6 @@
 """Words of arrays in main memory to and from a pipeline, any box of an array in any order of its rows.
 
-A few streams share one burst engine. It moves chunks of up to `CHUNK_WORDS` words of the memory bus, in turns; a chunk
-is asked for only when there is room for all of it, so no stream can block another one. Up to `CHUNKS_UNDER_WAY` are
-asked for before the first has come, so that the latency of memory is paid once.
+The streams of one direction share a burst engine (`hw.dma.chunks`), which moves their chunks in turns.
 """
 
 from __future__ import annotations
@@ -14,23 +12,16 @@ from math import prod
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dataflow.registers import element_bytes
 from hw.dma.axi import Axi4Signature
-from hw.dma.reader import BurstReader
-from hw.dma.spec import DmaSpec
-from hw.dma.word_queue import WordQueue
-from hw.dma.writer import BurstWriter
+from hw.dma.chunks import CHUNK_WORDS, QUEUE_WORDS, ChunkChoice, ChunkReader, ChunkWriter
 from hw.pipeline.spec import Level, PipelineError, Walk, Word
 from hw.pipeline.walker import Walker
 
-__all__ = ["CHUNKS_UNDER_WAY", "CHUNK_WORDS", "QUEUE_WORDS", "ArrayReader", "ArrayStream", "ArrayWriter"]
+__all__ = ["ArrayReader", "ArrayStream", "ArrayWriter"]
 
-CHUNK_WORDS = 16
-QUEUE_WORDS = 8 * CHUNK_WORDS
-CHUNKS_UNDER_WAY = 8
 _ADDRESSES = 1 << 32
 
 
@@ -88,26 +79,18 @@ class ArrayStream:
 
 
 class _Turns(wiring.Component):
-    """Whose turn it is, and which chunk is next.
-
-    `load` starts all streams at their `address`. Unless `busy`, the turn goes round; a stream that has a chunk left and
-    is `able` to move it keeps the turn, and `go` is high: `from_` is where it begins, `bytes` how long it is, and
-    ``words[k]`` how many words of the bus that is in stream k. `step`: its job was taken. `left`: bit per stream with
-    chunks left.
-    """
+    """Chooses chunks: the turn goes round the streams, whose rows walkers step through. `load` starts all streams at
+    their `address`."""
 
     def __init__(self, streams: Sequence[ArrayStream], bus_bytes: int):
         self.streams, self.chunk = streams, CHUNK_WORDS * bus_bytes
         count = len(streams)
-        super().__init__({
-            "load": In(1), "busy": In(1), "able": In(count), "step": In(1), "address": In(32).array(count),
-            "turn": Out(range(max(2, count))), "go": Out(1), "from_": Out(32), "bytes": Out(range(self.chunk + 1)),
-            "left": Out(count), "words": Out(range(CHUNK_WORDS + 1)).array(count),
-        })
+        super().__init__({"load": In(1), "address": In(32).array(count), "choice": Out(ChunkChoice(count, bus_bytes))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        with m.Switch(self.turn):
+        choice = self.choice
+        with m.Switch(choice.turn):
             for k, stream in enumerate(self.streams):
                 m.submodules[f"chunks{k}"] = walker = Walker(stream.chunks(self.chunk))
                 rest = (stream.row_bytes - 1) % self.chunk + 1
@@ -115,17 +98,17 @@ class _Turns(wiring.Component):
                 ends = walker.last[0] if inside else Const(1)  # the next chunk ends a row
                 words = (stream.words(self.chunk // CHUNK_WORDS) - 1) % CHUNK_WORDS + 1
                 m.d.comb += [
-                    walker.start.eq(self.load), self.left[k].eq(walker.left),
-                    self.words[k].eq(Mux(ends, words, CHUNK_WORDS)),
+                    walker.start.eq(self.load), choice.left[k].eq(walker.left),
+                    choice.words[k].eq(Mux(ends, words, CHUNK_WORDS)),
                 ]
                 with m.Case(k):
                     m.d.comb += [
-                        self.from_.eq(self.address[k] + walker.address),
-                        self.bytes.eq(Mux(ends, rest, self.chunk)),
-                        self.go.eq(walker.fire & self.able[k] & ~self.busy), walker.en.eq(self.step),
+                        choice.from_.eq(self.address[k] + walker.address),
+                        choice.bytes.eq(Mux(ends, rest, self.chunk)),
+                        choice.go.eq(walker.fire & choice.able[k] & ~choice.busy), walker.en.eq(choice.step),
                     ]
-        with m.If(~self.busy & (~self.go | self.step)):
-            m.d.sync += self.turn.eq(Mux(self.turn == len(self.streams) - 1, 0, self.turn + 1))
+        with m.If(~choice.busy & (~choice.go | choice.step)):
+            m.d.sync += choice.turn.eq(Mux(choice.turn == len(self.streams) - 1, 0, choice.turn + 1))
         return m
 
 
@@ -210,11 +193,11 @@ class ArrayReader(wiring.Component):
     with chunks that have not come; `stop` gives up; `busy`: the engine has a job; `error`: memory reported one. `ar`,
     `r`: AXI4.
 
-    No proof: queues of 128 words are beyond the solver; its queues and its engine are proven.
+    No proof: queues of 128 words are beyond the solver; those and the engines are proven.
     """
 
     def __init__(self, streams: Sequence[ArrayStream], bus_bits: int):
-        self.streams, self.dma = streams, DmaSpec(data_width=bus_bits)
+        self.streams, self.bus_bits = streams, bus_bits
         axi = Axi4Signature(data_width=bus_bits).members
         super().__init__({
             "load": In(1), "stop": In(1), "busy": Out(1), "error": Out(1), "left": Out(len(streams)), "ok": Out(1),
@@ -224,30 +207,18 @@ class ArrayReader(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        bits = self.dma.data_width
-        m.submodules.engine = engine = BurstReader(self.dma, CHUNKS_UNDER_WAY)
-        m.submodules.turns = turns = _Turns(self.streams, self.dma.bytes)
-        m.submodules.owners = owners = _Owners(len(self.streams))
-        connect(m, engine.ar, flipped(self.ar))
-        connect(m, flipped(self.r), engine.r)
-        _serve(m, self, engine, turns, owners)
-        m.d.comb += [
-            engine.word.ready.eq(1),  # a chunk was asked for only when its stream had room for it
-            owners.pop.eq(engine.word.valid & engine.word.p.last),
-        ]
+        m.submodules.chunks = chunks = ChunkReader(len(self.streams), self.bus_bits)
+        connect(m, chunks.ar, flipped(self.ar))
+        connect(m, flipped(self.r), chunks.r)
+        _control(m, self, chunks)
         splitters = []
         for k, stream in enumerate(self.streams):
-            m.submodules[f"queue{k}"] = queue = WordQueue(bits, QUEUE_WORDS)
-            m.submodules[f"split{k}"] = split = _Splitter(stream, bits)
-            used, room = Signal(), Signal(range(QUEUE_WORDS + 1), init=QUEUE_WORDS)
+            m.submodules[f"split{k}"] = split = _Splitter(stream, self.bus_bits)
             m.d.comb += [
-                queue.word.eq(engine.word.p.data), queue.put.eq(engine.word.valid & (owners.first == k)),
-                split.load.eq(self.load), split.data.eq(queue.data), split.valid.eq(queue.valid),
-                queue.take.eq(split.ready), split.take.eq(self.take[k]), getattr(self, f"o_{k}").eq(split.element),
-                used.eq(queue.valid & split.ready), turns.able[k].eq(room >= turns.words[k]),
+                split.load.eq(self.load), split.data.eq(chunks.data[k]), split.valid.eq(chunks.valid[k]),
+                chunks.take[k].eq(split.ready), split.take.eq(self.take[k]),
+                getattr(self, f"o_{k}").eq(split.element),
             ]
-            asked = Mux(turns.step & (turns.turn == k), turns.words[k], 0)
-            m.d.sync += room.eq(room + used - asked)
             splitters.append(split)
         m.d.comb += self.ok.eq(Cat(split.ok for split in splitters).all())
         return m
@@ -260,11 +231,11 @@ class ArrayWriter(wiring.Component):
     one. `aw`, `w`, `b`: AXI4. A stream is `left`, too, while memory owes an answer to chunks of others that
     followed its own without a pause.
 
-    No proof: queues of 128 words are beyond the solver; its queues and its engine are proven.
+    No proof: queues of 128 words are beyond the solver; those and the engines are proven.
     """
 
     def __init__(self, streams: Sequence[ArrayStream], bus_bits: int):
-        self.streams, self.dma = streams, DmaSpec(data_width=bus_bits)
+        self.streams, self.bus_bits = streams, bus_bits
         axi = Axi4Signature(data_width=bus_bits).members
         super().__init__({
             "load": In(1), "stop": In(1), "busy": Out(1), "error": Out(1), "left": Out(len(streams)), "ok": Out(1),
@@ -275,77 +246,29 @@ class ArrayWriter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        bits = self.dma.data_width
-        m.submodules.engine = engine = BurstWriter(self.dma, ahead=True)
-        m.submodules.turns = turns = _Turns(self.streams, self.dma.bytes)
-        m.submodules.owners = owners = _Owners(len(self.streams))
-        connect(m, engine.aw, flipped(self.aw))
-        connect(m, engine.w, flipped(self.w))
-        connect(m, flipped(self.b), engine.b)
-        _serve(m, self, engine, turns, owners)
-        m.d.comb += owners.pop.eq(engine.sent)
+        m.submodules.chunks = chunks = ChunkWriter(len(self.streams), self.bus_bits)
+        connect(m, chunks.aw, flipped(self.aw))
+        connect(m, chunks.w, flipped(self.w))
+        connect(m, flipped(self.b), chunks.b)
+        _control(m, self, chunks)
         rooms = []
         for k, stream in enumerate(self.streams):
-            m.submodules[f"queue{k}"] = queue = WordQueue(bits, QUEUE_WORDS)
-            m.submodules[f"join{k}"] = join = _Joiner(stream, bits)
-            there = Signal(range(QUEUE_WORDS + 2))  # words in the queue that belong to no chunk yet
-            gone = Mux(turns.step & (turns.turn == k), turns.words[k], 0)
+            m.submodules[f"join{k}"] = join = _Joiner(stream, self.bus_bits)
             m.d.comb += [
                 join.load.eq(self.load), join.element.eq(getattr(self, f"i_{k}")), join.give.eq(self.give[k]),
-                queue.word.eq(join.data), queue.put.eq(join.valid), turns.able[k].eq(there >= turns.words[k]),
+                chunks.data[k].eq(join.data), chunks.put[k].eq(join.valid),
             ]
-            m.d.sync += there.eq(there + join.valid - gone)
             # One word may be on its way from the joiner, and one more may be given in this cycle and in the next.
-            rooms.append(queue.level <= QUEUE_WORDS - 3)
-            with m.If(owners.some & (owners.first == k)):
-                m.d.comb += [engine.word.payload.eq(queue.data), engine.word.valid.eq(queue.valid),
-                             queue.take.eq(engine.word.ready)]
+            rooms.append(chunks.level[k] <= QUEUE_WORDS - 3)
         m.d.comb += self.ok.eq(Cat(rooms).all())
         return m
 
 
-class _Owners(wiring.Component):
-    """Streams of the chunks that are under way, in order, up to `CHUNKS_UNDER_WAY`. `push` adds `stream` if there is
-    `room`; `first` is that of the oldest chunk, if there are `some`; `pop` drops it. `of`: bit per stream with any.
-    """
-
-    def __init__(self, count: int):
-        self.count = count
-        number = range(max(2, count))
-        super().__init__({"push": In(1), "stream": In(number), "room": Out(1), "some": Out(1), "first": Out(number),
-                          "pop": In(1), "of": Out(count)})
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.queue = queue = SyncFIFO(width=len(self.stream), depth=CHUNKS_UNDER_WAY)
-        m.d.comb += [
-            queue.w_data.eq(self.stream), queue.w_en.eq(self.push), self.room.eq(queue.w_rdy),
-            self.first.eq(queue.r_data), self.some.eq(queue.r_rdy), queue.r_en.eq(self.pop),
-        ]
-        for k in range(self.count):
-            under_way = Signal(range(CHUNKS_UNDER_WAY + 1), name=f"under_way{k}")
-            m.d.sync += under_way.eq(under_way + (self.push & (self.stream == k)) - (self.pop & (self.first == k)))
-            m.d.comb += self.of[k].eq(under_way != 0)
-        return m
-
-
-def _serve(m: Module, port: ArrayReader | ArrayWriter, engine: BurstReader | BurstWriter, turns: _Turns,
-           owners: _Owners) -> None:
-    """Between the streams' turns and the engine."""
+def _control(m: Module, port: ArrayReader | ArrayWriter, chunks: ChunkReader | ChunkWriter) -> None:
+    """The choice of chunks, and what the host sees."""
+    m.submodules.turns = turns = _Turns(port.streams, port.bus_bits // 8)
+    connect(m, turns.choice, chunks.choice)
     m.d.comb += [
-        turns.load.eq(port.load), turns.busy.eq(port.stop | ~owners.room),
-        engine.job.valid.eq(turns.go), turns.step.eq(turns.go & engine.job.ready),
-        owners.push.eq(turns.step), owners.stream.eq(turns.turn),
-        engine.job.p.address.eq(turns.from_), engine.job.p.row_bytes.eq(turns.bytes),
-        engine.job.p.rows.eq(1), engine.job.p.planes.eq(1),
-        engine.stop.eq(port.stop), port.busy.eq(engine.busy), port.error.eq(engine.error),
+        turns.load.eq(port.load), chunks.stop.eq(port.stop), port.busy.eq(chunks.busy), port.error.eq(chunks.error),
+        port.left.eq(chunks.left), *(turns.address[k].eq(port.address[k]) for k in range(len(port.streams))),
     ]
-    for k in range(len(port.streams)):
-        begun = Signal(name=f"begun{k}")  # a chunk has been asked for since the engine was idle
-        with m.If(turns.step & (turns.turn == k)):
-            m.d.sync += begun.eq(1)
-        with m.Elif(~engine.busy):
-            m.d.sync += begun.eq(0)
-        m.d.comb += port.left[k].eq(turns.left[k] | (owners.of[k] if isinstance(port, ArrayReader)
-                                                         else begun & engine.busy))
-        m.d.comb += turns.address[k].eq(port.address[k])

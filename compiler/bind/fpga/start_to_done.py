@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hw.dma.chunks import CHUNK_WORDS, CHUNKS_UNDER_WAY, QUEUE_WORDS
 from hw.dma.spec import PAGE_BYTES, DmaSpec
 from hw.main_memory import MainMemory
 from hw.pipeline.spec import Walk
-from hw.pipeline.streams import CHUNK_WORDS, CHUNKS_UNDER_WAY, QUEUE_WORDS, ArrayStream
+from hw.pipeline.streams import ArrayStream
 from hw.pipeline.system import SystemSpec
 
 __all__ = ["MOST_CHUNKS", "chunk_count", "start_to_done"]
