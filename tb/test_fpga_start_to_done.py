@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import compiler
+from compiler.bind.bounds import full_beats
 from compiler.bind.design import Run
-from compiler.bind.fpga.candidates import full_beats, moved_beats
+from compiler.bind.fpga.candidates import moved_beats
 from compiler.bind.fpga.design import FpgaDesign
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load

@@ -13,7 +13,8 @@ from compiler.ir.program import Array, Program
 from hw.dataflow.registers import element_bytes
 from hw.main_memory import MainMemory
 
-__all__ = ["Bounds", "Traffic", "dependence_steps", "overlapped_cycles", "program_traffic"]
+__all__ = ["Bounds", "Traffic", "array_bytes", "dependence_steps", "full_beats", "overlapped_cycles", "program_traffic",
+           "traffic_text"]
 
 _START = 16
 """Cycles from the start bit to the first address and from the last answer to done, about."""
@@ -67,6 +68,21 @@ def overlapped_cycles(unstalled: int, traffic: Traffic, memory: MainMemory) -> i
     """A model of a run from start to done in which transfers and `unstalled` cycles overlap: the latency of the first
     burst and the answer of the last one come on top."""
     return max(unstalled, traffic.cycles(memory)) + 2 * memory.latency + _START
+
+
+def array_bytes(array: Array) -> int:
+    """Bytes of an array in memory; elements take a power of two of them."""
+    return prod(array.shape) * element_bytes(array.type.width)
+
+
+def full_beats(array: Array, bus_bits: int) -> int:
+    """Beats that hold all of an array."""
+    return -(-8 * array_bytes(array) // bus_bits)
+
+
+def traffic_text(array: Array, bytes_: int, beats: int, bus_bits: int) -> str:
+    """The bytes and beats in which an array moves, over those that it has."""
+    return f"{bytes_} / {array_bytes(array)} bytes, {beats} / {full_beats(array, bus_bits)} beats"
 
 
 def program_traffic(program: Program) -> Traffic:

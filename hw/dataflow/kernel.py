@@ -20,9 +20,9 @@ from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, Word
 from hw.labels import Label
 
-__all__ = ["Kernel"]
+__all__ = ["STREAM_WORDS", "Kernel"]
 
-_STREAM_WORDS = 4
+STREAM_WORDS = 4
 """Words that wait at each edge of the kernel, which cuts the path from stream to stream."""
 
 
@@ -142,7 +142,7 @@ class Kernel(wiring.Component):
     def _input(self, m: Module, number: int, node: NodeSpec) -> Value:
         port = getattr(self, f"i_{self.spec.inputs[node.stream].name}")
         fires = self._when(m, node.fires, node.delay)
-        m.submodules[f"{node.name}_words"] = words = EdgeQueue(port.payload.shape().width, _STREAM_WORDS)
+        m.submodules[f"{node.name}_words"] = words = EdgeQueue(port.payload.shape().width, STREAM_WORDS)
         m.d.comb += [
             words.word.eq(port.payload), words.put.eq(port.valid), port.ready.eq(words.room),
             words.take.eq(fires & self._en), self._results[number].eq(words.data),
@@ -152,7 +152,7 @@ class Kernel(wiring.Component):
     def _output(self, m: Module, number: int, node: NodeSpec) -> Value:
         port = getattr(self, f"o_{self.spec.outputs[node.stream].name}")
         fires = self._when(m, node.fires, node.delay)
-        m.submodules[f"{node.name}_words"] = words = EdgeQueue(port.payload.shape().width, _STREAM_WORDS, spare=1)
+        m.submodules[f"{node.name}_words"] = words = EdgeQueue(port.payload.shape().width, STREAM_WORDS, spare=1)
         # The word has a cycle to get there: what the queue does with it need not follow from the step in the same one.
         m.d.sync += [words.word.eq(self._operands[number][0]), words.put.eq(fires & self._en)]
         m.d.comb += [port.payload.eq(words.data), port.valid.eq(words.valid), words.take.eq(port.ready)]

@@ -11,10 +11,9 @@ from compiler.bind.dataflow.addresses import plan_memory
 from compiler.bind.dataflow.expressions import Pipeline, word
 from compiler.bind.dataflow.iteration_counters import TickClock
 from compiler.bind.dataflow.quasi_affine import piecewise, predicate
-from compiler.bind.dataflow.reorder import stream_lengths
+from compiler.bind.dataflow.reorder import firing_ticks, stream_lengths
 from compiler.bind.dataflow.tapped_lines import with_lines
 from compiler.bind.dataflow.timing import Carried, hardware_offsets, high_water
-from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Statement
 from compiler.sched.process_network import Node, NodeKind, ProcessNetwork
 from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, SizeSpec, Source, StreamSpec
@@ -115,11 +114,7 @@ class _Builder:
     def _firings(self, number: int) -> tuple[np.ndarray, Predicate]:
         """When node `number` fires: its ticks by the counters, in order, and the predicate."""
         node = self.network.nodes[number]
-        domain = node.schedule.domain()
-        count, columns = enumerate_points(domain)
-        times = evaluate_map(node.schedule, domain, columns, count)
-        ticks = self.clock.rank(np.stack([np.broadcast_to(t, count) for t in times]))
-        return np.sort(ticks), predicate(node.schedule.range(), self.clock.box)
+        return firing_ticks(self.network, node, self.clock), predicate(node.schedule.range(), self.clock.box)
 
     def _channel(self, item: Carried) -> ChannelSpec:
         edge, box = item.edge, self.clock.box

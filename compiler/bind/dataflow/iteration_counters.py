@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,6 +40,15 @@ class TickClock:
             return {(): self.ticks}
         points, counts = np.unique(self._columns[:sizes], axis=1, return_counts=True)
         return {tuple(point): count for point, count in zip(points.T.tolist(), counts.tolist(), strict=True)}
+
+    def first_tick(self, sizes: Sequence[int]) -> int:
+        """The first tick in which the outermost counters have these values."""
+        if not sizes:
+            return 0
+        found = np.ones(self.ticks, bool)
+        for column, size in zip(self._columns, sizes, strict=False):
+            found &= column == size
+        return int(found.argmax())
 
     def rank(self, times: np.ndarray) -> np.ndarray:
         """Ticks of time vectors, int64 of shape [vectors], given as [dimensions, vectors]."""

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import islpy as isl
 import numpy as np
 
+from compiler.bind.dataflow.iteration_counters import TickClock
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.sched.process_network import Node, NodeKind, ProcessNetwork
 
-__all__ = ["memory_array", "stream_elements", "stream_lengths"]
+__all__ = ["firing_ticks", "memory_array", "stream_elements", "stream_lengths"]
 
 
 def memory_array(network: ProcessNetwork, node: Node) -> str:
@@ -27,9 +28,7 @@ def stream_elements(network: ProcessNetwork, node: Node, sizes: Sequence[int] = 
     """
     statement = network.statement(node)
     access = statement.reads[0] if node.kind is NodeKind.INPUT else statement.write
-    domain = statement.domain
-    for dim, value in enumerate(sizes):
-        domain = domain.fix_val(isl.dim_type.set, dim, isl.Val(value))
+    domain = _sized(statement.domain, sizes)
     if domain.is_empty():
         return np.zeros(0, np.int64)
     count, columns = enumerate_points(domain)
@@ -39,6 +38,23 @@ def stream_elements(network: ProcessNetwork, node: Node, sizes: Sequence[int] = 
         flat = flat * size + index
     times = evaluate_map(node.schedule, domain, columns, count)
     return flat[np.lexsort([np.broadcast_to(t, count) for t in reversed(times)])]
+
+
+def firing_ticks(network: ProcessNetwork, node: Node, clock: TickClock, sizes: Sequence[int] = ()) -> np.ndarray:
+    """When the node fires, by the counters: ticks of a run, in order, int64 of shape [firings]. In a network with
+    run-time sizes, of a run with these."""
+    domain = _sized(node.schedule.domain(), sizes)
+    count, columns = enumerate_points(domain)
+    times = evaluate_map(node.schedule, domain, columns, count)
+    ticks = np.sort(clock.rank(np.stack([np.broadcast_to(t, count) for t in times])))
+    return ticks - clock.first_tick(sizes)
+
+
+def _sized(domain: isl.Set, sizes: Sequence[int]) -> isl.Set:
+    """What there is of a domain for these run-time sizes, its outermost dimensions."""
+    for dim, value in enumerate(sizes):
+        domain = domain.fix_val(isl.dim_type.set, dim, isl.Val(value))
+    return domain
 
 
 def stream_lengths(network: ProcessNetwork, node: Node) -> dict[tuple[int, ...], int]:

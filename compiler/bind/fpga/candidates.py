@@ -12,27 +12,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import prod
 
 import islpy as isl
 
 from compiler.analysis.affine import affine_form
 from compiler.analysis.dependences import constant_bounds
-from compiler.bind.bounds import Bounds
+from compiler.bind.bounds import Bounds, full_beats
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.memory import stream_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.start_to_done import start_to_done
 from compiler.ir.expr import Const
-from compiler.ir.program import Array, Program, Statement
+from compiler.ir.program import Program, Statement
 from compiler.sched.static.static_schedule import Schedule
 from compiler.sched.streams.streams import StagedProgram, StreamError, row_major, stage_streams
-from hw.dataflow.registers import element_bytes
 from hw.pipeline.spec import BufferCell, LineCell
 from hw.pipeline.streams import ArrayStream
 from hw.pipeline.system import SystemSpec
 
-__all__ = ["BuiltSystem", "choose", "full_beats", "moved_beats", "stagings", "tile_script", "unstalled_cycles"]
+__all__ = ["BuiltSystem", "choose", "moved_beats", "stagings", "tile_script", "unstalled_cycles"]
 
 _WASTEFUL = 1.25
 """Beats of an array against those that hold it from which on it wastes the bus."""
@@ -74,11 +72,6 @@ class BuiltSystem:
 def moved_beats(stream: ArrayStream, bus_bits: int) -> int:
     """Beats that a stream takes at least: rows begin in a beat of their own."""
     return stream.words(bus_bits // 8) * stream.rows
-
-
-def full_beats(array: Array, bus_bits: int) -> int:
-    """Beats that hold all of an array."""
-    return -(-prod(array.shape) * element_bytes(array.type.width) * 8 // bus_bits)
 
 
 def stagings(program: Program, options: Options) -> list[StagedProgram]:

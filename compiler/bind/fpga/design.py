@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.bind.bounds import Bounds, dependence_steps
+from compiler.bind.bounds import Bounds, array_bytes, dependence_steps, traffic_text
 from compiler.bind.c_host import c_identifier
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.fpga.build import BuiltPipeline
-from compiler.bind.fpga.candidates import full_beats, moved_beats
-from compiler.bind.fpga.memory import array_bytes, bytes_of
+from compiler.bind.fpga.candidates import moved_beats
+from compiler.bind.fpga.memory import bytes_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.running import Executable
 from compiler.bind.fpga.start_to_done import start_to_done
@@ -88,9 +88,8 @@ class FpgaDesign(Design):
         found = {}
         for stream in (*self.system.inputs, *self.system.outputs):
             array = self.parts.program.array(stream.name)
-            found[stream.name] = (f"{stream.row_bytes * stream.rows} / {array_bytes(array)} bytes, "
-                                  f"{moved_beats(stream, self.system.bus_bits)} / "
-                                  f"{full_beats(array, self.system.bus_bits)} beats")
+            beats = moved_beats(stream, self.system.bus_bits)
+            found[stream.name] = traffic_text(array, stream.row_bytes * stream.rows, beats, self.system.bus_bits)
         return found
 
     @property

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import islpy as isl
 import numpy as np
 
 from compiler.analysis.affine import affine_form
 from compiler.analysis.dependences import constant_bounds
+from compiler.bind.bounds import array_bytes
 from compiler.ir.evaluate import integer
 from compiler.ir.program import Array
 from compiler.sched.streams.streams import Footprint, StagedProgram, StreamError, row_major
@@ -21,7 +21,7 @@ from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
 from hw.pipeline.streams import ArrayStream
 
-__all__ = ["MemoryLayout", "array_bytes", "array_from_bytes", "bytes_of", "lay_out", "stream_of"]
+__all__ = ["MemoryLayout", "array_from_bytes", "bytes_of", "lay_out", "stream_of"]
 
 _ALIGNMENT = 64
 
@@ -41,11 +41,6 @@ def lay_out(arrays: Iterable[Array]) -> MemoryLayout:
         addresses[array.name] = place
         place = -(-(place + array_bytes(array)) // _ALIGNMENT) * _ALIGNMENT
     return MemoryLayout(addresses, place)
-
-
-def array_bytes(array: Array) -> int:
-    """Size of an array in memory."""
-    return prod(array.shape) * element_bytes(integer(array.type).width)
 
 
 def bytes_of(array: Array, data: np.ndarray) -> bytes:

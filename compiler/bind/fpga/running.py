@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from compiler.bind.bounds import array_bytes
 from compiler.bind.design import Run
 from compiler.bind.fpga.errors import FpgaError
-from compiler.bind.fpga.memory import MemoryLayout, array_bytes, array_from_bytes, bytes_of, lay_out
+from compiler.bind.fpga.memory import MemoryLayout, array_from_bytes, bytes_of, lay_out
 from compiler.ir.program import Program
 from hw.dma.registers import RegisterMap
 from hw.main_memory import MainMemory

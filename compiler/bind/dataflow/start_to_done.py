@@ -1,0 +1,47 @@
+"""Clock cycles of a kernel from start to done, before any simulation (`compiler.bind.stream_timeline`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from compiler.bind.dataflow.plan import Plan
+from compiler.bind.dataflow.reorder import firing_ticks
+from compiler.bind.dataflow.running import StreamPlace
+from compiler.bind.stream_timeline import MOST_CHUNKS, EngineTiming, Rows, StreamTimeline, follow_streams
+from hw.dataflow.kernel import STREAM_WORDS
+from hw.dataflow.transfers import BUS_BITS
+from hw.main_memory import MainMemory
+
+__all__ = ["start_to_done"]
+
+_BUS = BUS_BITS // 8
+
+_TIMING = EngineTiming(first_step=3, first_job=3, asked=3, arrival=7, departure=6, end=2)
+
+_NEXT_CHUNK = 16
+"""Clock cycles from one chunk to the next, that of its beats, where there are too many to look at each."""
+
+
+def start_to_done(plan: Plan, places: tuple[Sequence[StreamPlace], Sequence[StreamPlace]], memory: MainMemory,
+                  sizes: tuple[int, ...]) -> int:
+    """Clock cycles from the start bit to done. `places`: input and output streams, as they lie in memory; `sizes`: the
+    values of the run-time sizes."""
+    sides = [[place for place in side if len(place.elements)] for side in places]
+    chunks = [sum(_rows(place).chunks(_BUS) for place in side) for side in sides]
+    if sum(chunks) > MOST_CHUNKS:
+        return max(plan.total_ticks(sizes), _NEXT_CHUNK * max(chunks))
+    inputs, outputs = ([StreamTimeline(_rows(place), _steps(plan, place.node, sizes), _BUS, STREAM_WORDS)
+                        for place in side] for side in sides)
+    return follow_streams(inputs, outputs, memory, _TIMING)
+
+
+def _rows(place: StreamPlace) -> Rows:
+    return Rows(len(place.elements), place.dtype.itemsize, (place.address,))
+
+
+def _steps(plan: Plan, name: str, sizes: tuple[int, ...]) -> np.ndarray:
+    """Steps of the kernel in which a stream's node fires."""
+    delay = next(node.delay for node in plan.kernel.nodes if node.name == name)
+    return firing_ticks(plan.network, plan.network.node(name), plan.clock, sizes) + delay
