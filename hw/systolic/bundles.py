@@ -51,8 +51,8 @@ class Bundles:
 
     `control`: `first` and `last` step of the reduction into accumulator `entry`; `begin` of a tile of results (only
     without double buffering); `left_G`: how far the index of guard G is from its bound. `addresses` of operands: for
-    each `address_K` and `release_K` (the feeder is done with the tile after this step), K being the number of the
-    operand; `data_K`: its word.
+    each `address_K`, `release_K` (the feeder is done with the tile after this step) and, if it is streamed, `claim_K`
+    (the step is the first one that takes a word of its beat), K being the number of the operand; `data_K`: its word.
     """
 
     spec: ArraySpec
@@ -120,6 +120,8 @@ class Bundles:
             if operand.words > 1:
                 fields[f"address_{k}"] = address_bits(operand.words)
             fields[f"release_{k}"] = 1
+            if self.spec.is_streamed(operand):
+                fields[f"claim_{k}"] = 1
         return fields
 
     def _data(self, direction: Direction) -> dict[str, int]:

@@ -94,14 +94,14 @@ class FromMemory(wiring.Component):
         return m
 
     def _count(self, m: Module, last: Signal) -> None:
-        """Beats of a feeder, then feeders from the farthest on; `last`: a tile ends."""
+        """A beat of every feeder, from the farthest on, then their next ones; `last`: a tile ends."""
         beats = self._spec.feeder_beats(self._operand)
         step, ends = Signal(), Signal(range(beats), name="place", init=beats - 1)
         counters = [(count, Signal(range(count), name=name, init=count - 1))
                     for name, count in hop_fields(self._spec, self._operand).items()]
         m.d.comb += step.eq(self.o.valid & self.o.ready)
         over: Value = Const(1)
-        for count, counter in reversed([*counters, (beats, ends)]):
+        for count, counter in reversed([(beats, ends), *counters]):
             with m.If(step & over):
                 m.d.sync += counter.eq(Mux(counter == 0, count - 1, counter - 1))
             over = over & (counter == 0)

@@ -53,7 +53,8 @@ class EdgeFeeder(wiring.Component):
             connect(m, feeder.next, flipped(getattr(self, f"next_{k}")))
             m.d.comb += [
                 feeder.read.eq(go), feeder.address.eq(field(token.p, f"address_{k}")),
-                feeder.release.eq(token.p[f"release_{k}"]), feeder.advance.eq(moves[-1]),
+                feeder.release.eq(token.p[f"release_{k}"]), feeder.claim.eq(field(token.p, f"claim_{k}")),
+                feeder.advance.eq(moves[-1]),
             ]
             word = feeder.word
             if feeder_latency(self._spec, operand) < slow:

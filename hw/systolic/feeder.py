@@ -1,7 +1,8 @@
 """Feeders: double buffers on a daisy chain, that keep what is theirs and pass on the rest (Wang 2021, section 6.2).
 
-Beats for the farthest feeder come first: then all feeders of a chain have their words at about the same time, and the
-first step of a tile is not held up on its way through the array.
+All feeders of a chain get their first beat, the farthest one before the others, then all get their second one: so they
+have their words at about the same time, and the first step of a tile is not held up on its way through the array. Where
+steps take words in their order (`ArraySpec.is_streamed`), they begin as soon as the beats that they need are there.
 """
 
 from __future__ import annotations
@@ -95,9 +96,10 @@ class Junction(wiring.Component):
 class Feeder(wiring.Component):
     """The words of one tile of an operand, and of the next one.
 
-    Ports: `fill` (beats come), `next` (those of other feeders). `full`: there is a tile. `read` with `address` puts a
-    word of it on `word` `feeder_latency` cycles later, the first of them at once and the second one when `advance` is
-    high; there it stays. `release`, with the last `read`, gives the tile up.
+    Ports: `fill` (beats come), `next` (those of other feeders). `claim`: the word at `address` is the first one of its
+    beat that is read; if the operand is streamed. `full`: there is a tile, or else the beat of the word at `address`.
+    `read` with `address` puts a word of it on `word` `feeder_latency` cycles later, the first of them at once and the
+    second one when `advance` is high; there it stays. `release`, with the last `read`, gives the tile up.
     """
 
     def __init__(self, spec: ArraySpec, operand: OperandSpec):
@@ -105,7 +107,7 @@ class Feeder(wiring.Component):
         beats = stream.Signature(chain_beat(spec, operand))
         super().__init__({
             "fill": In(beats), "next": Out(beats), "full": Out(1), "read": In(1), "release": In(1),
-            "advance": In(1),
+            "claim": In(1), "advance": In(1),
             "address": In(max(1, address_bits(operand.words))), "word": Out(spec.word_bits(operand)),
         })
 
@@ -124,7 +126,7 @@ class Feeder(wiring.Component):
         into, out = Signal(banks - 1), Signal(banks - 1)
         kept = chain.kept
         m.d.comb += [
-            kept.ready.eq(~_bit(filled, into)), self.full.eq(_bit(filled, out)),
+            kept.ready.eq(~_bit(filled, into)),
             writer.addr.eq(Cat(place[:size], into)), writer.data.eq(kept.p.data), writer.en.eq(kept.valid & kept.ready),
         ]
         last = place == beats - 1
@@ -138,10 +140,27 @@ class Feeder(wiring.Component):
                 m.d.sync += filled[bank].eq(0)
         if banks > 1:
             m.d.sync += [into.eq(into ^ ended), out.eq(out ^ released)]
-        # A bank is never filled and read at once; saying so spares synthesis the emulation of colliding accesses.
-        m.d.comb += reader.en.eq(self.read & ~(kept.ready & (into == out)))
         self._read(m, reader, out)
+        # No word is written and read at once; saying so spares synthesis the emulation of colliding accesses.
+        if self._spec.is_streamed(self._operand):
+            early = self._early(m, writer.en, into == out, released, place)
+            m.d.comb += [self.full.eq(_bit(filled, out) | ~self.claim | early),
+                         reader.en.eq(self.read & ~(writer.en & (writer.addr == reader.addr)))]
+        else:
+            m.d.comb += [self.full.eq(_bit(filled, out)), reader.en.eq(self.read & ~(kept.ready & (into == out)))]
         return m
+
+    def _early(self, m: Module, came: Value, same: Value, released: Value, place: Value) -> Value:
+        """Whether a beat of the tile that is read has come and not been claimed. `came`: one comes to number `place` of
+        its tile, the `same` as is read; `released`: that one is given up. Once a tile is complete nobody asks."""
+        beats = self._spec.feeder_beats(self._operand)
+        left, some, several = Signal(range(beats + 1)), Signal(), Signal()
+        claimed, own = self.read & self.claim, came & same
+        m.d.comb += several.eq((left != 0) & (left != 1))
+        m.d.sync += [left.eq(left + own - claimed), some.eq(own | Mux(claimed, several, some))]
+        with m.If(released):
+            m.d.sync += [left.eq(Mux(same, 0, place + came)), some.eq(~same & (came | (place != 0)))]
+        return some
 
     def _read(self, m: Module, reader: ReadPort, bank: Value) -> None:
         """The row of the word, in block RAM a register, then the word in the row."""

@@ -1,9 +1,10 @@
 """Tiles of an array in main memory, as numpy arrays of elements and as bytes.
 
 Operand tile, as an array: feeders (rows of an `EAST` operand; columns of a `SOUTH` one; columns, and in each its rows,
-of an `INTERIOR` one; a single one if `copied`), in each of them its words, in each of them its elements. In memory the
-last feeder comes first, because its words have the longest way. The words of a feeder are filled up to whole beats of
-the chain, a word to a power of two of bytes, a tile to whole beats of memory. Elements are little-endian, of 1, 2, 4 or
+of an `INTERIOR` one; a single one if `copied`), in each of them its words, in each of them its elements. The words of a
+feeder are filled up to whole beats of the chain, a word to a power of two of bytes, a tile to whole beats of memory. In
+memory the first beat of every feeder comes first, then the second one of every feeder, and so on, and of these that of
+the last feeder, because it has the longest way. Elements are little-endian, of 1, 2, 4 or
 8 bytes.
 
 Result tile, as an array: exits (rows, or one), in each of them its words: in the order in which a tile's results are
@@ -48,7 +49,8 @@ def pack_tile(spec: ArraySpec, operand: OperandSpec, tile: np.ndarray) -> bytes:
     size = spec.word_bytes(operand) // element_bytes(operand.in_memory.word.width)
     image = np.zeros((shape[0], spec.feeder_beats(operand) * operand.pack, size), dtype(operand.in_memory.word))
     image[:, : shape[1], : shape[2]] = tile[::-1]
-    return image.tobytes().ljust(spec.operand_bytes(operand), b"\0")
+    beats = image.reshape(shape[0], spec.feeder_beats(operand), operand.pack * size).swapaxes(0, 1)
+    return beats.tobytes().ljust(spec.operand_bytes(operand), b"\0")
 
 
 def result_order(spec: ArraySpec) -> np.ndarray:

@@ -97,7 +97,7 @@ class ProcessingElement(wiring.Component):
         connect(m, feeder.next, flipped(getattr(self, f"next_{number}")))
         m.d.comb += [
             feeder.read.eq(start), feeder.advance.eq(1), feeder.release.eq(step[f"release_{number}"]),
-            feeder.address.eq(field(step, f"address_{number}")),
+            feeder.claim.eq(field(step, f"claim_{number}")), feeder.address.eq(field(step, f"address_{number}")),
         ]
         self._full.append(feeder.full)
         return feeder.word

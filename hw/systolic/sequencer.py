@@ -115,8 +115,11 @@ class Sequencer(wiring.Component):
         for k, operand in enumerate(spec.operands):
             address = operand.address
             fields[f"release_{k}"] = plan[f"release_{k}"] & times.last
-            fields[f"address_{k}"] = times.affine(f"address{k}", address.coefficients, address.constant,
-                                                  address_bits(operand.words))
+            fields[f"address_{k}"] = number = times.affine(f"address{k}", address.coefficients, address.constant,
+                                                           address_bits(operand.words))
+            if spec.is_streamed(operand):
+                others = [times.zero[place] for place, loop in enumerate(times.loops) if not address.coefficients[loop]]
+                fields[f"claim_{k}"] = Cat(others).all() & (number[: address_bits(operand.pack)] == 0)
         for k, guard in enumerate(spec.guards):
             limit = plan[f"limit_{k}"]
             index = times.affine(f"index{k}", guard.coefficients, 0, guard.tile.bit_length())

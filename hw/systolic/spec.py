@@ -266,6 +266,17 @@ class ArraySpec:
         """Beats of the daisy chain that fill a feeder; words that are too many in the last one are ignored."""
         return -(-operand.words // operand.pack)
 
+    def is_streamed(self, operand: OperandSpec) -> bool:
+        """Whether steps begin while the rest of the operand's tile is still on its way: words take several beats, and
+        steps take them for the first time in the order of their numbers."""
+        weight = 1
+        for loop, coefficient in zip(reversed(self.time_loops), reversed(operand.address.coefficients), strict=True):
+            if loop.extent > 1 and coefficient:
+                if coefficient != weight:
+                    return False
+                weight *= loop.extent
+        return weight == operand.words and operand.address.constant == 0 and self.feeder_beats(operand) > 1
+
     def operand_bytes(self, operand: OperandSpec) -> int:
         """Bytes of an operand's tile in memory: whole beats of memory."""
         images = 1 if operand.copied else self.feeders(operand)

@@ -180,13 +180,15 @@ def test_bursts_cover_tiles_and_stay_in_their_pages(beats: int, base: int, longe
 
 @pytest.mark.parametrize("pack", [1, 2])
 def test_a_feeder_keeps_its_words_and_passes_on_the_rest(pack: int) -> None:
-    """Two places of a chain; every second tile is read while the next one comes."""
+    """Two places of a chain; words are read as they come, and every second tile while the next one comes."""
     spec = matmul(2, 1, steps=5, pack=pack)
     part = Feeder(spec, spec.operands[0])
     tiles, beats = 4, spec.feeder_beats(spec.operands[0])
     words = [[[(16 * tile + 8 * place + k) % 128 for k in range(5)] for place in (1, 0)] for tile in range(tiles)]
     fill = [{"data": sum(word << (8 * k) for k, word in enumerate(own[start : start + pack])), "along": place}
-            for tile in words for place, own in zip((1, 0), tile, strict=True) for start in range(0, 5, pack)]
+            for tile in words for start in range(0, 5, pack) for place, own in zip((1, 0), tile, strict=True)]
+    order = (*range(5), 0, 2, 4, 4)
+    waits: set[int] = set()
 
     async def source(ctx: SimulatorContext) -> None:
         await offer(ctx, part.fill, fill, 4)
@@ -197,15 +199,19 @@ def test_a_feeder_keeps_its_words_and_passes_on_the_rest(pack: int) -> None:
 
     async def reader(ctx: SimulatorContext) -> None:
         for tile in words:
-            await ctx.tick().until(part.full)
-            for k in range(5):
-                ctx.set(part.read, 1)
+            for number, k in enumerate(order):
                 ctx.set(part.address, k)
-                ctx.set(part.release, k == 4)
+                ctx.set(part.claim, k % pack == 0)
+                while not ctx.get(part.full):
+                    waits.add(k)
+                    await ctx.tick()
+                ctx.set(part.read, 1)
+                ctx.set(part.release, number == len(order) - 1)
                 await ctx.tick()
                 assert ctx.get(part.word) == tile[1][k]
                 ctx.set(part.read, 0)
             assert (await ctx.tick().sample(part.word))[-1] == tile[1][4]
+        assert waits > {0} and waits <= set(range(0, 5, pack))
 
     simulate(part, source, other, reader)
 

@@ -91,14 +91,29 @@ def test_sizes() -> None:
 
 
 def test_an_operand_tile_in_memory() -> None:
-    """The last feeder first; words filled up to powers of two, tiles to beats of memory."""
+    """A beat of each feeder, that of the last one first; words filled up to powers of two, tiles to whole beats."""
     odd = replace(SPEC, operands=(replace(A, words=8, pack=2), replace(B, words=8, copied=True)))
     tile = np.arange(2 * 8 * 3).reshape(operand_shape(odd, odd.operands[0]))
-    content = np.frombuffer(pack_tile(odd, odd.operands[0], tile), np.int8).reshape(2, 8, 4)
+    beats = np.frombuffer(pack_tile(odd, odd.operands[0], tile), np.int8).reshape(4, 2, 2, 4)
+    content = beats.swapaxes(0, 1).reshape(2, 8, 4)
     assert np.array_equal(content[::-1, :, :3], tile) and not content[:, :, 3].any()
     assert operand_shape(odd, odd.operands[1])[0] == 1
     with pytest.raises(SystolicError, match=r"a tile of operand a has shape \(2, 8, 3\), not \(2, 8\)"):
         pack_tile(odd, odd.operands[0], tile[:, :, 0])
+
+
+@pytest.mark.parametrize(("coefficients", "words", "pack", "streamed"), [
+    ((4, 0, 1), 8, 2, True), ((2, 1, 0), 4, 2, True), ((0, 0, 1), 4, 1, True),
+    ((4, 0, 1), 8, 8, False), ((1, 0, 2), 8, 2, False), ((1, 0, 1), 5, 2, False),
+])
+def test_operands_whose_steps_begin_early(coefficients: tuple[int, ...], words: int, pack: int, streamed: bool) -> None:
+    """Words are first taken in the order of their numbers, and come in several beats."""
+    times = (TimeLoop("i", 2), TimeLoop("j", 2), TimeLoop("k", 4, reduction=True))
+    first = replace(A, words=words, pack=pack, address=Address(coefficients))
+    second = replace(B, words=8, address=Address((0, 4, 1)))
+    spec = replace(SPEC, time_loops=times, result=replace(SPEC.result, words=4, address=Address((2, 1, 0))),
+                   operands=(first, second))
+    assert spec.is_streamed(spec.operands[0]) == streamed
 
 
 def test_a_result_tile_in_memory() -> None:

@@ -56,14 +56,13 @@ def _pack(plan: Plan, number: int, place: Place) -> list[str]:
     spec, operand, source = plan.spec, plan.spec.operands[number], plan.sources[number]
     kept = operand.in_memory.word
     word = spec.word_bytes(operand) // element_bytes(kept.width)
-    feeder = spec.feeder_beats(operand) * operand.pack * word
     tile = spec.operand_bytes(operand) // element_bytes(kept.width)
     tiles = [(f"t{k}", plan.tiles[k]) for k in operand.tile_loops]
     words = [(f"x{k}", axis.extent) for k, axis in enumerate(source.words.axes)]
     loops = [*tiles, *_images(plan, operand), *words, ("lane", spec.word_elements(operand))]
     strides = [(tile * prod(extent for _, extent in tiles[k + 1:]), name) for k, (name, _) in enumerate(tiles)]
-    strides.append((feeder, _image(plan, operand)))
-    strides += [(word * prod(extent for _, extent in words[k + 1:]), name) for k, (name, _) in enumerate(words)]
+    inside = [(prod(extent for _, extent in words[k + 1:]), name) for k, (name, _) in enumerate(words)]
+    strides.append((word, _place(plan, operand, affine_text(inside, 0))))
     element = _element(plan, operand, source)
     kind = _c_word(kept)
     return [f"  {{ /* {operand.name} */", f"    volatile {kind} *words = (volatile void *)(memory + {place.address});",
@@ -80,10 +79,16 @@ def _images(plan: Plan, operand: OperandSpec) -> list[tuple[str, int]]:
     return [rows] if operand.direction == EAST else [columns]
 
 
-def _image(plan: Plan, operand: OperandSpec) -> str:
-    """The place of a feeder's words in the tile: the farthest feeder's are first."""
+def _place(plan: Plan, operand: OperandSpec, word: str) -> str:
+    """The place in the tile of word number `word` of a feeder: a beat of every feeder, then their next ones."""
     if operand.copied:
-        return "0"
+        return f"({word})"
+    beat = f"(({word}) / {operand.pack} * {plan.spec.feeders(operand)} + {_image(plan, operand)})"
+    return f"({beat} * {operand.pack} + ({word}) % {operand.pack})"
+
+
+def _image(plan: Plan, operand: OperandSpec) -> str:
+    """The place of a feeder among those of its chain: the farthest one is first."""
     last = plan.spec.feeders(operand) - 1
     if operand.direction == INTERIOR:
         return f"({last} - column * {plan.spec.rows} - row)"

@@ -27,9 +27,6 @@ FILL = 15 + DEFAULT_MEMORY.latency
 DRAIN = 12 + DEFAULT_MEMORY.latency
 """Cycles from a result that is complete until memory has acknowledged it, and to the done bit."""
 
-WAITING = 2
-"""Beats of a daisy chain that wait in front of a feeder (`hw.dma.register_slice.Skid`)."""
-
 QUEUE = 64
 """Beats of memory that the array holds for an operand (`hw.systolic.loader`)."""
 
@@ -97,8 +94,8 @@ class Latency:
 def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     """The latency of an array whose tile loops have the extents `tiles`."""
     classes = tuple(c for c in (_tile_class(spec, tiles, k) for k in range(-1, len(tiles))) if c.count)
-    first = _loads(spec, spec.operands)
-    fill = FILL + max([first, *(_chain(spec, o) + conversion_latency(spec, o) for o in spec.operands)])
+    first = max(_before(spec), _loads(spec, spec.operands) - spec.steps)
+    fill = FILL + max([first, *(_filled(spec, o) + conversion_latency(spec, o) for o in spec.operands)])
     leave, left, latency = result_cycles(spec), _left(spec), Compute(spec).latency
     drain = DRAIN + latency + spec.rows + spec.columns + left + conversion_latency(spec, spec.result)
     wait = latency + 1 + max(_behind(spec), left - leave // spec.result.words)
@@ -118,7 +115,8 @@ def _tile_class(spec: ArraySpec, tiles: Sequence[int], loop: int) -> TileClass:
     fetched = [operand for operand in begun if operand in spec.operands]
     fill = max((_chain(spec, operand) for operand in fetched), default=0)
     refill = max((_refill(spec, operand) for operand in fetched), default=0)
-    late = sum(max(0, spec.operand_bytes(operand) // spec.bus_bytes - QUEUE) for operand in fetched)
+    late = sum(max(0, spec.operand_bytes(operand) // spec.bus_bytes - QUEUE) for operand in fetched
+               if not spec.is_streamed(operand))
     ends = loop < 0 or not spec.tile_loops[loop].reduction
     return TileClass(count, spec.steps, _loads(spec, begun), late, fill, refill, ends)
 
@@ -134,10 +132,26 @@ def _chain(spec: ArraySpec, operand: OperandSpec) -> int:
     return images * spec.feeder_beats(operand)
 
 
+def _before(spec: ArraySpec) -> int:
+    """Beats of main memory until the first step: those of the first beats of the feeders where steps take words in
+    their order, else of all."""
+    streamed = [operand for operand in spec.operands if spec.is_streamed(operand)]
+    rest = _loads(spec, [operand for operand in spec.operands if operand not in streamed])
+    return rest + sum(_loads(spec, [operand]) // spec.feeder_beats(operand) for operand in streamed)
+
+
+def _filled(spec: ArraySpec, operand: OperandSpec) -> int:
+    """Cycles of an operand's daisy chain before the first step of the first tile."""
+    chain = _chain(spec, operand)
+    if not spec.is_streamed(operand):
+        return chain
+    return max(chain // spec.feeder_beats(operand), chain - spec.steps)
+
+
 def _refill(spec: ArraySpec, operand: OperandSpec) -> int:
-    """Cycles from the last read of an operand's feeders until they are full again: few beats wait in front of them."""
-    beats = spec.feeder_beats(operand)
-    return beats if beats <= WAITING else _chain(spec, operand)
+    """Cycles from the last read of an operand's feeders until the next step can take from them: a beat waits in front
+    of each of them."""
+    return 1 if spec.feeder_beats(operand) == 1 or spec.is_streamed(operand) else _chain(spec, operand)
 
 
 def result_cycles(spec: ArraySpec) -> int:

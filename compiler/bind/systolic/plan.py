@@ -167,8 +167,11 @@ def _operand_names(kernel: Kernel) -> list[str]:
 
 def row_pack_limit(exits: int, bus_words: int, room: int) -> int:
     """Results per beat along rows, at most: what fills a memory beat of `bus_words` results from `exits` rows in every
-    cycle, but not more than the `room` results that the widest word of an operand is as wide as; a power of two."""
+    cycle, but with several rows not more than the `room` results that the widest word of an operand is as wide as; a
+    power of two."""
     wanted = 1 << (-(-bus_words // exits) - 1).bit_length()
+    if exits == 1:
+        return wanted
     return min(wanted, 1 << max(1, room).bit_length() - 1)
 
 

@@ -38,8 +38,8 @@ _STORED = 5
 """Cycles from the last beat of results on the bus until done, without memory's latency, and those from the array to
 the bus."""
 
-_WAITING = 2
-"""Beats that wait in each place of a daisy chain (`hw.dma.register_slice.Skid`)."""
+_BEHIND = 1
+"""Beats that wait in a daisy chain beside one in front of each feeder."""
 
 _AHEAD = 2
 """Rounds of results that wait in the chains which they leave by."""
@@ -116,9 +116,11 @@ def _work(spec: ArraySpec, tiles: Sequence[int]) -> tuple[int, int]:
 class _Stream:
     """A stream of tiles on their way from memory into feeders.
 
-    `beats` of memory and `chain` beats per tile, `places` that hold them; `fetches`: per tile of the run, the number of
-    the fetch that it uses. Beats `asked` for; `arrived`: (beats before, first, last cycle) of each burst; `consumed`:
-    (beats, cycle) when so many had gone into the chain.
+    `beats` of memory and `chain` beats per tile, `places` that hold them; `firsts`: steps of a tile that are the first
+    ones to take from each beat of a feeder, only the first step if it has to have them all; `fetches`: per tile of the
+    run, the number of the fetch that it uses. Beats `asked` for; `arrived`: (beats before, first, last cycle) of each
+    burst; `consumed`: (beats, cycle) when so many had gone into the chain; `filled`: of each tile, when steps in
+    `firsts` may begin. All cycles are those of the nearest feeder: words and steps take as long to the others.
     """
 
     operand: OperandSpec
@@ -127,13 +129,15 @@ class _Stream:
     chain: int
     places: int
     buffers: int
+    firsts: np.ndarray
     fetches: list[int]
     asked: int = 0
     ready: float = 0
     arrived: list[tuple[int, float, int]] = field(default_factory=list)
     consumed: list[tuple[int, float]] = field(default_factory=lambda: [(0, 0.0)])
     released: dict[int, float] = field(default_factory=dict)
-    filled: dict[int, float] = field(default_factory=dict)
+    filled: dict[int, np.ndarray] = field(default_factory=dict)
+    came: list[tuple[int, float]] = field(default_factory=lambda: [(0, -np.inf)])
     seen: int = 0
     place: int = 1
 
@@ -150,7 +154,7 @@ class _Stream:
     @property
     def waiting(self) -> int:
         """Beats of a tile that are in the chain while its feeders are still in use."""
-        return min(self.chain, _WAITING * self.places)
+        return min(self.chain, self.places + _BEHIND)
 
     def burst(self) -> int:
         """Beats of the next burst, which ends with its tile, and at a multiple of the longest one."""
@@ -182,9 +186,18 @@ class _Stream:
             came, freed = max(first, self.consumed[-1][1]), free - self.waiting + inside * rate
             end = max(max(came, freed) + count * rate, first + count)
             self.consumed.append((before + count, end))
-            if inside + count == self.beats:
-                self.filled[fetch] = end + (_REFILL if freed > came else _ENTER)
+            self._fill(fetch, inside, count, end, (_REFILL if freed > came else _ENTER), rate)
             self.seen += 1
+
+    def _fill(self, fetch: int, inside: int, count: int, end: float, late: int, rate: float) -> None:
+        """`count` beats after the first ones `inside` a tile have gone into the chain, one in `rate` cycles."""
+        if inside == 0:
+            self.came = [(0, end - count * rate + late)]
+        self.came.append((inside + count, max(end + late, self.came[-1][1])))
+        if inside + count == self.beats:
+            needed = np.arange(1, len(self.firsts) + 1) * self.beats / len(self.firsts)
+            beats, cycles = zip(*self.came, strict=True)
+            self.filled[fetch] = np.interp(needed, beats, cycles)
 
 
 class _Run:
@@ -204,11 +217,11 @@ class _Run:
             count for count, loop in zip(self._tiles, self._spec.tile_loops, strict=True) if loop.reduction)
         first = end = 0.0
         for tile in range(prod(self._tiles)):
-            start = self._start(tile, end, tile % reduced == 0)
-            first = start if tile == 0 else first
-            end = start + max(2, spec.steps)
+            steps = self._steps(tile, end, tile % reduced == 0)
+            first = float(steps.begins(np.zeros(1))[0]) if tile == 0 else first
+            end = steps.end(spec.steps)
             if tile % reduced == reduced - 1:
-                end += self._results.complete(start)
+                end += self._results.complete(steps)
             for stream in self._streams:
                 self._release(stream, tile, end)
         results = prod(self._tiles) // reduced
@@ -216,15 +229,17 @@ class _Run:
                       self._stored(self._results.arrived), sum(stream.total for stream in self._streams),
                       results * (spec.result_bytes // spec.bus_bytes))
 
-    def _start(self, tile: int, end: float, begins: bool) -> float:
-        """First step of a tile, which `begins` a tile of results, after the `end` of the one before."""
+    def _steps(self, tile: int, end: float, begins: bool) -> _Steps:
+        """The steps of a tile, which `begins` a tile of results, after the `end` of the one before."""
         start = end
-        for stream in self._streams[: len(self._spec.operands)]:
-            start = max(start, self._filled(stream, stream.fetches[tile]) + conversion_latency(
-                self._spec, stream.operand))
         if begins and not self._spec.result.double_buffered:
             start = max(start, self._results.emptied)
-        return start
+        places, lags = [np.zeros(1, np.int64)], [np.array([start])]
+        for stream in self._streams[: len(self._spec.operands)]:
+            there = self._filled(stream, stream.fetches[tile]) + conversion_latency(self._spec, stream.operand)
+            places.append(stream.firsts)
+            lags.append(there - stream.firsts)
+        return _Steps.of(np.concatenate(places), np.concatenate(lags))
 
     def _stored(self, left: np.ndarray) -> float:
         """When memory has acknowledged the last tile of results, whose rounds have `left` the array: a burst begins
@@ -242,11 +257,10 @@ class _Run:
     def _release(self, stream: _Stream, tile: int, end: float) -> None:
         fetch = stream.fetches[tile]
         if tile + 1 == len(stream.fetches) or stream.fetches[tile + 1] != fetch:
-            late = stream.places - 1 if stream.awaited and stream.waiting < stream.chain else 0
-            stream.released[fetch] = (end if stream.awaited else self._results.left[-1]) + late
+            stream.released[fetch] = end if stream.awaited else float(self._results.left[-1])
 
-    def _filled(self, stream: _Stream, fetch: int) -> float:
-        """When the feeders have a tile."""
+    def _filled(self, stream: _Stream, fetch: int) -> np.ndarray:
+        """When the feeders have the beats of a tile."""
         while fetch not in stream.filled:
             stream.consume()
             if fetch not in stream.filled:
@@ -281,6 +295,28 @@ class _Run:
         return max(room, stream.ready, self._gate or 0.0 if stream.asked >= stream.beats else 0.0)
 
 
+@dataclass(frozen=True)
+class _Steps:
+    """When the steps of a tile begin: step s at ``s + lag``, `lags` being those from each of the `places` on."""
+
+    places: np.ndarray
+    lags: np.ndarray
+
+    @classmethod
+    def of(cls, places: np.ndarray, lags: np.ndarray) -> _Steps:
+        """Steps from each of the `places` on that lag by so many cycles at least."""
+        order = np.argsort(places, kind="stable")
+        return cls(places[order], np.maximum.accumulate(lags[order]))
+
+    def begins(self, steps: np.ndarray) -> np.ndarray:
+        """The cycles in which `steps` begin."""
+        return steps + self.lags[np.searchsorted(self.places, steps, "right") - 1]
+
+    def end(self, steps: int) -> float:
+        """The first cycle after all of them; a tile takes two cycles at least."""
+        return float(max(2, steps) + self.lags[-1])
+
+
 class _Results:
     """Rounds of results, one of each PE, on their way out.
 
@@ -296,12 +332,12 @@ class _Results:
         self._earlier = np.full(rounds + _AHEAD, -np.inf)
         self._lag = 0
 
-    def complete(self, start: float) -> float:
-        """Complete the results of a tile whose first step is at `start`. Returns the cycles for which steps have to
-        wait until the results before have left the PEs."""
-        rounds = len(self._completed)
-        late = np.maximum(0.0, np.maximum.accumulate(self._popped - (start + self._completed - 1)))
-        done = start + self._completed + late + self.latency
+    def complete(self, steps: _Steps) -> float:
+        """Complete the results of a tile with these steps. Returns the cycles for which steps have to wait until the
+        results before have left the PEs."""
+        rounds, last = len(self._completed), steps.begins(self._completed - 1)
+        late = np.maximum(0.0, np.maximum.accumulate(self._popped - last))
+        done = last + 1 + late + self.latency
         turns = np.arange(rounds) * self.each
         self.left = np.maximum(self.left[-1], np.maximum.accumulate(done - turns)) + turns + self.each
         self._earlier = np.concatenate([self._earlier, self.left])[-rounds - _AHEAD:]
@@ -330,7 +366,20 @@ def _stream(spec: ArraySpec, tiles: Sequence[int], number: int) -> _Stream:
     inner = prod(tiles[spec.innermost(operand, tiles) + 1:])
     fetches = [tile // inner for tile in range(prod(tiles))]
     return _Stream(operand, awaited, spec.operand_bytes(operand) // spec.bus_bytes,
-                   places * spec.feeder_beats(operand), places, 1 + operand.double_buffered, fetches)
+                   places * spec.feeder_beats(operand), places, 1 + operand.double_buffered, _firsts(spec, operand),
+                   fetches)
+
+
+def _firsts(spec: ArraySpec, operand: OperandSpec) -> np.ndarray:
+    """Steps of a tile that first take from each beat of a feeder; the first one if it has to have them all."""
+    if not spec.is_streamed(operand):
+        return np.zeros(1, np.int64)
+    first, inside = np.zeros(1, np.int64), 1
+    for loop, coefficient in zip(reversed(spec.time_loops), reversed(operand.address.coefficients), strict=True):
+        if coefficient:
+            first = (first[None, :] + np.arange(loop.extent)[:, None] * inside).ravel()
+        inside *= loop.extent
+    return first[:: operand.pack]
 
 
 def _completions(spec: ArraySpec) -> np.ndarray:

@@ -86,8 +86,12 @@ class Tilings:
         geometry, results = self.geometry, self.geometry.results
         operands, streams = geometry.operands, (*geometry.operands, *geometry.extras)
         bytes_ = self.bus_bits // 8
-        first = _total([0 * self.steps, *(o.memory_bytes for o in operands)]) // bytes_
-        fill = FILL + _largest([first, *(o.chain + o.delay for o in operands)])
+        loads = _total([0 * self.steps, *(o.memory_bytes for o in operands)]) // bytes_
+        whole = _total([0 * self.steps, *(o.memory_bytes * (o.streams == 1) for o in operands)]) // bytes_
+        parts = _total([0 * self.steps, *(o.memory_bytes // bytes_ // o.streams * (o.streams > 1) for o in operands)])
+        fill = FILL + np.maximum.reduce([whole + parts, loads - self.steps, *(np.where(
+            o.streams > 1, np.maximum(o.chain // o.streams, o.chain - self.steps), o.chain) + o.delay
+            for o in operands)])
         leave = np.maximum.reduce([results.memory_bytes // bytes_, results.chain,
                                     results.words // results.row_pack])
         left = leave - np.minimum(leave // results.own, self.steps // results.own) * (results.own - 1)
@@ -191,7 +195,8 @@ class Stream:
 
 class Operand(Stream):
     """One read reference; `feeders` of them, `interior` if every PE has one, in block RAM if `in_blocks`; tile `loops`
-    up to the last one on which it depends, `innermost` of these that has several turns."""
+    up to the last one on which it depends, `innermost` of these that has several turns. `streams`: beats of a
+    feeder if steps begin when the first of them is there, else 1."""
 
     def __init__(self, tilings: Tilings, geometry: Geometry, reference: Reference, initial: bool) -> None:
         kernel, shape = tilings.kernel, tilings.shape
@@ -206,13 +211,16 @@ class Operand(Stream):
         depends = np.array([reference.depends(k) for k in tilings.tile_order])
         self.loops = int(np.flatnonzero(depends).max(initial=-1)) + 1
         self.innermost = innermost_loop(tilings, depends)
-        words = np.minimum(_by_loop(tilings, reference), _by_window(tilings, reference))
+        by_loop = _by_loop(tilings, reference)
+        words = np.minimum(by_loop, _by_window(tilings, reference))
         elements = shape.lanes if vector else 1
         start = kernel.start if initial else None
         width = reference.type.width if start is None else kernel.type.width
         super().__init__(tilings, width, elements, words, self.feeders if along else 1, stored=reference.type.width,
                          function=start)
-        depth = 2 * power_of_two(-(-words // self.pack))
+        beats = -(-words // self.pack)
+        self.streams = np.where(words == by_loop, beats, 1)
+        depth = 2 * power_of_two(beats)
         self.in_blocks = depth * self.pack * self.bits > FEEDER_LUT_RAM_BITS
 
 
