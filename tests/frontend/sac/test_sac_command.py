@@ -85,7 +85,6 @@ def test_graphs_after_a_pass(capsys):
     (["sac/prewitt", "--print-after", "inline"],
      "--print-after shows what a pass does: give --passes, too, such as --passes all"),
     (["gaussian", "--dfg", "x"], "--dfg is for SA-C programs; the name of one ends in .sc"),
-    (["gaussian", "--print-after", "x"], "--print-after is for SA-C programs; the name of one ends in .sc"),
 ])
 def test_command_lines_that_ask_for_what_is_not_there(arguments, message, capsys):
     assert main(arguments) == 1

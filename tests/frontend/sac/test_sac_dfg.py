@@ -117,6 +117,20 @@ def test_roots_of_negative_numbers_are_0_as_casts_of_nan_are():
     agree(program, {"A": np.arange(-128, 128)})
 
 
+def test_tiles_that_are_the_same_in_all_iterations_are_read_from_memory():
+    program = parse_sac("uint8[:,:] f (uint8 A[:,:], uint8 s) { uint8 T[2,1] = {{s},{9}}; "
+                        "uint8 R[:,:] = for a in A return (tile (T)); } return (R);")
+    (dfg,) = graphs(program)
+    assert [node.kind for node in dfg.nodes] == ["AREF", "AREF", "WRITE_TILE"]
+    agree(program, {"A": np.arange(6).reshape(2, 3), "s": 7})
+
+
+def test_the_root_of_a_known_negative_number():
+    program = optimised("uint8[:] f (uint8 A[:]) return (for a in A return (array (a + (uint8)sqrt (-48))));")
+    assert len(graphs(program)) == 1
+    agree(program, {"A": np.arange(6)})
+
+
 def test_a_selector_for_each_result_of_a_switch():
     program = parse_sac("uint8[:], int8[:] f (int4 K[:]) return (for key in K { uint8 a, int8 b = switch (key) { "
                         "case -1: return (10, key) case 3, -7: return (11, -key) case 2: return (12, key) "

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 
-from compiler.frontend.sac.arithmetic import BINARY, COMPARISONS
+import numpy as np
+
+from compiler.frontend.sac.arithmetic import BINARY, COMPARISONS, INTRINSICS, cast
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Graph, Node
 from compiler.frontend.sac.ddcf.graph import Operand as Source
 from compiler.frontend.sac.ddcf.kinds import MANY_KINDS, RETURN_KINDS
@@ -122,11 +125,20 @@ class _Loop:
 
     def _tile(self, node: Node, target: Operand, body: _Body) -> Operand:
         value = body.value(node.operands[0])
+        if isinstance(value, _Memory):
+            value = self._loaded(value, _known(self.graph.type(node.operands[0]).extents))
         elements, tile = ((value.elements, value.extents) if isinstance(value, _Window) else ((value,), (1,)))
         bits = [element.bits for element in elements if isinstance(element, Number)]
         operands = [*bits, target, *self.extents, *(Word(e, WORD) for e in tile)]
         return self.builder.add("WRITE_TILE", operands, [1], node.place, tile=len(tile), loop=self.rank,
                                 bits=node.outputs[0].scalar.width)[0]
+
+    def _loaded(self, array: _Memory, extents: tuple[int, ...]) -> _Window:
+        """All elements of an array that is the same in all iterations."""
+        width = array.scalar.width
+        return _Window(tuple(Number(self.builder.add(
+            "AREF", [array.address, *array.extents, *(Word(i, WORD) for i in index)], [width], self.loop.place,
+            bits=width)[0], array.scalar) for index in product(*map(range, extents))), extents)
 
     def _reduction(self, node: Node, target: Operand, body: _Body) -> Operand:
         """Value, label of an ACCUM, mask, address, iterations, extents."""
@@ -203,6 +215,12 @@ def _constant(operand: Source) -> Number:
     return Number(Word(int(operand.value) % (1 << operand.scalar.width), operand.scalar.width), operand.scalar)
 
 
+def _known_root(given: Constant, target: Scalar) -> Number:
+    """The root of a number that passes leave, such as a negative one."""
+    held = cast(INTRINSICS["sqrt"][1](np.asarray([given.value], dtype=np.float64)), DOUBLE, target)
+    return _constant(Constant(int(held[0]), target))
+
+
 def _array_generator(builder: DfgBuilder, node: Node, operands: Sequence[_Value]) -> list[_Value]:
     """Address, extents, sizes of a window, steps: all elements that an iteration sees, then its indices."""
     array, *rest = operands
@@ -263,7 +281,8 @@ class _Body:
         if node.kind == "CAST":
             return [self._cast(node, arithmetic)]
         if node.kind == "INTRINSIC":
-            return [self.number(node.operands[0])]
+            known = isinstance(node.operands[0], Constant)
+            return [Number(Word(0, 1), DOUBLE) if known else self.number(node.operands[0])]
         return [_SCALAR[node.kind](self, node, arithmetic)]
 
     def _cast(self, node: Node, arithmetic: Arithmetic) -> _Value:
@@ -277,7 +296,8 @@ class _Body:
         if target == DOUBLE:
             return number
         if isinstance(source, Edge) and self.graph.nodes[source.number].kind == "INTRINSIC":
-            return arithmetic.square_root(number, target)
+            given = self.graph.nodes[source.number].operands[0]
+            return _known_root(given, target) if isinstance(given, Constant) else arithmetic.square_root(number, target)
         return arithmetic.cast(number, target)
 
     def _switch(self, node: Node, arithmetic: Arithmetic) -> list[_Value]:

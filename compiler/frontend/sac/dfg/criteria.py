@@ -210,6 +210,8 @@ class _Body:
             if types[0].is_array and not made:
                 yield Obstacle(node.kind, node.place, "it collects arrays, and tokens are scalars",
                                "return an array in braces by tile(...)")
+        elif source in self.memories and None not in types[0].extents:
+            return
         elif not isinstance(source, Edge) or self.graph.nodes[source.number].kind != "ARR_DEF":
             yield Obstacle(node.kind, node.place, "what it joins is no array in braces",
                            "define the array element by element: uint8 T[2] = {a, b}")
@@ -233,6 +235,8 @@ class _Body:
                            "put its values into a table: a function with the pragma lookup")
             return
         source = self._source(node)
+        if isinstance(node.operands[0], Constant):
+            return
         if source is None or source.kind != "CAST" or self.graph.type(source.operands[0]).scalar.floating:
             yield Obstacle(node.kind, node.place, "sqrt is of a floating-point number",
                            "take the root of an integer or of a fixed-point number")
