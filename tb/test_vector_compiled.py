@@ -70,6 +70,26 @@ def test_a_product_in_numpy_form(lanes: int, simulator: str) -> None:
     run_and_compare(pa.program("product", out=out), lanes, simulator, **SLOW)
 
 
+INTEGRAL = """void f(const unsigned char x[8][9], int s[9][10], unsigned short y[6][6]) {
+#pragma scop
+  for (int i = 0; i < 9; i++) for (int j = 0; j < 10; j++) s[i][j] = 0;
+  for (int i = 1; i < 9; i++) for (int j = 1; j < 10; j++)
+    s[i][j] = x[i - 1][j - 1] + s[i - 1][j] + s[i][j - 1] - s[i - 1][j - 1];
+  for (int i = 0; i < 6; i++) for (int j = 0; j < 6; j++)
+    y[i][j] = (s[i + 3][j + 3] - s[i][j + 3] - s[i + 3][j] + s[i][j]) / 9;
+#pragma endscop
+}"""
+
+
+def test_an_integral_image(simulator: str) -> None:
+    """Sums by doubling along both loops, and the means of boxes from them."""
+    program = parse_scop(INTEGRAL)
+    inputs = random_inputs(program, 6)
+    run = compiler.compile(program, target="vector", lanes=4).simulate(inputs, simulator, **SLOW)
+    for name, wanted in interpret(program, inputs).items():
+        np.testing.assert_array_equal(run.outputs[name], wanted)
+
+
 def test_mixed_program(simulator: str) -> None:
     """Several results through several phases: boundaries, reductions, selects, transposition."""
     x, y = pa.input("x", (9, 11), "int16"), pa.input("y", (9, 11), "uint8")

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, array_constant
-from compiler.frontend.parallel_array.expression import Place, default
+from compiler.frontend.parallel_array.expression import Literal, Place, View, default
 from compiler.frontend.parallel_array.functions import assembled, stretch, where
 from compiler.frontend.parallel_array.location import written_at
 
@@ -81,10 +81,22 @@ def _over(part: Written, old: Array | None, shape: tuple[int, ...]) -> Array:
     value, place = part.value, part.place
     plain = all(s == 1 for s in place.steps)
     spread = value if plain else stretch(value, place.steps)
-    moved = spread.section([-s for s in place.first], shape, 1, default(0))
-    if old is None and plain:
+    around = 0 if old is None else _number(old)
+    moved = spread.section([-s for s in place.first], shape, 1, default(around or 0))
+    if plain and around is not None:
         return moved
     return where(_mask(part, shape), moved, array_constant(np.zeros(shape, value.dtype)) if old is None else old)
+
+
+def _number(array: Array) -> int | None:
+    """The number that all elements are known to be."""
+    expression = array.expression
+    while isinstance(expression, View) and not any(expression.boundaries):
+        expression = expression.source
+    if not isinstance(expression, Literal) or not expression.value.size:
+        return None
+    low, high = int(expression.value.min()), int(expression.value.max())
+    return low if low == high else None
 
 
 def _mask(part: Written, shape: tuple[int, ...]) -> Array:

@@ -21,6 +21,7 @@ from compiler.bind.vector.array_state import Contents, Written
 from compiler.bind.vector.element_values import UnsupportedValue, container, cut, value_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.residue_splitting import MOST_CLASSES, by_residue, divided_sum, rounded_parts
+from compiler.bind.vector.scans import scan_of, scanned
 from compiler.frontend.parallel_array.array import Array, array_constant, input
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import CLAMP, Place
@@ -99,8 +100,15 @@ class _Translation:
         target = self.program.array(statement.write.array)
         kind = _integer(target.type, f"array {target.name}")
         written = _Target(space, statement)
-        accumulated = _accumulation(statement)
-        if accumulated is None:
+        accumulated, scan = _accumulation(statement), None
+        if accumulated is None and _precedes(self.program, statement, statement):
+            scan = scan_of(self.program, statement)
+        if scan is not None:
+            term = space.spread(self._value(statement, scan.term, space)).astype(container(kind))
+            neutral = _neutral(scan.op, term.dtype)
+            found = scanned(scan, term, lambda n: self._words(statement, statement.reads[n], space, None), neutral)
+            value = cut(found, kind)
+        elif accumulated is None:
             value = space.spread(self._value(statement, statement.value, space))
             if space.mask is not None:
                 value = where(array_constant(space.mask), value, self._words(statement, statement.write, space, None))
@@ -172,7 +180,7 @@ def _ordered(program: Program, statements: Sequence[Statement]) -> Iterator[Stat
     for group in nx.lexicographical_topological_sort(groups, key=lambda g: min(groups.nodes[g]["members"])):
         members = [statements[i] for i in sorted(groups.nodes[group]["members"])]
         (first, *others) = members
-        if others or not _runs_whole(program, first):
+        if others or not (_runs_whole(program, first) or _is_scan(program, first)):
             yield from _stepped(program, members)
         else:
             yield first
@@ -193,6 +201,13 @@ def _runs_whole(program: Program, statement: Statement) -> bool:
         return False
     spaces = [_Space(single) for single in _singles(program, statement)]
     return not any(space.folds() or (not accumulated and space.repeats()) for space in spaces)
+
+
+def _is_scan(program: Program, statement: Statement) -> bool:
+    """Whether a statement that needs its own results combines all of those before, and can be written whole."""
+    singles = _singles(program, statement)
+    return (len(singles) == 1 and _accumulation(statement) is None and scan_of(program, singles[0]) is not None
+            and not _Space(singles[0]).folds() and not _Space(singles[0]).repeats())
 
 
 def _singles(program: Program, statement: Statement) -> list[Statement]:

@@ -117,8 +117,8 @@ class Extend(Node):
 
     @property
     def is_fused(self) -> bool:
-        """Whether all that lies outside is one number, so that the inside is computed in the same phase."""
-        kinds = set(self.boundaries)
+        """Whether all that is read outside is one number, so that the inside can be computed in the same phase."""
+        kinds = set(self.boundaries) - {None}
         return len(kinds) == 1 and all(b is not None and b.kind == "default" for b in kinds)
 
 

@@ -15,6 +15,7 @@ from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.flatten import flattened
 from compiler.bind.vector.from_program import from_program
+from compiler.bind.vector.graph import Extend, Node, nodes_of
 from compiler.bind.vector.instruction_combining import CombinePass, CopyPass, NarrowPass
 from compiler.bind.vector.ir import MemoryArray, Statement, VectorProgram
 from compiler.bind.vector.options import Options
@@ -71,7 +72,8 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
     whole = lowered(program, spec)
     across = TransposedLoadPass(whole, GraphBuilder())
     graphs = [whole, across.run()][:1 + across.found]
-    cycles, body, phases, choices = min((_planned(graph, spec, options) for graph in graphs), key=lambda p: p.cycles)
+    plans = (_planned(graph, spec, options, spilled) for graph in graphs for spilled in _spilled(graph))
+    cycles, body, phases, choices = min(plans, key=lambda p: p.cycles)
     code = VectorProgram(c_identifier(program.name), spec.capacity, _arrays(program, whole, phases), body)
     verify_program(code)
     return VectorDesign(program, program, options, spec, code, tuple(choices), dict(whole.constants),
@@ -87,10 +89,18 @@ class _Planned(NamedTuple):
     choices: list[Choice]
 
 
-def _planned(whole: Graph, spec: VectorSpec, options: Options) -> _Planned:
-    """The best code for a graph. Raises `VectorTargetError`."""
+def _spilled(graph: Graph) -> list[tuple[Node, ...]]:
+    """Sets of values that may go through main memory: none, and those that are extended along some of their dimensions,
+    as prefix sums are, of which tiles would need ever more."""
+    extended = tuple(node for node in nodes_of([r.node for r in graph.results])
+                     if isinstance(node, Extend) and node.is_fused and None in node.boundaries)
+    return [(), extended] if extended else [()]
+
+
+def _planned(whole: Graph, spec: VectorSpec, options: Options, spilled: tuple[Node, ...]) -> _Planned:
+    """The best code for a graph, with some values stored and loaded again. Raises `VectorTargetError`."""
     builder = GraphBuilder()
-    phases = split(whole, builder)
+    phases = split(whole, builder, spilled)
     segment = options.segment if len(phases) == 1 else None
     if segment is not None and len(segment) != len(phases[0].shape):
         raise VectorTargetError(f"a segment of {len(segment)} dimensions does not fit results of shape "
