@@ -1,4 +1,4 @@
-"""Prefix sums, minima and maxima, along one loop or several, are done by doubling; what is none is done step by step."""
+"""Prefix sums, minima and maxima along one loop or several are done by doubling; what is none is done step by step."""
 
 from __future__ import annotations
 

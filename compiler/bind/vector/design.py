@@ -35,7 +35,7 @@ __all__ = ["Figures", "VectorDesign"]
 
 ALIGNMENT = 64
 
-_AROUND = 350
+_AROUND = 420
 """About how many cycles the scalar core runs before and after the program."""
 
 
