@@ -54,7 +54,8 @@ def run_bench(
     * `data`: anything JSON can hold; a test reads it with `bench_data`. It does not enter the build, so one build
       serves many data sets.
     * `seed` of cocotb's random generator, `tests` a regular expression that picks tests by name.
-    * the simulation is built for a short run: a bench's Python takes longer than its design.
+    * the simulation is built for a short run: a bench's Python takes longer than its design. The C++ compiler takes
+      11 s of processor time instead of 16 s for the array of ``tb/test_array.py``, whose runs take 3 s either way.
     * `waves` leaves ``dump.vcd`` or ``dump.fst`` in `folder`; without a `folder` a temporary one is used and removed.
 
     Raises `BenchFailure` naming every failed test, `BuildError`, `SimulatorMissing`, `SimulationError` (a hang
