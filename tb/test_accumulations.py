@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
+from chained_programs import recurrence
 from random_accumulations import SHAPES, accumulations
 
 import compiler
@@ -75,6 +76,14 @@ def test_c_as_people_write_it(file, size, simulator):
     """A sum in the innermost loop, which leaves it; and sums of ``short``, which C computes in 32 bits."""
     design = check(load_c(f"apps/dataflow/{file}.c", N=size), "pub", simulator)
     assert design.predicted_cycles <= design.lower_bound + 60
+
+
+@pytest.mark.parametrize(("name", "interval"), [("argmax", 16), ("iir", 16)])
+def test_recurrences_of_several_operations(name, interval, simulator):
+    """Every unit on the way around takes cycles of each step: conversions between bits and words, and halves of
+    shifts, are none."""
+    design = check(recurrence(name), "dual-port", simulator)
+    assert design.application.schedule.pace.interval <= interval
 
 
 def test_sums_in_int(simulator):

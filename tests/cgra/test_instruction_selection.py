@@ -257,6 +257,35 @@ def test_constants_are_computed_in_advance() -> None:
     assert [pe.config.op for pe in coverer.pes] == ["pass"]
 
 
+def test_a_bit_that_was_a_word_for_a_while_is_that_bit() -> None:
+    """As C has it: a comparison is an int, is stored as a bool, and is compared with zero."""
+    a, b = read(0, S16), read(1, S16)
+    stored = kernel.cast(U8, kernel.cast(S16, a > b) != 0)
+    chosen = kernel.select(stored != 0, a, b)
+    coverer = require_same(chosen.expr, (S16, S16), 9)
+    assert [pe.config.op for pe in coverer.pes] == ["gt", "select"]
+
+
+@pytest.mark.parametrize(("amount", "mask", "ops"), [(15, 1, ["shr"]), (12, 15, ["shr"]), (12, 7, ["shr", "and"]),
+                                                     (12, 31, ["shr", "and"])])
+def test_upper_bits_take_one_shift_where_none_beyond_them_is_kept(amount: int, mask: int, ops: list[str]) -> None:
+    value = (read(0, S16) >> amount) & mask
+    coverer = require_same(value.expr, (S16,), 10, count=300)
+    assert [pe.config.op for pe in coverer.pes] == ops
+    assert coverer.pes[0].config.signed == (len(ops) == 2)
+
+
+@pytest.mark.parametrize(("up", "down", "ops"), [(14, 2, {"shr", "mad"}), (14, 3, {"shr", "mad"}),
+                                                 (13, 2, {"shr", "shl", "or"}), (16, 2, {"shr", "shl", "or"})])
+def test_bits_beside_each_other_are_joined_by_a_product(up: int, down: int, ops: set[str]) -> None:
+    """Only where they are beside each other: a sum of bits that meet carries."""
+    a, b = read(0, U16), read(1, U16)
+    for value in (kernel.apply("or", kernel.apply("shl", a, kernel.constant(U16, up)), b >> down),
+                  kernel.apply("or", b >> down, kernel.apply("shl", a, kernel.constant(U16, up)))):
+        coverer = require_same(value.expr, (U16, U16), 11, count=300)
+        assert {pe.config.op for pe in coverer.pes} == ops
+
+
 def test_a_copy_takes_no_unit() -> None:
     coverer, result = cover(Read(2, U16))
     assert (coverer.pes, result.pin, result.distance) == ([], Pin("source", "2"), 2)

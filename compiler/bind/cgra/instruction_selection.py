@@ -17,6 +17,7 @@ from math import prod, sqrt
 from compiler.bind.cgra.legalize_integers import fits, legalize_integers
 from compiler.bind.cgra.netlist import Edge, MemNode, PeNode, Pin, SkewBound
 from compiler.bind.cgra.operands import Constant, Operand, Signal
+from compiler.bind.cgra.peephole import Unit, simplify, without_unused
 from compiler.bind.interning import interned
 from compiler.bind.sums import MASK, WIDTH, flatten_sum
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
@@ -66,6 +67,7 @@ class ExpressionSelector:
         self.edges: list[Edge] = []
         self.separations: list[SkewBound] = []
         self._done: dict[int, Operand] = {}
+        self._made: dict[Pin, Unit] = {}
         self._uses: Counter[int] = Counter()
 
     def result(self) -> Signal:
@@ -87,6 +89,7 @@ class ExpressionSelector:
             operand = self._unit("select", [operand, Constant(1), Constant(0)], signed=False)
         if isinstance(operand, Constant) or operand.pin in self.carried:
             operand = self._emit("pass", [operand], signed=False)
+        self.pes, self.edges = without_unused(self.pes, self.edges, operand.pin)
         return operand
 
     def _fail(self, reason: str) -> CoverError:
@@ -228,10 +231,15 @@ class ExpressionSelector:
         return self._emit("lut3", operands, signed=False, table=table)
 
     def _unit(self, op: str, operands: Sequence[Operand], signed: bool) -> Operand:
-        """One operation, computed now if nothing in it changes."""
+        """One operation, computed now if nothing in it changes, in as few units as it takes."""
         if all(isinstance(o, Constant) for o in operands):
             return self._constant_result(op, [o for o in operands if isinstance(o, Constant)], signed)
-        return self._emit(op, operands, signed)
+        best = simplify(Unit(op, tuple(operands), signed), self._made)
+        if not isinstance(best, Unit):
+            return best
+        signal = self._emit(best.op, best.operands, best.signed)
+        self._made[signal.pin] = best
+        return signal
 
     @staticmethod
     def _constant_result(op: str, operands: list[Constant], signed: bool) -> Constant:
@@ -242,7 +250,7 @@ class ExpressionSelector:
 
     def _emit(self, op: str, operands: Sequence[Operand], signed: bool, table: int = 0) -> Signal:
         """Add a processing element and connect it."""
-        name = f"{self.statement.name}.{len(self.pes)}"
+        name = f"{self.statement.name}.{len(self.pes)}"  # unused ones are removed at the end only
         constants: dict[Kind, list[int | None]] = {Kind.WORD: [None] * 3, Kind.BIT: [None] * 3}
         place = {Kind.WORD: 0, Kind.BIT: 0}
         rank = 0
