@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
 from chained_programs import recurrence
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from random_accumulations import SHAPES, accumulations
 
 import compiler
