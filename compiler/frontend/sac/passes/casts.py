@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Node, Operand
+from compiler.frontend.sac.ddcf.graph import Edge, Node, Operand
 from compiler.frontend.sac.passes.loops import LoopBuilder, isolate_arrays, loop_view, pragmas_of
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
-from compiler.frontend.sac.types import BOOL
 
 __all__ = ["MoveCasts"]
 
@@ -62,8 +61,6 @@ def _loop(out: Rebuilt, node: Node) -> list[Operand]:
     for place, edge in enumerate(view.captures):
         if edge in wanted:
             (captured[place],) = loop.body.add(Node("CAST", (captured[place],), (wanted[edge],), (), (), node.place))
-    own = {p.operands[0] for p in view.parts if p.kind != "SCALARGEN"}
-    arguments = [Constant(0, BOOL) if Argument(k) in own else loop.carry(o) if k in view.carried else loop.enter(o)
-                 for k, o in enumerate(view.node.operands)]
+    arguments = loop.enter_body(view)
     values = loop.take(view.graph, arguments, captured)
     return loop.finish([substitute(o, arguments, values) for o in view.graph.outputs], node, pragmas_of(node))

@@ -14,7 +14,7 @@ from compiler.frontend.sac.passes.loops import (
     pragmas_of,
 )
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
-from compiler.frontend.sac.types import BOOL, MOST_BITS, SIZE, Kind, Scalar, Type
+from compiler.frontend.sac.types import MOST_BITS, SIZE, Kind, Scalar, Type
 
 __all__ = ["CombineArrays"]
 
@@ -165,9 +165,7 @@ def _unpacked(out: Rebuilt, node: Node, parts: Sequence[int], scalars: Sequence[
             place = parts.index(edge.number)
             value = _part(loop.body, value, scalars[place], _places(scalars)[place], node)
         captured.append(value)
-    arrays = {part.operands[0] for part in view.parts}
-    arguments = [Constant(0, BOOL) if Argument(k) in arrays else loop.carry(o) if k in view.carried else loop.enter(o)
-                 for k, o in enumerate(view.node.operands)]
+    arguments = loop.enter_body(view)
     values = loop.take(view.graph, arguments, captured)
     return loop.finish([substitute(o, arguments, values) for o in view.graph.outputs], node, pragmas_of(node))
 

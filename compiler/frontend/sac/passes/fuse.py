@@ -27,7 +27,7 @@ from compiler.frontend.sac.passes.loops import (
 )
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
 from compiler.frontend.sac.passes.unroll import MOST_ITERATIONS, MOST_NODES
-from compiler.frontend.sac.types import BOOL, SIZE, Type
+from compiler.frontend.sac.types import SIZE, Type
 
 __all__ = ["FuseLoops"]
 
@@ -161,10 +161,7 @@ class _Fused:
         self._generate()
         window = self._window()
         found = [self._lower_value(edge, window) for edge in self.lower.captures]
-        array = self.lower.parts[self.part].operands[0]
-        arguments = [Constant(0, BOOL) if Argument(k) == array else
-                     self.loop.carry(o) if k in self.lower.carried else self.loop.enter(o)
-                     for k, o in enumerate(self.lower.node.operands)]
+        arguments = self.loop.enter_body(self.lower)
         values = self.loop.take(self.lower.graph, arguments, found)
         ends = [substitute(o, arguments, values) for o in self.lower.graph.outputs]
         return self.loop.finish(ends, self.lower.node, pragmas_of(self.lower.node))

@@ -9,10 +9,10 @@ from compiler.frontend.sac.ddcf.graph import Argument, Attribute, Constant, Edge
 from compiler.frontend.sac.extents import Extents, tile_extents
 from compiler.frontend.sac.passes.rewrite import Rebuilt, substitute
 from compiler.frontend.sac.syntax import Place
-from compiler.frontend.sac.types import SIZE, Scalar, Type
+from compiler.frontend.sac.types import BOOL, SIZE, Scalar, Type
 
 __all__ = ["LoopBuilder", "LoopView", "Refusal", "array_windows", "isolate_arrays", "loop_view",
-           "pragmas_of", "retype_input", "set_extents", "window_node", "with_pragmas"]
+           "pragmas_of", "retype_input", "set_extents", "unknown_results", "window_node", "with_pragmas"]
 
 
 class Refusal(Exception):
@@ -92,6 +92,11 @@ def array_windows(part: Node) -> list[tuple[int, int]] | None:
     pairs = list(zip(numbers[::2], numbers[1::2], strict=True)) if part.kind == "WINDOWGEN" else [
         (1, step) for step in numbers]
     return pairs if all(size > 0 and step > 0 for size, step in pairs) else None
+
+
+def unknown_results(end: Node) -> tuple[Type, ...]:
+    """Types of what a node that ends a loop gives, with extents that are not known."""
+    return tuple(Type(t.scalar, (None,) * t.rank) for t in end.outputs)
 
 
 def set_extents(graph: Graph, loop: Extents) -> Graph:
@@ -197,6 +202,14 @@ class LoopBuilder:
         """What enters another loop inside this one; values that it carries are carried by this one."""
         return [self.carry(operand) if number in view.carried else self.enter(operand)
                 for number, operand in enumerate(operands)]
+
+    def enter_body(self, view: LoopView, operands: Sequence[Operand] | None = None) -> list[Operand]:
+        """The same of what the other loop's body takes or carries, and not its generators alone; its operands are the
+        node's, or those given. Nothing stands for the others."""
+        given = view.node.operands if operands is None else operands
+        return [self.carry(operand) if number in view.carried else
+                self.enter(operand) if view.body_uses(number) else Constant(0, BOOL)
+                for number, operand in enumerate(given)]
 
     def finish(self, outputs: Sequence[Operand], node: Node, pragmas: Sequence[tuple[str | int, ...]] = ()
                ) -> list[Operand]:

@@ -17,7 +17,8 @@ from compiler.frontend.sac.passes.hoist import HoistInvariants
 from compiler.frontend.sac.passes.inline import inline
 from compiler.frontend.sac.passes.lookup import make_tables
 from compiler.frontend.sac.passes.narrow import narrow
-from compiler.frontend.sac.passes.nextify import NextifyLoops, NextifyPaddedLoops
+from compiler.frontend.sac.passes.nextify import NextifyLoops
+from compiler.frontend.sac.passes.nextify_padded import NextifyPaddedLoops
 from compiler.frontend.sac.passes.propagate import PropagateConstants, PropagateElements, SelectKnownCases
 from compiler.frontend.sac.passes.report import Note, Report
 from compiler.frontend.sac.passes.rewrite import Rewriter

@@ -23,6 +23,7 @@ from compiler.frontend.sac.passes.loops import (
     pragmas_of,
     retype_input,
     set_extents,
+    unknown_results,
     window_node,
     with_pragmas,
 )
@@ -231,7 +232,7 @@ class _Tiled:
         ends = []
         for end, value in zip(self.view.ends, inner, strict=True):
             kind = "CONSTRUCT_TILE" if end.kind == "CONSTRUCT_ARRAY" else end.kind
-            ends += loop.body.add(Node(kind, (value,), _unknown(end), (), (), end.place))
+            ends += loop.body.add(Node(kind, (value,), unknown_results(end), (), (), end.place))
         return loop.finish(ends, self.node)
 
     def _over(self, operands: Sequence[Operand], around: Rebuilt, extents: Extents) -> Node:
@@ -257,7 +258,7 @@ class _Tiled:
         for end, left, right in zip(self.view.ends, one, other, strict=True):
             true = Constant(1, BOOL)
             many = Node(f"{end.kind}_MANY", (left, true, right, true), end.outputs, (), (), end.place)
-            array = Node(arrays, (left, right), _unknown(end), (), (), end.place)
+            array = Node(arrays, (left, right), unknown_results(end), (), (), end.place)
             found += self.out.add(array if end.kind.startswith("CONSTRUCT") else many)
         return found
 
@@ -273,7 +274,3 @@ def _least(out: Rebuilt, one: Operand, other: Operand) -> Operand:
         return min(one, other, key=lambda constant: constant.value)
     true = Constant(1, BOOL)
     return out.add(Node("MIN_MANY", (one, true, other, true), (Type(BOUND),)))[0]
-
-
-def _unknown(end: Node) -> tuple[Type, ...]:
-    return tuple(Type(t.scalar, (None,) * t.rank) for t in end.outputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Node, Operand
+from compiler.frontend.sac.ddcf.graph import Edge, Node, Operand
 from compiler.frontend.sac.passes.chains import moved_reference
 from compiler.frontend.sac.passes.loops import (
     LoopBuilder,
@@ -18,7 +18,6 @@ from compiler.frontend.sac.passes.loops import (
 from compiler.frontend.sac.passes.propagate import known_bounds
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
 from compiler.frontend.sac.passes.sections import section
-from compiler.frontend.sac.types import BOOL
 
 __all__ = ["ReduceWindows"]
 
@@ -77,21 +76,19 @@ def _box(view: LoopView, ports: list[int], rank: int) -> _Box | None:
 
 def _reduced(out: Rebuilt, view: LoopView, boxes: dict[int, _Box]) -> list[Operand]:
     loop = LoopBuilder(out)
-    parts, arrays = [], set()
+    parts = []
     for number, part in enumerate(view.parts):
         if number not in boxes:
             entering = tuple(loop.enter(substitute(o, view.node.operands, ())) for o in part.operands)
             parts.append(replace(part, operands=entering))
             continue
         windows, box = array_windows(part) or [], boxes[number]
-        arrays.add(part.operands[0])
         cuts = [(low, size - 1 - high) for (low, high), (size, _) in zip(box, windows, strict=True)]
         array = section(out, substitute(part.operands[0], view.node.operands, ()), cuts, part.place)
         smaller = [(high - low + 1, step) for (low, high), (_, step) in zip(box, windows, strict=True)]
         parts.append(window_node(loop.enter(array), part.outputs[0].scalar, smaller, part.place))
     captured = loop.generate(parts, view.captures, view.graph.nodes[0].place)
-    arguments = [Constant(0, BOOL) if Argument(k) in arrays else loop.carry(o) if k in view.carried else loop.enter(o)
-                 for k, o in enumerate(view.node.operands)]
+    arguments = loop.enter_body(view)
     graph = replace(view.graph, nodes=tuple(_moved(view, boxes, node) for node in view.graph.nodes))
     values = loop.take(graph, arguments, captured)
     ends = [substitute(o, arguments, values) for o in graph.outputs]
