@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks.sac_loops import MISPRINTS, TABLES, cost
+from compiler.frontend.apps import sac_applications
 from compiler.frontend.sac import parse_sac
 from compiler.frontend.sac.cost import loop_costs, packed_words
 from compiler.frontend.sac.types import parse_scalar
@@ -63,3 +64,22 @@ def test_loops_of_unknown_extents_are_left_out():
         program.with_extents({"A": (7, 7)})
     with pytest.raises(ProgramError, match="program program has no input 'B'; it has: A"):
         program.with_extents({"B": (7,)})
+
+
+COMBINED = sac_applications()["sac/combined_pair"].read_text(encoding="utf-8")
+STRIPPED = COMBINED.replace("ufix8.2 Res[:,:] =", "ufix8.2 Res[:,:] =\n// PRAGMA (stripmine (6,4))\n")
+ALONE = ["inline", "casts", "dead", "sizes", "unroll", "sizes"]
+
+
+@pytest.mark.parametrize("text, passes, bounds", [
+    (COMBINED, ALONE, [59100, 58509]),
+    (COMBINED, [*ALONE, "combine", "sizes", "unroll", "sizes"], [58903, 58509]),
+    (COMBINED, ["inline", "cycle", "combine", "cycle"], [58509]),
+    (STRIPPED, ["inline", "cycle", "combine", "all"], [32175]),
+])
+def test_bounds_of_combined_arrays(text, passes, bounds):
+    """Hammes 2000, table 7.7, whose printed 59.10 of the second row leaves out that elements of 16 bits are packed."""
+    program = parse_sac(text).with_extents({"A": (198, 300)})
+    optimised, _ = program.optimised(passes)
+    found = [cost.one_memory for cost in loop_costs(optimised.module, "main")]
+    assert found[:len(bounds)] == bounds

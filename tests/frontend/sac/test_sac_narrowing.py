@@ -118,3 +118,23 @@ def test_an_index_outside_of_a_section_stays_an_error():
     for each in (program, done):
         with pytest.raises(SacRunError, match="index 7 in dimension 0 of an array whose extent there is 7"):
             each.run({"A": range(12), "i": 7})
+
+
+def test_arrays_are_made_of_converted_elements():
+    """The loop writes 8 bits for each element, and not 16."""
+    program = parse_sac("""uint8[:] main (uint8 A[:]) {
+        uint8 R[:] = for a in A return (array ((uint16)a * a));
+        uint32 S[:] = for a in A return (array (a + 1));
+    } return (for r in R dot s in S return (array (r + (uint8)s)));""")
+    done = same(program, ["casts", "dead"], 1)
+    first, second, _ = (n for n in done.module.function("main").graph.nodes if n.kind == "FORALL")
+    assert [str(first.outputs[0]), str(second.outputs[0])] == ["uint8[:]", "uint8[:]"]
+    casts = [node for node in done.module.function("main").graph.nodes if node.kind == "CAST"]
+    assert not any(str(node.outputs[0]).startswith("uint8") for node in casts)
+
+
+def test_reductions_of_nothing_have_no_bits():
+    program = parse_sac("""uint8 main (uint8 a) return (
+        (uint8)((uint16)a + 1) + (for uint8 i in [0] return (max ((uint8)(i + a)))));""")
+    done = same(program, ["unroll", "narrow"], 1)
+    assert "compare 0 to 0 bits" in did(done, "narrow")[0]

@@ -24,9 +24,9 @@ def count_bits(graph: Graph, known: bool = False) -> dict[str, int]:
     counts: dict[str, int] = {"logic": 0, "compare": 0, "arithmetic": 0, "selectors": 0}
     for around, node in _nodes(graph):
         if node.kind in _LOGIC:
-            counts["logic"] += _many(node) * min(_width(around, o, known) for o in _counted(node))
+            counts["logic"] += _many(node) * min((_width(around, o, known) for o in _counted(node)), default=0)
         elif node.kind in _COMPARE:
-            counts["compare"] += _many(node) * max(_width(around, o, known) for o in _counted(node))
+            counts["compare"] += _many(node) * max((_width(around, o, known) for o in _counted(node)), default=0)
         elif node.kind in _ARITHMETIC:
             counts["arithmetic"] += _many(node) * node.outputs[0].scalar.width
         elif node.kind == "SWITCH":

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from compiler.frontend.sac.ddcf.graph import Edge, Node, Operand
+from compiler.frontend.sac.ddcf.graph import Edge, Graph, Node, Operand
+from compiler.frontend.sac.ddcf.kinds import STRUCTURING_KINDS
 from compiler.frontend.sac.passes.loops import LoopBuilder, isolate_arrays, loop_view, pragmas_of
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
+from compiler.frontend.sac.types import Type
 
 __all__ = ["MoveCasts"]
 
 
 class MoveCasts(Rewriter):
-    """A converted array that a generator or a reference takes is taken as it was; what is taken is converted."""
+    """A converted array that a generator or a reference takes is taken as it was; what is taken is converted. An array
+    of a loop that is used only after a conversion to no more bits is made of converted elements."""
+
+    def graph(self, graph: Graph, inputs: Sequence[Type], known: Mapping[int, Operand] | None = None) -> Graph:
+        return super().graph(_made_converted(graph), inputs, known)
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
         node = self.within(out, node)
@@ -21,6 +29,42 @@ class MoveCasts(Rewriter):
         if node.kind in ("FORALL", "FORNXT"):
             return _loop(out, node)
         return out.add(node)
+
+
+def _made_converted(graph: Graph) -> Graph:
+    """`graph` with conversions of loops' arrays inside of the loops."""
+    uses = Counter([*(o for node in graph.nodes for o in node.operands), *graph.outputs])
+    nodes = list(graph.nodes)
+    moved: dict[Operand, Operand] = {}
+    for number, node in enumerate(graph.nodes):
+        source = node.operands[0] if node.kind == "CAST" and node.outputs[0].is_array else None
+        if isinstance(source, Edge) and uses[source] == 1 and _makes(nodes[source.number], source.port, node):
+            nodes[source.number] = _converting(nodes[source.number], source.port, node)
+            moved[Edge(number)] = source
+    if not moved:
+        return graph
+    kept = tuple(replace(node, operands=tuple(moved.get(o, o) for o in node.operands)) for node in nodes)
+    return replace(graph, nodes=kept, outputs=tuple(moved.get(o, o) for o in graph.outputs))
+
+
+def _makes(loop: Node, port: int, cast: Node) -> bool:
+    """Whether a loop makes the array that is converted, to elements of no more bits."""
+    return (loop.kind in ("FORALL", "FORNXT") and loop_view(loop).ends[port].kind in STRUCTURING_KINDS
+            and cast.outputs[0].scalar.width <= loop.outputs[port].scalar.width)
+
+
+def _converting(loop: Node, port: int, cast: Node) -> Node:
+    """The loop with one array of converted elements."""
+    graph, scalar = loop.graphs[0], cast.outputs[0].scalar
+    end = loop_view(loop).ends[port]
+    last = len(graph.nodes)
+    taken = graph.type(end.operands[0])
+    converted = Node("CAST", (end.operands[0],), (taken.of(scalar),), (), (), cast.place)
+    made = replace(end, operands=(Edge(last),), outputs=(end.outputs[0].of(scalar),))
+    outputs = tuple(Edge(last + 1) if k == port else o for k, o in enumerate(graph.outputs))
+    types = tuple(type_.of(scalar) if k == port else type_ for k, type_ in enumerate(loop.outputs))
+    graph = replace(graph, nodes=(*graph.nodes, converted, made), outputs=outputs)
+    return replace(loop, outputs=types, graphs=(graph,))
 
 
 def _unconverted(out: Rebuilt, operand: Operand) -> Operand | None:
