@@ -125,6 +125,14 @@ def test_tiles_that_are_the_same_in_all_iterations_are_read_from_memory():
     agree(program, {"A": np.arange(6).reshape(2, 3), "s": 7})
 
 
+def test_elements_of_an_array_in_braces_are_used_in_cases():
+    program = parse_sac("uint8[:] f (uint8 A[:]) return (for a in A { uint8 T[2] = {a, 9}; uint8 b = switch "
+                        "((uint1)a) { "
+                        "case 0: return (T[0] + 1) default: return (T[1]) }; } return (array (b)));")
+    assert len(graphs(program)) == 1
+    agree(program, {"A": np.arange(6)})
+
+
 def test_the_root_of_a_known_negative_number():
     program = optimised("uint8[:] f (uint8 A[:]) return (for a in A return (array (a + (uint8)sqrt (-48))));")
     assert len(graphs(program)) == 1

@@ -195,11 +195,12 @@ class _Body:
 
     def _definition(self, number: int, node: Node) -> Iterator[Obstacle]:
         for user in self.users.get(Edge(number), []):
-            if user.kind != "CONSTRUCT_TILE":
+            if user.kind not in ("CONSTRUCT_TILE", "AREF", "SWITCH"):
                 yield Obstacle(node.kind, node.place, f"an array in braces goes to {user.kind}, and only to "
                                                       "CONSTRUCT_TILE it may",
                                "return it by tile(...), or define it before the loop")
                 return
+        self.windows.add(Edge(number))  # its elements are known by their places, as a window's are
         yield from _floating(node, [])
 
     def _structure(self, node: Node, types: Sequence[Type]) -> Iterator[Obstacle]:
