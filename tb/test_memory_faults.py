@@ -135,6 +135,20 @@ def test_clear_aborts_a_run_and_the_next_one_is_right(target: str, delay: int, s
     assert output == expected.astype("<i2").tobytes()
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("register", ["IN0_ADDRESS", "OUT0_ADDRESS"])
+def test_an_array_beyond_the_last_address_is_refused(target: str, register: str, simulator: str) -> None:
+    """Where it ends with the last byte of memory it is not: then memory, which is smaller here, reports an error."""
+    executable, data = design(target).executable, inputs(target)
+    area, place = 8 * 8 * 2, executable.registers.address(register)
+    for address, error in (((1 << 32) - area + 8, "ADDRESS"), ((1 << 32) - area, register[:2])):
+        job = executable.job(data, simulator, seed=1, stall=None)
+        result = run_job(replace(job, writes=[*job.writes[:-1], (place, address), job.writes[-1]]))
+        status = executable.registers.decode("STATUS", result.registers[job.reads[0]])
+        assert (status["done"], status["busy"]) == (1, 0)
+        assert status["error"].name == {"IN": "READ", "OU": "WRITE"}.get(error, error)
+
+
 ARRAY = {
     "read a": "the run ended with error READ_RESPONSE (column", "write y": "the run ended with error WRITE_RESPONSE",
     "stuck ar": "the run ended with error WATCHDOG", "stuck r {}": "the run ended with error WATCHDOG (column",

@@ -32,6 +32,8 @@ class RunError(IntEnum):
     """The host wrote CONTROL.clear during a run."""
     WATCHDOG = 5
     """Nothing moved for as many clock cycles as register WATCHDOG allows."""
+    ADDRESS = 6
+    """A stream goes beyond the last address of memory."""
 
 
 _STATUS = (

@@ -5,6 +5,7 @@ Bok 2018 generated kernels only (section 5.1); this is what it left to hand.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -13,12 +14,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dataflow.kernel import Kernel
-from hw.dataflow.registers import RunError, dataflow_registers
+from hw.dataflow.registers import RunError, dataflow_registers, element_bytes
 from hw.dataflow.spec import KernelSpec, StreamPorts, StreamSpec
 from hw.dataflow.transfers import StreamReader, StreamWriter
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
-from hw.dma.run_control import RunControl, connect_run
+from hw.dma.run_control import RunControl, connect_run, wraps_around
 from hw.dma.watchdog import bus_moves
 from hw.verilog import convert
 
@@ -32,8 +33,9 @@ class DataflowSystem(wiring.Component):
     `hw.dataflow.registers`), `irq` (high while a run has ended and the host has not cleared that).
 
     A run fetches every input stream from its address, runs the kernel and stores every output stream. A memory error, a
-    size that the kernel is not made for, ``clear`` or the watchdog ends it with a code in STATUS; the next start begins
-    from a clean state. `core`: what runs between the streams of `spec` instead of a `Kernel`, with the same ports.
+    size that the kernel is not made for, a stream beyond the last address, ``clear`` or the watchdog ends it with a
+    code in STATUS; the next start begins from a clean state. `core`: what runs between the streams of `spec` instead of
+    a `Kernel`, with the same ports.
     """
 
     def __init__(self, spec: StreamPorts, core: wiring.Component | None = None):
@@ -104,16 +106,22 @@ class DataflowSystem(wiring.Component):
         good += [getattr(self._registers, f"{name}_words") <= s.words for name, s in streams]
         return Cat(good).all()
 
+    def _areas(self) -> Iterator[tuple[Value, int]]:
+        """(address, bytes) of every stream; with run-time sizes the most bytes that there can be."""
+        for side, streams in (("in", self.spec.inputs), ("out", self.spec.outputs)):
+            for k, stream in enumerate(streams):
+                yield getattr(self._registers, f"{side}{k}_address"), stream.words * element_bytes(stream.word.width)
+
     def _control(self, m: Module, flush: Signal, good: Value) -> None:
         registers, kernel, writer, reader = self._registers, self._kernel, self._writer, self._reader
         causes, faults = [RunError.WRITE], [writer.error]
         if reader is not None:
             causes, faults = [*causes, RunError.READ], [*faults, reader.error]
-        m.submodules.control = control = RunControl(RunError, causes, RunError.SIZE)
+        m.submodules.control = control = RunControl(RunError, causes, (RunError.SIZE, RunError.ADDRESS))
         connect_run(m, control, registers, reader, writer, kernel.busy)
         wall = Signal(32)
         m.d.comb += [
-            control.faults.eq(Cat(faults)), control.refused.eq(~good),
+            control.faults.eq(Cat(faults)), control.refused.eq(Cat(~good, wraps_around(self._areas()))),
             control.progress.eq(bus_moves(self.m_axi) | kernel.moved),
             flush.eq(control.flush), kernel.start.eq(control.begin), self.irq.eq(control.done),
             registers.status.kernel.eq(kernel.busy), registers.ticks.eq(kernel.ticks),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum, IntEnum
 from typing import Any
 
@@ -12,7 +12,9 @@ from amaranth.lib.wiring import In, Out
 
 from hw.dma.watchdog import Watchdog
 
-__all__ = ["RunControl", "connect_run"]
+__all__ = ["RunControl", "connect_run", "wraps_around"]
+
+_ADDRESSES = 1 << 32
 
 
 class _State(Enum):
@@ -32,20 +34,20 @@ class RunControl(wiring.Component):
     `start_ignored`, `error` (`hw.dma.registers.RUN_STATUS`). `done` comes with the end of `busy`; but at once if the
     watchdog expires: memory may owe answers for ever, and the system stays busy until they have come.
 
-    Engines: `faults`, bit k for code ``causes[k]``, the first one first; `refused`, in the cycle of `flush`: the run
-    cannot be (code `refusal`, if there is one); `complete`, `idle`, `progress` (something moves in this cycle).
+    Engines: `faults`, bit k for code ``causes[k]``, the first one first; `refused`, in the cycle of `flush`, bit k: the
+    run cannot be, for reason ``refusals[k]``; `complete`, `idle`, `progress` (something moves in this cycle).
 
     `errors` has the members NONE, ABORTED and WATCHDOG, too.
     """
 
-    def __init__(self, errors: type[IntEnum], causes: Sequence[IntEnum], refusal: IntEnum | None = None):
-        self.errors, self.causes, self.refusal = errors, tuple(causes), refusal
+    def __init__(self, errors: type[IntEnum], causes: Sequence[IntEnum], refusals: Sequence[IntEnum] = ()):
+        self.errors, self.causes, self.refusals = errors, tuple(causes), tuple(refusals)
         commands = {name: In(1) for name in ("start", "clear")}
         status = {name: Out(1) for name in ("busy", "done", "start_ignored")}
         run = {name: Out(1) for name in ("flush", "begin", "running", "stop")}
-        engines = {name: In(1) for name in ("refused", "complete", "idle", "progress")}
+        engines = {name: In(1) for name in ("complete", "idle", "progress")}
         super().__init__({**commands, **status, "limit": In(32), "error": Out(errors), **run, **engines,
-                          "faults": In(len(causes))})
+                          "faults": In(len(causes)), "refused": In(len(self.refusals))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -62,9 +64,7 @@ class RunControl(wiring.Component):
                 self._idle(m)
             with m.Case(_State.FLUSH):
                 m.d.sync += self._state.eq(_State.BEGIN)
-                if self.refusal is not None:
-                    with m.If(self.refused):
-                        self._fail(m, self.refusal)
+                self._fail_first(m, self.refused, self.refusals)
             with m.Case(_State.BEGIN):
                 m.d.sync += self._state.eq(_State.RUN)
             with m.Case(_State.RUN):
@@ -78,6 +78,12 @@ class RunControl(wiring.Component):
     def _fail(self, m: Module, error: IntEnum) -> None:
         m.d.sync += [self._state.eq(_State.STOP), self.error.eq(error)]
 
+    def _fail_first(self, m: Module, bits: Signal, errors: Sequence[IntEnum]) -> None:
+        """End the run for the first of `bits` that is set."""
+        for place, error in reversed(tuple(enumerate(errors))):
+            with m.If(bits[place]):
+                self._fail(m, error)
+
     def _idle(self, m: Module) -> None:
         with m.If(self.clear):
             m.d.sync += [self.done.eq(0), self.error.eq(self.errors["NONE"])]
@@ -86,9 +92,7 @@ class RunControl(wiring.Component):
 
     def _run(self, m: Module) -> None:
         with m.If(self.faults.any()):
-            for place, cause in reversed(tuple(enumerate(self.causes))):
-                with m.If(self.faults[place]):
-                    self._fail(m, cause)
+            self._fail_first(m, self.faults, self.causes)
         with m.Elif(self.complete):
             m.d.sync += [self._state.eq(_State.IDLE), self.done.eq(1)]
         with m.Elif(self._expired):
@@ -138,3 +142,9 @@ def connect_run(m: Module, control: RunControl, registers: Any, reader: Any, wri
     ]
     if reader is not None:
         m.d.comb += registers.waiting.inputs.eq(reader.left)
+
+
+def wraps_around(areas: Iterable[tuple[Value, int]]) -> Value:
+    """Whether an area of memory, (its address of 32 bits, its bytes), goes beyond the last address: its end would be
+    found at the beginning of memory. One bit, combinational."""
+    return Cat(address > _ADDRESSES - length for address, length in areas).any()

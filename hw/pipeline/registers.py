@@ -30,6 +30,8 @@ class RunError(IntEnum):
     """The host wrote CONTROL.clear during a run."""
     WATCHDOG = 4
     """Nothing moved for as many clock cycles as register WATCHDOG allows."""
+    ADDRESS = 5
+    """An array goes beyond the last address of memory."""
 
 
 _STATUS = (

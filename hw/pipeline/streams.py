@@ -64,6 +64,12 @@ class ArrayStream:
             rows = [first + k * stride for k in range(count) for first in rows]
         return tuple(rows)
 
+    @property
+    def extent(self) -> int:
+        """Bytes from the stream's address to behind the last element."""
+        last = self.offset + sum((count - 1) * max(stride, 0) for count, stride in self.levels)
+        return last + self.row_bytes
+
     def chunks(self, chunk_bytes: int) -> Walk:
         """Where the chunks begin: an event for each; the innermost loop is that inside a row, if there is one."""
         pieces = -(-self.row_bytes // chunk_bytes)

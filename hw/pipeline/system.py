@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
 from hw.dma.register_file import RegisterFile
-from hw.dma.run_control import RunControl, connect_run
+from hw.dma.run_control import RunControl, connect_run, wraps_around
 from hw.dma.watchdog import bus_moves
 from hw.pipeline.pipeline import Pipeline
 from hw.pipeline.registers import RunError, pipeline_registers
@@ -52,8 +53,8 @@ class PipelineSystem(wiring.Component):
     `hw.pipeline.registers`), `irq` (high while a run has ended and the host has not cleared that).
 
     A run fetches the input arrays from their addresses, moves the pipeline whenever every stream has a word or room for
-    one, and stores the output arrays. A memory error, ``clear`` or the watchdog ends it with a code in STATUS; the next
-    start begins afresh.
+    one, and stores the output arrays. A memory error, an array beyond the last address, ``clear`` or the watchdog ends
+    it with a code in STATUS; the next start begins afresh.
     """
 
     def __init__(self, spec: SystemSpec):
@@ -110,15 +111,22 @@ class PipelineSystem(wiring.Component):
         causes, faults = [RunError.WRITE], [writer.error]
         if reader is not None:
             causes, faults = [RunError.READ, *causes], [reader.error, *faults]
-        m.submodules.control = control = RunControl(RunError, causes)
+        m.submodules.control = control = RunControl(RunError, causes, (RunError.ADDRESS,))
         connect_run(m, control, registers, reader, writer, pipeline.left)
         m.d.comb += [
+            control.refused.eq(wraps_around(self._areas())),
             control.faults.eq(Cat(faults)), control.progress.eq(bus_moves(self.m_axi) | pipeline.en),
             flush.eq(control.flush), pipeline.start.eq(control.begin), self.irq.eq(control.done),
             registers.status.pipeline.eq(pipeline.left),
         ]
         m.d.sync += go.eq(control.running & ready)
         self._count(m, control)
+
+    def _areas(self) -> Iterator[tuple[Value, int]]:
+        """(address, bytes) of every array."""
+        for side, streams in (("in", self.spec.inputs), ("out", self.spec.outputs)):
+            for k, stream in enumerate(streams):
+                yield getattr(self._registers, f"{side}{k}_address"), stream.extent
 
     def _count(self, m: Module, control: RunControl) -> None:
         """Cycles in which the pipeline moves, in which it stands still, and all of them."""

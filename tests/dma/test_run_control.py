@@ -82,7 +82,7 @@ def test_watchdog_is_off_at_zero() -> None:
 
 
 def control() -> RunControl:
-    return RunControl(Errors, [Errors.READ, Errors.WRITE], Errors.SIZE)
+    return RunControl(Errors, [Errors.READ, Errors.WRITE], [Errors.SIZE])
 
 
 async def begin(ctx, unit: RunControl) -> None:
