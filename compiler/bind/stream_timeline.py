@@ -90,7 +90,7 @@ class StreamTimeline:
         starts = np.arange(len(rows.addresses))[:, None] * rows.row
         firsts, lasts = (starts + inside[None, :-1]).ravel(), (starts + inside[None, 1:]).ravel() - 1
         before = firsts - 1 - ahead
-        self.needed = np.where(firsts >= 2, times[firsts - 2] + 1, 0) if early else times[firsts]
+        self.needed = np.where(firsts >= 2, times[np.maximum(firsts - 2, 0)] + 1, 0) if early else times[firsts]
         self.freed = np.where(before >= 0, times[np.maximum(before, 0)], -1)
         self.made = times[lasts]
         self.done = 0

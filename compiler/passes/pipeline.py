@@ -64,8 +64,12 @@ class PassPipeline:
                 raise PipelineError(f"pass {one.name} follows {late[0]}, which comes after it: write {late[0]} first")
 
     def run(self, state: State) -> State:
-        """The state after all passes."""
+        """The state after all passes. Raises `PipelineError` for a second change of arrays by one pass, and what the
+        passes raise."""
         for one in self.passes:
+            if one.witness and getattr(state, one.witness) is not None:
+                raise PipelineError(f"pass {one.name} has changed the arrays already: name it once, and "
+                                    "partition-arrays not at all, which every target runs last")
             before, start = state, time.perf_counter()
             state = one.apply(before)
             seconds = time.perf_counter() - start

@@ -16,11 +16,13 @@ class ProgramPass(ABC):
     """One step of a pipeline; a subclass is a frozen dataclass, its options are its fields, with defaults.
 
     Every pass keeps the values of all outputs. `name`: in kebab case, as users write it. `follows`: passes that come
-    before this one wherever both are used, because this one needs what they establish.
+    before this one wherever both are used, because this one needs what they establish. `witness`: the field of `State`
+    in which the host finds how to convert arrays; a pass that has one changes arrays once.
     """
 
     name: ClassVar[str]
     follows: ClassVar[tuple[str, ...]] = ()
+    witness: ClassVar[str] = ""
 
     @abstractmethod
     def apply(self, state: State) -> State:

@@ -279,7 +279,7 @@ def test_attempts_are_told() -> None:
     ("systolic", POINTS, ["as a reduction kernel", "tiles of x 4", "validation"]),
     ("systolic", RECURRENCE, ["as a recurrence", "places of statement 'S0' (f.c:3)", "space loops x"]),
     ("dataflow", SUMS, ["schedule of 1024 firings"]),
-    ("cgra", SMALL, ["initiation interval 1"])])
+    ("cgra", SMALL, ["initiation interval 1, buffers share tiles"])])
 def test_searches_tell_their_attempts(target: str, text: str, wanted: list[str]) -> None:
     told: list[str] = []
     with watch_attempts(told.append):

@@ -167,6 +167,15 @@ def test_what_is_no_pipeline_is_refused(text: str, message: str) -> None:
     assert str(error.value).startswith(message)
 
 
+@pytest.mark.parametrize("text", ["pad-domains,pad-domains", "partition-arrays,partition-arrays"])
+def test_arrays_are_changed_once_by_a_pass(text: str) -> None:
+    name = text.partition(",")[0]
+    with pytest.raises(PipelineError) as error:
+        PassPipeline.parse(f"normalize-loops,{text}").run(State(scop(FIRING[name])))
+    assert str(error.value) == (f"pass {name} has changed the arrays already: name it once, and partition-arrays not "
+                                "at all, which every target runs last")
+
+
 def test_observers_see_every_pass() -> None:
     seen: list[str] = []
     with observe_passes(lambda one, before, after, seconds: seen.append(one.name)):

@@ -13,6 +13,10 @@ _LIMITED = (None, None, None, 0, 1)
 _MEMORY: dict[str, tuple[Any, ...]] = {"memory_latency": (20, 20, 2, 60), "memory_bursts": (16, 16, 1, 2)}
 """What all targets are told of main memory."""
 
+_WORD_PASSES = ("shorten-recurrences,normalize-loops,pad-domains,narrow-iterator-values,legalize-tables,"
+                "legalize-arrays,static-form,materialize-iterator-values")
+"""A pipeline of the array that leaves out what its own has to make programs faster."""
+
 _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
     "cgra": {
         "memory": ("pub", "dual-port", "dual-port-pe", "buffet"),
@@ -25,6 +29,7 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "loops": ("auto", "asked"),
         "schedule": ("pipelined", "pipelined", "sequential"),
         "sums": ("auto", "chain"),
+        "passes": (*[""] * 9, _WORD_PASSES),
     },
     "fpga": {
         "fusion_level": _LIMITED,
@@ -36,6 +41,7 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "bus_bits": (64, 64, 128, 512),
         "loops": ("auto", "auto", "asked"),
         "buffer_bits": (1 << 21, 1 << 21, 0, 4096),
+        "passes": (*[""] * 9, "pad-domains,static-form", "pad-domains,copy-borders,split-by-access,static-form"),
     },
     "dataflow": {
         "lanes": (1, 1, 1, 2, 4),

@@ -28,6 +28,7 @@ class LegalizeArrays(ProgramPass):
     """Arrays of 32 bits become arrays of low and of high words, their operations those on words."""
 
     name = "legalize-arrays"
+    witness = "words"
     follows = ("legalize-tables", "pad-domains")
 
     def apply(self, state: State) -> State:

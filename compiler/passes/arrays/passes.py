@@ -51,6 +51,7 @@ class MaterializeIteratorValues(ProgramPass):
     """Values that depend on iterators alone become inputs that the host fills."""
 
     name = "materialize-iterator-values"
+    witness = "unstreamed"
     follows = ("narrow-iterator-values", "static-form", "expand-arrays")
 
     def apply(self, state: State) -> State:
@@ -66,6 +67,7 @@ class PartitionArrays(ProgramPass):
     streams: int = 0
     tile_depth: int = 0
     name = "partition-arrays"
+    witness = "partition"
     follows = ("materialize-iterator-values",)
 
     def apply(self, state: State) -> State:

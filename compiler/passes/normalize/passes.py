@@ -36,6 +36,7 @@ class PadDomains(ProgramPass):
 
     everywhere: bool = False
     name = "pad-domains"
+    witness = "padded"
     follows = ("normalize-loops",)
 
     def apply(self, state: State) -> State:

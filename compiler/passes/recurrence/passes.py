@@ -66,6 +66,7 @@ class ExpandArrays(ProgramPass):
 
     everywhere: bool = False
     name = "expand-arrays"
+    witness = "elements"
     follows = ("pad-domains", "static-form")
 
     def apply(self, state: State) -> State:
