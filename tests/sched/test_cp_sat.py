@@ -13,10 +13,13 @@ from compiler.sched.static.cp_sat import solve_model
 
 _ENDLESS = """
 import random
+import signal
 import sys
 from ortools.sat.python import cp_model
 from compiler.sched.static.cp_sat import solve_model
 from hw.command import run_command
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
 
 def solve():
     model, draw = cp_model.CpModel(), random.Random(1)
