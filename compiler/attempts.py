@@ -17,11 +17,13 @@ _RECORD: ContextVar[list[Attempt] | None] = ContextVar("record", default=None)
 @dataclass
 class Attempt:
     """One choice of a search: `choice` in words, its `outcome` (a result or the reason why there is none; empty while
-    it runs), the `seconds` it took, and the choices that were tried inside of it."""
+    it runs), the `seconds` it took, the `bound` in cycles that nothing of this choice can beat (None if that is not
+    known), and the choices that were tried inside of it."""
 
     choice: str
     outcome: str = ""
     seconds: float = 0.0
+    bound: int | None = None
     inner: list[Attempt] = field(default_factory=list)
 
 
@@ -54,12 +56,12 @@ def note_attempt(text: str) -> None:
 
 
 @contextmanager
-def attempt(choice: str) -> Iterator[Attempt]:
+def attempt(choice: str, partial: bool = False) -> Iterator[Attempt]:
     """Inside, `choice` is tried: the watcher is told, and the record keeps how it ended. Whoever tries sets `outcome`;
-    an error that leaves the block is the outcome otherwise."""
+    an error that leaves the block is the outcome otherwise. A `partial` choice is kept only if it has an outcome."""
     note_attempt(choice)
     tried, around, start = Attempt(choice), _RECORD.get(), time.perf_counter()
-    if around is not None:
+    if around is not None and not partial:
         around.append(tried)
     token = _RECORD.set(None if around is None else tried.inner)
     try:
@@ -68,5 +70,7 @@ def attempt(choice: str) -> Iterator[Attempt]:
         tried.outcome = tried.outcome or str(error)
         raise
     finally:
+        if around is not None and partial and tried.outcome:
+            around.append(tried)
         tried.seconds = time.perf_counter() - start
         _RECORD.reset(token)

@@ -82,11 +82,12 @@ def show_attempts(console: Console, wanted: bool) -> Iterator[None]:
 
 def _attempt_table(found: Sequence[Attempt]) -> Table:
     table = Table(title="search: what was tried")
-    for title in ("choice", "outcome", "seconds"):
-        table.add_column(title, overflow="fold", justify="right" if title == "seconds" else "left")
+    for title in ("choice", "bound", "outcome", "seconds"):
+        table.add_column(title, overflow="fold", justify="right" if title in ("bound", "seconds") else "left")
 
     def add(tried: Attempt, depth: int) -> None:
-        table.add_row("  " * depth + tried.choice, tried.outcome, f"{tried.seconds:.2f}")
+        bound = "" if tried.bound is None else str(tried.bound)
+        table.add_row("  " * depth + tried.choice, bound, tried.outcome, f"{tried.seconds:.2f}")
         for one in tried.inner:
             add(one, depth + 1)
 

@@ -15,6 +15,7 @@ from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.timing import RecurrenceViolation
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.program import Program
+from compiler.sched.search.space import Infeasible
 from compiler.sched.streams.streams import StreamError
 from hw.errors import SluiceError
 
@@ -56,9 +57,9 @@ def test_too_few_streams_name_the_array() -> None:
 def test_what_does_not_help_is_not_recommended() -> None:
     tried = []
 
-    def refused(options: Options, budget: Budget) -> None:
+    def refused(options: Options, budget: Budget) -> Infeasible:
         tried.append((options.memory, options.array))
-        raise AccessPatternError("neither")
+        return Infeasible(AccessPatternError("neither"))
 
     found = with_remedy(AccessPatternError("no"), Options(), refused)
     assert (str(found), tried) == ("no", [("dual-port", "8x8")])
@@ -94,7 +95,7 @@ def test_orders_that_no_controller_has_are_refused_before_placement(monkeypatch:
     def placed(*_: object) -> None:
         raise AssertionError("placed")
 
-    monkeypatch.setattr("compiler.bind.cgra.target.implement", placed)
+    monkeypatch.setattr("compiler.bind.cgra.stages.implement", placed)
     text = ("for (int i = 0; i < 24; i++) t[i] = a[i] + 1;\n"
             "for (int i = 0; i < 24; i++) y[i] = t[5 * i % 23];")
     program = function("const short a[24], short y[24], short t[24]", text)

@@ -55,6 +55,7 @@ class Budget:
         if self.strict and self.spent:
             raise OutOfTime(f"the search took more than {self.seconds:g} s of processor time")
 
-    def note(self) -> str:
-        """How messages say that a search ended, and how to go on."""
-        return f"the search ended after {self.seconds:g} s of processor time (set {VARIABLE} higher to go on)"
+    def out_of_time(self, failure: SluiceError) -> OutOfTime:
+        """The error of a search that ended with `failure` so far: how to go on."""
+        return OutOfTime(f"{failure}; the search ended after {self.seconds:g} s of processor time (set {VARIABLE} "
+                         "higher to go on)")

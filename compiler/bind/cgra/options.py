@@ -72,9 +72,10 @@ class Options(MemoryOptions):
                 raise OptionsError(f"option {name} is {getattr(self, name)!r}, but {self.hardware} describes the array")
         return replace(self, **found)
 
-    def with_directives(self, script: str) -> Options:
-        """The same with further directives after its own."""
-        return replace(self, transform="; ".join(filter(None, (self.transform, script))))
+    @property
+    def searches_orders(self) -> bool:
+        """Whether loops in other orders are tried."""
+        return self.loops == "auto" and self.schedule == "pipelined"
 
     def _described(self) -> FabricSpec:
         spec = load_hardware(self.hardware).array

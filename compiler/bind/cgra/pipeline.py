@@ -41,6 +41,13 @@ class Preparation:
     bordered: bool = False
     predicated: PredicatedReads = BEHIND_GUARDS[0]
 
+    def __str__(self) -> str:
+        """What differs from the usual, in words."""
+        words = {"statements split by pieces of their reads": self.split, "arrays copied with a border": self.bordered,
+                 "no reads of last values behind guards": not self.predicated.computed,
+                 "reads everywhere": self.predicated.everywhere}
+        return ", ".join(word for word, used in words.items() if used)
+
     def pipeline(self, options: Options) -> PassPipeline:
         """The passes, without the last one, which partitions arrays."""
         return PassPipeline.parse(options.passes) if options.passes else PassPipeline(tuple(self._passes(options)))

@@ -14,6 +14,7 @@ from compiler.bind.cgra.predicate_tables import ControlError
 from compiler.bind.cgra.retime import DelayShortage
 from compiler.bind.cgra.sites import ArrayTooSmall, grid, kinds
 from compiler.bind.cgra.timing import RecurrenceViolation
+from compiler.sched.search.space import Infeasible
 from hw.errors import SluiceError
 
 __all__ = ["REMEDIED", "STANDARD_ARRAYS", "with_remedy"]
@@ -29,19 +30,17 @@ _SECONDS = 20.0
 """Processor seconds in which a remedy has to show that it is one."""
 
 
-def with_remedy(error: SluiceError, options: Options, compiled: Callable[[Options, Budget], object]) -> SluiceError:
-    """`error` with the first change of `options` that `compiled` accepts within a few seconds; as it is if there is
-    none."""
+def with_remedy(error: SluiceError, options: Options,
+                search: Callable[[Options, Budget], object | Infeasible]) -> SluiceError:
+    """`error` with the first change of `options` with which `search` finds something within a few seconds; as it is if
+    there is none."""
     budget = Budget(_SECONDS, strict=True)
     for other, text in _remedies(error, options):
-        try:
-            compiled(other, budget)
-        except SluiceError:
-            if budget.spent:
-                break
-            continue
-        error.args = (f"{error}; use {text}",)
-        break
+        if budget.spent:
+            break
+        if not isinstance(search(other, budget), Infeasible):
+            error.args = (f"{error}; use {text}",)
+            break
     return error
 
 

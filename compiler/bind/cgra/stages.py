@@ -1,0 +1,228 @@
+"""The stages of a candidate for the array: program, schedule, application, design. Each keeps what it has found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeVar
+
+from compiler.analysis.dependences import flow, recurring_around
+from compiler.bind.buffers.wide_fetch import AccessPatternError
+from compiler.bind.cgra.budget import Budget
+from compiler.bind.cgra.candidate import Candidate
+from compiler.bind.cgra.configuration import configure, configure_banks, plan_bands
+from compiler.bind.cgra.design import CgraDesign
+from compiler.bind.cgra.labels import asked_labels
+from compiler.bind.cgra.mapping import Application, map_program
+from compiler.bind.cgra.options import Options, OptionsError
+from compiler.bind.cgra.pipeline import prepare_program, tile_depth_of
+from compiler.bind.cgra.place_and_route import implement
+from compiler.bind.cgra.relaxation import Relaxation
+from compiler.bind.cgra.resource_sharing import choose_shared
+from compiler.bind.cgra.timing import RecurrenceViolation
+from compiler.ir.program import Program
+from compiler.passes.arrays.border_copies import copy_borders
+from compiler.passes.arrays.partition import Partition
+from compiler.passes.directives import apply_script
+from compiler.passes.normalize.dead_statements import remove_dead_statements
+from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
+from compiler.passes.recurrence.array_expansion import has_undefined_reads
+from compiler.passes.recurrence.recurrence_interchange import recurrence_order
+from compiler.sched.static.fill_then_drain import writers_first
+from compiler.sched.static.static_schedule import (
+    InitiationIntervals,
+    Schedule,
+    schedule_program,
+    sequential_schedule,
+)
+from compiler.sched.streams.streams import StagedProgram, passes_sooner, stage_streams
+from compiler.sched.streams.window_unfolding import repeated_inputs
+from hw.errors import SluiceError
+from hw.fabric.spec import FabricSpec
+
+__all__ = ["Stages"]
+
+_T = TypeVar("_T")
+
+
+class Stages:
+    """What follows from a candidate for `program`. `merged`: two buffers may share a memory tile, and delay lines wrap
+    in loops instead of masks."""
+
+    def __init__(self, program: Program, options: Options, budget: Budget, merged: bool) -> None:
+        self.program, self.options, self.budget, self.merged = program, options, budget, merged
+        self.seconds: dict[str, float] = {}
+        self._found: dict[Hashable, object] = {}
+
+    @cached_property
+    def spec(self) -> FabricSpec:
+        """The array."""
+        return self.options.fabric()
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+    def _once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
+        """What `compute` returns, which depends on `key` only."""
+        if key not in self._found:
+            self._found[key] = compute()
+        return self._found[key]  # pyright: ignore[reportReturnType]
+
+    def options_of(self, choice: Candidate) -> Options:
+        """The options with what the candidate decides of them."""
+        depth = 0 if choice.one_tile else self.options.tile_depth
+        return replace(self.options, transform=choice.directives, tile_depth=depth)
+
+    # The program.
+
+    def directed(self, choice: Candidate) -> Program:
+        """The program after its directives."""
+        return self._once(("directed", choice.directives), lambda: apply_script(self.program, choice.directives))
+
+    def loop_order(self, choice: Candidate, cycles: int) -> str:
+        """Directives for loops in which recurrences have so many cycles; empty if nothing changes."""
+        return recurrence_order(self.directed(choice), cycles)
+
+    def parts(self, choice: Candidate) -> Partition:
+        """The prepared program, with the record of its arrays."""
+        return self._once(("parts", choice.prepared), lambda: self._prepared(choice))
+
+    def _prepared(self, choice: Candidate) -> Partition:
+        with self._timed("verify"):
+            return prepare_program(self.program, self.options_of(choice), self.spec, choice.preparation)
+
+    def live(self, choice: Candidate) -> Program:
+        """The prepared program without dead statements, with its shared units."""
+        return self._once(("live", choice.shared), lambda: self._live(choice))
+
+    def _live(self, choice: Candidate) -> Program:
+        live = remove_dead_statements(self.parts(choice).program)
+        if not choice.sharing:
+            return live
+        with self._timed("share"):
+            return choose_shared(live, lambda p: self._schedule_of(p, choice.shared), self.spec.mem)
+
+    def can_share(self, choice: Candidate) -> bool:
+        """Whether there are statements that can share units for nothing."""
+        return self.live(replace(choice, sharing=True)) != self.live(replace(choice, sharing=False))
+
+    def fits_sooner(self, choice: Candidate) -> bool:
+        """Whether the compiler may and should take the program as one tile, larger than the global buffer."""
+        if self.spec.protocol != "static" or not self.merged or self.options.tile_depth is not None:
+            return False
+        return passes_sooner(self.live(choice), self.spec.glb.half_words)
+
+    def has_undefined_reads(self, choice: Candidate) -> bool:
+        """Whether guards leave it open what reads deliver."""
+        return has_undefined_reads(self.parts(choice).program)
+
+    def can_split(self, choice: Candidate) -> bool:
+        """Whether statements can be split by pieces of their reads."""
+        elements = self._elements(choice)
+        return split_by_dependence(split_by_access(elements)) is not elements
+
+    def can_copy_borders(self, choice: Candidate) -> bool:
+        """Whether there are arrays whose reads turn at edges."""
+        elements = self._elements(choice)
+        return copy_borders(elements) is not elements
+
+    def _elements(self, choice: Candidate) -> Program:
+        parts = self.parts(choice)
+        return parts.program if parts.elements is parts.original or parts.elements is None else parts.elements
+
+    def around(self, choice: Candidate, units: Iterable[str]) -> frozenset[str]:
+        """The statements of the recurrences through these units."""
+        return recurring_around(flow(self.live(choice)), [unit.partition(".")[0] for unit in units])
+
+    def explain(self, choice: Candidate, error: SluiceError) -> SluiceError:
+        """`error` with the names that the user's program has for its statements."""
+        labelled = isinstance(error, RecurrenceViolation)
+        return error.of(asked_labels(self.parts(choice), self.live(choice))) if labelled else error
+
+    # The schedule.
+
+    def schedule(self, choice: Candidate) -> Schedule:
+        """The schedule. Raises `AccessPatternError` where what is relaxed makes no difference."""
+        return self._once(("schedule", choice.scheduled), lambda: self._scheduled(choice))
+
+    def end(self, choice: Candidate) -> int:
+        """The cycle in which the schedule ends: a lower bound of what its mapping takes."""
+        return self.schedule(choice).end
+
+    def _scheduled(self, choice: Candidate) -> Schedule:
+        with self._timed("schedule"):
+            schedule = self._schedule_of(self.live(choice), choice)
+            return self._filled_first(schedule, choice) if choice.relaxation.in_turns else schedule
+
+    def _schedule_of(self, live: Program, choice: Candidate) -> Schedule:
+        relaxation, options = choice.relaxation, self.options
+        staged = self._staged(live, choice)
+        if options.schedule == "sequential":
+            if live.shared:
+                raise OptionsError("statements that share units need a modulo reservation of them, which is part of "
+                                   "schedule=pipelined")
+            return sequential_schedule(staged)
+        rhythm = self.spec.mem.fetch_width if relaxation.in_step else 0
+        return schedule_program(staged, options.fusion_level, relaxation.alignment, relaxation.pace, choice.slack,
+                                rhythm)
+
+    def _staged(self, live: Program, choice: Candidate) -> StagedProgram:
+        depth = tile_depth_of(live, self.options_of(choice), self.spec)
+        return stage_streams(live, depth, choice.relaxation.windows)
+
+    def _filled_first(self, schedule: Schedule, choice: Candidate) -> Schedule:
+        """The schedule with buffers written before they are read, if that ends before one at half the rate does."""
+        live = self.live(choice)
+        found = None if live.shared else writers_first(schedule)
+        half = replace(choice, relaxation=Relaxation(pace=InitiationIntervals(2)), slack=None)
+        if found is None or found.end >= self.end(half):
+            raise AccessPatternError("no buffer is sooner written and then read than both at half the rate")
+        return found
+
+    # The mapping.
+
+    def application_key(self, choice: Candidate) -> Hashable:
+        """What the application depends on: equal schedules have equal ones, whatever was relaxed for them."""
+        schedule, relaxation = self.schedule(choice), choice.relaxation
+        times = tuple((entry.statement, entry.offset, tuple(entry.strides.items()), tuple(entry.trips.items()))
+                      for entry in schedule.statements.values())
+        return (choice.shared, relaxation.windows, times, schedule.period, schedule.alignment, schedule.pace.interval,
+                relaxation.sparse, relaxation.shared, relaxation.rings, choice.apart, choice.balanced)
+
+    def application(self, choice: Candidate) -> Application:
+        """The units of the program. Raises `NestError` where no memory can follow."""
+        return self._once(("application", self.application_key(choice)), lambda: self._mapped(choice))
+
+    def _mapped(self, choice: Candidate) -> Application:
+        schedule, spec, relaxation = self.schedule(choice), self.spec, choice.relaxation
+        if relaxation.windows and not repeated_inputs(schedule):
+            raise AccessPatternError("no input is loaded in the order of a window")
+        with self._timed("map"):
+            found = map_program(schedule, spec.mem, relaxation.sparse, relaxation.shared, spec.pe.counter, choice.apart,
+                                relaxation.rings, spec.memories if spec.mem_depths else None, choice.balanced)
+            found.require_followed()
+            return found
+
+    def design(self, choice: Candidate) -> CgraDesign:
+        """The configured array, validated from outside."""
+        application, parts, spec = self.application(choice), self.parts(choice), self.spec
+        with self._timed("place and route"):
+            physical = implement(application.netlist, spec, self.options.seed, self.budget)
+        with self._timed("configure"):
+            config = configure(application, physical, spec)
+            designs = [CgraDesign(parts.asked, parts, self.options_of(choice), spec, application, physical,
+                                  replace(config, banks=configure_banks(application, physical, spec, bands)), bands,
+                                  self.seconds) for bands in plan_bands(application, spec)]
+            design = min(designs, key=lambda made: made.predicted_start_to_done)
+            _ = design.words
+        with self._timed("validate"):
+            design.validate()
+        return design

@@ -1,0 +1,1 @@
+"""The search over choices: a space that says what is tried, and one driver that tries it."""

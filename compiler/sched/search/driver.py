@@ -1,0 +1,92 @@
+"""The one driver of all searches: it works on the steps that a strategy asks for, and keeps the record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, Protocol, TypeVar
+
+from compiler.attempts import attempt
+from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError
+from hw.errors import SluiceError
+
+__all__ = ["Limits", "search"]
+
+C = TypeVar("C", bound=Hashable)
+D = TypeVar("D")
+
+
+class Limits(Protocol):
+    """How long a search may take."""
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is left."""
+        ...
+
+    def out_of_time(self, failure: SluiceError) -> SluiceError:
+        """The error of a search that has ended with `failure` so far."""
+        ...
+
+
+def search(strategy: Strategy[C, D], cycles: Callable[[D], int], limits: Limits | None = None) -> D | Infeasible:
+    """What `strategy` returns when every step that it asks for has been worked on, one after the other.
+
+    A step is not worked on if an equal one was, or if its candidate's lower bound is not below its limit. Once `limits`
+    are spent the search ends, with the result of the fewest `cycles` or with the first failure. Every candidate that
+    ends in a design or fails is kept for ``--explain``: with its bound, and the cycles or the reason.
+    """
+    return _Driver(strategy, cycles, limits).run()
+
+
+class _Driver(Generic[C, D]):
+    def __init__(self, strategy: Strategy[C, D], cycles: Callable[[D], int], limits: Limits | None) -> None:
+        self._strategy, self._cycles, self._limits = strategy, cycles, limits
+        self._known: dict[Hashable, Any] = {}
+        self._best: D | None = None
+        self._failure: Infeasible | None = None
+
+    def run(self) -> D | Infeasible:
+        answer: Any = None
+        try:
+            while (stopped := self._stopped()) is None:
+                answer = self._answer(self._strategy.send(answer))
+        except StopIteration as end:
+            return end.value
+        self._strategy.close()
+        return stopped
+
+    def _stopped(self) -> D | Infeasible | None:
+        """The result of a search whose time is over; None if it goes on."""
+        if self._limits is None or not self._limits.spent:
+            return None
+        if self._best is not None:
+            return self._best
+        return Infeasible(self._limits.out_of_time(self._failure.cause)) if self._failure else None
+
+    def _answer(self, step: Step[C]) -> Any:
+        """What the step has as its result, or `Infeasible`."""
+        if step.key not in self._known:
+            answer = self._worked(step)
+            if isinstance(answer, Infeasible) and answer.because(TooLateError):
+                return answer  # it depends on the limit
+            self._known[step.key] = answer
+        return self._known[step.key]
+
+    def _worked(self, step: Step[C]) -> Any:
+        """The result of the step, which the record keeps if it is a design or a failure."""
+        with attempt(str(step.candidate), partial=not step.final) as tried:
+            try:
+                tried.bound = step.bound(step.candidate) if step.bound else None
+                if step.limit < NEVER and tried.bound is not None and tried.bound >= step.limit:
+                    raise TooLateError(f"ends after cycle {step.limit}, before which another design does")
+                answer = step.stage(step.candidate)
+            except SluiceError as error:
+                cause = step.explain(step.candidate, error)
+                self._failure = self._failure or Infeasible(cause)
+                tried.outcome = str(cause)
+                return Infeasible(cause)
+            if step.final:
+                tried.outcome = f"{self._cycles(answer)} cycles"
+        if step.final and (self._best is None or self._cycles(answer) < self._cycles(self._best)):
+            self._best = answer
+        return answer

@@ -1,0 +1,88 @@
+"""What a search is made of: stages of candidates that the driver works on, and strategies that ask for them.
+
+A *candidate* is a frozen dataclass: every decision that a target takes, as data. A *strategy* is a generator that says
+in which order candidates are tried. It yields a `Step`, a stage of a candidate, and is sent the stage's result, or
+`Infeasible`: why there is none, from which it learns. What it returns is its own result. Strategies are made of others
+with ``yield from``; `cheapest_first` takes the best of several by their lower bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Iterable
+from dataclasses import dataclass
+from heapq import heapify, heappop
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from hw.errors import SluiceError
+
+__all__ = ["NEVER", "Branch", "Infeasible", "Step", "Strategy", "TooLateError", "cheapest_first"]
+
+C = TypeVar("C", bound=Hashable)
+D = TypeVar("D")
+
+NEVER = 1 << 60
+"""A cycle that no program reaches."""
+
+
+class TooLateError(SluiceError):
+    """No design of a program ends before one that is known."""
+
+
+@dataclass(frozen=True)
+class Infeasible:
+    """Why a stage of a candidate has no result."""
+
+    cause: SluiceError
+
+    def because(self, *kinds: type[SluiceError]) -> bool:
+        """Whether the cause is of one of these kinds."""
+        return isinstance(self.cause, kinds)
+
+
+@dataclass(frozen=True)
+class Step(Generic[C]):
+    """One `stage` of a `candidate`: a function of it, whose result depends on `key` only. It is worth the work only if
+    the candidate's lower bound, which `bound` computes, is below `limit` cycles. `final`: the result is a design, of
+    which the record tells the cycles. `explain` puts a failure in words of the user's program."""
+
+    stage: Callable[[C], Any]
+    candidate: C
+    key: Hashable
+    bound: Callable[[C], int] | None = None
+    limit: int = NEVER
+    final: bool = False
+    explain: Callable[[C, SluiceError], SluiceError] = lambda _, error: error
+
+
+Strategy: TypeAlias = Generator[Step[C], Any, D | Infeasible]
+
+
+@dataclass(frozen=True)
+class Branch(Generic[C, D]):
+    """A strategy among several: no design of it ends before cycle `bound`."""
+
+    bound: int
+    strategy: Callable[[int], Strategy[C, D]]
+
+
+def cheapest_first(branches: Iterable[Branch[C, D]], cycles: Callable[[D], int],
+                   enough: Callable[[D], bool]) -> Strategy[C, D]:
+    """The result with the fewest cycles: branches are tried from the lowest bound on, each with the fewest cycles that
+    are known, until a result is `enough` or no bound is below it. The first failure if there is no result."""
+    waiting = [(branch.bound, place, branch) for place, branch in enumerate(branches)]
+    heapify(waiting)
+    best: D | None = None
+    failure: Infeasible | None = None
+    while waiting:
+        bound, _, branch = heappop(waiting)
+        known = NEVER if best is None else cycles(best)
+        if bound >= known:
+            break
+        found = yield from branch.strategy(known)
+        if isinstance(found, Infeasible):
+            failure = failure or found
+            continue
+        best = found if cycles(found) < known else best
+        if enough(found):
+            break
+    return best if best is not None else failure or Infeasible(TooLateError("nothing is tried"))
