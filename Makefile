@@ -14,6 +14,9 @@ RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 OUTPUT := rtl_out/gaussian
 
+# Every process of the tests would compile all of Python's modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 SHELL := /bin/sh
 .SUFFIXES:
 .PHONY: run test types translated fuzz figures clean prerequisites tools
