@@ -1,14 +1,46 @@
-"""How much of a program proofs in numbers take: they look at every instance of every statement."""
+"""How much of a program proofs in numbers take, which look at every instance, and how many instances there are."""
 
 from __future__ import annotations
 
 from math import prod
 
+import islpy as isl
+
+from compiler.analysis.counting import UncountedError, count
 from compiler.ir.limits import PROGRAM_LIMITS
 from compiler.ir.program import Program
 from hw.errors import SluiceError
 
-__all__ = ["require_enumerable"]
+__all__ = ["box_volume", "count_instances", "require_enumerable", "require_few"]
+
+
+def box_volume(points: isl.Set) -> int:
+    """Points of the box around a bounded set: what looking at each takes."""
+    if points.is_empty():
+        return 0
+    return prod(points.dim_max_val(k).to_python() - points.dim_min_val(k).to_python() + 1
+                for k in range(points.dim(isl.dim_type.set)))
+
+
+def count_instances(points: isl.Set) -> int:
+    """The number of points of a bounded set, in time that does not grow with it but for sets with strides and the like
+    (`compiler.analysis.counting`), whose points isl looks at."""
+    if points.is_box():
+        return box_volume(points)
+    try:
+        return count(points)
+    except UncountedError:
+        return points.count_val().to_python()
+
+
+def require_few(points: isl.Set, what: str, reason: object, error: type[SluiceError]) -> None:
+    """Raise `error` if `points` of `what`, which would have to be looked at one by one because of `reason`, are too
+    many for that."""
+    budget = PROGRAM_LIMITS.of("iterations") // max(1, points.dim(isl.dim_type.set))
+    if (volume := box_volume(points)) > budget:
+        raise error(f"{what}: {volume} values would have to be looked at one by one ({reason}), more than {budget}: "
+                    "make the extents of its loops smaller, or their bounds sums of a loop around and a constant "
+                    f"{PROGRAM_LIMITS.note('iterations')}")
 
 
 def require_enumerable(program: Program, target: str, most_loops: int, error: type[SluiceError]) -> None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import islpy as isl
-import numpy as np
 
+from compiler.analysis.counting import UncountedError
+from compiler.analysis.instance_budget import require_few
 from compiler.bind.dataflow.addresses import plan_memory
+from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, word
+from compiler.bind.dataflow.firings import CountedFirings, Firings, SymbolicFirings
 from compiler.bind.dataflow.iteration_counters import TickClock
 from compiler.bind.dataflow.quasi_affine import piecewise, predicate
 from compiler.bind.dataflow.reorder import firing_ticks, stream_lengths
 from compiler.bind.dataflow.tapped_lines import with_lines
-from compiler.bind.dataflow.timing import Carried, hardware_offsets, high_water
+from compiler.bind.dataflow.timing import Carried, hardware_offsets
 from compiler.ir.program import Statement
 from compiler.sched.process_network import Node, NodeKind, ProcessNetwork
+from compiler.sched.process_network.channels import FEW_WORDS
 from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, SizeSpec, Source, StreamSpec
 
 __all__ = ["build_kernel"]
@@ -111,10 +115,17 @@ class _Builder:
             return alone
         return with_lines(alone, self.carried, self._firings)
 
-    def _firings(self, number: int) -> tuple[np.ndarray, Predicate]:
-        """When node `number` fires: its ticks by the counters, in order, and the predicate."""
+    def _firings(self, number: int, reason: UncountedError | None) -> tuple[Firings, Predicate]:
+        """When node `number` fires by the counters, one by one if that is not often or there is a `reason` not to count
+        with symbols; and the predicate."""
         node = self.network.nodes[number]
-        return firing_ticks(self.network, node, self.clock), predicate(node.schedule.range(), self.clock.box)
+        fired = node.schedule.range()
+        push = predicate(fired, self.clock.box)
+        if reason is not None:
+            require_few(node.schedule.domain(), self.network.statement(node).label(), reason, DataflowError)
+        if reason is None and node.firings > FEW_WORDS:
+            return SymbolicFirings(fired, self.clock.walk, self.times), push
+        return CountedFirings(firing_ticks(self.network, node, self.clock)), push
 
     def _channel(self, item: Carried) -> ChannelSpec:
         edge, box = item.edge, self.clock.box
@@ -122,16 +133,16 @@ class _Builder:
         operand = None if edge.origin == "flow" else edge.read
         kind = word(self.network.program.array(edge.array).type, edge.name)
         source = self.numbers[edge.source]
-        size = high_water(item.written + written, item.read + read)
+        size = item.words.high_water(read - written)
         distance = item.least + read - written
         if item.constant and not (distance >= _SPARSE and 2 * size <= distance):
             return ChannelSpec(edge.name, "delay", kind, source, operand, distance, written, read)
         push = predicate(edge.relation.domain().apply(self.times[edge.source]), box)
         pop = predicate(self._taken(item), box)
         if item.in_order:
-            alone = item.single(read - written) if item.constant else item.latency == 1
+            alone = item.words.single(read - written) if item.constant else item.latency == 1
             form = "register" if alone else "fifo"
             return ChannelSpec(edge.name, form, kind, source, operand, max(size, 1), written, read, push, pop)
-        depth, store, fetch = plan_memory(self.network, edge, item.written + written, item.read + read, box)
+        depth, store, fetch = plan_memory(self.network, item, read - written, box)
         return ChannelSpec(edge.name, "reorder", kind, source, operand, depth, written, read, push, pop, store, fetch)
 

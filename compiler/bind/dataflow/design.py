@@ -18,7 +18,7 @@ from compiler.bind.dataflow.plan import Plan
 from compiler.bind.dataflow.running import Executable, StreamPlace
 from compiler.bind.dataflow.start_to_done import start_to_done
 from compiler.bind.dataflow.stream_design import StreamDesign
-from compiler.bind.dataflow.timing import high_water
+from compiler.bind.dataflow.word_ticks import CountedTicks, SymbolicTicks, live_values
 from compiler.bind.design import BufferStorage, Run
 from compiler.bind.page import html_page, html_table, html_text
 from compiler.ir.program import Program
@@ -121,10 +121,16 @@ class DataflowDesign(StreamDesign):
         """Most words of one value that wait in these channels at once."""
         entries = [(self.plan.kernel.channels[k], self.plan.carried[k]) for k in numbers]
         given = next(channel.written for channel, _ in entries if channel.after is None)
-        written, word = np.unique(np.concatenate([item.written for _, item in entries]), return_inverse=True)
+        if any(isinstance(item.words, SymbolicTicks) for _, item in entries):
+            times = self.plan.network.times
+            uses = [(item.edge.relation.apply_domain(times[item.edge.source]).apply_range(times[item.edge.sink]),
+                     channel.read) for channel, item in entries]
+            return live_values(uses, given, self.plan.clock.walk)
+        ticks = [(item.words, channel.read) for channel, item in entries if isinstance(item.words, CountedTicks)]
+        written, word = np.unique(np.concatenate([words.written for words, _ in ticks]), return_inverse=True)
         last = np.zeros(len(written), np.int64)
-        np.maximum.at(last, word, np.concatenate([item.read + channel.read for channel, item in entries]))
-        return high_water(written + given, last)
+        np.maximum.at(last, word, np.concatenate([words.read + read for words, read in ticks]))
+        return CountedTicks(written + given, last).high_water(0)
 
     @property
     def choices(self) -> dict[str, str]:

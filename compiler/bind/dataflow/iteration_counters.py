@@ -9,6 +9,9 @@ from functools import cached_property
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.counting import values_of
+from compiler.analysis.instance_budget import count_instances
+from compiler.analysis.walks import Walk
 from compiler.bind.dataflow.quasi_affine import few_pieces, piecewise
 from hw.dataflow.counters import counter_columns
 from hw.dataflow.spec import Counter, Piece
@@ -17,6 +20,9 @@ __all__ = ["Idle", "TickClock", "tick_clock"]
 
 _MOST_PIECES = 6
 """Cases in the bound of a counter; with more of them it gets constant bounds."""
+
+_FEW_TICKS = 1 << 18
+"""Ticks that are looked at one by one."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,25 @@ class TickClock:
         keys = self._keys(times)
         if self.ticks == self._volume:
             return keys
+        if self.ticks > _FEW_TICKS:
+            return values_of(self.walk.below, list(times), times.shape[1])
         return np.searchsorted(self._present, keys)
+
+    @cached_property
+    def walk(self) -> Walk:
+        """The vectors, in order."""
+        return Walk(self.box)
+
+    def idle_ticks(self, idle: Idle) -> int:
+        """How many ticks `idle` adds in all."""
+        runs = self.box.project_out(isl.dim_type.set, idle.level, self.box.dim(isl.dim_type.set) - idle.level)
+        if not idle.least:
+            return idle.ticks * count_instances(runs.coalesce())
+        low, high = _ends(self.box, idle.level)
+        short = low.flat_range_product(high).wrap().flatten()
+        rest = isl.Map(f"{{ [l, h] -> [t] : 0 <= t < {idle.ticks - 1} - h + l }}")
+        added = isl.Map.from_range(short).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, idle.level)
+        return count_instances(added.apply_range(rest).wrap().flatten().coalesce())
 
     def put_off(self, idle: Idle) -> tuple[np.ndarray, int]:
         """Ticks that each tick comes later with `idle` (int64 of shape [ticks]), and how many are added in all."""
@@ -129,7 +153,7 @@ def tick_clock(times: Iterable[isl.Map], slow: int = 1, idle: Idle | None = None
         here = total.project_out(isl.dim_type.set, dim + 1, count - dim - 1).coalesce()
         counter, box = _counter(here, box)
         counters.append(counter)
-    return TickClock(tuple(counters), box, box.count_val().to_python())
+    return TickClock(tuple(counters), box, count_instances(box))
 
 
 def _raised(times: isl.Set, value: int) -> isl.Set:
@@ -142,9 +166,8 @@ def _raised(times: isl.Set, value: int) -> isl.Set:
 def _idle_times(total: isl.Set, idle: Idle) -> isl.Set:
     """The added times: after the last value of the level's counter, its inner counters at their least values."""
     count = total.dim(isl.dim_type.set)
-    here = total.project_out(isl.dim_type.set, idle.level + 1, count - idle.level - 1).coalesce()
-    values = isl.Map.from_range(here).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, idle.level)
-    ends = values.lexmin().flat_range_product(values.lexmax())
+    low, high = _ends(total, idle.level)
+    ends = low.flat_range_product(high)
     if idle.level == count - 1:
         added = f"h < t <= {f'l + {idle.ticks - 1}' if idle.least else f'h + {idle.ticks}'}"
         return ends.apply_range(isl.Map(f"{{ [l, h] -> [t] : {added} }}")).wrap().flatten()
@@ -153,6 +176,13 @@ def _idle_times(total: isl.Set, idle: Idle) -> isl.Set:
     place = ", ".join(["h + 1", *map(str, lows[:-1]), "t"])
     added = f"{lows[-1]} + {start} <= t < {lows[-1]} + {idle.ticks}"
     return ends.apply_range(isl.Map(f"{{ [l, h] -> [{place}] : {added} }}")).wrap().flatten()
+
+
+def _ends(total: isl.Set, level: int) -> tuple[isl.Map, isl.Map]:
+    """{outer counters -> first value of the one of `level`}, and the last one."""
+    here = total.project_out(isl.dim_type.set, level + 1, total.dim(isl.dim_type.set) - level - 1).coalesce()
+    values = isl.Map.from_range(here).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, level)
+    return values.lexmin(), values.lexmax()
 
 
 def _counter(here: isl.Set, box: isl.Set) -> tuple[Counter, isl.Set]:

@@ -219,7 +219,7 @@ def _padded(candidate: _Candidate, rules: _Rules) -> _Candidate:
     for level, least in product(range(candidate.network.sizes + 1, len(candidate.clock.counters)), (True, False)):
         idle = _least_idle(candidate, rules, level, least)
         if idle is not None:
-            found.append((candidate.clock.put_off(idle)[1], idle))
+            found.append((candidate.clock.idle_ticks(idle), idle))
     for added, idle in sorted(found, key=lambda entry: entry[0]):
         if candidate.clock.ticks + added >= best.ticks:
             break
@@ -236,11 +236,11 @@ def _least_idle(candidate: _Candidate, rules: _Rules, level: int, least: bool) -
     carried = carry(network, candidate.clock)
 
     def enough(ticks: int) -> bool:
-        later, _ = candidate.clock.put_off(Idle(level, ticks, least))
-        return rules.is_full_rate(network, put_off(carried, later), pipelines)
+        late = put_off(carried, network, candidate.clock, Idle(level, ticks, least))
+        return rules.is_full_rate(network, late, pipelines)
 
     for before, ticks in pairwise(_PADS):
-        if candidate.clock.ticks + candidate.clock.put_off(Idle(level, ticks, least))[1] >= candidate.ticks:
+        if candidate.clock.ticks + candidate.clock.idle_ticks(Idle(level, ticks, least)) >= candidate.ticks:
             return None
         if enough(ticks):
             return Idle(level, next(t for t in range(before + 1, ticks + 1) if t == ticks or enough(t)), least)

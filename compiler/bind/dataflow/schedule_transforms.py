@@ -24,7 +24,7 @@ def parallel_dimensions(network: ProcessNetwork) -> list[int]:
     carried = set()
     for edge, moved in zip(network.edges, network.traffic, strict=True):
         if edge.origin == "flow" and edge.source == edge.sink:
-            carried |= {k for k in range(count) if (moved.read[k] != moved.written[k]).any()}
+            carried |= {k for k in range(count) if moved.crosses(k)}
     return [k for k in reversed(range(network.sizes, count)) if k not in carried]
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from compiler.analysis.counting import UncountedError
+from compiler.bind.dataflow.firings import Firings
 from compiler.bind.dataflow.timing import Carried
 from hw.dataflow.spec import ChannelSpec, Predicate
 
@@ -22,8 +22,9 @@ __all__ = ["with_lines"]
 _LATENCY = 2
 """Ticks from writing a queue until the word can be read."""
 
-Firings = Callable[[int], tuple[np.ndarray, Predicate]]
-"""Node number -> ticks in which it fires by the counters, sorted, and the predicate of these."""
+FiringsOf = Callable[[int, UncountedError | None], tuple[Firings, Predicate]]
+"""Node number, and why its firings are to be looked at one by one if they are -> when it fires by the counters, and the
+predicate of that."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class _Tap:
 
 
 def with_lines(channels: Sequence[ChannelSpec], carried: Sequence[Carried],
-               firings: Firings) -> tuple[ChannelSpec, ...]:
+               firings: FiringsOf) -> tuple[ChannelSpec, ...]:
     """`channels`, with lines where these have fewer words than the queues (and delays) of the same values."""
     found = list(channels)
     groups: dict[tuple[int, int | None], list[int]] = {}
@@ -45,17 +46,26 @@ def with_lines(channels: Sequence[ChannelSpec], carried: Sequence[Carried],
         if channel.kind in ("fifo", "delay"):
             groups.setdefault((channel.source, channel.operand), []).append(number)
     for (source, _), numbers in groups.items():
-        queues = [k for k in numbers if channels[k].kind == "fifo"]
-        if len(queues) > 1:
-            best, (fired, push) = [channels[k] for k in numbers], firings(source)
-            for chosen in (queues, numbers):
-                line = _line(channels, carried, chosen, fired, push)
-                changed = [line.get(k, channels[k]) for k in numbers]
-                if _words(changed) < _words(best):
-                    best = changed
+        if sum(channels[k].kind == "fifo" for k in numbers) > 1:
+            try:
+                best = _shared(channels, carried, numbers, *firings(source, None))
+            except UncountedError as reason:
+                best = _shared(channels, carried, numbers, *firings(source, reason))
             for number, channel in zip(numbers, best, strict=True):
                 found[number] = channel
     return tuple(found)
+
+
+def _shared(channels: Sequence[ChannelSpec], carried: Sequence[Carried], numbers: Sequence[int], fired: Firings,
+            push: Predicate) -> list[ChannelSpec]:
+    """The channels of `numbers`, which carry one value: those with a line that have the fewest words."""
+    best = [channels[k] for k in numbers]
+    for chosen in ([k for k in numbers if channels[k].kind == "fifo"], numbers):
+        line = _line(channels, carried, chosen, fired, push)
+        changed = [line.get(k, channels[k]) for k in numbers]
+        if _words(changed) < _words(best):
+            best = changed
+    return best
 
 
 def _words(channels: Sequence[ChannelSpec]) -> int:
@@ -64,7 +74,7 @@ def _words(channels: Sequence[ChannelSpec]) -> int:
     return delay + sum(c.depth + c.later for c in channels if c.kind != "delay")
 
 
-def _line(channels: Sequence[ChannelSpec], carried: Sequence[Carried], numbers: Sequence[int], fired: np.ndarray,
+def _line(channels: Sequence[ChannelSpec], carried: Sequence[Carried], numbers: Sequence[int], fired: Firings,
           push: Predicate) -> dict[int, ChannelSpec]:
     """The line for those reads of `numbers` that can share one, as channels by number."""
     taps = sorted((tap for k in numbers for tap in _tap(k, channels[k], carried[k], fired)),
@@ -77,40 +87,33 @@ def _line(channels: Sequence[ChannelSpec], carried: Sequence[Carried], numbers: 
     return {}
 
 
-def _tap(number: int, channel: ChannelSpec, item: Carried, fired: np.ndarray) -> Iterator[_Tap]:
+def _tap(number: int, channel: ChannelSpec, item: Carried, fired: Firings) -> Iterator[_Tap]:
     """The read, if the number of firings between is the same for all words."""
-    behind = np.searchsorted(fired, item.read) - np.searchsorted(fired, item.written)
-    if (behind == behind[0]).all() and behind[0] >= 0:
-        yield _Tap(number, int(behind[0]), channel.read)
+    behind = fired.behind(item)
+    if behind is not None and behind >= 0:
+        yield _Tap(number, behind, channel.read)
 
 
-def _gap(steps: int, fired: np.ndarray) -> int:
-    """The least ticks from a firing to the one `steps` after it; for more steps than there are, as many as in all."""
-    if not 0 < steps < len(fired):
-        return int(fired[-1] - fired[0]) if steps else 0
-    return int((fired[steps:] - fired[:-steps]).min())
-
-
-def _placed(taps: Sequence[_Tap], fired: np.ndarray) -> list[_Tap]:
+def _placed(taps: Sequence[_Tap], fired: Firings) -> list[_Tap]:
     """`taps`, each given as late as it is read and as the next part can take it."""
     placed: list[_Tap] = []
     for tap in reversed(taps):
         left = tap.left
         if placed:
             after = placed[0]
-            left = min(left, after.left + _gap(after.behind - tap.behind, fired) - _LATENCY)
+            left = min(left, after.left + fired.gap(after.behind - tap.behind) - _LATENCY)
             if left < after.left <= tap.left:
                 left = after.left
         placed.insert(0, replace(tap, left=left))
     return placed
 
 
-def _follows(left: int, behind: int, tap: _Tap, fired: np.ndarray) -> bool:
+def _follows(left: int, behind: int, tap: _Tap, fired: Firings) -> bool:
     """Whether a part that ends with `tap` can take words that are given `left` ticks after a firing."""
-    return left == tap.left or left + _LATENCY <= tap.left + _gap(tap.behind - behind, fired)
+    return left == tap.left or left + _LATENCY <= tap.left + fired.gap(tap.behind - behind)
 
 
-def _parts(channels: Sequence[ChannelSpec], placed: Sequence[_Tap], fired: np.ndarray,
+def _parts(channels: Sequence[ChannelSpec], placed: Sequence[_Tap], fired: Firings,
            push: Predicate) -> Iterator[tuple[int, ChannelSpec]]:
     """A channel for every tap; each goes on from the one before."""
     before: _Tap | None = None
@@ -120,8 +123,7 @@ def _parts(channels: Sequence[ChannelSpec], placed: Sequence[_Tap], fired: np.nd
         written = before.left if before else channel.written
         depth = ahead
         if written != tap.left:
-            gone = np.searchsorted(fired + tap.left, fired + written, side="right")
-            depth = max(1, ahead, ahead + int((np.arange(1, len(fired) + 1) - gone).max()))
+            depth = max(1, ahead, ahead + fired.waiting(tap.left - written))
         yield tap.number, ChannelSpec(channel.name, "line", channel.word, channel.source, channel.operand, depth,
                                       written, channel.read, push, after=before.number if before else None,
                                       ahead=ahead, later=channel.read - tap.left)

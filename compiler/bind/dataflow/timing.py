@@ -13,53 +13,49 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-
+from compiler.analysis.counting import UncountedError
+from compiler.analysis.instance_budget import require_few
+from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline
-from compiler.bind.dataflow.iteration_counters import TickClock
+from compiler.bind.dataflow.iteration_counters import Idle, TickClock, tick_clock
+from compiler.bind.dataflow.word_ticks import CountedTicks, SymbolicTicks, WordTicks
 from compiler.sched.process_network import Edge, NodeKind, ProcessNetwork
+from compiler.sched.process_network.channels import Traffic, counted_traffic
+from compiler.sched.process_network.symbolic_traffic import SymbolicTraffic
 
-__all__ = ["Carried", "Need", "carry", "hardware_offsets", "high_water", "node_delays", "put_off", "settle",
-           "short_recurrence", "slowdown", "timing_needs"]
+__all__ = ["Carried", "Need", "carry", "hardware_offsets", "node_delays", "put_off", "settle", "short_recurrence",
+           "slowdown", "timing_needs"]
 
 _SLOWEST = 4096
 
 
 @dataclass(frozen=True)
 class Carried:
-    """An edge in ticks: when each word is written and read, by the counters (int64 of shape [words]).
+    """An edge in ticks: when its words are written and read, by the counters.
 
     `memory`: several words can wait at once, so that one register is not enough. `registers`: that a line of them has
     at least, for paths that end there.
     """
 
     edge: Edge
-    written: np.ndarray
-    read: np.ndarray
+    words: WordTicks
     memory: bool = False
     registers: int = 0
 
-    @cached_property
+    @property
     def least(self) -> int:
         """The shortest way of a word, in ticks."""
-        return int((self.read - self.written).min())
+        return self.words.least
 
-    @cached_property
+    @property
     def constant(self) -> bool:
         """Whether all words take the same time."""
-        distances = self.read - self.written
-        return bool((distances == distances[0]).all())
+        return self.words.constant
 
-    @cached_property
+    @property
     def in_order(self) -> bool:
         """Whether words are read in the order in which they are written."""
-        return bool((np.diff(self.read[np.argsort(self.written)]) > 0).all())
-
-    def single(self, extra: int = 0) -> bool:
-        """Whether every word is read before the next one is written, or in the same tick, if reads come `extra` ticks
-        later."""
-        order = np.argsort(self.written)
-        return bool((self.read[order][:-1] + extra <= self.written[order][1:]).all())
+        return self.words.in_order
 
     @cached_property
     def latency(self) -> int:
@@ -69,27 +65,38 @@ class Carried:
         return 1 if self.in_order and not self.memory else 2
 
 
-def high_water(written: np.ndarray, read: np.ndarray) -> int:
-    """Most words that are written in an earlier tick and not read before the present one."""
-    written, read = np.sort(written), np.sort(read)
-    gone = np.searchsorted(read, written, side="right")
-    return int((np.arange(1, len(written) + 1) - gone).max(initial=0))
-
-
 def carry(network: ProcessNetwork, clock: TickClock) -> list[Carried]:
     """All edges in ticks."""
-    found = []
-    for edge, moved in zip(network.edges, network.traffic, strict=True):
-        item = Carried(edge, clock.rank(moved.written), clock.rank(moved.read))
-        found.append(replace(item, memory=not item.single()))
-    return found
+    return [_carried(edge, _words(network, edge, moved, clock))
+            for edge, moved in zip(network.edges, network.traffic, strict=True)]
 
 
-def put_off(carried: list[Carried], later: np.ndarray) -> list[Carried]:
-    """`carried` when each tick comes `later` (int64 of shape [ticks])."""
-    found = (replace(item, written=item.written + later[item.written], read=item.read + later[item.read])
-             for item in carried)
-    return [replace(item, memory=not item.single()) for item in found]
+def _carried(edge: Edge, words: WordTicks) -> Carried:
+    return Carried(edge, words, memory=not words.constant and not words.single())
+
+
+def _words(network: ProcessNetwork, edge: Edge, moved: Traffic | SymbolicTraffic, clock: TickClock) -> WordTicks:
+    """The words of an edge in ticks. Those that are not counted with symbols are looked at if they are few."""
+
+    def numbers(reason: UncountedError) -> CountedTicks:
+        require_few(edge.relation.domain(), f"edge {edge.name}", reason, DataflowError)
+        return _counted(counted_traffic(edge, network.times), clock)
+
+    if isinstance(moved, SymbolicTraffic):
+        return SymbolicTicks(moved.relation, clock.walk, numbers)
+    return _counted(moved, clock)
+
+
+def _counted(moved: Traffic, clock: TickClock) -> CountedTicks:
+    return CountedTicks(clock.rank(moved.written), clock.rank(moved.read))
+
+
+def put_off(carried: list[Carried], network: ProcessNetwork, clock: TickClock, idle: Idle) -> list[Carried]:
+    """`carried` when there are `idle` ticks in `clock`."""
+    if any(isinstance(item.words, SymbolicTicks) for item in carried):
+        return carry(network, tick_clock(network.times.values(), idle=idle))
+    later, _ = clock.put_off(idle)
+    return [_carried(item.edge, item.words.put_off(later)) for item in carried if isinstance(item.words, CountedTicks)]
 
 
 class Need(NamedTuple):
@@ -181,8 +188,8 @@ def settle(network: ProcessNetwork, carried: list[Carried],
         delays = node_delays(network, carried, pipelines)
         if delays is None:
             return None
-        settled = [replace(item, memory=item.memory or not item.single(_extra(item, delays, pipelines)))
-                   for item in carried]
+        settled = [replace(item, memory=item.memory or not (
+            item.constant or item.words.single(_extra(item, delays, pipelines)))) for item in carried]
         if all(new.latency == old.latency for new, old in zip(settled, carried, strict=True)):
             return settled, delays
         carried = settled

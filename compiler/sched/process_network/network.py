@@ -15,12 +15,14 @@ from functools import cached_property
 import islpy as isl
 
 from compiler.analysis.dependences import Dependence, flow
+from compiler.analysis.instance_budget import count_instances
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
-from compiler.sched.process_network.channels import ChannelKind, Traffic, channel_kind, high_water, traffic
+from compiler.sched.process_network.channels import ChannelKind, Traffic, channel_kind, traffic
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.reuse import Link, links
 from compiler.sched.process_network.schedule import Times, align, alignments, check_legal, firing_order
+from compiler.sched.process_network.symbolic_traffic import SymbolicTraffic
 from compiler.sched.process_network.transfers import is_sink, is_source, stage_transfers
 
 __all__ = ["Edge", "Node", "NodeKind", "ProcessNetwork", "derive", "networks", "node_kind"]
@@ -54,7 +56,7 @@ class Node:
     @property
     def firings(self) -> int:
         """How often the node fires."""
-        return self.schedule.domain().count_val().to_python()
+        return count_instances(self.schedule.domain())
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class ProcessNetwork:
         return {node.name: node.schedule for node in self.nodes}
 
     @cached_property
-    def traffic(self) -> tuple[Traffic, ...]:
+    def traffic(self) -> tuple[Traffic | SymbolicTraffic, ...]:
         """When the words of every edge are written and read."""
         times = self.times
         return tuple(traffic(edge, times) for edge in self.edges)
@@ -172,21 +174,21 @@ def _channels(link: Link, times: Times, order: tuple[str, ...]) -> list[Edge]:
     whole = _sized(link, times, order)
     if whole.kind is not ChannelKind.REORDERING or link.origin == "flow":
         return [whole]
-    distances = traffic(link, times).distances()
-    if not 1 < len(distances) <= _MOST_PARTS:
+    distances = traffic(link, times).few_distances(_MOST_PARTS)
+    if distances is None or len(distances) == 1:
         return [whole]
-    parts = [replace(link, relation=_at_distance(link, times, distance.tolist()), part=number)
+    parts = [replace(link, relation=_at_distance(link, times, distance), part=number)
              for number, distance in enumerate(distances, 1)]
     return [_sized(part, times, order) for part in parts]
 
 
 def _sized(link: Link, times: Times, order: tuple[str, ...]) -> Edge:
     moved = traffic(link, times)
-    size = high_water(moved, read_first=order.index(link.sink) <= order.index(link.source))
+    size = moved.high_water(read_first=order.index(link.sink) <= order.index(link.source))
     return Edge(**vars(link), kind=channel_kind(link, moved, size), size=size)
 
 
-def _at_distance(link: Link, times: Times, distance: list[int]) -> isl.Map:
+def _at_distance(link: Link, times: Times, distance: tuple[int, ...]) -> isl.Map:
     """The part of the relation whose reads come `distance` after the writes."""
     names = [f"t{k}" for k in range(len(distance))]
     later = ", ".join(f"{name} + {step}" for name, step in zip(names, distance, strict=True))

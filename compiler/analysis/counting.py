@@ -1,0 +1,334 @@
+"""How many points a set has, as polynomials: counted symbolically, however many there are.
+
+A set is a union of convex pieces; the points of a piece are counted by summing over one dimension after the other, from
+the innermost on. Where several lower or upper bounds compete the outer dimensions are split, one part for every pair,
+so that each sum is a polynomial (Faulhaber's formula). This takes bounds that are whole: boxes, triangles, simplices,
+trapezoids and everything else in which each bound has coefficient 1 for its dimension. Others raise `UncountedError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import islpy as isl
+import numpy as np
+
+from compiler.analysis.polynomial import Polynomial
+
+__all__ = ["Term", "Terms", "UncountedError", "basic_sets", "count", "greatest", "joined", "least", "lex_below",
+           "lex_count", "values_of"]
+
+_MOST_CELLS = 100
+"""Cells into which a domain is split."""
+
+_MOST_LOOKS = 150
+"""Faces of faces, and halves of halves, on which a greatest value is looked for."""
+
+
+class UncountedError(Exception):
+    """A set whose points are not counted as polynomials: to be counted one by one. No error of the user's."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """`value` at the points of `where`, 0 elsewhere."""
+
+    where: isl.BasicSet
+    value: Polynomial
+
+
+Terms = Sequence[Term]
+"""A function: at each point the sum of all terms there."""
+
+Row = tuple[int, ...]
+"""``constant + sum(coefficient * dimension)``: coefficients, the constant last."""
+
+
+def basic_sets(points: isl.Set) -> list[isl.BasicSet]:
+    """The convex pieces of a set, which may overlap. Raises `UncountedError` if one has strides."""
+    found: list[isl.BasicSet] = []
+    points.coalesce().compute_divs().foreach_basic_set(found.append)
+    if any(piece.dim(isl.dim_type.div) for piece in found):
+        raise UncountedError("a set with strides")
+    return [piece for piece in found if not piece.is_empty()]
+
+
+def rows(piece: isl.BasicSet) -> tuple[list[Row], list[Row]]:
+    """Equalities (``row == 0``) and inequalities (``row >= 0``) of a piece without divisions."""
+    order = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div, isl.dim_type.cst
+    return _numbers(piece.equalities_matrix(*order)), _numbers(piece.inequalities_matrix(*order))
+
+
+def _numbers(matrix: isl.Mat) -> list[Row]:
+    return [tuple(matrix.get_element_val(r, c).to_python() for c in range(matrix.cols())) for r in range(matrix.rows())]
+
+
+def made(dims: int, equalities: Sequence[Row], inequalities: Sequence[Row]) -> isl.BasicSet:
+    """The set of `dims` dimensions in which rows hold."""
+    space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, dims)
+    order = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div, isl.dim_type.cst
+    return isl.BasicSet.from_constraint_matrices(space, _matrix(dims, equalities), _matrix(dims, inequalities), *order)
+
+
+def _matrix(dims: int, content: Sequence[Row]) -> isl.Mat:
+    matrix = isl.Mat.alloc(isl.DEFAULT_CONTEXT, len(content), dims + 1)
+    for r, row in enumerate(content):
+        for c, value in enumerate(row):
+            matrix = matrix.set_element_val(r, c, isl.Val(value))
+    return matrix
+
+
+def _polynomial(row: Row) -> Polynomial:
+    return Polynomial.affine(row[:-1], row[-1])
+
+
+# Sums.
+
+def _disjoint(points: isl.Set) -> list[isl.BasicSet]:
+    pieces = basic_sets(points)
+    return pieces if len(pieces) < 2 else basic_sets(points.make_disjoint())
+
+
+def _summed(term: Term, cumulative: bool) -> Iterator[Term]:
+    """The sum over the innermost dimension; if `cumulative`, over its values below that of a new dimension there."""
+    last = term.where.dim(isl.dim_type.set) - 1
+    equalities, inequalities = rows(term.where)
+    bounds = [row for row in inequalities if row[last]]
+    bounds += [part for row in equalities if row[last] for part in (row, tuple(-v for v in row))]
+    if any(abs(row[last]) != 1 for row in bounds):
+        raise UncountedError("a bound with a coefficient")
+    lows = [_without(tuple(-v for v in row), last, cumulative) for row in bounds if row[last] > 0]
+    highs = [_without(row, last, cumulative) for row in bounds if row[last] < 0]
+    if cumulative:
+        highs.append((*(0 for _ in range(last)), 1, -1))
+    fixed_eq, fixed = ([_without(row, last, cumulative) for row in some if not row[last]]
+                       for some in (equalities, inequalities))
+    for low, high in product(range(len(lows)), range(len(highs))):
+        cut = [_difference(lows[low], other, k < low) for k, other in enumerate(lows) if k != low]
+        cut += [_difference(other, highs[high], k < high) for k, other in enumerate(highs) if k != high]
+        where = made(last + cumulative, fixed_eq, [*fixed, *cut, _difference(highs[high], lows[low], False)])
+        if not where.is_empty():
+            value = term.value.summed(last, _polynomial(lows[low]), _polynomial(highs[high]))
+            yield Term(where.remove_redundancies(), value)
+
+
+def _without(row: Row, last: int, cumulative: bool) -> Row:
+    """`row` without its innermost dimension, or with 0 for the one that takes its place."""
+    return (*row[:last], *([0] if cumulative else []), row[-1])
+
+
+def _difference(first: Row, second: Row, strictly: bool) -> Row:
+    """The row that says ``first >= second``, or greater."""
+    return (*(a - b for a, b in zip(first[:-1], second[:-1], strict=True)), first[-1] - second[-1] - strictly)
+
+
+def _merged(terms: Iterable[Term]) -> list[Term]:
+    """The same function with one term for equal sets."""
+    found: list[Term] = []
+    for term in terms:
+        for number, other in enumerate(found):
+            if term.where.plain_is_equal(other.where):
+                found[number] = Term(other.where, other.value + term.value)
+                break
+        else:
+            found.append(term)
+    return found
+
+
+def count(points: isl.Set) -> int:
+    """The number of points of a bounded set."""
+    terms = [Term(piece, Polynomial.constant(1)) for piece in _disjoint(points)]
+    for _ in range(points.dim(isl.dim_type.set)):
+        terms = _merged(part for term in terms for part in _summed(term, False))
+    return int(sum((term.value.offset for term in terms), Fraction(0)))
+
+
+def lex_count(points: isl.Set, leading: int | None = None) -> tuple[list[Term], int]:
+    """How many points of a bounded set come lexicographically before a vector, by their `leading` dimensions (all if
+    None), as a function of the vector, and how many there are."""
+    everything = points.dim(isl.dim_type.set)
+    dims = everything if leading is None else leading
+    inner = [Term(piece, Polynomial.constant(1)) for piece in _disjoint(points)]
+    found: list[Term] = []
+    for _ in range(everything - dims):
+        inner = _merged(part for term in inner for part in _summed(term, False))
+    for dim in reversed(range(dims)):
+        for sums in _merged(part for term in inner for part in _summed(term, True)):
+            found.append(Term(sums.where.insert_dims(isl.dim_type.set, dim + 1, dims - dim - 1), sums.value))
+        inner = _merged(part for term in inner for part in _summed(term, False))
+    return _merged(found), int(sum((term.value.offset for term in inner), Fraction(0)))
+
+
+def lex_below(terms: Terms, dims: int, first: int, width: int) -> list[Term]:
+    """`terms` of `dims` dimensions as functions of the dimensions from `first` on in a space of `width`."""
+    places = range(first, first + dims)
+    return [Term(term.where.insert_dims(isl.dim_type.set, dims, width - first - dims)
+                 .insert_dims(isl.dim_type.set, 0, first), term.value.renamed(places)) for term in terms]
+
+
+def joined(positive: Terms, negative: Terms = ()) -> list[Term]:
+    """The sum of `positive` less that of `negative`."""
+    return [*positive, *(Term(term.where, term.value.scaled(-1)) for term in negative)]
+
+
+def values_of(terms: Terms, columns: Sequence[np.ndarray], count: int) -> np.ndarray:
+    """The function at `count` points, given by their coordinates: int64 of shape [points]."""
+    total = np.zeros(count, np.int64)
+    for term in terms:
+        inside = np.ones(count, bool)
+        for number, some in enumerate(rows(term.where)):
+            for row in some:
+                value = sum((c * column for c, column in zip(row, columns, strict=False) if c), np.int64(row[-1]))
+                inside &= (value >= 0) if number else (value == 0)
+        scale = term.value.denominator
+        value = np.zeros(count, np.int64)
+        for powers, c in term.value.terms.items():
+            part = np.full(count, int(c * scale), np.int64)
+            for column, power in zip(columns, powers, strict=False):
+                part = part * column**power
+            value += part
+        total += np.where(inside, value // scale, 0)
+    return total
+
+
+# Extremes.
+
+def least(terms: Terms, domain: isl.Set) -> int | None:
+    """The least value over `domain`, None if that is empty."""
+    found = greatest([Term(term.where, term.value.scaled(-1)) for term in terms], domain)
+    return None if found is None else -found
+
+
+def greatest(terms: Terms, domain: isl.Set) -> int | None:
+    """The greatest value over the bounded `domain`, None if that is empty."""
+    effort = _Effort()
+    values = [_greatest(piece, value, effort) for cell, value in _cells(terms, domain) for piece in basic_sets(cell)]
+    return max((value for value in values if value is not None), default=None)
+
+
+class _Effort:
+    """Polynomials that are looked at for one greatest value, up to `_MOST_LOOKS`."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def spend(self) -> None:
+        """One more. Raises `UncountedError` if there have been too many."""
+        self.looks += 1
+        if self.looks > _MOST_LOOKS:
+            raise UncountedError("polynomials of high degree")
+
+
+def _cells(terms: Terms, domain: isl.Set) -> list[tuple[isl.Set, Polynomial]]:
+    """Parts of `domain`, with the sum of all terms there."""
+    cells = [(domain, Polynomial({}))] if not domain.is_empty() else []
+    for term in terms:
+        where, split = isl.Set.from_basic_set(term.where), []
+        for cell, value in cells:
+            inside = cell.intersect(where)
+            if inside.is_empty():
+                split.append((cell, value))
+                continue
+            split.append((inside, value + term.value))
+            rest = cell.subtract(where)
+            if not rest.is_empty():
+                split.append((rest.coalesce(), value))
+        cells = split
+        if len(cells) > _MOST_CELLS:
+            raise UncountedError("a function of very many pieces")
+    return cells
+
+
+def _greatest(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int | None:
+    """The greatest value of a polynomial over a convex piece, exactly."""
+    if piece.is_empty():
+        return None
+    if value.degree <= 1:
+        return _greatest_affine(piece, value)
+    effort.spend()
+    piece, value = _reduced(piece.detect_equalities(), value)
+    if value.degree <= 1:
+        return _greatest_affine(piece, value)
+    for variable in value.variables:
+        step = value.substituted(variable, Polynomial.affine((*(0,) * variable, 1), 1)) - value
+        if step.degree == 0:
+            return _at_end(piece, value, variable, step.offset >= 0, effort)
+        if step.degree == 1:
+            rising, falling = _halves(piece, step)
+            ends = [_at_end(part, value, variable, up, effort) for part, up in ((rising, True), (falling, False))]
+            return max((end for end in ends if end is not None), default=None)
+    return _by_steps(piece, value, effort)
+
+
+def _by_steps(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int | None:
+    """The greatest value where no step is affine: in a dimension in which it rises or falls, else of two halves."""
+    for variable in value.variables:
+        step = value.substituted(variable, Polynomial.affine((*(0,) * variable, 1), 1)) - value
+        highest = _greatest(piece, step, effort)
+        if highest is not None and highest <= 0:
+            return _at_end(piece, value, variable, False, effort)
+        lowest = _greatest(piece, step.scaled(-1), effort)
+        if lowest is not None and lowest <= 0:
+            return _at_end(piece, value, variable, True, effort)
+    whole = isl.Set.from_basic_set(piece)
+    widths = {v: whole.dim_max_val(v).to_python() - whole.dim_min_val(v).to_python() for v in value.variables}
+    widest = max(widths, key=widths.__getitem__)
+    middle = whole.dim_min_val(widest).to_python() + widths[widest] // 2
+    halves = (whole.upper_bound_val(isl.dim_type.set, widest, isl.Val(middle)),
+              whole.lower_bound_val(isl.dim_type.set, widest, isl.Val(middle + 1)))
+    found = [_greatest(part, value, effort) for half in halves for part in basic_sets(half)]
+    return max((v for v in found if v is not None), default=None)
+
+
+def _halves(piece: isl.BasicSet, step: Polynomial) -> tuple[isl.BasicSet, isl.BasicSet]:
+    """Where the affine `step` is not negative, and where it is."""
+    dims = piece.dim(isl.dim_type.set)
+    scale = step.denominator
+    row = (*(int(step.coefficient(k) * scale) for k in range(dims)), int(step.offset * scale))
+    negative = (*(-v for v in row[:-1]), -row[-1] - 1)
+    return piece.intersect(made(dims, [], [row])), piece.intersect(made(dims, [], [negative]))
+
+
+def _at_end(piece: isl.BasicSet, value: Polynomial, variable: int, up: bool, effort: _Effort) -> int | None:
+    """The greatest value at the last, or the first, points of the piece in one dimension. `piece` has no equality with
+    that dimension but such as define others."""
+    if piece.is_empty():
+        return None
+    dims = piece.dim(isl.dim_type.set)
+    moved = made(dims, *([_moved(row, variable, up) for row in some] for some in rows(piece)))
+    ends = isl.Set.from_basic_set(piece).subtract(isl.Set.from_basic_set(moved))
+    found = [_greatest(part, value, effort) for part in basic_sets(ends)]
+    return max((end for end in found if end is not None), default=None)
+
+
+def _moved(row: Row, variable: int, up: bool) -> Row:
+    """The row that holds at a point if `row` holds one further up, or down."""
+    return (*row[:-1], row[-1] + (row[variable] if up else -row[variable]))
+
+
+def _reduced(piece: isl.BasicSet, value: Polynomial) -> tuple[isl.BasicSet, Polynomial]:
+    """The piece without dimensions that follow from others, and the polynomial in those that are left."""
+    while True:
+        dims = piece.dim(isl.dim_type.set)
+        found = next(((row, k) for row in rows(piece)[0] for k in reversed(range(dims)) if abs(row[k]) == 1), None)
+        if found is None:
+            return piece, value
+        row, k = found
+        others = Polynomial.affine([0 if n == k else -v * row[k] for n, v in enumerate(row[:-1])], -row[-1] * row[k])
+        value = value.substituted(k, others)
+        value = value.renamed([n - (n > k) for n in range(dims)])
+        piece = piece.project_out(isl.dim_type.set, k, 1).detect_equalities()
+
+
+def _greatest_affine(piece: isl.BasicSet, value: Polynomial) -> int:
+    dims = piece.dim(isl.dim_type.set)
+    scale = value.denominator
+    function = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(piece.get_space()))
+    function = function.set_constant_val(isl.Val(int(value.offset * scale)))
+    for k in range(dims):
+        if c := value.coefficient(k):
+            function = function.set_coefficient_val(isl.dim_type.in_, k, isl.Val(int(c * scale)))
+    return isl.Set.from_basic_set(piece).max_val(function).to_python() // scale

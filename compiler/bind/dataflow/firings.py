@@ -1,0 +1,79 @@
+"""When a node fires, by the counters: what lines of words that step with it have to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+import numpy as np
+
+from compiler.analysis.counting import UncountedError, greatest, joined, least, lex_below
+from compiler.analysis.walks import Walk
+from compiler.bind.dataflow.timing import Carried
+from compiler.bind.dataflow.word_ticks import CountedTicks, levels, ticks_between
+
+__all__ = ["CountedFirings", "Firings", "SymbolicFirings"]
+
+
+@dataclass(frozen=True)
+class CountedFirings:
+    """Ticks in which a node fires, sorted: int64 of shape [firings]."""
+
+    ticks: np.ndarray
+
+    def behind(self, item: Carried) -> int | None:
+        """How many firings before it is read each word of an edge is written, None if that differs."""
+        words = item.words
+        if not isinstance(words, CountedTicks):
+            words = words.numbers(UncountedError("its node's firings are looked at"))
+        found = np.searchsorted(self.ticks, words.read) - np.searchsorted(self.ticks, words.written)
+        return int(found[0]) if (found == found[0]).all() else None
+
+    def gap(self, steps: int) -> int:
+        """The least ticks from a firing to the one `steps` after it; for more steps than there are, as many as in
+        all."""
+        if not 0 < steps < len(self.ticks):
+            return int(self.ticks[-1] - self.ticks[0]) if steps else 0
+        return int((self.ticks[steps:] - self.ticks[:-steps]).min())
+
+    def waiting(self, extra: int) -> int:
+        """Most firings after which fewer than `extra` ticks have gone, at a firing, itself among them; not counted
+        negative ones."""
+        gone = np.searchsorted(self.ticks + extra, self.ticks, side="right")
+        return int((np.arange(1, len(self.ticks) + 1) - gone).max())
+
+
+class SymbolicFirings:
+    """The vectors of `clock` at which a node fires. Raises `UncountedError` where counting does not succeed. `times`:
+    those of all nodes."""
+
+    def __init__(self, fired: isl.Set, clock: Walk, times: Mapping[str, isl.Map]) -> None:
+        self.fired, self.clock, self.times = Walk(fired), clock, times
+
+    def behind(self, item: Carried) -> int | None:
+        """How many firings before it is read each word of an edge is written, None if that differs."""
+        edge, dims = item.edge, self.clock.dims
+        relation = edge.relation.apply_domain(self.times[edge.source]).apply_range(self.times[edge.sink])
+        pairs = relation.wrap().flatten()
+        below = self.fired.below
+        between = joined(lex_below(below, dims, dims, 2 * dims), lex_below(below, dims, 0, 2 * dims))
+        low = least(between, pairs)
+        return low if low == greatest(between, pairs) else None
+
+    def gap(self, steps: int) -> int:
+        """The least ticks from a firing to the one `steps` after it; for more steps than there are, as many as in
+        all."""
+        if not steps:
+            return 0
+        if not 0 < steps < self.fired.count:
+            ends = isl.Map.from_domain_and_range(self.fired.points.lexmin(), self.fired.points.lexmax())
+            return ticks_between(ends, self.clock)[0]
+        return ticks_between(self.fired.shift(steps), self.clock)[0]
+
+    def waiting(self, extra: int) -> int:
+        """Most firings after which fewer than `extra` ticks have gone, at a firing, itself among them."""
+        return levels(self.fired, self.fired, self.clock, extra)
+
+
+Firings = CountedFirings | SymbolicFirings

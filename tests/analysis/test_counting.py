@@ -1,0 +1,104 @@
+"""Counting functions and steps against looking at every point."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import islpy as isl
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from compiler.analysis.counting import UncountedError, count, greatest, joined, least, lex_count, values_of
+from compiler.analysis.polynomial import Polynomial
+from compiler.analysis.walks import Walk
+from compiler.ir.points import enumerate_points
+
+GRID = range(-1, 8)
+
+
+@st.composite
+def convex(draw: st.DrawFn, dims: int) -> isl.Set:
+    """A box cut by up to two comparisons of its dimensions."""
+    names = [f"x{k}" for k in range(dims)]
+    rows = [f"0 <= {name} <= {draw(st.integers(0, 6))}" for name in names]
+    for _ in range(draw(st.integers(0, 2)) if dims > 1 else 0):
+        first, second = draw(st.permutations(names))[:2]
+        rows.append(f"{first} {draw(st.sampled_from(['<=', '>=']))} {second} + {draw(st.integers(-3, 3))}")
+    return isl.Set(f"{{ [{', '.join(names)}] : {' and '.join(rows)} }}")
+
+
+@st.composite
+def sets(draw: st.DrawFn, number: int = 1) -> list[isl.Set]:
+    """So many sets of one space, each a union of one or two convex ones, none empty."""
+    dims = draw(st.integers(1, 3))
+    found = []
+    for _ in range(number):
+        some = draw(convex(dims))
+        if draw(st.booleans()):
+            some = some.union(draw(convex(dims)))
+        assume(not some.is_empty())
+        found.append(some)
+    return found
+
+
+def points(some: isl.Set) -> list[tuple[int, ...]]:
+    _, columns = enumerate_points(some)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@settings(max_examples=60, deadline=None)
+@given(sets(3))
+def test_counts_and_extremes(some: list[isl.Set]) -> None:
+    first, second, domain = some
+    inside, others, here = points(first), points(second), points(domain)
+    assert count(first) == len(inside)
+    (below, total), (less, _) = lex_count(first), lex_count(second)
+    assert total == len(inside)
+    wanted = [sum(p < v for p in inside) - 2 * sum(p < v for p in others) for v in here]
+    function = joined(below, [*less, *less])
+    columns = list(np.array(here, np.int64).T)
+    assert values_of(function, columns, len(here)).tolist() == wanted
+    assert (least(function, domain), greatest(function, domain)) == (min(wanted), max(wanted))
+
+
+@settings(max_examples=80, deadline=None)
+@given(sets(), st.integers(-12, 12))
+def test_steps(some: list[isl.Set], steps: int) -> None:
+    order = points(some[0])
+    try:
+        moved = Walk(some[0]).shift(steps)
+    except UncountedError:
+        assume(False)
+        return
+    dims = len(order[0])
+    found: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def add(point: isl.Point) -> None:
+        both = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(2 * dims)]
+        found[tuple(both[:dims])] = tuple(both[dims:])
+
+    moved.wrap().flatten().foreach_point(add)
+    assert found == {p: order[k + steps] for k, p in enumerate(order) if 0 <= k + steps < len(order)}
+
+
+def test_sums_of_powers() -> None:
+    for exponent, high in product(range(5), range(-1, 6)):
+        power = Polynomial.affine((1,)).power(exponent)
+        summed = power.summed(0, Polynomial.constant(0), Polynomial.constant(high))
+        assert summed.value(()) == sum(x**exponent for x in range(high + 1))
+
+
+def test_many_points_take_no_longer() -> None:
+    wedge = isl.Set("{ [i, j, k] : 0 <= i < 1000000 and 0 <= j <= i and 0 <= k < 4096 }")
+    assert count(wedge) == 4096 * 1000000 * 1000001 // 2
+
+
+@pytest.mark.parametrize("text, reason", [
+    ("{ [i] : 0 <= i < 9 and i mod 2 = 0 }", "a set with strides"),
+    ("{ [i, j] : 0 <= i < 9 and 0 <= 2 * j <= i }", "a bound with a coefficient"),
+])
+def test_what_is_not_counted_is_said(text: str, reason: str) -> None:
+    with pytest.raises(UncountedError, match=reason):
+        count(isl.Set(text))

@@ -1,0 +1,68 @@
+"""Channels by symbols are those by looking at every word: the whole kernel has to be the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from network_programs import KERNELS, kernel, matmul
+
+from compiler.analysis.counting import UncountedError
+from compiler.bind.dataflow import build_kernel
+from compiler.bind.dataflow.options import Options
+from compiler.bind.dataflow.plan import Plan, make_plan
+from compiler.frontend.apps import load
+from compiler.ir.program import Program
+from compiler.sched.process_network import channels, derive
+from compiler.sched.process_network.channels import counted_traffic, symbolic_traffic
+
+PROGRAMS: dict[str, Callable[[], Program]] = {
+    "matmul": lambda: matmul(6),
+    "jacobi": lambda: load("dataflow/jacobi_2d", N=8, T=2),
+    "triangle": lambda: load("dataflow/triangular_solve", N=8),
+    "convolution": lambda: load("conv_3_3", width=10, height=8),
+    "harris": lambda: load("harris", width=12, height=11),
+    "fir": lambda: load("dataflow/fir"),
+    **{name: lambda name=name: kernel(name) for name in KERNELS},
+}
+QUICK = ("matmul", "convolution", "harris", "fir", "moving_average", "jacobi_1d")
+"""Those whose kernels are compared: the others take minutes by symbols, which is why they are not counted so."""
+
+
+def planned(program: Program, options: Options, monkeypatch: pytest.MonkeyPatch, few: int) -> Plan:
+    monkeypatch.setattr(channels, "FEW_WORDS", few)
+    monkeypatch.setattr(build_kernel, "FEW_WORDS", few)
+    return make_plan(program, options)
+
+
+@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("options", [Options(), Options(reorder="chip")], ids=["host", "chip"])
+def test_the_kernel_is_the_same(name: str, options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = PROGRAMS[name]()
+    counted = planned(program, options, monkeypatch, 1 << 20)
+    symbolic = planned(program, options, monkeypatch, 0)
+    assert any(type(item.words).__name__ == "SymbolicTicks" for item in symbolic.carried)
+    assert symbolic.kernel == counted.kernel
+    assert symbolic.choices == counted.choices
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_edges_are_the_same(name: str) -> None:
+    network = derive(PROGRAMS[name]())
+    compared = 0
+    for edge in network.edges:
+        counted = counted_traffic(edge, network.times)
+        try:
+            symbolic = symbolic_traffic(edge, network.times)
+        except UncountedError as reason:
+            assert str(reason) == "counts are polynomials of degree 3"
+            continue
+        compared += 1
+        assert symbolic.words == counted.words
+        assert symbolic.in_order() == counted.in_order()
+        assert symbolic.few_distances(4) == counted.few_distances(4)
+        assert [symbolic.high_water(first) for first in (True, False)] == \
+            [counted.high_water(first) for first in (True, False)]
+        assert [symbolic.crosses(k) for k in range(len(counted.read))] == \
+            [counted.crosses(k) for k in range(len(counted.read))]
+    assert compared
