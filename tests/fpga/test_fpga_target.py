@@ -11,7 +11,6 @@ from triangular_programs import triangular
 
 import compiler
 from compiler.bind.fpga.errors import FpgaError
-from compiler.bind.fpga.instance_trace import MOST_EVENTS
 from compiler.cli.input_files import random_inputs
 from compiler.frontend import kernel
 from compiler.frontend.apps import load
@@ -175,13 +174,6 @@ def test_impossible_options(options, message):
 def test_integers_of_every_width_are_taken():
     design = compiler.compile(pointwise(lambda a: a + 1, 1, Int(40, True)), target="fpga")
     assert design.predicted_cycles >= design.lower_bound
-
-
-def test_too_many_instances():
-    side = 1025
-    assert 4 * side * side > MOST_EVENTS
-    with pytest.raises(FpgaError, match="has 4202500 instances; the fpga target takes up to 4194304: compile a"):
-        compiled("upsample", parameters={"width": side, "height": side})
 
 
 def test_an_order_that_no_counter_follows():

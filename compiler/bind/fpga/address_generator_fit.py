@@ -7,16 +7,19 @@ whole coefficients).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 
 from hw.pipeline.spec import Level, Walk
 
-__all__ = ["FittedLevel", "build_walk", "fit_levels"]
+__all__ = ["LONGEST_TABLE", "FittedLevel", "build_walk", "cost", "divisors", "fit_inner_events", "fit_levels",
+           "periodic"]
 
-_LONGEST_TABLE = 1024
+LONGEST_TABLE = 1024
+"""Entries of a table; one that is a power of two long may have more."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class FittedLevel:
 
 def build_walk(levels: tuple[FittedLevel, ...], start: int, size: int, origin: int) -> Walk:
     """The walk over `size` addresses."""
-    return Walk(start, tuple(Level(lv.trips, lv.gap, _periodic([d % size for d in lv.deltas])) for lv in levels), size,
+    return Walk(start, tuple(Level(lv.trips, lv.gap, periodic([d % size for d in lv.deltas])) for lv in levels), size,
                 origin % size)
 
 
@@ -44,6 +47,19 @@ def fit_levels(times: np.ndarray, addresses: np.ndarray) -> tuple[FittedLevel, .
     """Loops, innermost first, whose events happen at `times` (ascending) with `addresses`; None if there are none with
     tables that are short enough."""
     return _fit(times, addresses, 0, 0, {})
+
+
+def fit_inner_events(times: np.ndarray, addresses: np.ndarray, late: int,
+                     ahead: int) -> tuple[FittedLevel, ...] | None:
+    """As `fit_levels` for the first events of inner loops that take `late` cycles and advance by `ahead`."""
+    return _fit(times, addresses, late, ahead, {})
+
+
+def divisors(count: int) -> Iterator[int]:
+    """Divisors of `count` between 1 and itself, descending."""
+    small = [n for n in range(2, isqrt(count) + 1) if count % n == 0]
+    yield from (count // n for n in small)
+    yield from (n for n in reversed(small) if n * n != count)
 
 
 _Known = dict[tuple[int, int], tuple[FittedLevel, ...] | None]
@@ -64,13 +80,14 @@ def _fit(times: np.ndarray, addresses: np.ndarray, late: int, ahead: int,
             continue
         span, far = level.gap + late, int(addresses[length - 1] - addresses[0])
         outer = _fit(times[::length], addresses[::length], (length - 1) * span + late, far + ahead, known)
-        if outer is not None and (best is None or _cost((level, *outer)) < _cost(best)):
+        if outer is not None and (best is None or cost((level, *outer)) < cost(best)):
             best = (level, *outer)
     known[count, late] = best
     return best
 
 
-def _cost(levels: tuple[FittedLevel, ...]) -> int:
+def cost(levels: Sequence[FittedLevel]) -> int:
+    """What generating the addresses of these levels takes: loops and entries of tables."""
     return sum(level.cost for level in levels)
 
 
@@ -82,9 +99,9 @@ def _lengths(times: np.ndarray) -> Iterator[int]:
     run = int(odd[0]) + 1 if len(odd) else count
     if run < count and count % run == 0:
         yield run
-    for length in range(run, 1, -1):
-        if count % length == 0 and (run == count or length != run):
-            yield length
+    if run == count:
+        yield run
+    yield from (length for length in divisors(count) if length <= run and length != run)
 
 
 def _level(times: np.ndarray, addresses: np.ndarray, length: int, late: int, ahead: int) -> FittedLevel | None:
@@ -99,17 +116,17 @@ def _level(times: np.ndarray, addresses: np.ndarray, length: int, late: int, ahe
     steps = np.diff(addresses.reshape(-1, length), axis=1)
     if not (steps == steps[0]).all():
         return None
-    deltas = _periodic([int(step) - ahead for step in steps[0]])
-    if len(deltas) & (len(deltas) - 1) and length > _LONGEST_TABLE:
+    deltas = periodic([int(step) - ahead for step in steps[0]])
+    if len(deltas) & (len(deltas) - 1) and length > LONGEST_TABLE:
         return None
     return FittedLevel(length, gap - late, deltas)
 
 
-def _periodic(values: list[int]) -> tuple[int, ...]:
+def periodic(values: Sequence[int]) -> tuple[int, ...]:
     """The shortest beginning that repeats; preferably a power of two long."""
     table = np.array(values)
     periods = [p for p in range(1, len(values) + 1) if p & (p - 1) == 0] + [len(values)]
     for period in periods:
-        if period <= _LONGEST_TABLE and np.array_equal(table[period:], table[:-period] if period < len(values) else []):
+        if period <= LONGEST_TABLE and np.array_equal(table[period:], table[:-period] if period < len(values) else []):
             return tuple(values[:period])
     return tuple(values)

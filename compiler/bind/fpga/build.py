@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from compiler.analysis.port_nests import LoopSum, constant_sum
 from compiler.bind.buffers.unified import UnifiedBuffer, extract_buffers
 from compiler.bind.fpga.address_generator_fit import build_walk, fit_levels
 from compiler.bind.fpga.build_dataflow_graph import NetBuilder
@@ -14,9 +15,11 @@ from compiler.bind.fpga.dataflow_graph import Net, Node, Use
 from compiler.bind.fpga.delay_allocation import DelayAllocator, Need, Placed
 from compiler.bind.fpga.errors import SlowRecurrence
 from compiler.bind.fpga.expressions import read_label, word_of
-from compiler.bind.fpga.instance_trace import Events
+from compiler.bind.fpga.instance_trace import Events, Reads
+from compiler.bind.fpga.nest_fit import fit_nest
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.retime import retime, wait
+from compiler.bind.fpga.traces import Trace
 from compiler.sched.static.static_schedule import Schedule
 from hw.labels import Label
 from hw.pipeline.spec import (
@@ -186,15 +189,16 @@ class _Assembly:
         if node.kind == "counter":
             values = self.events.iterator(node.statement, node.name)
             return self._events_walk(number, node, values, 1 << node.word.width)
-        return self._events_walk(number, node, np.zeros(len(self.events.times(node.statement)), np.int64), 1)
+        return self._events_walk(number, node, constant_sum(0, self.events.trips(node.statement)), 1)
 
-    def _events_walk(self, number: int, node: Node, values: np.ndarray, size: int) -> Walk:
+    def _events_walk(self, number: int, node: Node, values: LoopSum | np.ndarray, size: int) -> Walk:
         """The cycles of a node's statement, with addresses."""
-        cycles = self.events.times(node.statement) + self.times[number]
-        levels = fit_levels(cycles, values)
+        clock = self.events.clock(node.statement).plus(self.times[number])
+        nest = isinstance(values, LoopSum)
+        levels = fit_nest(clock, values) if nest else fit_levels(clock.values(), values)
         if levels is None:
             raise AssertionError("the instances of a statement are loops")
-        return build_walk(levels, int(cycles[0]), size, int(values[0]))
+        return build_walk(levels, clock.base, size, values.base if nest else int(values[0]))
 
     # Delays.
 
@@ -204,10 +208,9 @@ class _Assembly:
         word, cell = self.net.nodes[number].word, self.place[number]
         users = self.users.get(number, [])
         ports = [user for user, _ in users if self.net.nodes[user].kind == "port"]
-        cycles = None if statement is None else self.events.times(statement) + self.times[number]
+        words = None if statement is None else Trace(self.events.own(statement).later(self.times[number]))
         needs = [self._need(number, *user) for user in users if user[0] not in ports]
-        shape = () if statement is None else self.events.trips(statement)
-        streams = self.chains.constant(cell, word, needs, cycles, shape)
+        streams = self.chains.constant(cell, word, needs, words)
         if ports:
             self.chains.varying(streams, word, [self._port_need(port) for port in ports])
             self._serve_ports(ports, word)
@@ -218,40 +221,41 @@ class _Assembly:
     def _need(self, number: int, user: int, operand: int) -> Need:
         """A use at a constant delay; the words are those that the user's statement reads."""
         delay = wait(self.net, self.times, user, operand)
-        words = np.zeros(0, np.int64)
-        if number in self.net.results.values():
-            words = self._words_read(number, user, operand)
-        return Need((user, operand), words, words, delay, "")
+        words = self._words_read(number, user, operand) if number in self.net.results.values() else None
+        return Need((user, operand), words, delay, "")
 
-    def _words_read(self, number: int, user: int, operand: int) -> np.ndarray:
-        """Numbers of the words that a node takes from a statement's result."""
+    def _words_read(self, number: int, user: int, operand: int) -> Trace:
+        """The words that a node takes from a statement's result."""
         node = self.net.nodes[user]
         if node.kind == "merge":
             leaf = node.leaves[operand]
             assert leaf is not None
-            return leaf.reads.words
+            return self._trace(node.statement, leaf.reads)
         wanted = Use(number, node.uses[operand].distance)
         for (statement, read), use in self.net.reads.items():
             if statement == node.statement and use == wanted:
-                return self.events.reads(self.dependences[statement, read]).words
-        return np.arange(len(self.events.times(node.statement)))
+                return self._trace(statement, self.events.reads(self.dependences[statement, read]))
+        return Trace(self.events.own(node.statement))
+
+    def _trace(self, statement: str, reads: Reads) -> Trace:
+        """The words that reads of a statement want, in its logical cycles."""
+        port = self.events.port(statement, reads)
+        return Trace(port or (self.events.times(statement)[reads.instances], reads.words))
 
     def _port_need(self, port: int) -> Need:
         node = self.net.nodes[port]
         leaf = node.leaves[0]
         assert leaf is not None
-        times = self.events.times(node.statement)[leaf.reads.instances] + self.times[port]
         name = read_label(self.schedule.staged.program.statement(node.statement), node.read)
-        return Need((port, 0), times, leaf.reads.words, None, name)
+        return Need((port, 0), self._trace(node.statement, leaf.reads).later(self.times[port]), None, name)
 
     def _serve_ports(self, ports: list[int], word: Word) -> None:
         """The users of ports: taps of the chains behind the ports' memories."""
         needs: dict[int, list[Need]] = {}
-        empty = np.zeros(0, np.int64)
         for port in ports:
             tap = self.chains.taps[port, 0]
             for user, operand in self.users.get(port, []):
                 delay = tap.cycles + wait(self.net, self.times, user, operand)
-                needs.setdefault(tap.cell, []).append(Need((user, operand), empty, empty, delay, ""))
+                needs.setdefault(tap.cell, []).append(Need((user, operand), None, delay, ""))
         for cell, behind in needs.items():
             self.chains.constant(cell, word, behind)

@@ -105,10 +105,8 @@ class NetBuilder:
         """The producer's result, some cycles ago, or a port."""
         dependence, reads = leaf
         result = self.net.results[dependence.source]
-        read_at = self.events.times(dependence.sink)[reads.instances]
-        distances = read_at - self.events.times(dependence.source)[reads.words]
-        least = int(distances.min())
-        if (distances == least).all():
+        least, most = self.events.distance(dependence, reads)
+        if least == most:
             return Use(result, least)
         return Use(self.net.add(Node("port", self.net.nodes[result].word, dependence.sink, (Use(result, least),),
                                      read=dependence.read, latency=BUFFER_LATENCY + 1, leaves=(leaf,))))

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from compiler.bind.fpga.address_generator_fit import build_walk, fit_levels
+from compiler.analysis.port_unions import common_shifts, follows, join_ports, steps_of
+from compiler.bind.fpga.buffer_choice import LISTED, smallest_buffer, stored_goals
 from compiler.bind.fpga.errors import FpgaError
+from compiler.bind.fpga.traces import Trace
 from hw.pipeline.spec import BUFFER_LATENCY, MINIMUM_LINE, BufferCell, Cell, LineCell, Tap, Word
 
 __all__ = ["DelayAllocator", "Need", "Placed"]
@@ -33,14 +35,26 @@ _SHIFTS = 512
 
 @dataclass(frozen=True)
 class Need:
-    """A use of a node: in `times` (physical cycles, ascending) the words `words` are wanted. `delay`: cycles from the
-    node's value to the use if that is constant. `key` says who wants them; `name` is for messages."""
+    """A use of a node, which wants what `trace` says, in physical cycles. `delay`: cycles from the node's value to the
+    use if that is constant; then only the words of the trace count, and there is none if the node's values are not a
+    statement's. `key` says who wants them; `name` is for messages."""
 
     key: tuple[int, int]
-    times: np.ndarray
-    words: np.ndarray
+    trace: Trace | None
     delay: int | None
     name: str
+
+    @property
+    def times(self) -> np.ndarray:
+        """Cycles of all events."""
+        assert self.trace is not None
+        return self.trace.times
+
+    @property
+    def words(self) -> np.ndarray:
+        """Numbers of their words."""
+        assert self.trace is not None
+        return self.trace.words
 
 
 @dataclass(frozen=True)
@@ -54,14 +68,14 @@ class Placed:
 
 @dataclass(frozen=True)
 class _Stream:
-    """What a tap carries: in `times` (ascending) the words `words`."""
+    """What a tap carries, if it is a statement's values."""
 
     tap: Tap
-    times: np.ndarray
-    words: np.ndarray
+    trace: Trace | None
 
     def later(self, cycles: int) -> _Stream:
-        return _Stream(Tap(self.tap.cell, self.tap.cycles + cycles), self.times + cycles, self.words)
+        trace = None if self.trace is None else self.trace.later(cycles)
+        return _Stream(Tap(self.tap.cell, self.tap.cycles + cycles), trace)
 
 
 @dataclass
@@ -77,19 +91,17 @@ class DelayAllocator:
     placed: list[Placed] = field(default_factory=list)
     registers: dict[int, int] = field(default_factory=dict)
 
-    def constant(self, cell: int, word: Word, needs: Sequence[Need], times: np.ndarray | None = None,
-                 shape: tuple[int, ...] = ()) -> list[_Stream]:
-        """Serve needs at constant delays from cell number `cell`, which carries word k in ``times[k]`` (None: delays
-        only); the words are the points of a box of `shape`. The result are the streams of the chain, newest first."""
+    def constant(self, cell: int, word: Word, needs: Sequence[Need], trace: Trace | None = None) -> list[_Stream]:
+        """Serve needs at constant delays from cell number `cell`, which carries the words of `trace` (None: delays
+        only), in their order. The result are the streams of the chain, newest first."""
         ordered = sorted(needs, key=lambda need: need.delay or 0)
-        words = np.arange(len(times)) if times is not None else np.zeros(0, np.int64)
-        stream = _Stream(Tap(cell), times if times is not None else words, words)
+        stream = _Stream(Tap(cell), trace)
         streams = [stream]
         base = reach = 0
         for place, need in enumerate(ordered):
             assert need.delay is not None
             if need.delay - reach > self.gap and need.delay - reach >= MINIMUM_LINE:
-                stream = self._behind(stream, reach - base, need.delay - reach, word, ordered[place:], times, shape)
+                stream = self._behind(stream, reach - base, need.delay - reach, word, ordered[place:], trace)
                 streams.append(stream)
                 base = reach = need.delay
             self.taps[need.key] = Tap(stream.tap.cell, stream.tap.cycles + need.delay - base)
@@ -102,18 +114,18 @@ class DelayAllocator:
         self.registers[cell] = max(self.registers.get(cell, 0), count)
 
     def _behind(self, stream: _Stream, skip: int, cycles: int, word: Word, later: Sequence[Need],
-                times: np.ndarray | None, shape: tuple[int, ...]) -> _Stream:
+                trace: Trace | None) -> _Stream:
         """`stream`, `skip` and then `cycles` cycles later, out of a memory."""
         source = stream.later(skip)
         line = LineCell(source.tap, word, cycles)
-        if times is None:
+        if trace is None or source.trace is None:
             return self._line(source, line)
-        wanted = np.unique(np.concatenate([need.words for need in later]))
-        for words in (wanted, _lattice(wanted, shape), source.words):
-            goal = _Stream(Tap(0), times[words] + int(later[0].delay or 0), words)
-            buffer = self._buffer(source, goal, word)
+        wanted = [need.trace for need in later if need.trace is not None]
+        for goal in stored_goals(trace, wanted, source.trace):
+            late = goal.later(int(later[0].delay or 0))
+            buffer = self._buffer(source, late, word)
             if buffer is not None and buffer.depth * _WORTH <= line.depth and line.depth - buffer.depth >= _GAIN:
-                return self._add(buffer, goal)
+                return self._add(buffer, late)
         return self._line(source, line)
 
     def _line(self, source: _Stream, line: LineCell) -> _Stream:
@@ -121,10 +133,10 @@ class DelayAllocator:
         self.placed.append(Placed(len(self.cells) - 1, "line", line.depth + BUFFER_LATENCY))
         return replace(source.later(line.cycles), tap=Tap(len(self.cells) - 1))
 
-    def _add(self, buffer: BufferCell, goal: _Stream) -> _Stream:
+    def _add(self, buffer: BufferCell, goal: Trace) -> _Stream:
         self.cells.append(buffer)
         self.placed.append(Placed(len(self.cells) - 1, "buffer", buffer.depth + BUFFER_LATENCY))
-        return replace(goal, tap=Tap(len(self.cells) - 1))
+        return _Stream(Tap(len(self.cells) - 1), goal)
 
     # Reads at varying distances.
 
@@ -157,7 +169,7 @@ class DelayAllocator:
             feeds.append(stream.later(near[-1][0] - first))
             members = members[len(near) :]
 
-    def _port(self, feeds: Sequence[_Stream], goal: _Stream | None, word: Word) -> _Stream | None:
+    def _port(self, feeds: Sequence[_Stream], goal: Trace | None, word: Word) -> _Stream | None:
         """A stream that carries what `goal` does, from the last of the feeds that will do."""
         if goal is None:
             return None
@@ -168,31 +180,10 @@ class DelayAllocator:
                 best = buffer
         return None if best is None else self._add(best, goal)
 
-    def _buffer(self, feed: _Stream, goal: _Stream, word: Word) -> BufferCell | None:
+    def _buffer(self, feed: _Stream, goal: Trace, word: Word) -> BufferCell | None:
         """The smallest buffer between two streams, None if none will do."""
-        best: BufferCell | None = None
-        tried: list[np.ndarray] = []
-        for chosen in _written(feed, goal):
-            if any(np.array_equal(chosen, other) for other in tried):
-                continue
-            tried.append(chosen)
-            buffer = _buffer(feed.tap, feed.times[chosen], feed.words[chosen], goal, word)
-            if buffer is not None and (best is None or buffer.depth < best.depth):
-                best = buffer
-        return best
-
-
-def _lattice(words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The words of a box of `shape` that lie whole steps apart, from the first to the last of `words` in each
-    dimension: all of `words`, and what makes them loops. Without dimensions there is one word."""
-    if not shape:
-        return words
-    lines = []
-    for column, size in zip(np.unravel_index(words, shape), shape, strict=True):
-        low, high = int(column.min()), int(column.max())
-        step = int(np.gcd.reduce(column - low)) or size
-        lines.append(np.arange(low, high + 1, step))
-    return np.ravel_multi_index(np.meshgrid(*lines, indexing="ij"), shape).ravel()
+        assert feed.trace is not None
+        return smallest_buffer(feed.tap, feed.trace, goal, word)
 
 
 def _near(members: list[tuple[int, Need]], gap: int) -> list[tuple[int, Need]]:
@@ -233,6 +224,13 @@ def _shift(one: Need, other: Need) -> int | None:
 
     Where both want a word it has to be the same, for at least half of the cycles of the shorter one.
     """
+    first, second = (None if need.trace is None else need.trace.nest for need in (one, other))
+    if first is not None and second is not None and max(first.count, second.count) > LISTED:
+        steps, candidates = steps_of([first, second]), common_shifts(first, second)
+        if steps is not None and candidates is not None:
+            return next((shift for shift in candidates[:_SHIFTS] if follows(first, second, shift, steps)), None)
+    if not _listable([one, other]):
+        return None
     middle = len(other.times) // 2
     same = np.flatnonzero(one.words == other.words[middle])
     candidates = sorted((int(t) for t in other.times[middle] - one.times[same]), key=abs)
@@ -244,8 +242,19 @@ def _shift(one: Need, other: Need) -> int | None:
     return None
 
 
-def _union(members: Sequence[tuple[int, Need]]) -> _Stream | None:
+def _listable(needs: Sequence[Need]) -> bool:
+    return all(need.trace is not None and need.trace.listable for need in needs)
+
+
+def _union(members: Sequence[tuple[int, Need]]) -> Trace | None:
     """What a port has to carry that gives each member its words `shift` cycles later; None if they contradict."""
+    nests = [need.trace.nest.later(-shift) for shift, need in members if need.trace is not None and need.trace.nest]
+    if len(nests) == len(members) and max(nest.count for nest in nests) > LISTED:
+        joined = join_ports(nests)
+        if joined is not None:
+            return None if joined.times.base < BUFFER_LATENCY else Trace(joined)
+    if not _listable([need for _, need in members]):
+        return None
     times = np.concatenate([need.times - shift for shift, need in members])
     words = np.concatenate([need.words for _, need in members])
     order = np.lexsort([words, times])
@@ -254,48 +263,4 @@ def _union(members: Sequence[tuple[int, Need]]) -> _Stream | None:
     times, words = times[new], words[new]
     if (np.diff(times) == 0).any() or times[0] < BUFFER_LATENCY:
         return None
-    return _Stream(Tap(0), times, words)
-
-
-def _written(feed: _Stream, goal: _Stream) -> list[np.ndarray]:
-    """Which events of the feed to store: each wanted word once, the last or the first time it comes, or every time, or
-    everything."""
-    wanted = np.isin(feed.words, goal.words)
-    once = np.flatnonzero(wanted)
-    _, first = np.unique(feed.words[once], return_index=True)
-    _, last = np.unique(feed.words[once][::-1], return_index=True)
-    return [np.sort(once[len(once) - 1 - last]), np.sort(once[first]), once, np.arange(len(feed.words))]
-
-
-def _buffer(tap: Tap, times: np.ndarray, words: np.ndarray, goal: _Stream, word: Word) -> BufferCell | None:
-    """A buffer that stores `words` at `times` and reads what `goal` carries."""
-    names, first = np.unique(words, return_index=True)
-    if not len(words) or not np.isin(goal.words, names).all():
-        return None
-    order = np.argsort(times[first], kind="stable")  # words in the order in which they come
-    rank = np.empty(len(names), np.int64)
-    rank[order] = np.arange(len(names))
-    written = rank[np.searchsorted(names, words)]
-    read = rank[np.searchsorted(names, goal.words)]
-    born = times[first][order]
-    reads = goal.times - BUFFER_LATENCY
-    if (reads <= born[read]).any() or reads[0] < 0:
-        return None
-    depth = _depth(born, times, written, reads, read)
-    levels = fit_levels(times, written), fit_levels(reads, read)
-    if depth is None or levels[0] is None or levels[1] is None:
-        return None
-    write = build_walk(levels[0], int(times[0]), depth, int(written[0]))
-    return BufferCell(tap, word, depth, write, build_walk(levels[1], int(reads[0]), depth, int(read[0])))
-
-
-def _depth(born: np.ndarray, times: np.ndarray, written: np.ndarray, reads: np.ndarray, read: np.ndarray) -> int | None:
-    """Fewest words of a circular memory that keep every word until its last use, which is no cycle of a write to its
-    place; None if a word is stored again in a cycle in which it is read."""
-    used = np.full(len(born), -1)
-    np.maximum.at(used, read, reads)
-    np.maximum.at(used, written, times)
-    if len(written) > len(born) and len(np.intersect1d(times * len(born) + written, reads * len(born) + read)):
-        return None
-    following = np.searchsorted(born, used, side="right")
-    return max(2, int((following - np.arange(len(born))).max()))
+    return Trace((times, words))

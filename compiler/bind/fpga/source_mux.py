@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from compiler.analysis.dependences import Dependence
+from compiler.analysis.port_nests import LoopSum, loop_sum
 from compiler.bind.fpga.address_generator_fit import fit_levels
 from compiler.bind.fpga.instance_trace import Events, Reads
+from compiler.bind.fpga.nest_fit import fit_nest
 
 __all__ = ["Decision", "Leaf", "Selection", "decide"]
 
@@ -40,7 +42,7 @@ class Leaf(NamedTuple):
 class Selection(NamedTuple):
     """Instances of the reader with a value below `cut`, of 0 to `size` - 1, against the others."""
 
-    values: np.ndarray
+    values: LoopSum | np.ndarray
     size: int
     cut: int
 
@@ -58,12 +60,46 @@ def decide(events: Events, sources: Sequence[Dependence]) -> Decision | None:
     """How a read finds its values, of which all `sources`, two or more, have some; None if no counters with short
     tables say so."""
     sink = sources[0].sink
-    taken = np.full(len(events.times(sink)), _ANY)
-    for number, dependence in enumerate(sources):
-        taken[events.reads(dependence).instances] = number
-    trips = events.trips(sink)
-    tree = _Boxes(events, sources, taken, trips).tree(tuple(slice(0, count) for count in trips))
-    return tree if isinstance(tree, Decision) else _numbered(events, sources, taken)
+    cells = _cells(events, sources)
+    box = tuple(slice(0, size) for size in cells.taken.shape)
+    tree = _Boxes(events, sources, cells, events.trips(sink)).tree(box)
+    return tree if isinstance(tree, Decision) else _numbered(events, sources, cells)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Instances of a reader in cells, whose number along every loop begins at ``starts[k]`` and which see one source
+    each: ``taken[cell]`` is its number. Reads that are no nests have cells of one instance."""
+
+    taken: np.ndarray
+    starts: tuple[np.ndarray, ...]
+
+    def sizes(self, axis: int, part: slice = slice(None)) -> np.ndarray:
+        """Iterations of the cells along a loop."""
+        return np.diff(self.starts[axis])[part]
+
+
+def _cells(events: Events, sources: Sequence[Dependence]) -> _Cells:
+    trips = events.trips(sources[0].sink)
+    nests = [events.reads(dependence).nest for dependence in sources]
+    starts, kept = [], []
+    for axis, count in enumerate(trips):
+        members = np.zeros((len(nests), count), bool)
+        for number, nest in enumerate(nests):
+            if nest is not None:
+                members[number, nest.kept[axis]] = True
+        change = (np.diff(members, axis=1) != 0).any(axis=0) if None not in nests else np.ones(count - 1, bool)
+        starts.append(np.concatenate([[0], np.flatnonzero(change) + 1, [count]]))
+        kept.append(members[:, starts[-1][:-1]])
+    if None in nests:
+        taken = np.full(len(events.times(sources[0].sink)), _ANY)
+        for number, dependence in enumerate(sources):
+            taken[events.reads(dependence).instances] = number
+        return _Cells(taken.reshape(trips), tuple(starts))
+    taken = np.full([len(s) - 1 for s in starts], _ANY)
+    for number in range(len(nests)):
+        taken[np.ix_(*[members[number] for members in kept])] = number
+    return _Cells(taken, tuple(starts))
 
 
 @dataclass
@@ -72,17 +108,17 @@ class _Boxes:
 
     events: Events
     sources: Sequence[Dependence]
-    taken: np.ndarray
+    cells: _Cells
     trips: tuple[int, ...]
     left: int = _MOST_BOXES
 
     def tree(self, box: tuple[slice, ...]) -> Decision | Leaf | None:
-        """The decisions inside a box of instances."""
-        taken = _continued(self.taken.reshape(self.trips)[box])
+        """The decisions inside a box of cells."""
+        taken = _continued(self.cells.taken[box])
         if (taken == taken.flat[0]).all():
             self.left -= 1
             return None if self.left < 0 else self._leaf(int(taken.flat[0]), box)
-        axis, cut = _best_cut(taken)
+        axis, cut = _best_cut(taken, [self.cells.sizes(k, part) for k, part in enumerate(box)])
         cut += box[axis].start
         low = (*box[:axis], slice(box[axis].start, cut), *box[axis + 1 :])
         high = (*box[:axis], slice(cut, box[axis].stop), *box[axis + 1 :])
@@ -91,14 +127,19 @@ class _Boxes:
         if below is None or above is None:
             return None
         values = self.events.iterations(self.sources[0].sink, axis)
-        return Decision(Selection(values, self.trips[axis], cut), below, above)
+        return Decision(Selection(values, self.trips[axis], int(self.cells.starts[axis][cut])), below, above)
 
     def _leaf(self, number: int, box: tuple[slice, ...]) -> Leaf:
-        inside = np.zeros(self.trips, bool)
-        inside[box] = True
         reads = self.events.reads(self.sources[number])
+        part = [slice(int(starts[side.start]), int(starts[side.stop]))
+                for starts, side in zip(self.cells.starts, box, strict=True)]
+        if reads.nest is not None:
+            return Leaf(self.sources[number], Reads(None, reads.nest.inside(part), reads.trips, reads.shape))
+        inside = np.zeros(self.trips, bool)
+        inside[tuple(part)] = True
         kept = inside.ravel()[reads.instances]
-        return Leaf(self.sources[number], Reads(reads.instances[kept], reads.words[kept]))
+        listed = reads.instances[kept], reads.words[kept]
+        return Leaf(self.sources[number], Reads(listed, None, reads.trips, reads.shape))
 
 
 def _continued(taken: np.ndarray) -> np.ndarray:
@@ -111,14 +152,17 @@ def _continued(taken: np.ndarray) -> np.ndarray:
     return taken
 
 
-def _best_cut(taken: np.ndarray) -> tuple[int, int]:
-    """Axis and place of the cut that most instances on both sides have in common: where the fewest other changes are
-    along its axis, and the most instances change."""
+def _best_cut(taken: np.ndarray, sizes: Sequence[np.ndarray]) -> tuple[int, int]:
+    """Axis and place, in cells of these `sizes`, of the cut that most instances on both sides have in common:
+    where the fewest other changes are along its axis, and the most instances change."""
     best: tuple[int, int] | None = None
     found = (0, 0)
     for axis in range(taken.ndim):
         changed = np.diff(taken, axis=axis) != 0
-        changes = changed.sum(axis=tuple(k for k in range(taken.ndim) if k != axis))
+        weights = np.ones((), np.int64)
+        for k, size in enumerate(sizes):
+            weights = np.multiply.outer(weights, np.ones(len(size) - 1, np.int64) if k == axis else size)
+        changes = (changed * weights).sum(axis=tuple(k for k in range(taken.ndim) if k != axis))
         for place in np.flatnonzero(changes)[: 2 * _MOST_BOXES]:
             key = (int(np.count_nonzero(changes)), -int(changes[place]))
             if best is None or key < best:
@@ -126,16 +170,30 @@ def _best_cut(taken: np.ndarray) -> tuple[int, int]:
     return found
 
 
-def _numbered(events: Events, sources: Sequence[Dependence], taken: np.ndarray) -> Decision | None:
+def _numbered(events: Events, sources: Sequence[Dependence], cells: _Cells) -> Decision | None:
     """Decisions by the number of the source, the sources in an order in which counters can name them."""
-    times, taken = events.times(sources[0].sink), _continued(taken)
-    count = len(sources)
+    taken, count = _continued(cells.taken), len(sources)
     for order in permutations(range(count)) if count <= _MOST_ORDERED else [tuple(range(count))]:
-        numbers = np.argsort(order)[taken]
-        if fit_levels(times, numbers) is not None:
+        numbers = _spread(events, sources, cells, np.argsort(order)[taken])
+        if numbers is not None:
             leaves = [Leaf(sources[k], events.reads(sources[k])) for k in order]
             last = Decision(Selection(numbers, count, count - 1), leaves[-2], leaves[-1])
             for cut in range(count - 2, 0, -1):
                 last = Decision(Selection(numbers, count, cut), leaves[cut - 1], last)
             return last
     return None
+
+
+def _spread(events: Events, sources: Sequence[Dependence], cells: _Cells,
+            numbers: np.ndarray) -> LoopSum | np.ndarray | None:
+    """Numbers of cells as those of instances, None if no counters follow them."""
+    corner = (0,) * numbers.ndim
+    lines = [np.moveaxis(numbers, k, 0)[(slice(None), *corner[1:])] for k in range(numbers.ndim)]
+    total = LoopSum(int(numbers[corner]), tuple(line - line[0] for line in lines))
+    clock = events.clock(sources[0].sink)
+    if np.array_equal(total.values(), numbers.ravel()):
+        spread = loop_sum(total.base, [np.repeat(table, cells.sizes(k)) for k, table in enumerate(total.tables)])
+        return spread if fit_nest(clock, spread) is not None else None
+    if numbers.size != clock.count:
+        return None
+    return numbers.ravel() if fit_levels(clock.values(), numbers.ravel()) is not None else None

@@ -1,0 +1,116 @@
+"""The smallest buffer between two streams of the same words.
+
+Streams that are loop nests take no listing (`compiler.bind.fpga.nest_buffers`), but for few events; others are listed,
+up to a budget beyond which there is no buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from compiler.bind.fpga.address_generator_fit import build_walk, fit_levels
+from compiler.bind.fpga.nest_buffers import Unlike, nest_buffer, product_words, stored_nests
+from compiler.bind.fpga.traces import Trace
+from hw.pipeline.spec import BUFFER_LATENCY, BufferCell, Tap, Word
+
+__all__ = ["LISTED", "smallest_buffer", "stored_goals"]
+
+LISTED = 4096
+"""Events up to which streams are listed though they are nests."""
+
+
+def stored_goals(trace: Trace, wanted: Sequence[Trace], source: Trace) -> Iterator[Trace]:
+    """What a memory behind a node may hold, as the part of `trace` that comes out of it: the words that are `wanted`,
+    those and what makes them loops, or all."""
+    nests = [need.nest for need in wanted if need.nest is not None]
+    if trace.nest is not None and trace.count > LISTED and len(nests) == len(wanted):
+        yield from (Trace(trace.nest.taken(axes)) for axes in product_words(nests))
+        if source.nest is not None:
+            yield Trace(trace.nest.taken(source.nest.axes)) if source.nest.axes is not None else trace
+    elif trace.nest is not None and trace.listable and source.listable and all(need.listable for need in wanted):
+        words = np.unique(np.concatenate([need.words for need in wanted]))
+        for kept in (words, _lattice(words, trace.nest.shape), source.words):
+            yield Trace((trace.times[kept], kept))
+
+
+def smallest_buffer(tap: Tap, feed: Trace, goal: Trace, word: Word) -> BufferCell | None:
+    """The smallest buffer that stores what `feed` brings and reads what `goal` carries; None if none will do."""
+    found = [buffer for buffer in _buffers(tap, feed, goal, word) if buffer is not None]
+    return min(found, key=lambda buffer: buffer.depth, default=None)
+
+
+def _buffers(tap: Tap, feed: Trace, goal: Trace, word: Word) -> Iterator[BufferCell | None]:
+    if feed.nest is not None and goal.nest is not None and max(feed.count, goal.count) > LISTED:
+        stored = stored_nests(feed.nest, goal.nest)
+        found = [nest_buffer(tap, nest, goal.nest, word) for nest in stored] if stored is not None else [Unlike()]
+        if not any(isinstance(buffer, Unlike) for buffer in found):
+            yield from (buffer for buffer in found if not isinstance(buffer, Unlike))
+            return
+    if feed.listable and goal.listable:
+        for chosen in _distinct(_written(feed, goal)):
+            yield _listed_buffer(tap, feed.times[chosen], feed.words[chosen], goal, word)
+
+
+def _distinct(choices: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
+    for number, chosen in enumerate(choices):
+        if not any(np.array_equal(chosen, other) for other in choices[:number]):
+            yield chosen
+
+
+def _lattice(words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The words of a box of `shape` that lie whole steps apart, from the first to the last of `words` in each
+    dimension: all of `words`, and what makes them loops. Without dimensions there is one word."""
+    if not shape:
+        return words
+    lines = []
+    for column, size in zip(np.unravel_index(words, shape), shape, strict=True):
+        low, high = int(column.min()), int(column.max())
+        step = int(np.gcd.reduce(column - low)) or size
+        lines.append(np.arange(low, high + 1, step))
+    return np.ravel_multi_index(np.meshgrid(*lines, indexing="ij"), shape).ravel()
+
+
+def _written(feed: Trace, goal: Trace) -> list[np.ndarray]:
+    """Which events of the feed to store: each wanted word once, the last or the first time it comes, or every time, or
+    everything."""
+    wanted = np.isin(feed.words, goal.words)
+    once = np.flatnonzero(wanted)
+    _, first = np.unique(feed.words[once], return_index=True)
+    _, last = np.unique(feed.words[once][::-1], return_index=True)
+    return [np.sort(once[len(once) - 1 - last]), np.sort(once[first]), once, np.arange(len(feed.words))]
+
+
+def _listed_buffer(tap: Tap, times: np.ndarray, words: np.ndarray, goal: Trace, word: Word) -> BufferCell | None:
+    """A buffer that stores `words` at `times` and reads what `goal` carries."""
+    names, first = np.unique(words, return_index=True)
+    if not len(words) or not np.isin(goal.words, names).all():
+        return None
+    order = np.argsort(times[first], kind="stable")  # words in the order in which they come
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    written = rank[np.searchsorted(names, words)]
+    read = rank[np.searchsorted(names, goal.words)]
+    born = times[first][order]
+    reads = goal.times - BUFFER_LATENCY
+    if (reads <= born[read]).any() or reads[0] < 0:
+        return None
+    depth = _depth(born, times, written, reads, read)
+    levels = fit_levels(times, written), fit_levels(reads, read)
+    if depth is None or levels[0] is None or levels[1] is None:
+        return None
+    write = build_walk(levels[0], int(times[0]), depth, int(written[0]))
+    return BufferCell(tap, word, depth, write, build_walk(levels[1], int(reads[0]), depth, int(read[0])))
+
+
+def _depth(born: np.ndarray, times: np.ndarray, written: np.ndarray, reads: np.ndarray, read: np.ndarray) -> int | None:
+    """Fewest words of a circular memory that keep every word until its last use, which is no cycle of a write to its
+    place; None if a word is stored again in a cycle in which it is read."""
+    used = np.full(len(born), -1)
+    np.maximum.at(used, read, reads)
+    np.maximum.at(used, written, times)
+    if len(written) > len(born) and len(np.intersect1d(times * len(born) + written, reads * len(born) + read)):
+        return None
+    following = np.searchsorted(born, used, side="right")
+    return max(2, int((following - np.arange(len(born))).max()))

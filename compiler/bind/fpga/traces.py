@@ -1,0 +1,62 @@
+"""What a port carries: words and cycles as a loop nest where they are one, else listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from compiler.analysis.port_nests import PortNest
+from compiler.bind.fpga.instance_trace import MOST_EVENTS
+
+__all__ = ["Trace"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """In cycles (ascending) words: a nest, or both listed as int64 of shape [events]."""
+
+    given: PortNest | tuple[np.ndarray, np.ndarray]
+
+    @property
+    def nest(self) -> PortNest | None:
+        """The trace as a nest."""
+        return self.given if isinstance(self.given, PortNest) else None
+
+    @property
+    def count(self) -> int:
+        """Number of events."""
+        return self.given.count if isinstance(self.given, PortNest) else len(self.given[0])
+
+    @property
+    def listable(self) -> bool:
+        """Whether there are few enough events to list."""
+        return self.count <= MOST_EVENTS
+
+    @property
+    def first(self) -> int:
+        """Cycle of the first event."""
+        return self.given.times.base if isinstance(self.given, PortNest) else int(self.given[0][0])
+
+    @cached_property
+    def _listed(self) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(self.given, PortNest):
+            return self.given.times.values(), self.given.numbers.values()
+        return self.given
+
+    @property
+    def times(self) -> np.ndarray:
+        """Cycles of all events."""
+        return self._listed[0]
+
+    @property
+    def words(self) -> np.ndarray:
+        """Numbers of their words."""
+        return self._listed[1]
+
+    def later(self, cycles: int) -> Trace:
+        """The same words, `cycles` later."""
+        if isinstance(self.given, PortNest):
+            return Trace(self.given.later(cycles))
+        return Trace((self.given[0] + cycles, self.given[1]))

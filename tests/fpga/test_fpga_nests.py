@@ -1,0 +1,117 @@
+"""Buffers and walks of loop nests, from the tables of their loops: the same as from all events, one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_accumulations import accumulations
+from random_programs import programs
+
+import compiler
+from compiler.analysis.port_nests import LoopSum, PortNest, linear_sum, loop_sum, table_sum
+from compiler.bind.fpga import buffer_choice, delay_allocation, nest_fit
+from compiler.bind.fpga.address_generator_fit import build_walk, cost, fit_levels
+from compiler.bind.fpga.nest_fit import fit_nest
+from compiler.bind.fpga.traces import Trace
+from compiler.frontend.apps import load
+from hw.pipeline.spec import Tap, Word
+
+APPS = {"gaussian": {"width": 20, "height": 8}, "upsample": {"width": 9, "height": 6}, "gaussian_pyramid": {"size": 8},
+        "unsharp": {"width": 12, "height": 10}, "harris": {"width": 14, "height": 11},
+        "gemm": {"size": 8, "unroll": 2}, "laplacian_pyramid": {"size": 8}}
+
+TABLES = [lambda i: i * 0, lambda i: i, lambda i: 3 * i, lambda i: i // 2, lambda i: i % 2, lambda i: i // 4,
+          lambda i: i % 4, lambda i: np.minimum(i, 3), lambda i: -i]
+
+
+@st.composite
+def clocks(draw, most=16, loops=4, first=0):
+    """Cycles of a nest whose iterations come one after the other."""
+    trips = draw(st.lists(st.integers(1, most), min_size=1, max_size=loops))
+    steps, span = [], 0
+    for count in reversed(trips):
+        steps.insert(0, span + draw(st.sampled_from([1, 1, 1, 2, 5])))
+        span += steps[0] * (count - 1)
+    return linear_sum(draw(st.integers(first, first + 40)), steps, trips)
+
+
+@st.composite
+def addresses(draw, trips):
+    size = int(np.prod(trips))
+    return loop_sum(draw(st.integers(0, 9)), [
+        draw(st.sampled_from(TABLES))(np.arange(n)) * draw(st.sampled_from([1, 1, 2, 7, size])) for n in trips])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_a_walk_of_tables_is_that_of_events(data):
+    times = data.draw(clocks())
+    wanted = data.draw(addresses(times.trips))
+    listed = fit_levels(times.values(), wanted.values())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nest_fit, "LISTED", 0)
+        found = fit_nest(times, wanted)
+    assert (found is None) == (listed is None)
+    if found is not None and listed is not None:
+        assert cost(found) == cost(listed)
+        cycles, places = build_walk(found, times.base, 1 << 20, wanted.base).events()
+        np.testing.assert_array_equal(cycles, times.values())
+        np.testing.assert_array_equal(places, wanted.values() % (1 << 20))
+
+
+@st.composite
+def feeds_and_goals(draw):
+    """A statement's values, and reads of them by another one."""
+    clock = draw(clocks(8, 3))
+    shape = clock.trips
+    feed = PortNest(clock, tuple(table_sum(k, np.arange(n), shape) for k, n in enumerate(shape)), shape)
+    times = draw(clocks(8, 4, 2))
+    owner = [draw(st.sampled_from([None, *range(len(shape))])) for _ in times.trips]
+    digits = [draw(_digit(size, [k == mine for mine in owner], times.trips)) for k, size in enumerate(shape)]
+    return feed, PortNest(times, tuple(digits), shape)
+
+
+@st.composite
+def _digit(draw, size, mine, trips) -> LoopSum:
+    tables, room = [], size - 1
+    for moved, count in zip(mine, trips, strict=True):
+        table = draw(st.sampled_from(TABLES[:-1]))(np.arange(count)) if moved else np.zeros(count, np.int64)
+        table = np.minimum(table, room)
+        room -= int(table.max())
+        tables.append(table[::-1].copy() if moved and draw(st.booleans()) else table)
+    return loop_sum(draw(st.integers(0, room)), tables)
+
+
+@settings(max_examples=300, deadline=None)
+@given(feeds_and_goals())
+def test_a_buffer_between_nests_is_that_between_events(pair):
+    feed, goal = map(Trace, pair)
+    events = [Trace((trace.times, trace.words)) for trace in (feed, goal)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(buffer_choice, "LISTED", 0)
+        patch.setattr(nest_fit, "LISTED", 0)
+        found = buffer_choice.smallest_buffer(Tap(0), feed, goal, Word(8, False))
+    assert found == buffer_choice.smallest_buffer(Tap(0), *events, Word(8, False))
+
+
+def cells(program, listed):
+    """The pipeline of a program with nests of up to so many events listed, or why there is none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(buffer_choice, "LISTED", listed)
+        patch.setattr(delay_allocation, "LISTED", listed)
+        patch.setattr(nest_fit, "LISTED", listed)
+        return compiler.compile(program, target="fpga").system.pipeline.cells
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_applications_have_the_same_cells(app):
+    program = load(app, **APPS[app])
+    assert cells(program, 0) == cells(program, 1 << 22)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.one_of(programs(largest=10), accumulations()))
+def test_random_programs_have_the_same_cells(program):
+    assert cells(program, 0) == cells(program, 1 << 22)
