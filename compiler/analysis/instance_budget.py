@@ -8,10 +8,10 @@ import islpy as isl
 
 from compiler.analysis.counting import UncountedError, count
 from compiler.ir.limits import PROGRAM_LIMITS
-from compiler.ir.program import Program
+from compiler.ir.program import Program, Statement
 from hw.errors import SluiceError
 
-__all__ = ["box_volume", "count_instances", "require_enumerable", "require_few"]
+__all__ = ["box_volume", "count_instances", "require_enumerable", "require_few", "require_shallow"]
 
 
 def box_volume(points: isl.Set) -> int:
@@ -43,18 +43,29 @@ def require_few(points: isl.Set, what: str, reason: object, error: type[SluiceEr
                     f"{PROGRAM_LIMITS.note('iterations')}")
 
 
+def require_shallow(program: Program, target: str, most_loops: int, error: type[SluiceError]) -> None:
+    """Raise `error` for the first statement of `program` in more than `most_loops` loops (of more than one
+    iteration)."""
+    for statement in program.statements:
+        loops = sum(count > 1 for count in _trips(statement))
+        if loops > most_loops:
+            raise error(f"{statement}: it is in {loops} nested loops; target {target} takes up to {most_loops}: write "
+                        "neighbouring loops as one")
+
+
+def _trips(statement: Statement) -> list[int]:
+    """Values of each iterator, in the box around the instances."""
+    return [statement.domain.dim_max_val(k).to_python() - statement.domain.dim_min_val(k).to_python() + 1
+            for k in range(len(statement.iterators))]
+
+
 def require_enumerable(program: Program, target: str, most_loops: int, error: type[SluiceError]) -> None:
     """Raise `error` for the first statement of `program` in more than `most_loops` loops (of more than one iteration),
     or with more instances in the box around its domain than can be looked at one by one. Takes no time that grows with
     the instances."""
+    require_shallow(program, target, most_loops, error)
     for statement in program.statements:
-        dims = range(len(statement.iterators))
-        trips = [statement.domain.dim_max_val(k).to_python() - statement.domain.dim_min_val(k).to_python() + 1
-                 for k in dims]
-        loops = sum(count > 1 for count in trips)
-        if loops > most_loops:
-            raise error(f"{statement}: it is in {loops} nested loops; target {target} takes up to {most_loops}: write "
-                        "neighbouring loops as one")
+        trips = _trips(statement)
         budget = PROGRAM_LIMITS.of("iterations")
         if prod(trips) * max(1, len(trips)) > budget:
             most = budget // max(1, len(trips))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from network_programs import kernel, matmul
 
+from compiler.bind.dataflow import validate as validation
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan, make_plan
@@ -23,6 +24,12 @@ PLANS = {
     "triangular": lambda: make_plan(kernel("triangular"), Options()),
     "jacobi_1d": lambda: make_plan(kernel("jacobi_1d"), Options()),
 }
+
+
+@pytest.fixture(autouse=True, params=[1 << 15, 0], ids=["numbers", "relations"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to validate find the same damage."""
+    monkeypatch.setattr(validation, "FEW_TICKS", request.param)
 
 
 def validate(plan: Plan, damaged: KernelSpec) -> None:

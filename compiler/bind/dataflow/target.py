@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from compiler.analysis.instance_budget import require_enumerable
+from compiler.analysis.instance_budget import require_shallow
 from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
@@ -31,6 +31,6 @@ def compile_program(program: Program, options: Options) -> DataflowDesign:
     `DataflowError`."""
     start = time.perf_counter()
     verify(program)
-    require_enumerable(program, "dataflow", _MOST_LOOPS, DataflowError)
+    require_shallow(program, "dataflow", _MOST_LOOPS, DataflowError)
     plan = make_plan(apply_script(program, options.transform), options)
     return DataflowDesign(program, options, plan, time.perf_counter() - start)

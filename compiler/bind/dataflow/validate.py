@@ -15,9 +15,12 @@ from dataclasses import dataclass
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.dependences import flow
+from compiler.analysis.counting import UncountedError
+from compiler.analysis.dependences import Dependence, flow
+from compiler.analysis.instance_budget import require_few
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.validate_nodes import iterators_used, validate_nodes
+from compiler.bind.dataflow.validate_symbols import SymbolicValidation
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
 from hw.dataflow.affine import piecewise_column, predicate_column
@@ -25,6 +28,9 @@ from hw.dataflow.counters import counter_columns
 from hw.dataflow.spec import ChannelSpec, Counter, KernelSpec, Piece, Predicate, ReadSpec
 
 __all__ = ["validate_kernel"]
+
+FEW_TICKS = 1 << 15
+"""Ticks of a kernel that is looked at tick by tick: that is quicker than relations."""
 
 _MEMORY_LATENCY = 2
 """Ticks from writing a queue or a memory until the word can be read."""
@@ -35,14 +41,50 @@ def validate_kernel(kernel: KernelSpec, program: Program, times: Mapping[str, is
 
     `program`: one statement per node, by name; `times`: the values of the counters at which each instance fires.
     """
-    check = _Validation(kernel, program, times)
-    check.outputs()
+    _outputs(kernel, program)
     validate_nodes(kernel, program)
+    dependences = flow(program)
+    if kernel.ticks > FEW_TICKS and not kernel.sizes:
+        try:
+            _by_symbols(kernel, program, times, dependences)
+            return
+        except UncountedError as reason:
+            for statement in program.statements:
+                require_few(statement.domain, statement.label(), reason, DataflowError)
+    _one_by_one(kernel, program, times, dependences)
+
+
+def _by_symbols(kernel: KernelSpec, program: Program, times: Mapping[str, isl.Map],
+                dependences: Sequence[Dependence]) -> None:
+    """With relations, however many ticks there are. Raises `UncountedError` where counting does not succeed."""
+    check = SymbolicValidation(kernel, program, times)
     for number in range(len(kernel.nodes)):
         check.firings(number)
         check.indices(number)
-    for dependence in flow(program):
+    operands: dict[tuple[str, int], list[Dependence]] = {}
+    for dependence in dependences:
+        operands.setdefault((dependence.sink, dependence.read), []).append(dependence)
+    for (sink, read), some in operands.items():
+        check.operand(sink, read, some)
+
+
+def _one_by_one(kernel: KernelSpec, program: Program, times: Mapping[str, isl.Map],
+                dependences: Sequence[Dependence]) -> None:
+    """Every word of every channel."""
+    check = _Validation(kernel, program, times)
+    for number in range(len(kernel.nodes)):
+        check.firings(number)
+        check.indices(number)
+    for dependence in dependences:
         check.expect(dependence.sink, dependence.read, dependence.source, dependence.relation)
+
+
+def _outputs(kernel: KernelSpec, program: Program) -> None:
+    """What is written to an output array has to leave through a stream."""
+    for node in kernel.nodes:
+        array = program.statement(node.name).write.array
+        if node.kind != "output" and program.array(array).role == "output":
+            raise DataflowError(f"kernel {kernel.name}: what node {node.name} writes to '{array}' never leaves")
 
 
 @dataclass
@@ -71,14 +113,6 @@ class _Validation:
     def _ticks(self, predicate: Predicate) -> np.ndarray:
         """Ticks whose vectors satisfy `predicate`."""
         return np.flatnonzero(predicate_column(predicate, self.columns, self.count))
-
-    def outputs(self) -> None:
-        """What is written to an output array has to leave through a stream."""
-        for node in self.kernel.nodes:
-            array = self.program.statement(node.name).write.array
-            if node.kind != "output" and self.program.array(array).role == "output":
-                raise DataflowError(f"kernel {self.kernel.name}: what node {node.name} writes to '{array}' never "
-                                    "leaves")
 
     def firings(self, number: int) -> None:
         """A node has to fire exactly when its statement has an instance."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 
 import islpy as isl
 import numpy as np
 
 from compiler.analysis.dependences import Dependence
+from compiler.analysis.instance_budget import count_instances
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
 
@@ -62,18 +63,13 @@ class Vectors:
     @cached_property
     def few(self) -> bool:
         """Whether there are so few instances that looking at all of them is quick."""
-        return sum(domain.count_val().to_python() for domain in self._domains.values()) <= _MOST_INSTANCES
+        return sum(count_instances(domain) for domain in self._domains.values()) <= _MOST_INSTANCES
 
     def different(self, times: Times) -> int:
         """How many different times there are."""
         if self.few:
             return len(np.unique(time_keys(self(times))))
-        total = isl.UnionSet("{ }")
-        for time in times.values():
-            total = total.union(isl.UnionSet.from_set(time.range()))
-        parts: list[isl.Set] = []
-        total.coalesce().foreach_set(parts.append)
-        return sum(part.count_val().to_python() for part in parts)
+        return count_instances(reduce(isl.Set.union, (time.range() for time in times.values())).coalesce())
 
     def points(self, name: str) -> PointNumbers:
         """The instances of a statement."""

@@ -24,6 +24,7 @@ import numpy as np
 
 from compiler.analysis.affine import padded, pieces
 from compiler.analysis.dependences import Dependence
+from compiler.analysis.instance_budget import count_instances
 from compiler.ir.program import Program, Statement
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.hyperplanes import planes, without_copies
@@ -119,7 +120,7 @@ class _Alignment:
         """Transfers are placed after all else that they serve; what other statements stand between goes after them; of
         equal ones the one that fires most comes first."""
         transfer = 2 * is_sink(self.program, statement) + is_source(self.program, statement)
-        firings = statement.domain.count_val().to_python()
+        firings = count_instances(statement.domain)
         if transfer:
             return transfer, 0, -firings
         before, after = nx.ancestors(graph, statement.name), nx.descendants(graph, statement.name)
@@ -185,7 +186,7 @@ class _Alignment:
         if not self.flows.vectors.few:
             return next((c for c in self._candidates(statement) if self._fit({statement.name: c})), None)
         main = np.unique(time_keys(self.flows.vectors(self._main())))
-        best, least = None, statement.domain.count_val().to_python() + 1
+        best, least = None, count_instances(statement.domain) + 1
         for candidate in self._candidates(statement):
             times = {statement.name: candidate}
             added = _added(main, time_keys(self.flows.vectors(times)))
@@ -216,7 +217,7 @@ class _Alignment:
             return
         if statement.domain.is_subset(extreme.domain()):
             yield extreme
-        found = sorted(pieces(extreme), key=lambda piece: -piece[0].count_val().to_python())
+        found = sorted(pieces(extreme), key=lambda piece: -count_instances(piece[0]))
         whole = [isl.Map.from_multi_aff(function).intersect_domain(statement.domain) for _, function in found]
         # A piece for every other instance has no whole numbers as times of the rest.
         whole = [candidate for candidate in whole if statement.domain.is_subset(candidate.domain())]

@@ -15,6 +15,7 @@ import networkx as nx
 
 from compiler.analysis.affine import maps, padded
 from compiler.analysis.dependences import Dependence
+from compiler.analysis.instance_budget import count_instances
 from compiler.ir.program import Program
 from compiler.sched.process_network.hyperplanes import deepest, planes
 from compiler.sched.process_network.instances import Flows, Times
@@ -37,7 +38,7 @@ def anchors(program: Program, dependences: tuple[Dependence, ...], original: dic
             flows: Flows) -> Anchors:
     """The busiest component in the order of the program, with loops pipelined, in the order of isl's scheduler, or its
     busiest statement alone."""
-    counts = {s.name: s.domain.count_val().to_python() for s in program.statements}
+    counts = {s.name: count_instances(s.domain) for s in program.statements}
     chosen = _busiest(program, dependences, counts)
     whole = {name: original[name] for name in original if name in chosen}
     yield from ((whole, early) for early in (False, True))
@@ -55,7 +56,7 @@ def waves(program: Program, apart: tuple[list[str], tuple[Dependence, ...]], ori
     """Levels of the busiest component, of those of its statements that are in the most loops, and of all statements: by
     isl's form of Feautrier's scheduler, and by planes. `apart`: statements that are no copies, and the flow between
     them (`without_copies`)."""
-    counts = {s.name: s.domain.count_val().to_python() for s in program.statements}
+    counts = {s.name: count_instances(s.domain) for s in program.statements}
     moves = [s.name for s in program.statements if is_source(program, s) or is_sink(program, s)]
     computing, direct = apart
     found = [{n for n in computing if n in _busiest(program, flows.dependences, counts)}, {*computing} - {*moves}]
