@@ -11,7 +11,8 @@ from random_nests import nest_function
 from random_orders import order_function
 from random_programs import programs
 
-import compiler.bind.registry  # the passes of the targets  # noqa: F401
+import compiler
+import compiler.bind.registry  # the passes of the targets
 from compiler.bind.cgra.pipeline import Preparation, prepare_program
 from compiler.bind.cgra.target import Options
 from compiler.cli.input_files import read_inputs
@@ -197,3 +198,13 @@ def test_names_of_passes_are_taken_once() -> None:
     with pytest.raises(ValueError, match="there is a pass 'static-form' already"):
         register_passes({"static-form": "elsewhere:StaticForm"})
     assert pass_class("static-form") is StaticForm and str(Reassociate()) == "reassociate"
+
+
+@pytest.mark.parametrize("passes", ["", "normalize-loops,pad-domains,static-form"])
+def test_the_passes_of_fpga_are_those_that_run(passes: str) -> None:
+    """What is observed is one list, and the list that a user gives is all of it, but for the parts of arrays."""
+    ran: list[str] = []
+    with observe_passes(lambda one, *_: ran.append(one.name)):
+        compiler.compile(load("gaussian", width=8, height=8), target="fpga", passes=passes)
+    usual = "shorten-recurrences,normalize-loops,pad-domains,static-form,expand-arrays"
+    assert ran == [*(passes or usual).split(","), "partition-arrays"]

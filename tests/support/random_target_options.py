@@ -41,7 +41,8 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "bus_bits": (64, 64, 128, 512),
         "loops": ("auto", "auto", "asked"),
         "buffer_bits": (1 << 21, 1 << 21, 0, 4096),
-        "passes": (*[""] * 9, "pad-domains,static-form", "pad-domains,copy-borders,split-by-access,static-form"),
+        "passes": (*[""] * 9, "shorten-recurrences,normalize-loops,pad-domains,static-form",
+                   "normalize-loops,pad-domains,copy-borders,split-by-access,static-form"),
     },
     "dataflow": {
         "lanes": (1, 1, 1, 2, 4),

@@ -9,9 +9,10 @@ to done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 import islpy as isl
 
@@ -30,7 +31,10 @@ from hw.pipeline.spec import BufferCell, LineCell
 from hw.pipeline.streams import ArrayStream
 from hw.pipeline.system import SystemSpec
 
-__all__ = ["BuiltSystem", "choose", "moved_beats", "stagings", "tile_script", "unstalled_cycles"]
+__all__ = ["BuiltSystem", "choose", "in_system", "is_worth", "moved_beats", "stagings", "tile_script",
+           "unstalled_cycles"]
+
+_T = TypeVar("_T")
 
 _WASTEFUL = 1.25
 """Beats of an array against those that hold it from which on it wastes the bus."""
@@ -118,22 +122,23 @@ def unstalled_cycles(schedule: Schedule) -> int:
     return (schedule.staged.tiles - 1) * schedule.period + max(ends) + 1
 
 
-def choose(schedules: Iterable[Schedule], program: Program, options: Options,
-           build: Callable[[Schedule], BuiltPipeline]) -> BuiltSystem:
-    """The design that ends first from start to done; of those that take about as long the one with the least memory.
-    What takes more memory than the options allow counts only if all do."""
-    found: list[BuiltSystem] = []
-    for schedule in sorted(schedules, key=unstalled_cycles):
-        best = min((item.cycles for item in found if item.memory_bits <= options.buffer_bits), default=None)
-        if best is not None and unstalled_cycles(schedule) > _SLOWER * best:
-            break
-        found.append(_system(build(schedule), program, options))
-    within = [item for item in found if item.memory_bits <= options.buffer_bits] or found
-    fastest = min(item.cycles for item in within)
-    return min((item for item in within if item.cycles <= _SLOWER * fastest), key=lambda item: item.words)
+def is_worth(bound: int, found: Collection[BuiltSystem], options: Options) -> bool:
+    """Whether what takes at least `bound` cycles may be chosen beside the systems that were `found`."""
+    best = min((item.cycles for item in found if item.memory_bits <= options.buffer_bits), default=None)
+    return best is None or bound <= _SLOWER * best
 
 
-def _system(built: BuiltPipeline, program: Program, options: Options) -> BuiltSystem:
+def choose(found: Mapping[_T, BuiltSystem], options: Options) -> _T:
+    """The key of the system that ends first from start to done; of those that take about as long the one with the least
+    memory. What takes more memory than the options allow counts only if all do."""
+    within = {key: item for key, item in found.items() if item.memory_bits <= options.buffer_bits} or found
+    fastest = min(item.cycles for item in within.values())
+    return min((key for key, item in within.items() if item.cycles <= _SLOWER * fastest),
+               key=lambda key: within[key].words)
+
+
+def in_system(built: BuiltPipeline, program: Program, options: Options) -> BuiltSystem:
+    """The pipeline with the streams of its arrays."""
     staged, spec = built.schedule.staged, built.spec
     place = {f.array: stream_of(staged, f, program.array(f.array)) for f in (*staged.inputs, *staged.outputs)}
     system = SystemSpec(spec, tuple(place[c.name] for c in spec.inputs), tuple(place[c.name] for c in spec.outputs),

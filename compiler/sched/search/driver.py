@@ -28,7 +28,7 @@ class Limits(Protocol):
         ...
 
 
-def search(strategy: Strategy[C, D], cycles: Callable[[D], int], limits: Limits | None = None) -> D | Infeasible:
+def search(strategy: Strategy[C, D], cycles: Callable[[Any], int], limits: Limits | None = None) -> D | Infeasible:
     """What `strategy` returns when every step that it asks for has been worked on, one after the other.
 
     A step is not worked on if an equal one was, or if its candidate's lower bound is not below its limit. Once `limits`
@@ -39,7 +39,7 @@ def search(strategy: Strategy[C, D], cycles: Callable[[D], int], limits: Limits 
 
 
 class _Driver(Generic[C, D]):
-    def __init__(self, strategy: Strategy[C, D], cycles: Callable[[D], int], limits: Limits | None) -> None:
+    def __init__(self, strategy: Strategy[C, D], cycles: Callable[[Any], int], limits: Limits | None) -> None:
         self._strategy, self._cycles, self._limits = strategy, cycles, limits
         self._known: dict[Hashable, Any] = {}
         self._best: D | None = None

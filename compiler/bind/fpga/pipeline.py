@@ -1,0 +1,61 @@
+"""From the program that was asked for to the one that is built: the pipeline of passes, and what a search chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compiler.bind.fpga.options import Options
+from compiler.passes.arrays.passes import PartitionArrays
+from compiler.passes.directives.passes import ApplyDirectives
+from compiler.passes.normalize.passes import NormalizeLoops, PadDomains, StaticForm
+from compiler.passes.pipeline import PassPipeline
+from compiler.passes.program_pass import ProgramPass
+from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, PredicatedReads
+from compiler.passes.recurrence.passes import ExpandArrays, ShortenRecurrences
+from compiler.sched.static.static_schedule import UNIT_II, InitiationIntervals
+
+__all__ = ["Candidate", "pipeline_of"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One choice. `directives` for the order of loops, or for tiles; what `predicated` reads deliver that are switched
+    off; initiation intervals (`pace`); the `tile_depth` outer loops that enumerate tiles; arrays that are moved once,
+    `in_order` of memory."""
+
+    directives: str = ""
+    predicated: PredicatedReads = BEHIND_GUARDS[0]
+    pace: InitiationIntervals = UNIT_II
+    tile_depth: int = 0
+    in_order: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        """What is chosen, in words."""
+        words = {f"{self.tile_depth} tile loops": self.tile_depth > 0,
+                 f"{', '.join(sorted(self.in_order))} in the order of memory": bool(self.in_order),
+                 f"loops changed: {self.directives}": bool(self.directives),
+                 "no reads of last values behind guards": not self.predicated.computed,
+                 "reads everywhere": self.predicated.everywhere}
+        return ", ".join([f"initiation interval {self.pace}", *(word for word, used in words.items() if used)])
+
+
+def pipeline_of(choice: Candidate, options: Options) -> PassPipeline:
+    """All passes of a candidate: whole boxes, sums drained, arrays in parts. Raises `PipelineError`."""
+    if options.passes:
+        asked = PassPipeline.parse(options.passes).passes
+        return PassPipeline((*_directives(choice), *asked, PartitionArrays()))
+    return PassPipeline((ShortenRecurrences(), *_directives(choice), *_passes(choice), PartitionArrays()))
+
+
+def _directives(choice: Candidate) -> Iterator[ProgramPass]:
+    if choice.directives:
+        yield ApplyDirectives(choice.directives)
+
+
+def _passes(choice: Candidate) -> Iterator[ProgramPass]:
+    yield NormalizeLoops()
+    yield PadDomains(choice.predicated.everywhere)
+    yield StaticForm()
+    if choice.predicated.computed:
+        yield ExpandArrays(everywhere=True)

@@ -1,0 +1,226 @@
+"""What is tried for a pipeline of its own, in which order, and what failures teach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
+
+from compiler.analysis.dependences import flow, recurring_around
+from compiler.attempts import note_attempt
+from compiler.bind.fpga.build import build_pipeline
+from compiler.bind.fpga.candidates import (
+    BuiltSystem,
+    choose,
+    in_system,
+    is_worth,
+    stagings,
+    tile_script,
+    unstalled_cycles,
+)
+from compiler.bind.fpga.design import FpgaDesign
+from compiler.bind.fpga.errors import FpgaError, SlowRecurrence
+from compiler.bind.fpga.options import Options
+from compiler.bind.fpga.pipeline import Candidate, pipeline_of
+from compiler.bind.fpga.validate import validate
+from compiler.ir.program import Program
+from compiler.passes.arrays.partition import Partition
+from compiler.passes.normalize.dead_statements import remove_dead_statements
+from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, has_undefined_reads
+from compiler.passes.recurrence.passes import ShortenRecurrences
+from compiler.passes.recurrence.recurrence_interchange import recurrence_order
+from compiler.passes.state import State
+from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError
+from compiler.sched.static.static_schedule import InitiationIntervals, Schedule, schedule_program
+from compiler.sched.streams.streams import StagedProgram
+from compiler.sched.verify import check_parts
+
+__all__ = ["PipelineSpace", "Stages"]
+
+_INTERVALS = (*range(1, 9), 12, 16, 24, 32, 48, 64)
+"""Initiation intervals that are tried."""
+
+_Designs: TypeAlias = Strategy[Candidate, FpgaDesign]
+_T = TypeVar("_T")
+
+
+class Stages:
+    """What follows from a candidate for `program`: prepared program, schedule, system, design."""
+
+    def __init__(self, program: Program, options: Options) -> None:
+        self.program, self.options = program, options
+        self._found: dict[Hashable, Any] = {}
+
+    def _once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
+        if key not in self._found:
+            self._found[key] = compute()
+        return self._found[key]
+
+    @cached_property
+    def alone(self) -> Program:
+        """The program whose loops are ordered: here every statement has operators of its own."""
+        return ShortenRecurrences().apply(State(replace(self.program, shared=()))).program
+
+    def parts(self, choice: Candidate) -> Partition:
+        """The prepared program, with the record of its arrays."""
+        start = State(replace(self.program, shared=()))
+        return self._once(("parts", choice.directives, choice.predicated),
+                          lambda: pipeline_of(choice, self.options).run(start).layout())
+
+    def live(self, choice: Candidate) -> Program:
+        """The prepared program without dead statements."""
+        return self._once(("live", choice.directives, choice.predicated),
+                          lambda: remove_dead_statements(self.parts(choice).program))
+
+    def stagings(self, choice: Candidate) -> list[StagedProgram]:
+        """Ways to move the arrays."""
+        return self._once(("stagings", choice.directives, choice.predicated),
+                          lambda: stagings(self.live(choice), self.options))
+
+    def schedule(self, choice: Candidate) -> Schedule:
+        """The schedule of one of the stagings."""
+        return self._once(choice, lambda: self._scheduled(choice))
+
+    def _scheduled(self, choice: Candidate) -> Schedule:
+        way = choice.tile_depth, choice.in_order
+        staged = next(one for one in self.stagings(choice) if (one.tile_depth, one.in_order) == way)
+        return schedule_program(staged, self.options.fusion_level, pace=choice.pace)
+
+    def bound(self, choice: Candidate) -> int:
+        """Unstalled cycles: nothing made of the schedule ends before."""
+        return unstalled_cycles(self.schedule(choice))
+
+    def system(self, choice: Candidate) -> BuiltSystem:
+        """The pipeline in its system. Raises `SlowRecurrence` if an interval is too short for a recurrence."""
+        return self._once(("system", choice), lambda: self._in_system(choice))
+
+    def _in_system(self, choice: Candidate) -> BuiltSystem:
+        built = build_pipeline(self.schedule(choice), self.options)
+        return in_system(built, self.live(choice), self.options)
+
+    def design(self, choice: Candidate) -> FpgaDesign:
+        """The finished pipeline, proven from outside."""
+        parts, chosen = self.parts(choice), self.system(choice)
+        check_parts(parts)
+        note_attempt("validation")
+        validate(parts.program, chosen.built, chosen.system)
+        return FpgaDesign(self.program, parts, self.options, chosen.built, chosen.system, 0.0, choice.directives)
+
+    def around(self, choice: Candidate, name: str) -> frozenset[str]:
+        """The statements of the recurrences through statement `name`."""
+        return recurring_around(flow(self.live(choice)), [name])
+
+
+class PipelineSpace:
+    """The choices for the program of `stages`; each method is a strategy for one kind of decision."""
+
+    def __init__(self, stages: Stages) -> None:
+        self.stages, self.options = stages, stages.options
+
+    def strategy(self) -> _Designs:
+        """All that is tried: loops as they are, then in another order or in tiles, where that may end earlier."""
+        asked = yield from self._behind_guards(Candidate(), NEVER)
+        if self.options.loops == "asked" or (isinstance(asked, Infeasible) and not asked.because(SlowRecurrence)):
+            return asked
+        if isinstance(asked, Infeasible):
+            ordered = yield from self._changed(recurrence_order(self.stages.alone, _INTERVALS[-1]), NEVER)
+            return asked if isinstance(ordered, Infeasible) else ordered
+        best = asked
+        for script in (self._order(asked), self._tiles(asked)):
+            found = yield from self._changed(script, _cycles(best))
+            best = best if isinstance(found, Infeasible) else min(best, found, key=_cycles)
+        return best
+
+    def _order(self, asked: FpgaDesign) -> str:
+        """Directives that give recurrences more time, where they need any."""
+        interval = asked.schedule.pace.interval
+        return recurrence_order(self.stages.alone, interval) if interval > 1 else ""
+
+    def _tiles(self, asked: FpgaDesign) -> str:
+        """Directives for tiles in which the orders of two arrays meet, where that may end before `asked`."""
+        in_order = sorted(asked.schedule.staged.in_order)
+        return tile_script(self.stages.alone, asked.predicted_start_to_done, asked.bounds, in_order)
+
+    def _changed(self, script: str, known: int) -> _Designs:
+        """With loops that `script` changes."""
+        if not script:
+            return Infeasible(TooLateError("nothing changes"))
+        return (yield from self._behind_guards(Candidate(script), known))
+
+    def _behind_guards(self, choice: Candidate, known: int) -> _Designs:
+        """Where guards leave it open what is read, the fastest way; one that ends before cycle `known`."""
+        best: FpgaDesign | None = None
+        failure: Infeasible | None = None
+        found: FpgaDesign | Infeasible = Infeasible(TooLateError("nothing is tried"))
+        for behind in BEHIND_GUARDS:
+            trial = replace(choice, predicated=behind)
+            parts = yield from self._ask(self.stages.parts, trial)
+            if isinstance(parts, Infeasible):
+                return parts
+            if failure is not None and _needs_boxes(parts.program):
+                break  # reads cannot be everywhere: why the first way fails is what counts
+            found = yield from self._least_interval(trial, min(known, _cycles(best) if best else NEVER))
+            if not isinstance(found, Infeasible):
+                best = found
+            elif found.because(FpgaError):
+                failure = failure or found
+            elif not found.because(TooLateError):
+                return found
+            if parts.elements is None or not has_undefined_reads(parts.elements):
+                break
+        return best or failure or found
+
+    def _least_interval(self, choice: Candidate, known: int) -> _Designs:
+        """At the smallest initiation interval that recurrences allow. Only the loops of recurrences that need it have
+        the interval."""
+        found: FpgaDesign | Infeasible = Infeasible(TooLateError("nothing is tried"))
+        slow: frozenset[str] = frozenset()
+        for interval in _INTERVALS:
+            while True:
+                trial = replace(choice, pace=InitiationIntervals(interval, slow or None))
+                found = yield from self._first_to_end(trial, known)
+                if not isinstance(found, Infeasible) or not isinstance(found.cause, SlowRecurrence):
+                    return found
+                before, slow = slow, slow | self.stages.around(choice, found.cause.name)
+                if interval == 1 or slow == before:
+                    break
+        return found
+
+    def _first_to_end(self, choice: Candidate, known: int) -> _Designs:
+        """With arrays moved in the way that ends first: from the lowest bound on, until none is below what is known."""
+        ways = yield from self._ask(self.stages.stagings, choice)
+        if isinstance(ways, Infeasible):
+            return ways
+        bounds: list[tuple[int, int, Candidate]] = []
+        for place, way in enumerate(ways):
+            trial = replace(choice, tile_depth=way.tile_depth, in_order=way.in_order)
+            bound = yield from self._ask(self.stages.bound, trial)
+            if isinstance(bound, Infeasible):
+                return bound
+            bounds.append((bound, place, trial))
+        if min(bounds)[0] >= known:
+            return Infeasible(TooLateError(f"ends after cycle {known}, before which another design does"))
+        found: dict[Candidate, BuiltSystem] = {}
+        for bound, _, trial in sorted(bounds, key=lambda item: item[:2]):
+            if not is_worth(bound, found.values(), self.options):
+                break
+            system = yield Step(self.stages.system, trial, ("system", trial), self.stages.bound, final=True)
+            if isinstance(system, Infeasible):
+                return system
+            found[trial] = system
+        chosen = choose(found, self.options)
+        return (yield Step(self.stages.design, chosen, ("design", chosen)))
+
+    def _ask(self, stage: Callable[[Candidate], _T], choice: Candidate) -> Strategy[Candidate, _T]:
+        """The result of a stage that gives no system."""
+        return (yield Step(stage, choice, (stage.__name__, choice)))
+
+
+def _needs_boxes(program: Program) -> bool:
+    """Whether there are statements that no static schedule takes."""
+    return any(statement.box() is None for statement in program.statements)
+
+
+def _cycles(design: FpgaDesign) -> int:
+    return design.predicted_start_to_done
