@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import word
 from compiler.bind.dataflow.plan import Plan
-from compiler.bind.dataflow.reorder import memory_array, stream_elements
+from compiler.bind.dataflow.reorder import memory_array, stream_elements, stream_lengths
 from compiler.bind.design import Run
 from compiler.ir.floating import from_words, to_words
 from compiler.ir.program import Array, Program
@@ -37,13 +37,19 @@ _PATIENCE = 50
 
 @dataclass(frozen=True)
 class StreamPlace:
-    """A stream in main memory: `address` (bytes), the array whose `elements` (row-major numbers) it carries in
-    order."""
+    """A stream of `words` in main memory: `address` (bytes), the array whose elements it carries, and what makes the
+    list of these."""
 
     node: str
     array: Array
     address: int
-    elements: np.ndarray
+    words: int
+    make_elements: Callable[[], np.ndarray]
+
+    @cached_property
+    def elements(self) -> np.ndarray:
+        """Row-major numbers of the elements, in order: int64 of shape [words]."""
+        return self.make_elements()
 
     @property
     def dtype(self) -> np.dtype:
@@ -54,7 +60,7 @@ class StreamPlace:
     @property
     def bytes(self) -> int:
         """Length in memory."""
-        return len(self.elements) * self.dtype.itemsize
+        return self.words * self.dtype.itemsize
 
     def packed(self, values: np.ndarray) -> bytes:
         """The stream's words when the array holds `values`."""
@@ -116,7 +122,7 @@ class StreamExecutable(ABC):
         for name, side in zip(("IN", "OUT"), self.places, strict=True):
             pairs += [(self.registers.address(f"{name}{k}_ADDRESS"), p.address) for k, p in enumerate(side)]
             if self.sizes:
-                pairs += [(self.registers.address(f"{name}{k}_WORDS"), len(p.elements)) for k, p in enumerate(side)]
+                pairs += [(self.registers.address(f"{name}{k}_WORDS"), p.words) for k, p in enumerate(side)]
         pairs += [(self.registers.address(f"SIZE{k}"), value) for k, value in enumerate(self.sizes)]
         start = self.registers.encode("CONTROL", start=1)
         return [*pairs, (self.registers.address("CONTROL"), start)]
@@ -216,7 +222,8 @@ class Executable(StreamExecutable):
         network = self.plan.network
         name = memory_array(network, node)
         array = next(a for a in self.program.arrays if a.name == name)
-        return StreamPlace(node.name, array, 0, stream_elements(network, node, self.sizes, array.shape))
+        words = stream_lengths(network, node).get(self.sizes, 0)
+        return StreamPlace(node.name, array, 0, words, lambda: stream_elements(network, node, self.sizes, array.shape))
 
 
 def in_memory(sides: Sequence[Sequence[StreamPlace]]) -> tuple[tuple[StreamPlace, ...], tuple[StreamPlace, ...]]:

@@ -28,7 +28,7 @@ def start_to_done(plan: Plan, places: tuple[Sequence[StreamPlace], Sequence[Stre
                   sizes: tuple[int, ...]) -> int:
     """Clock cycles from the start bit to done. `places`: input and output streams, as they lie in memory; `sizes`: the
     values of the run-time sizes."""
-    sides = [[place for place in side if len(place.elements)] for side in places]
+    sides = [[place for place in side if place.words] for side in places]
     chunks = [sum(_rows(place).chunks(_BUS) for place in side) for side in sides]
     if sum(chunks) > MOST_CHUNKS:
         return max(plan.total_ticks(sizes), _NEXT_CHUNK * max(chunks))
@@ -38,7 +38,7 @@ def start_to_done(plan: Plan, places: tuple[Sequence[StreamPlace], Sequence[Stre
 
 
 def _rows(place: StreamPlace) -> Rows:
-    return Rows(len(place.elements), place.dtype.itemsize, (place.address,))
+    return Rows(place.words, place.dtype.itemsize, (place.address,))
 
 
 def _steps(plan: Plan, name: str, sizes: tuple[int, ...]) -> np.ndarray:

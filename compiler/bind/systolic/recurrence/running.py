@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import islpy as isl
+import numpy as np
 
 from compiler.bind.dataflow.running import StreamExecutable, StreamPlace, in_memory
 from compiler.bind.systolic.recurrence.depths import SizedArray
@@ -50,7 +51,8 @@ class RecurrenceExecutable(StreamExecutable):
         return in_memory([self._places(mapping.inputs), self._places(mapping.outputs)])
 
     def _places(self, streams: Sequence[Stream]) -> list[StreamPlace]:
-        return [StreamPlace(s.name, self.program.array(s.array), 0, s.elements) for s in streams]
+        return [StreamPlace(s.name, self.program.array(s.array), 0, len(s.elements), partial(np.asarray, s.elements))
+                for s in streams]
 
     def host_order(self, place: StreamPlace, pack: bool) -> isl.Map:
         """{ELEMENT[subscripts, point] -> point} of a stream."""
