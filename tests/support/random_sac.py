@@ -15,15 +15,18 @@ _REDUCTIONS = ("sum", "product", "min", "max", "mean", "st_dev", "median", "mode
 
 @dataclass
 class Names:
-    """What can be read: scalars of numbers, bool and bits; arrays with their rank."""
+    """What can be read: scalars of numbers, bool and bits; arrays with their rank; records and arrays of them."""
 
     numbers: list[str] = field(default_factory=list)
     bools: list[str] = field(default_factory=list)
     bits: list[str] = field(default_factory=list)
     arrays: list[tuple[str, int, str]] = field(default_factory=list)
+    records: list[str] = field(default_factory=list)
+    rows: list[tuple[str, int]] = field(default_factory=list)
 
     def copy(self) -> Names:
-        return Names(list(self.numbers), list(self.bools), list(self.bits), list(self.arrays))
+        return Names(list(self.numbers), list(self.bools), list(self.bits), list(self.arrays), list(self.records),
+                     list(self.rows))
 
 
 class Writer:
@@ -43,8 +46,52 @@ class Writer:
 
     def program(self) -> str:
         """A helper function, and ``main`` with scalar and array parameters."""
-        helper, main = self.helper(), self.main()
-        return self.pick([f"{helper}\n{main}", f"{main}\n{helper}"])
+        parts = [self.record_types(), self.helper(), self.renewed(), self.main()]
+        self.chance.shuffle(parts)
+        return "\n".join(parts)
+
+    def record_types(self) -> str:
+        """A record of numbers and an array, and one that holds it."""
+        first, second, third, fourth = (self.pick(_NUMBERS) for _ in range(4))
+        return (f"struct item {{ {first} a; inner deep; }};\n"
+                f"typedef struct {{ {second} b, c; {third} d[2]; complex {self.pick(('int8', 'fix16.8'))} e; }} "
+                "inner;\n"
+                f"typedef struct {{ {fourth} a; }} other;")
+
+    def renewed(self) -> str:
+        """A function from a record to another."""
+        names = Names(["r.a", "r.deep.b", "r.deep.c", "r.deep.d[0]", "r.deep.d[1]"])
+        return (f"item, other renewed (item r) {{\n{self.definitions(names, 1)}}} "
+                f"return ({self.record(names, 1)}, other ({self.number(names, 1)}));")
+
+    def record(self, names: Names, depth: int) -> str:
+        """An expression of the record `item`."""
+        choice = self.chance.random()
+        if names.records and choice < 0.4:
+            return self.pick(names.records)
+        if names.records and choice < 0.6 and depth:
+            return f"({self.boolean(names, 1)} ? {self.record(names, depth - 1)} : {self.record(names, depth - 1)})"
+        if names.rows and choice < 0.75:
+            name, rank = self.pick(names.rows)
+            return f"{name}[{', '.join('0' * rank)}]"
+        one, two, three, four, five = (self.number(names, 1) for _ in range(5))
+        deep = self.pick((f"{{{two}, {three}, {{{four}, {five}}}, make_complex ((int8){two}, (int8)1)}}",
+                          f"inner ({two}, {three}, {{{four}, {five}}}, make_complex ((int8){three}, (int8){five}))"))
+        return f"item ({one}, {deep})"
+
+    def record_definition(self, names: Names) -> str:
+        name, part, other = self.name(), self.name(), self.name()
+        if self.in_main and self.chance.random() < 0.4:
+            text = f"item {name}, other {other} = renewed ({self.record(names, 1)});"
+            names.numbers.append(f"{other}.a")
+        else:
+            text = f"item {name} = {self.record(names, 2)};"
+        names.records.append(name)
+        names.numbers += [f"{name}.a", f"{name}.deep.c", f"{name}.deep.d[1]", f"(double)real ({name}.deep.e)"]
+        if self.chance.random() < 0.5:
+            text += f" inner {part} = {name}.deep;"
+            names.numbers.append(f"{part}.b")
+        return text
 
     def helper(self) -> str:
         left, right, result = (self.pick(_NUMBERS) for _ in range(3))
@@ -64,10 +111,23 @@ class Writer:
             name, kind, rank = self.name(), self.pick(_NUMBERS), self.chance.randint(1, 2)
             parameters.append(f"{kind} {name}[{','.join(':' * rank)}]")
             names.arrays.append((name, rank, kind))
+        for rank in range(3):
+            name = self.name()
+            if self.chance.random() < 0.4:
+                parameters.append(f"item {name}[{','.join(':' * rank)}]" if rank else f"item {name}")
+                names.rows += [(name, rank)] * (rank > 0)
+                names.records += [name] * (not rank)
+                names.arrays += [(f"{name}.deep.c", rank, "double")] * (rank > 0)
         text = self.definitions(names, 2) + "".join(self.loop(names, 2) for _ in range(self.chance.randint(1, 3)))
         results, returned = [], []
         for name, rank, kind in names.arrays[-3:]:
             results.append(f"{kind}[{','.join(':' * rank)}]")
+            returned.append(name)
+        for name in names.records[-1:]:
+            results.append("item")
+            returned.append(name)
+        for name, rank in names.rows[-2:]:
+            results.append(f"item[{','.join(':' * rank)}]")
             returned.append(name)
         for name in names.numbers[-3:]:
             results.append("double")
@@ -78,7 +138,9 @@ class Writer:
         lines = []
         for _ in range(self.chance.randint(1, 3)):
             name, kind = self.name(), self.chance.random()
-            if kind < 0.6:
+            if kind < 0.15 and depth:
+                lines.append(self.record_definition(names))
+            elif kind < 0.6:
                 lines.append(f"{self.pick(_NUMBERS)} {name} = {self.number(names, depth)};")
                 names.numbers.append(name)
             elif kind < 0.7:
@@ -197,6 +259,13 @@ class Writer:
             inner.numbers.append(name)
             carried = name
         body = self.definitions(inner, depth)
+        changes = ""
+        if self.chance.random() < 0.25:
+            changes = self.name()
+            before += f"    item {changes} = {self.record(outer, 1)};\n"
+            inner.records.append(changes)
+            inner.numbers.append(f"{changes}.deep.b")
+            body += f"    next {changes} = {self.record(inner, 2)};\n"
         if carried:
             body += f"    next {carried} = {self.number(inner, depth)};\n"
         targets, returns = [], []
@@ -206,6 +275,10 @@ class Writer:
             targets.append(f"double {self.name()}")
             names.numbers.append(targets[-1].split()[1])
             returns.append(f"final ({carried})")
+        if changes:
+            names.records.append(self.name())
+            targets.append(f"item {names.records[-1]}")
+            returns.append(f"final ({changes})")
         return (f"{before}    {', '.join(targets)} = for {generators} {{\n{body}    }} "
                 f"return ({', '.join(returns)});\n")
 
@@ -215,7 +288,11 @@ class Writer:
         name, kind, value = self.name(), self.pick(_NUMBERS), self.number(inner, depth)
         choice = self.chance.random()
         mask = f", {self.boolean(inner, 1)}" if self.chance.random() < 0.5 else ""
-        if choice < 0.35 and rank < 3:
+        if choice < 0.12 and rank < 3:
+            targets.append(f"item {name}[{','.join(':' * rank)}]")
+            names.rows.append((name, rank))
+            returns.append(f"array ({self.record(inner, 1)})")
+        elif choice < 0.35 and rank < 3:
             targets.append(f"{kind} {name}[{','.join(':' * rank)}]")
             names.arrays.append((name, rank, kind))
             returns.append(f"array ({value})")
@@ -254,6 +331,8 @@ class Writer:
             low = self.chance.randint(0, 3)
             step = f" step ({self.chance.randint(1, 3)})" if self.chance.random() < 0.5 else ""
             return f"uint8 {name} in [{low}~{low + self.chance.randint(-1, 5)}]{step}", 1
+        if inner.rows and self.chance.random() < 0.3:
+            return self.record_generator(inner)
         source, rank, kind = self.pick([a for a in sources if a[1] <= 2])
         name, steps = self.name(), f" step ({', '.join(self.chance.choice('112') for _ in range(rank))})"
         choice = self.chance.random()
@@ -267,6 +346,18 @@ class Writer:
         inner.arrays.append((name, rank, kind))
         sizes = ", ".join(self.chance.choice("123") for _ in range(rank))
         return f"window {name}[{sizes}] in {source}{steps}{at}", rank
+
+    def record_generator(self, inner: Names) -> tuple[str, int]:
+        """Elements or windows of an array of records."""
+        source, rank = self.pick(inner.rows)
+        name = self.name()
+        if self.chance.random() < 0.6:
+            inner.records.append(name)
+            inner.numbers += [f"{name}.a", f"{name}.deep.d[0]"]
+            return f"{name} in {source}", rank
+        inner.rows.append((name, rank))
+        inner.arrays.append((f"{name}.a", rank, "double"))
+        return f"window {name}[{', '.join(self.chance.choice('12') for _ in range(rank))}] in {source}", rank
 
     def places(self, inner: Names, rank: int) -> str:
         if self.chance.random() < 0.5:

@@ -118,7 +118,16 @@ _MOVED = PICTURE.copy()
 _MOVED[20:40, 30:50] = PICTURE[25:45, 38:58]
 _WAVE = PICTURE[10, :64] / 256 + 1j * PICTURE[20, :64] / 512
 
+def bounding_box(image: np.ndarray, least: int) -> Results:
+    rows, columns = np.nonzero(image >= least)
+    box = {"first.row": rows.min(), "first.column": columns.min(), "last.row": rows.max(), "last.column": columns.max(),
+           "pixels": rows.size, "sums": np.array([rows.sum(), columns.sum()])}
+    return {**{f"found.{name}": value for name, value in box.items()},
+            "centre.row": rows.sum() // rows.size, "centre.column": columns.sum() // rows.size}
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Results], dict]] = {
+    "bounding_box": (bounding_box, {"Image": PICTURE, "least": 200}),
     "canny": (canny, {"Image": PICTURE, "low": 40, "high": 110}),
     "convolution": (convolution, {"Image": PICTURE}),
     "dot_product": (dot_product, {"A": PICTURE[5] - 128, "B": PICTURE[6] * 8}),

@@ -20,8 +20,9 @@ _DEEPEST = 200
 """Nesting of brackets that is still read: what is deeper was not written by hand, and would exhaust Python's stack."""
 
 
-def parse_text(text: str, file: str = "program.sc") -> tuple[syntax.Function, ...]:
-    """The functions and prototypes in `text`. Raises `SacError` with file, line and column for what is no SA-C."""
+def parse_text(text: str, file: str = "program.sc") -> tuple[syntax.Function | syntax.Record, ...]:
+    """The functions, prototypes and records in `text`. Raises `SacError` with file, line and column for what is no
+    SA-C."""
     text = text.removeprefix("\ufeff")
     _check_depth(text, file)
     try:
@@ -149,7 +150,7 @@ class _Trees(Transformer):
         tokens = [child for child in children if isinstance(child, Token) and child.type == "PRAGMA"]
         return tuple(p for token in tokens for p in _pragmas(token, self.file)), children[len(tokens):]
 
-    def start(self, meta: Any, children: list[Any]) -> tuple[syntax.Function, ...]:
+    def start(self, meta: Any, children: list[Any]) -> tuple[syntax.Function | syntax.Record, ...]:
         return tuple(children)
 
     def function(self, meta: Any, children: list[Any]) -> syntax.Function:
@@ -179,7 +180,33 @@ class _Trees(Transformer):
         component, extents = children
         return syntax.WrittenType(component.place, component, extents or ())
 
-    def component(self, meta: Any, children: list[Any]) -> syntax.Component:
+    def record(self, meta: Any, children: list[Any]) -> syntax.Record:
+        name, *members = children
+        return syntax.Record(self._at(name), str(name), tuple(m for row in members for m in row))
+
+    def renamed_record(self, meta: Any, children: list[Any]) -> syntax.Record:
+        tag, *members, name = children
+        if tag not in (None, name):
+            raise SacError(self._at(tag), f"'struct {tag}' and its typedef '{name}' are one record: give both one name")
+        return syntax.Record(self._at(name), str(name), tuple(m for row in members for m in row))
+
+    def members(self, meta: Any, children: list[Any]) -> tuple[syntax.Member, ...]:
+        component, *members = children
+        return tuple(syntax.Member(place, syntax.WrittenType(component.place, component, extents), name)
+                     for place, name, extents in members)
+
+    def member(self, meta: Any, children: list[Any]) -> tuple[Place, str, syntax.Extents]:
+        name, extents = children
+        return self._at(name), str(name), extents or ()
+
+    def record_type(self, meta: Any, children: list[Any]) -> syntax.Component:
+        return syntax.Component(self._place(meta), str(children[0]), False)
+
+    def field(self, meta: Any, children: list[Any]) -> syntax.Field:
+        record, name = children
+        return syntax.Field(self._at(name), record, str(name))
+
+    def number_type(self, meta: Any, children: list[Any]) -> syntax.Component:
         word, name = children
         return syntax.Component(self._place(meta), str(name), word is not None)
 

@@ -19,6 +19,7 @@ __all__ = [
     "Elements",
     "Expression",
     "Extents",
+    "Field",
     "Function",
     "Generators",
     "If",
@@ -27,12 +28,14 @@ __all__ = [
     "Initialiser",
     "Literal",
     "Loop",
+    "Member",
     "Name",
     "NextDefinition",
     "Parameter",
     "Place",
     "Pragma",
     "Range",
+    "Record",
     "Scalars",
     "Section",
     "Slices",
@@ -71,7 +74,7 @@ Extents = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class Component(Node):
-    """A scalar type by name; `is_complex`: pairs of it."""
+    """A scalar type or a record by name; `is_complex`: pairs of the scalar."""
 
     name: str
     is_complex: bool
@@ -157,10 +160,18 @@ class Section(Node):
 
 
 @dataclass(frozen=True)
-class Captures(Node):
-    """Values in braces, an argument of ``vals_at_maxs`` and its like."""
+class Field(Node):
+    """A component of a record: ``r.name``."""
 
-    values: tuple[Expression, ...]
+    record: Expression
+    name: str
+
+
+@dataclass(frozen=True)
+class Captures(Node):
+    """Values in braces, an argument of ``vals_at_maxs`` and its like; in that of a record also braces inside."""
+
+    values: tuple[Expression | Captures, ...]
 
 
 @dataclass(frozen=True)
@@ -173,7 +184,7 @@ class Call(Node):
 
 @dataclass(frozen=True)
 class Initialiser(Node):
-    """Elements of an array in braces."""
+    """Elements of an array, or fields of a record, in braces."""
 
     values: tuple[Expression | Initialiser, ...]
 
@@ -318,7 +329,7 @@ class While(Node):
     body: Body
 
 
-Expression = Literal | Name | Binary | Unary | Cast | Section | Call | If | Switch | Loop | While
+Expression = Literal | Name | Binary | Unary | Cast | Section | Field | Call | If | Switch | Loop | While
 
 
 @dataclass(frozen=True)
@@ -343,6 +354,22 @@ class Function(Node):
     def is_foreign(self) -> bool:
         """Whether this is the prototype of a function of Python."""
         return any(pragma.name == "foreign" for pragma in self.pragmas)
+
+
+@dataclass(frozen=True)
+class Member(Node):
+    """A field of a record."""
+
+    type: WrittenType
+    name: str
+
+
+@dataclass(frozen=True)
+class Record(Node):
+    """``struct name { uint8 x; uint8 y; };``"""
+
+    name: str
+    members: tuple[Member, ...]
 
 
 def walk(node: object) -> Iterator[Node]:

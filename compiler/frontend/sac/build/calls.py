@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compiler.frontend.sac.arithmetic import INTRINSICS, SEVERAL
+from compiler.frontend.sac.build.braces import build_record
+from compiler.frontend.sac.build.bundles import complex_of
 from compiler.frontend.sac.build.reductions import REDUCTIONS, RETURNS, check_label, check_reduced
 from compiler.frontend.sac.build.scope import Scope
 from compiler.frontend.sac.build.values import (
@@ -16,7 +18,7 @@ from compiler.frontend.sac.build.values import (
     convert,
     imaginary_zero,
     known_integer,
-    meant_type,
+    take_value,
 )
 from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire
 from compiler.frontend.sac.errors import SacError
@@ -29,10 +31,12 @@ __all__ = ["build_call"]
 def build_call(node: Call, scope: Scope) -> tuple[Value, ...]:
     """The values of a call. Raises `SacError` for a name that means nothing here."""
     for argument in node.arguments:
-        if isinstance(argument, Captures):
+        if isinstance(argument, Captures) and node.function not in scope.records.bundles:
             raise SacError(argument.place, f"{node.function}(...) takes no values in braces")
     if node.function in scope.functions:
         return _function(node, scope.functions[node.function], scope)
+    if node.function in scope.records.bundles:
+        return (build_record(node.function, node.arguments, scope, node.place),)
     builder = _BUILT_IN.get(node.function)
     if builder is not None:
         return builder(node, scope)
@@ -56,17 +60,17 @@ def _function(node: Call, function: Function, scope: Scope) -> tuple[Value, ...]
     wires: list[Wire] = []
     for written, parameter in zip(_expressions(node), function.parameters, strict=True):
         what = f"parameter '{parameter.name}' of '{function.name}'" if parameter.name else "the argument"
-        value = assign(scope.graph, scope.value(written), meant_type(parameter.type), written.place, what)
+        value = assign(scope.graph, scope.value(written), scope.records.meant(parameter.type), written.place, what)
         wires += value.wires
-    meants = [meant_type(result) for result in function.results]
+    meants = [scope.records.meant(result) for result in function.results]
     types = [t for meant in meants for t in meant.types]
     if function.body is None:
-        parts = tuple(len(meant_type(parameter.type).types) for parameter in function.parameters)
+        parts = tuple(len(scope.records.meant(parameter.type).types) for parameter in function.parameters)
         leaving = iter(scope.graph.add("FOREIGN", wires, types, node.place, function=function.name, parameters=parts,
                                        results=tuple(len(meant.types) for meant in meants)))
     else:
         leaving = iter(scope.graph.add("FCALL", wires, types, node.place, function=function.name))
-    return tuple(Value(tuple(next(leaving) for _ in meant.types)) for meant in meants)
+    return tuple(take_value(meant, leaving) for meant in meants)
 
 
 def _intrinsic(node: Call, scope: Scope) -> Value:
@@ -77,7 +81,7 @@ def _intrinsic(node: Call, scope: Scope) -> Value:
 
 
 def _number(value: Value, node: Call) -> Value:
-    if value.is_complex or value.type.is_array or not value.type.scalar.numeric:
+    if value.bundle or value.type.is_array or not value.type.scalar.numeric:
         raise SacError(node.place, f"{node.function}(...) is of numbers, not {value}")
     return value
 
@@ -97,8 +101,8 @@ def _expressions(node: Call) -> list[Expression]:
 def _extents(node: Call, scope: Scope) -> tuple[Value, ...]:
     (array,) = _values(node, scope, 1)
     _needs_array(array, node)
-    wires = scope.graph.add("EXTENTS", [array.wire], [Type(SIZE)] * array.type.rank, node.place)
-    return tuple(Value((wire,)) for wire in wires)
+    wires = scope.graph.add("EXTENTS", [array.wire], [Type(SIZE)] * array.wire.type.rank, node.place)
+    return tuple(Value((wire,)) for wire in wires[:array.type.rank])
 
 
 def _needs_array(value: Value, node: Call) -> None:
@@ -108,23 +112,26 @@ def _needs_array(value: Value, node: Call) -> None:
 
 def _concatenation(node: Call, scope: Scope) -> tuple[Value, ...]:
     left, right = _values(node, scope, 2)
-    same = left.type.scalar == right.type.scalar and left.is_complex == right.is_complex
+    same = left.element == right.element and not left.is_nested
     if not left.type.is_array or left.type.rank != right.type.rank or not same:
-        raise SacError(node.place, f"array_concat(...) joins arrays of one type and rank, not {left} and {right}")
+        flat = "whose fields are no arrays, " if left.is_nested else ""
+        raise SacError(node.place, f"array_concat(...) joins arrays of one type and rank, {flat}not {left} and {right}")
     pairs = list(zip(left.type.extents, right.type.extents, strict=True))
     if any(None not in pair and pair[0] != pair[1] for pair in pairs[:-1]):
         raise SacError(node.place, f"array_concat({left}, {right}): extents but the last are equal")
     last = None if None in pairs[-1] else sum(e for e in pairs[-1] if e is not None)
-    result = Type(left.type.scalar, (*(a if b is None else b for a, b in pairs[:-1]), last))
-    return (Value(tuple(scope.graph.add("ARRAY_CONCAT", list(wires), [result], node.place)[0]
-                        for wires in zip(left.wires, right.wires, strict=True))),)
+    extents = (*(a if b is None else b for a, b in pairs[:-1]), last)
+    others = iter(right.wires)
+    return (left.map(lambda wire: scope.graph.add("ARRAY_CONCAT", [wire, next(others)],
+                                                  [Type(wire.type.scalar, extents)], node.place)[0]),)
 
 
 def _perimeter(node: Call, scope: Scope) -> tuple[Value, ...]:
     """``array_conperim (A, width, value)``: a border of a constant around an array."""
     array, width, border = _values(node, scope, 3)
     _needs_array(array, node)
-    if array.is_complex or width.type.scalar.kind not in (Kind.INT, Kind.UINT) or border.type.is_array:
+    if array.bundle or width.bundle or border.bundle or width.type.scalar.kind not in (Kind.INT, Kind.UINT) or (
+            border.type.is_array):
         raise SacError(node.place, f"array_conperim({array}, {width}, {border}): an array of real numbers, an integer "
                                    "width and a scalar are needed")
     known = known_integer(width)
@@ -148,12 +155,20 @@ def _loop_indices(node: Call, scope: Scope) -> tuple[Value, ...]:
 
 
 def _real(node: Call, scope: Scope) -> tuple[Value, ...]:
-    (value,) = _values(node, scope, 1)
+    value = _plain(node, scope)
     return (Value(value.wires[:1]),)
 
 
-def _imaginary(node: Call, scope: Scope) -> tuple[Value, ...]:
+def _plain(node: Call, scope: Scope) -> Value:
+    """The only argument, which is no record."""
     (value,) = _values(node, scope, 1)
+    if value.is_record:
+        raise SacError(node.place, f"{node.function}(...) is of numbers, not {value}")
+    return value
+
+
+def _imaginary(node: Call, scope: Scope) -> tuple[Value, ...]:
+    value = _plain(node, scope)
     wire = value.wires[1] if value.is_complex else imaginary_zero(scope.graph, value.wire, node.place)
     return (Value((wire,)),)
 
@@ -162,11 +177,11 @@ def _complex(node: Call, scope: Scope) -> tuple[Value, ...]:
     """``make_complex (re, im)``: both of one type with a sign."""
     real, imaginary = _values(node, scope, 2)
     scalar = real.type.scalar
-    parts = real.is_complex or imaginary.is_complex
+    parts = real.bundle or imaginary.bundle
     if parts or real.type != imaginary.type or not (scalar.signed or scalar.floating):
         raise SacError(node.place, f"make_complex({real}, {imaginary}): both parts have one type with a sign; cast "
                                    "them")
-    return (Value((real.wire, imaginary.wire)),)
+    return (Value((real.wire, imaginary.wire), complex_of(scalar)),)
 
 
 def _array_reduction(node: Call, name: str, scope: Scope) -> Value:
@@ -178,6 +193,9 @@ def _array_reduction(node: Call, name: str, scope: Scope) -> Value:
     arrays = [values[0], *values[1:1 + accumulates], *values[fixed:]]
     for array in arrays:
         _needs_array(array, node)
+    if values[0].is_record or any(array.bundle for array in arrays[1:]):
+        raise SacError(node.place, f"{node.function}({', '.join(map(str, values))}): the arrays hold numbers; take a "
+                                   "field of records")
     if any(array.type.rank != values[0].type.rank for array in arrays):
         raise SacError(node.place, f"{node.function}({', '.join(map(str, values))}): the arrays have equal shapes")
     known = [_size_wire(size, node, scope) for size in sizes]
@@ -185,7 +203,7 @@ def _array_reduction(node: Call, name: str, scope: Scope) -> Value:
 
 
 def _size_wire(size: Value, node: Call, scope: Scope) -> Wire:
-    if size.is_complex or size.type.is_array or size.type.scalar.kind not in (Kind.INT, Kind.UINT):
+    if size.bundle or size.type.is_array or size.type.scalar.kind not in (Kind.INT, Kind.UINT):
         raise SacError(node.place, f"an extent of {node.function}(...) is an integer, not {size}")
     return convert(scope.graph, size, SIZE, node.place).wire
 
@@ -200,7 +218,7 @@ def _element_loop(place: Place, scope: Scope, arrays: list[Value], sizes: list[W
                      pattern=pattern)[0] for array in arrays for wire in array.wires]
     elements = graph.add("DOT", dot.sources, [w.type for w in wires], place, (dot.finish(wires),))
     count = len(arrays[0].wires)
-    value, others = Value(tuple(elements[:count])), elements[count:]
+    value, others = Value(tuple(elements[:count]), arrays[0].bundle), elements[count:]
     check_reduced(value, name, place)
     if accumulates:
         check_label(Value((others[0],)), place)
@@ -211,7 +229,7 @@ def _element_loop(place: Place, scope: Scope, arrays: list[Value], sizes: list[W
     kind = f"{'ACCUM_' if accumulates else ''}{REDUCTIONS[name]}"
     leaving = [graph.add(kind, [wire, *labels, *sizes, *masks], [result], place)[0] for wire in value.wires]
     return Value(tuple(scope.graph.add("FORALL", graph.sources, [result] * len(leaving), place,
-                                       (graph.finish(leaving),))))
+                                       (graph.finish(leaving),))), arrays[0].bundle)
 
 
 _BUILT_IN: dict[str, Callable[[Call, Scope], tuple[Value, ...]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.frontend.sac.build.bundles import complex_of
 from compiler.frontend.sac.build.values import Value, convert, imaginary_zero
 from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire
 from compiler.frontend.sac.errors import SacError
@@ -31,9 +32,9 @@ def complex_negated(graph: GraphBuilder, value: Value, place: Place) -> Value:
     scalar = value.type.scalar
     parts = _Parts(graph, scalar, place)
     if scalar.floating:
-        return Value(tuple(graph.add("NEG", [wire], [Type(scalar)], place)[0] for wire in value.wires))
+        return value.map(lambda wire: graph.add("NEG", [wire], [Type(scalar)], place)[0])
     zero = imaginary_zero(graph, value.wire, place)
-    return Value(tuple(parts.add("SUB", zero, wire) for wire in value.wires))
+    return value.map(lambda wire: parts.add("SUB", zero, wire))
 
 
 class _Parts:
@@ -45,6 +46,9 @@ class _Parts:
     def add(self, kind: str, left: Wire, right: Wire) -> Wire:
         return self.graph.add(kind, [left, right], [Type(self.scalar)], self.place)[0]
 
+    def joined(self, real: Wire, imaginary: Wire) -> Value:
+        return Value((real, imaginary), complex_of(self.scalar))
+
     def split(self, value: Value) -> tuple[Wire, Wire]:
         wires = convert(self.graph, value, self.scalar, self.place).wires
         return (wires[0], wires[1]) if len(wires) == 2 else (wires[0], imaginary_zero(self.graph, wires[0], self.place))
@@ -54,7 +58,7 @@ class _Parts:
             return self._compared(operator, left, right)
         if operator in ("+", "-"):
             kind = "ADD" if operator == "+" else "SUB"
-            return Value((self.add(kind, left[0], right[0]), self.add(kind, left[1], right[1])))
+            return self.joined(self.add(kind, left[0], right[0]), self.add(kind, left[1], right[1]))
         return self._product(left, right) if operator == "*" else self._quotient(left, right)
 
     def _compared(self, operator: str, left: tuple[Wire, Wire], right: tuple[Wire, Wire]) -> Value:
@@ -65,8 +69,8 @@ class _Parts:
 
     def _product(self, left: tuple[Wire, Wire], right: tuple[Wire, Wire]) -> Value:
         (a, b), (c, d) = left, right
-        return Value((self.add("SUB", self.add("MUL", a, c), self.add("MUL", b, d)),
-                      self.add("ADD", self.add("MUL", a, d), self.add("MUL", b, c))))
+        return self.joined(self.add("SUB", self.add("MUL", a, c), self.add("MUL", b, d)),
+                           self.add("ADD", self.add("MUL", a, d), self.add("MUL", b, c)))
 
     def _quotient(self, left: tuple[Wire, Wire], right: tuple[Wire, Wire]) -> Value:
         """The product with the conjugate, over the square of the divisor's absolute value."""
@@ -74,4 +78,4 @@ class _Parts:
         zero = imaginary_zero(self.graph, d, self.place)
         top = self._product(left, (c, self.add("SUB", zero, d)))
         below = self.add("ADD", self.add("MUL", c, c), self.add("MUL", d, d))
-        return Value(tuple(self.add("DIV", wire, below) for wire in top.wires))
+        return top.map(lambda wire: self.add("DIV", wire, below))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from compiler.frontend.sac.build.expressions import build_initialiser, build_update
+from compiler.frontend.sac.build.braces import build_initialiser
+from compiler.frontend.sac.build.bundles import Bundle, Meant, complex_of
+from compiler.frontend.sac.build.expressions import build_update
 from compiler.frontend.sac.build.scope import Scope
-from compiler.frontend.sac.build.values import Meant, Value, assign, convert, known_integer, meant_type, truth
+from compiler.frontend.sac.build.values import Value, assign, known_integer, take_value, truth
 from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire, finish_together
 from compiler.frontend.sac.errors import SacError
 from compiler.frontend.sac.syntax import (
@@ -46,7 +48,7 @@ def _define(statement: Definition, scope: Scope) -> None:
         values = [v for written in statement.values for v in scope.values(_no_braces(written))]
     for target, value in _paired(targets, values, statement.place):
         if isinstance(target, Declared):
-            meant = meant_type(target.type)
+            meant = scope.records.meant(target.type)
             scope.define(target.name, assign(scope.graph, value, meant, target.place, f"'{target.name}'"), target.place)
         elif isinstance(target, Updated):
             _update(target, value, scope)
@@ -82,12 +84,8 @@ def _initialised(target: object, written: Expression | Initialiser, scope: Scope
     if not isinstance(written, Initialiser):
         return scope.value(written)
     if not isinstance(target, Declared):
-        raise SacError(place, "elements in braces need a name with a type and extents")
-    meant = meant_type(target.type)
-    if meant.is_complex:
-        raise SacError(written.place, f"'{target.name}' is {meant}: an array of complex numbers is no list in braces; "
-                                      "a loop makes it")
-    return build_initialiser(written, scope, meant.scalar, meant.extents, f"'{target.name}'")
+        raise SacError(place, "elements in braces need a name with a type")
+    return build_initialiser(written, scope, scope.records.meant(target.type), f"'{target.name}'")
 
 
 def _paired(targets: Sequence[object], values: Sequence, place: Place) -> list[tuple]:
@@ -108,18 +106,17 @@ def _define_next(statement: NextDefinition, scope: Scope) -> None:
         before = scope.names[name.name]
         if subscripts:
             value = build_update(scope, before, subscripts, value, name.place, f"the section of 'next {name.name}'")
-        meant = Meant(before.type.scalar, before.is_complex, (None,) * before.type.rank)
+        meant = Meant(before.element, (None,) * before.type.rank)
         new = assign(scope.graph, value, meant, name.place, f"'next {name.name}'")
-        scope.carried[name.name] = Value(tuple(
-            scope.graph.add("NEXT", [wire], [Type(wire.type.scalar, (None,) * wire.type.rank)], name.place,
-                            input=number)[0]
-            for wire, number in zip(new.wires, scope.inputs[name.name], strict=True)))
+        numbers = iter(scope.inputs[name.name])
+        scope.carried[name.name] = new.map(lambda wire, numbers=numbers, place=name.place: scope.graph.add(
+            "NEXT", [wire], [Type(wire.type.scalar, (None,) * wire.type.rank)], place, input=next(numbers))[0])
         scope.names[name.name] = new
 
 
 def _no_braces(written: Expression | Initialiser) -> Expression:
     if isinstance(written, Initialiser):
-        raise SacError(written.place, "elements in braces define an array with a type and extents")
+        raise SacError(written.place, "elements in braces define a name with a type")
     return written
 
 
@@ -194,12 +191,12 @@ def _switch(scope: Scope, key: Wire, builders: list[GraphBuilder], values: list[
                               "equally many")
     joined = [_joined(row, place) for row in zip(*values, strict=True)]
     graphs = finish_together([(builder, [wire for value, meant in zip(found, joined, strict=True)
-                                         for wire in _fitted(builder, value, meant, place).wires])
+                                         for wire in assign(builder, value, meant, place, "a result").wires])
                               for builder, found in zip(builders, values, strict=True)])
     types = [type_ for meant in joined for type_ in meant.types]
     wires = iter(scope.graph.add("SWITCH", [key, *builders[0].sources], types, place, graphs,
                                  selectors=tuple(selectors)))
-    return tuple(Value(tuple(next(wires) for _ in meant.types)) for meant in joined)
+    return tuple(take_value(meant, wires) for meant in joined)
 
 
 def _joined(values: tuple[Value, ...], place: Place) -> Meant:
@@ -207,23 +204,31 @@ def _joined(values: tuple[Value, ...], place: Place) -> Meant:
     if len({value.type.rank for value in values}) > 1:
         raise SacError(place, f"the bodies return {' and '.join(map(str, values))} in one place: ranks differ")
     try:
-        scalar = reduce(_common, (value.type.scalar for value in values))
+        element = reduce(_common, (value.element for value in values))
     except ProgramError as error:
         raise SacError(place, f"the bodies return {' and '.join(map(str, values))} in one place: {error}") from None
     rows = zip(*(value.type.extents for value in values), strict=True)
     extents = tuple(row[0] if len(set(row)) == 1 else None for row in rows)
-    return Meant(scalar, any(value.is_complex for value in values), extents)
+    return Meant(element, extents)
 
 
-def _common(left: Scalar, right: Scalar) -> Scalar:
+def _common(left: Scalar | Bundle, right: Scalar | Bundle) -> Scalar | Bundle:
+    if left == right:
+        return left
+    if isinstance(left, Bundle) or isinstance(right, Bundle):
+        return complex_of(_common_scalar(_part(left), _part(right)))
+    return _common_scalar(left, right)
+
+
+def _part(element: Scalar | Bundle) -> Scalar:
+    """The type of a number, or of the parts of a complex one."""
+    part = element.part if isinstance(element, Bundle) else element
+    if part is None:
+        raise ProgramError("a record stands where the others have the same")
+    return part
+
+
+def _common_scalar(left: Scalar, right: Scalar) -> Scalar:
     if left == right:
         return left
     return arithmetic_type(left, right) if left.numeric and right.numeric else bitwise_type(left, right)
-
-
-def _fitted(graph: GraphBuilder, value: Value, meant: Meant, place: Place) -> Value:
-    wires = convert(graph, value, meant.scalar, place).wires
-    if len(wires) == 2 or not meant.is_complex:
-        return Value(wires)
-    return assign(graph, Value(wires), Meant(meant.scalar, True, (None,) * len(meant.extents)), place, "the result")
-

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from typing import NamedTuple
 
 from compiler.frontend.sac import arithmetic
+from compiler.frontend.sac.build.bundles import Meant
 from compiler.frontend.sac.build.complex_numbers import complex_binary, complex_negated
 from compiler.frontend.sac.build.constants import build_constant
 from compiler.frontend.sac.build.scope import Scope
 from compiler.frontend.sac.build.values import (
-    Meant,
     Value,
     assign,
     constant_value,
     convert,
     known_integer,
-    meant_type,
     truth,
 )
 from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire, finish_together
@@ -26,8 +25,8 @@ from compiler.frontend.sac.syntax import (
     Binary,
     Cast,
     Expression,
+    Field,
     Index,
-    Initialiser,
     Literal,
     Name,
     Place,
@@ -49,8 +48,8 @@ from compiler.frontend.sac.types import (
 )
 from compiler.ir.types import ProgramError
 
-__all__ = ["apply_binary", "build_binary", "build_cast", "build_initialiser", "build_literal", "build_name",
-           "build_section", "build_unary", "build_update"]
+__all__ = ["apply_binary", "build_binary", "build_cast", "build_field", "build_literal", "build_name", "build_section",
+           "build_unary", "build_update"]
 
 _ARITHMETIC = {"+": "ADD", "-": "SUB", "*": "MUL", "/": "DIV", "%": "MOD"}
 _BITWISE = {"&": "BIT_AND", "|": "BIT_OR", "^": "BIT_XOR"}
@@ -87,6 +86,8 @@ def build_unary(node: Unary, scope: Scope) -> tuple[Value, ...]:
         raise _of_arrays(str(value), node.operator, node.place)
     if node.operator == "!":
         return (Value((_negation(scope.graph, truth(scope.graph, value, node.place), node.place),)),)
+    if value.is_record:
+        raise _of_records(str(value), node.operator, node.place)
     if value.is_complex and node.operator != "~":
         return (value if node.operator == "+" else complex_negated(scope.graph, value, node.place),)
     if node.operator == "~":
@@ -107,7 +108,7 @@ def _negation(graph: GraphBuilder, wire: Wire, place: Place) -> Wire:
 
 def _complement(graph: GraphBuilder, value: Value, place: Place) -> Value:
     scalar = value.type.scalar
-    if value.is_complex or scalar.floating or scalar.fraction or scalar.kind in (Kind.FIX, Kind.UFIX):
+    if value.bundle or scalar.floating or scalar.fraction or scalar.kind in (Kind.FIX, Kind.UFIX):
         raise SacError(place, f"'~' of {value}: bitwise operations are on integers, bits and bool")
     return Value(tuple(graph.add("BIT_NOT", [value.wire], [Type(scalar)], place)))
 
@@ -127,6 +128,8 @@ def apply_binary(graph: GraphBuilder, operator: str, left: Value, right: Value, 
     """`left` and `right` combined by C's `operator`. Raises `SacError`, naming both types, where there is no rule."""
     if left.type.is_array or right.type.is_array:
         raise _of_arrays(f"{left} and {right}", operator, place)
+    if left.is_record or right.is_record:
+        raise _of_records(f"{left} and {right}", operator, place)
     if left.is_complex or right.is_complex:
         return complex_binary(graph, operator, left, right, place)
     if operator in _COMPARISONS:
@@ -190,51 +193,89 @@ def _of_arrays(types: str, operator: str, place: Place) -> SacError:
                            "for a in A return (array (...)) takes the elements")
 
 
+def _of_records(types: str, operator: str, place: Place) -> SacError:
+    return SacError(place, f"'{operator}' of {types}: operators are on numbers; r.field takes one of a record r")
+
+
 def build_cast(node: Cast, scope: Scope) -> tuple[Value, ...]:
     """A conversion, of arrays element by element."""
-    return (assign(scope.graph, scope.value(node.operand), meant_type(node.type), node.place, "the cast"),)
+    return (assign(scope.graph, scope.value(node.operand), scope.records.meant(node.type), node.place, "the cast"),)
 
 
 def build_section(node: Section, scope: Scope) -> tuple[Value, ...]:
     """An element or a section: bounds are inclusive, an index drops its dimension."""
     array = scope.value(node.array)
-    pattern, bounds, extents = _bounds(scope, array, node.subscripts, node.place)
-    types = [Type(array.type.scalar, extents)]
-    return (Value(tuple(scope.graph.add("AREF", [wire, *bounds], types, node.place, pattern=pattern)[0]
-                        for wire in array.wires)),)
+    section = _section(scope, array, node.subscripts, node.place)
+    return (array.map(lambda wire: _taken(scope, section, wire, node.place)),)
+
+
+def build_field(node: Field, scope: Scope) -> tuple[Value, ...]:
+    """A component of a record or of a complex number; of an array of them the array of that component."""
+    value = scope.value(node.record)
+    found = value.field(node.name)
+    if found is not None:
+        return (found,)
+    if value.bundle is None:
+        raise SacError(node.place, f"{value} has no fields, so there is no '.{node.name}'")
+    raise SacError(node.place, f"{value} has no field '{node.name}'; it has: "
+                               f"{', '.join(field.name for field in value.bundle.fields)}")
 
 
 def build_update(scope: Scope, array: Value, subscripts: Sequence[Index | Range], value: Value, place: Place, what: str
                  ) -> Value:
     """`array` with other elements in a section: those of `value`, or the scalar `value` everywhere in it."""
-    pattern, bounds, extents = _bounds(scope, array, subscripts, place)
+    section = _section(scope, array, subscripts, place)
+    extents = section.extents
     given = value.type.extents or extents
-    meant = Meant(array.type.scalar, array.is_complex, tuple(extents))
+    meant = Meant(array.element, extents)
     if len(given) != len(extents) or any(None not in pair and pair[0] != pair[1]
                                          for pair in zip(given, extents, strict=True)):
         raise SacError(place, f"{what} is {meant}, and the value is {value}: shapes differ")
-    scalar = meant if value.type.is_array else Meant(meant.scalar, meant.is_complex)
-    placed = assign(scope.graph, value, replace(scalar, extents=(None,) * value.type.rank), place, what)
-    return Value(tuple(scope.graph.add("ARR_UPDATE", [wire, part, *bounds], [wire.type], place, pattern=pattern)[0]
-                       for wire, part in zip(array.wires, placed.wires, strict=True)))
+    placed = iter(assign(scope.graph, value, Meant(array.element, (None,) * value.type.rank), place, what).wires)
+    return array.map(lambda wire: _updated(scope, section, wire, next(placed), place))
 
 
-def _bounds(scope: Scope, array: Value, subscripts: Sequence[Index | Range], place: Place
-            ) -> tuple[str, list[Wire], tuple[int | None, ...]]:
+class _Section(NamedTuple):
     """The pattern of a section, its bounds, and the extents of the dimensions that it keeps."""
+
+    pattern: str
+    bounds: list[Wire]
+    extents: tuple[int | None, ...]
+
+    def of(self, scope: Scope, wire: Wire, place: Place) -> _Section:
+        """The section of a component, whose own dimensions are taken whole."""
+        bounds, extents = list(self.bounds), self.extents
+        for dimension in range(len(self.pattern), wire.type.rank):
+            wires, extent = _subscript(scope, wire, dimension, Range(place, None, None, None))
+            bounds, extents = bounds + wires, (*extents, extent)
+        return _Section(self.pattern + ":" * (wire.type.rank - len(self.pattern)), bounds, extents)
+
+
+def _taken(scope: Scope, section: _Section, wire: Wire, place: Place) -> Wire:
+    own = section.of(scope, wire, place)
+    return scope.graph.add("AREF", [wire, *own.bounds], [Type(wire.type.scalar, own.extents)], place,
+                           pattern=own.pattern)[0]
+
+
+def _updated(scope: Scope, section: _Section, wire: Wire, part: Wire, place: Place) -> Wire:
+    own = section.of(scope, wire, place)
+    return scope.graph.add("ARR_UPDATE", [wire, part, *own.bounds], [wire.type], place, pattern=own.pattern)[0]
+
+
+def _section(scope: Scope, array: Value, subscripts: Sequence[Index | Range], place: Place) -> _Section:
     if array.type.rank != len(subscripts):
         raise SacError(place, f"{len(subscripts)} subscripts of {array}, which has {array.type.rank} dimensions")
     pattern = "".join(":" if isinstance(s, Range) else "." for s in subscripts)
     bounds: list[Wire] = []
     extents: list[int | None] = []
     for dimension, subscript in enumerate(subscripts):
-        wires, extent = _subscript(scope, array, dimension, subscript)
+        wires, extent = _subscript(scope, array.wire, dimension, subscript)
         bounds += wires
         extents += [extent] if isinstance(subscript, Range) else []
-    return pattern, bounds, tuple(extents)
+    return _Section(pattern, bounds, tuple(extents))
 
 
-def _subscript(scope: Scope, array: Value, dimension: int, subscript: Index | Range) -> tuple[list[Wire], int | None]:
+def _subscript(scope: Scope, array: Wire, dimension: int, subscript: Index | Range) -> tuple[list[Wire], int | None]:
     """What enters AREF for one dimension: an index, or low, high and step; and the extent of the section."""
     if isinstance(subscript, Index):
         return [_integer(scope, subscript.value, "an index").wire], None
@@ -248,13 +289,13 @@ def _subscript(scope: Scope, array: Value, dimension: int, subscript: Index | Ra
     return [low.wire, high.wire, step.wire], extent
 
 
-def _last(scope: Scope, array: Value, dimension: int, place: Place) -> Value:
+def _last(scope: Scope, array: Wire, dimension: int, place: Place) -> Value:
     """The greatest index of a dimension. An empty one has -1, so the type has a sign."""
     scalar = Scalar(Kind.INT, 32)
     extent = array.type.extents[dimension]
     if extent is not None:
         return constant_value(extent - 1, scalar)
-    extents = scope.graph.add("EXTENTS", [array.wire], [Type(SIZE)] * array.type.rank, place)
+    extents = scope.graph.add("EXTENTS", [array], [Type(SIZE)] * array.type.rank, place)
     signed = convert(scope.graph, Value((extents[dimension],)), scalar, place)
     return _apply(scope.graph, "SUB", scalar, signed, constant_value(1, scalar), place)
 
@@ -265,27 +306,3 @@ def _integer(scope: Scope, expression: Expression, what: str) -> Value:
     if scalar.floating or scalar.kind in (Kind.FIX, Kind.UFIX, Kind.BITS):
         raise SacError(expression.place, f"{what} is an integer, not {value}")
     return value
-
-
-def build_initialiser(node: Initialiser, scope: Scope, scalar: Scalar, extents: tuple[int | None, ...], what: str
-                      ) -> Value:
-    """Elements in braces as an array of known extents. Raises `SacError` where the braces do not match them."""
-    if not extents or None in extents:
-        raise SacError(node.place, f"{what} needs its extents as numbers, to be given elements in braces")
-    known = tuple(e for e in extents if e is not None)
-    wires = [convert(scope.graph, value, scalar, node.place).wire for value in _elements(node, scope, known, what)]
-    return Value(tuple(scope.graph.add("ARR_DEF", wires, [Type(scalar, known)], node.place)))
-
-
-def _elements(node: Initialiser, scope: Scope, extents: tuple[int, ...], what: str) -> list[Value]:
-    if len(node.values) != extents[0]:
-        raise SacError(node.place, f"{len(node.values)} elements in braces where {what} has an extent of {extents[0]}")
-    found: list[Value] = []
-    for part in node.values:
-        if isinstance(part, Initialiser) != (len(extents) > 1):
-            raise SacError(part.place, f"the braces of {what} do not have {len(extents)} levels here")
-        if isinstance(part, Initialiser):
-            found += _elements(part, scope, extents[1:], what)
-        else:
-            found.append(scope.scalar(part, "an element of an array in braces"))
-    return found

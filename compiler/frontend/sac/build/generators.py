@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from compiler.frontend.sac.build.bundles import Meant
 from compiler.frontend.sac.build.scope import Scope
-from compiler.frontend.sac.build.values import Meant, Value, constant_value, convert, known_integer, meant_type
+from compiler.frontend.sac.build.values import Value, constant_value, convert, known_integer
 from compiler.frontend.sac.ddcf.graph import GraphBuilder, Wire
 from compiler.frontend.sac.errors import SacError
 from compiler.frontend.sac.extents import span_extent, window_extent
@@ -51,23 +52,34 @@ def build_generators(node: Generators, scope: Scope, graph: GraphBuilder) -> Gen
     """The DOT or CROSS node in the loop's `graph`; expressions are those of `scope`, outside the loop."""
     joined = node if isinstance(node, Dot | Cross) else Dot(node.place, (node,))
     inner = GraphBuilder(graph)
-    parts = [_build_part(part, scope, inner) for part in joined.parts]
+    parts = [_build_part(part, scope, inner, crossed=isinstance(joined, Cross)) for part in joined.parts]
     extents = _dot_extents(parts, joined.place) if isinstance(joined, Dot) else tuple(
         extent for part in parts for extent in part.extents)
     names = [name for part in parts for name in part.names]
+    return _join("DOT" if isinstance(joined, Dot) else "CROSS", inner, names, extents, graph, joined.place)
+
+
+def _join(kind: str, inner: GraphBuilder, names: Sequence[Captured], extents: tuple[int | None, ...],
+          graph: GraphBuilder, place: Place) -> Generated:
+    """The node in `graph` around the generators in `inner`."""
     wires = [wire for captured in names for wire in captured.value.wires]
-    kind = "DOT" if isinstance(joined, Dot) else "CROSS"
-    leaving = iter(graph.add(kind, inner.sources, [wire.type for wire in wires], joined.place, (inner.finish(wires),)))
-    return Generated(tuple(replace(captured, value=Value(tuple(next(leaving) for _ in captured.value.wires)))
+    leaving = iter(graph.add(kind, inner.sources, [wire.type for wire in wires], place, (inner.finish(wires),)))
+    return Generated(tuple(replace(captured, value=captured.value.map(lambda _: next(leaving)))
                            for captured in names), extents)
 
 
-def _build_part(node: Generators, scope: Scope, graph: GraphBuilder) -> Generated:
+def _build_part(node: Generators, scope: Scope, graph: GraphBuilder, crossed: bool) -> Generated:
     if isinstance(node, Dot | Cross):
         return build_generators(node, scope, graph)
     if isinstance(node, Scalars):
         return _scalars(node, scope, graph)
-    return _array_generator(node, scope, graph)
+    array = scope.value(node.source)
+    if not crossed or not array.bundle:
+        return _array_generator(node, array, scope, graph)
+    # All components of a bundle advance together, also where the other generators do not.
+    inner = GraphBuilder(graph)
+    part = _array_generator(node, array, scope, inner)
+    return _join("DOT", inner, part.names, part.extents, graph, node.place)
 
 
 def _dot_extents(parts: Sequence[Generated], place: Place) -> tuple[int | None, ...]:
@@ -90,9 +102,9 @@ def _scalars(node: Scalars, scope: Scope, graph: GraphBuilder) -> Generated:
         raise SacError(node.place, f"{len(node.captures)} names for {len(node.spans)} ranges")
     steps = _steps(node.steps, len(node.spans), scope, node.place)
     bounds = [_span(low, high, scope) for low, high in node.spans]
-    meants = [meant_type(capture.type) for capture in node.captures]
+    meants = [scope.records.meant(capture.type) for capture in node.captures]
     for capture, meant in zip(node.captures, meants, strict=True):
-        if meant.is_complex or meant.scalar.kind not in (Kind.INT, Kind.UINT):
+        if not isinstance(meant.element, Scalar) or meant.element.kind not in (Kind.INT, Kind.UINT):
             raise SacError(capture.place, f"'{capture.name}' counts and is an integer, not {meant}")
     operands = [v.wire for (low, high), step in zip(bounds, steps, strict=True) for v in (low, high, step)]
     wires = graph.add("SCALARGEN", operands, [type_ for meant in meants for type_ in meant.types], node.place)
@@ -144,8 +156,7 @@ def _size(expression: Expression, scope: Scope, what: str) -> Value:
     return convert(scope.graph, value, SIZE, expression.place)
 
 
-def _array_generator(node: Elements | Slices | Windows, scope: Scope, graph: GraphBuilder) -> Generated:
-    array = scope.value(node.source)
+def _array_generator(node: Elements | Slices | Windows, array: Value, scope: Scope, graph: GraphBuilder) -> Generated:
     pattern = _pattern(node, array)
     if len(pattern) != array.type.rank:
         raise SacError(node.place, f"'{node.capture.name}' takes {len(pattern)} dimensions of {array}, which has "
@@ -154,14 +165,15 @@ def _array_generator(node: Elements | Slices | Windows, scope: Scope, graph: Gra
     sizes = _window_sizes(node, scope)
     kind, operands = ("WINDOWGEN", [w for pair in zip(sizes, steps, strict=True) for w in pair]) if sizes else (
         "ELEGEN", steps)
-    component = _component(array, pattern, sizes)
-    outputs = [component, *[Type(SIZE)] * pattern.count("~")]
-    nodes = [graph.add(kind, [wire, *(v.wire for v in operands)], outputs, node.place, pattern=pattern)
-             for wire in array.wires]
-    capture = Captured(node.capture.name, Value(tuple(wires[0] for wires in nodes)), node.capture.place)
+    nodes = []
+    for wire in array.wires:
+        own = pattern + ":" * (wire.type.rank - len(pattern))
+        outputs = [_component(wire.type, own, sizes), *[Type(SIZE)] * pattern.count("~")]
+        nodes.append(graph.add(kind, [wire, *(v.wire for v in operands)], outputs, node.place, pattern=own))
+    capture = Captured(node.capture.name, Value(tuple(wires[0] for wires in nodes), array.bundle), node.capture.place)
     extents = tuple(window_extent(e, 1 if not sizes else known_integer(sizes[k]), known_integer(steps[k]))
                     for k, e in enumerate(e for e, c in zip(array.type.extents, pattern, strict=True) if c == "~"))
-    return Generated((capture, *_places(node, pattern, nodes[0][1:])), extents)
+    return Generated((capture, *_places(node, pattern, nodes[0][1:], scope)), extents)
 
 
 def _pattern(node: Elements | Slices | Windows, array: Value) -> str:
@@ -187,16 +199,16 @@ def _window_sizes(node: Elements | Slices | Windows, scope: Scope) -> list[Value
     return found
 
 
-def _component(array: Value, pattern: str, sizes: Sequence[Value]) -> Type:
+def _component(array: Type, pattern: str, sizes: Sequence[Value]) -> Type:
     """The type of what is captured: a scalar, the whole dimensions, or a window with all dimensions."""
     if not sizes:
-        return Type(array.type.scalar, tuple(e for e, c in zip(array.type.extents, pattern, strict=True) if c == ":"))
+        return Type(array.scalar, tuple(e for e, c in zip(array.extents, pattern, strict=True) if c == ":"))
     known = iter(sizes)
-    return Type(array.type.scalar, tuple(e if c == ":" else known_integer(next(known))
-                                         for e, c in zip(array.type.extents, pattern, strict=True)))
+    return Type(array.scalar, tuple(e if c == ":" else known_integer(next(known))
+                                    for e, c in zip(array.extents, pattern, strict=True)))
 
 
-def _places(node: Elements | Slices | Windows, pattern: str, indices: Sequence[Wire]) -> list[Captured]:
+def _places(node: Elements | Slices | Windows, pattern: str, indices: Sequence[Wire], scope: Scope) -> list[Captured]:
     """Names of ``at``: one for each dimension that the loop runs over, or for all, ``_`` for those that it does not."""
     if not node.at:
         return []
@@ -210,5 +222,5 @@ def _places(node: Elements | Slices | Windows, pattern: str, indices: Sequence[W
     if len(captures) != len(indices):
         raise SacError(node.place, f"at names {len(node.at)} indices, and the generator runs over {len(indices)} "
                                    "dimensions")
-    return [Captured(capture.name, Value((wire,)), capture.place, meant_type(capture.type))
+    return [Captured(capture.name, Value((wire,)), capture.place, scope.records.meant(capture.type))
             for capture, wire in zip(captures, indices, strict=True) if isinstance(capture, Declared)]

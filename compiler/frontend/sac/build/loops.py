@@ -43,8 +43,9 @@ def build_while(node: While, scope: Scope) -> tuple[Value, ...]:
     asked = graph.sibling()
     body = _body_scope(node.body, scope, graph, node.place)
     test = scope.inner(asked)
-    test.names = {name: Value(tuple(asked.local_input(number) for number in numbers))
-                  for name, numbers in body.inputs.items()}
+    for name, numbers in body.inputs.items():
+        entering = iter(numbers)
+        test.names[name] = body.names[name].map(lambda _, entering=entering: asked.local_input(next(entering)))
     condition = truth(asked, test.scalar(node.condition, "a condition"), node.condition.place)
     body.rank = 1
     build_statements(node.body, body)
@@ -64,11 +65,10 @@ def _body_scope(body: Body, scope: Scope, graph: GraphBuilder, place: Place) -> 
             if name.name in inner.inputs:
                 continue
             before = scope.find(name.name, name.place)
-            types = [Type(wire.type.scalar, (None,) * wire.type.rank) for wire in before.wires]
             first = len(graph.inputs)
-            inner.names[name.name] = Value(tuple(graph.input(type_, scope.graph.local(wire))
-                                                 for type_, wire in zip(types, before.wires, strict=True)))
-            inner.inputs[name.name] = tuple(range(first, first + len(types)))
+            inner.names[name.name] = before.map(lambda wire: graph.input(
+                Type(wire.type.scalar, (None,) * wire.type.rank), scope.graph.local(wire)))
+            inner.inputs[name.name] = tuple(range(first, len(graph.inputs)))
     return inner
 
 
@@ -90,7 +90,7 @@ def _finished(scope: Scope, kind: str, graph: GraphBuilder, before: list[tuple[G
     wires = [wire for value in results for wire in value.wires]
     graphs = finish_together([*before, (graph, wires)])
     leaving = iter(scope.graph.add(kind, graph.sources, [wire.type for wire in wires], place, graphs, **attributes))
-    return tuple(Value(tuple(next(leaving) for _ in value.wires)) for value in results)
+    return tuple(value.map(lambda _: next(leaving)) for value in results)
 
 
 def _check_pragma(pragma: Pragma) -> None:

@@ -47,9 +47,12 @@ def _final(written: Call, scope: Scope) -> Value:
 def _structure(written: Call, scope: Scope, extents: tuple[int | None, ...]) -> Value:
     (argument,) = _arguments(written, 1, 1)
     value = scope.value(argument)
-    result = _structured_type(written, value.type, extents)
+    if written.function != "array" and value.is_nested:
+        raise SacError(written.place, f"{written.function}(...) joins arrays of scalars, and fields of {value} are "
+                                      "arrays; array(...) collects them")
     kind = _STRUCTURING[written.function]
-    return Value(tuple(scope.graph.add(kind, [wire], [result], written.place)[0] for wire in value.wires))
+    return value.map(lambda wire: scope.graph.add(kind, [wire], [_structured_type(written, wire.type, extents)],
+                                                  written.place)[0])
 
 
 def _structured_type(written: Call, type_: Type, extents: tuple[int | None, ...]) -> Type:
@@ -76,7 +79,7 @@ def _reduction(written: Call, scope: Scope) -> Value:
     kind = REDUCTIONS[written.function]
     result = Type(SIZE, (known_integer(rest[0]),)) if sized else value.type
     wires = [v.wire for v in rest] + mask
-    return Value(tuple(scope.graph.add(kind, [wire, *wires], [result], written.place)[0] for wire in value.wires))
+    return value.map(lambda wire: scope.graph.add(kind, [wire, *wires], [result], written.place)[0])
 
 
 def _accumulated(written: Call, scope: Scope) -> Value:
@@ -96,7 +99,7 @@ def _accumulated(written: Call, scope: Scope) -> Value:
     known = (known_integer(labels), *(known_integer(s) for s in sizes))
     result = Type(SIZE if sized else value.type.scalar, known)
     kind = f"ACCUM_{REDUCTIONS[inner.function]}"
-    return Value(tuple(scope.graph.add(kind, [wire, *operands], [result], written.place)[0] for wire in value.wires))
+    return value.map(lambda wire: scope.graph.add(kind, [wire, *operands], [result], written.place)[0])
 
 
 def _positions(written: Call, scope: Scope) -> Value:
@@ -105,7 +108,7 @@ def _positions(written: Call, scope: Scope) -> Value:
     value = scope.scalar(arguments[0], "what is compared")
     braces = arguments[1]
     captured = list(braces.values) if isinstance(braces, Captures) else [braces]
-    wires = [scope.scalar(capture, "a capture").wire for capture in captured]
+    wires = [_captured(capture, scope) for capture in captured]
     if len({wire.type.scalar for wire in wires}) > 1:
         types = ", ".join(str(wire.type.scalar) for wire in wires)
         raise SacError(written.place, f"the captures of {written.function} have different types: {types}; cast them to "
@@ -118,11 +121,19 @@ def _positions(written: Call, scope: Scope) -> Value:
                                        row=int(isinstance(braces, Captures)))))
 
 
+def _captured(written: Expression | Captures, scope: Scope) -> Wire:
+    if isinstance(written, Captures):
+        raise SacError(written.place, "a capture is a scalar, not values in braces")
+    return scope.scalar(written, "a capture").wire
+
+
 def check_reduced(value: Value, name: str, place: Place) -> None:
     """Raises `SacError` if there is no reduction `name` of such values."""
     scalar = value.type.scalar
     if value.type.is_array:
         raise SacError(place, f"{name}(...) reduces scalars, not {value}; array_{name}(...) reduces an array")
+    if value.is_record:
+        raise SacError(place, f"{name}(...) reduces numbers, not {value}: take a field")
     if value.is_complex and name != "sum":
         raise SacError(place, f"{name}(...) is not of complex numbers; sum(...) is")
     if name in ("and", "or"):
@@ -137,7 +148,7 @@ def check_reduced(value: Value, name: str, place: Place) -> None:
 
 def check_label(value: Value, place: Place) -> None:
     """Raises `SacError` if `value` is no integer, as labels and what histograms count are."""
-    if value.is_complex or value.type.is_array or value.type.scalar.kind not in (Kind.INT, Kind.UINT, Kind.BOOL):
+    if value.bundle or value.type.is_array or value.type.scalar.kind not in (Kind.INT, Kind.UINT, Kind.BOOL):
         raise SacError(place, f"a label is an integer, not {value}")
 
 

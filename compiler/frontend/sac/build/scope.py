@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from compiler.frontend.sac.build.bundles import Records
 from compiler.frontend.sac.build.values import Value
 from compiler.frontend.sac.ddcf.graph import GraphBuilder
 from compiler.frontend.sac.errors import SacError
@@ -22,6 +23,7 @@ class Scope:
 
     graph: GraphBuilder
     functions: Mapping[str, Function]
+    records: Records
     handlers: Handlers
     parent: Scope | None = None
     names: dict[str, Value] = field(default_factory=dict)
@@ -35,7 +37,7 @@ class Scope:
 
     def inner(self, graph: GraphBuilder | None = None) -> Scope:
         """A body inside this one, in a `graph` of its own if there is one."""
-        return Scope(graph or self.graph, self.functions, self.handlers, self)
+        return Scope(graph or self.graph, self.functions, self.records, self.handlers, self)
 
     def define(self, name: str, value: Value, place: Place) -> None:
         """Give `name` a value. Raises `SacError` if this body has given it one."""
@@ -58,6 +60,8 @@ class Scope:
             scope = scope.parent
         if name in self.functions:
             raise SacError(place, f"'{name}' is a function; a call of it is written {name}(...)")
+        if name in self.records.bundles:
+            raise SacError(place, f"'{name}' is a record; a value of it is written {name}(...)")
         raise SacError(place, f"'{name}' has no value here")
 
     def values(self, expression: Expression) -> tuple[Value, ...]:
@@ -74,6 +78,6 @@ class Scope:
     def scalar(self, expression: Expression, what: str) -> Value:
         """The value of an expression that has to be a real scalar."""
         value = self.value(expression)
-        if value.type.is_array or value.is_complex:
+        if value.type.is_array or value.bundle:
             raise SacError(expression.place, f"{what} is a scalar, not {value}")
         return value
