@@ -106,3 +106,15 @@ def test_statements_that_share_units_stay_alike() -> None:
     program = load("sr_cnn", size=10, channels=4, features=2, unroll=2, shared=True)
     assert program.shared
     assert schedule_of(program, Options(array="8x16")).end < 2000
+
+
+def test_what_fails_after_placement_fails_in_all_kinds() -> None:
+    """The loop needs 9 cycles in every kind, and one more for its wires: 9 is tried once, then 10."""
+    ways, tried = RelaxationSpace(merged=True, patient=True, wide=True), []
+    for relaxation in ways:
+        interval = relaxation.pace.interval
+        tried.append(interval)
+        if interval > 9:
+            break
+        ways.note(relaxation, loop(1 if interval == 9 else 9 - interval), SUM)
+    assert (tried.count(9), tried[-1]) == (1, 10)

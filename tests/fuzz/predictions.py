@@ -130,6 +130,7 @@ def _compare(options: argparse.Namespace) -> int:
         if options.only not in key:
             continue
         after = predict(_entry(before), options.seconds)
+        print(key, after, file=sys.stderr, flush=True)
         spent = [spent[0] + before["seconds"], spent[1] + after["seconds"]]
         found = list(differences(before, after))
         total, worse = total + 1, worse + any(bad for bad, _ in found)

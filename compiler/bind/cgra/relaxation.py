@@ -133,10 +133,20 @@ class RelaxationSpace:
         self._excess[key] = interval, loop.excess
         if before < interval and loop.excess < excess:
             gain = ceil((excess - loop.excess) / (interval - before))
-            self._needed[kind] = max(self._needed[kind], interval + ceil(loop.excess / gain))
+            for same in self._with_the_loop(key):
+                self._needed[same] = max(self._needed[same], interval + ceil(loop.excess / gain))
+                self._least[same] = max(self._least[same], self._needed[same])
         elif before < interval >= _NO_USE[self._wide]:
             self._needed[kind] = _LONGEST + 1
         self._least[kind] = max(self._needed[kind], interval + 1)
+
+    def _with_the_loop(self, key: tuple[_Kind, frozenset[str]]) -> list[_Kind]:
+        """The kinds in which the loop through the same units has needed the same interval so far: it is the same loop
+        there, and what fails in one of them after placement does in all."""
+        kind, units = key
+        needed = self._needed[kind]
+        return [kind, *(other for other in _KINDS if needed and other != kind and self._needed[other] == needed
+                        and (other, units) in self._excess)]
 
 
 def _kind(relaxation: Relaxation) -> _Kind:

@@ -23,12 +23,17 @@ Images = Mapping[str, Sequence[isl.Map]]
 def check_legal(before: Program, after: Program, images: Images, directive: str) -> None:
     """Raise `TransformError` if two dependent instances of `before` change places in `after`."""
     times = {s.name: _new_times(s, after, images[s.name]) for s in before.statements}
-    for first, second, element in _conflicts(before):
-        earlier = before.order_of(first.name).lex_lt_map(before.order_of(second.name))
-        swapped = times[first.name].lex_ge_map(times[second.name])
-        wrong = element.intersect(earlier).intersect(swapped)
-        if not wrong.is_empty():
-            raise TransformError(f"{directive} would change the result: {_witness(wrong, first, second)}")
+    for first in before.statements:
+        for second in before.statements:
+            touching = [pair for pair in _access_pairs(first, second) if pair[0].array == pair[1].array]
+            if not touching:
+                continue
+            earlier = before.order_of(first.name).lex_lt_map(before.order_of(second.name))
+            swapped = earlier.intersect(times[first.name].lex_ge_map(times[second.name]))
+            for one, other in touching if not swapped.is_empty() else ():
+                wrong = _same_element(first, one, second, other).intersect(swapped)
+                if not wrong.is_empty():
+                    raise TransformError(f"{directive} would change the result: {_witness(wrong, first, second)}")
 
 
 def _new_times(statement: Statement, after: Program, images: Sequence[isl.Map]) -> isl.Map:
@@ -37,15 +42,6 @@ def _new_times(statement: Statement, after: Program, images: Sequence[isl.Map]) 
     for part in times[1:]:
         total = total.union(part)
     return total.intersect_domain(statement.domain)
-
-
-def _conflicts(program: Program) -> Iterator[tuple[Statement, Statement, isl.Map]]:
-    """Pairs of statements with the relation of their instances that touch one element, one of them writing."""
-    for first in program.statements:
-        for second in program.statements:
-            for one, other in _access_pairs(first, second):
-                if one.array == other.array:
-                    yield first, second, _same_element(first, one, second, other)
 
 
 def _access_pairs(first: Statement, second: Statement) -> Iterator[tuple[Access, Access]]:
