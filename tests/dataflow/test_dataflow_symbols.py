@@ -9,11 +9,13 @@ from network_programs import KERNELS, kernel, matmul
 
 from compiler.analysis.counting import UncountedError
 from compiler.bind.dataflow import build_kernel
+from compiler.bind.dataflow.iteration_counters import tick_clock
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan, make_plan
 from compiler.frontend.apps import load
+from compiler.frontend.c_scop import parse_scop
 from compiler.ir.program import Program
-from compiler.sched.process_network import channels, derive
+from compiler.sched.process_network import channels, derive, instances, networks
 from compiler.sched.process_network.channels import counted_traffic, symbolic_traffic
 
 PROGRAMS: dict[str, Callable[[], Program]] = {
@@ -66,3 +68,26 @@ def test_edges_are_the_same(name: str) -> None:
         assert [symbolic.crosses(k) for k in range(len(counted.read))] == \
             [counted.crosses(k) for k in range(len(counted.read))]
     assert compared
+
+
+JACOBI = """
+void jacobi(int A[N][N], int B[N][N]) {
+#pragma scop
+  for (int t = 0; t < 4; t++) {
+    for (int i = 1; i < N - 1; i++)
+      for (int j = 1; j < N - 1; j++) B[i][j] = A[i][j] + A[i][j - 1] + A[i][j + 1] + A[i + 1][j] + A[i - 1][j];
+    for (int i = 1; i < N - 1; i++)
+      for (int j = 1; j < N - 1; j++) A[i][j] = B[i][j] + B[i][j - 1] + B[i][j + 1] + B[i + 1][j] + B[i - 1][j];
+  }
+#pragma endscop
+}"""
+
+
+def test_the_schedule_is_as_good_by_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = parse_scop(f"#define N 14\n{JACOBI}")
+    counted = next(networks(program, lambda _: True))
+    monkeypatch.setattr(instances, "_MOST_INSTANCES", 0)
+    symbolic = next(networks(program, lambda _: True))
+    assert symbolic.times.keys() == counted.times.keys()
+    ticks = [tick_clock(network.times.values()).ticks for network in (counted, symbolic)]
+    assert ticks[0] == ticks[1]

@@ -69,7 +69,17 @@ class Vectors:
         """How many different times there are."""
         if self.few:
             return len(np.unique(time_keys(self(times))))
-        return count_instances(reduce(isl.Set.union, (time.range() for time in times.values())).coalesce())
+        return count_instances(_union(times))
+
+    def extents(self, times: Times) -> tuple[list[int], list[int]]:
+        """Least and greatest value of each time dimension."""
+        if self.few:
+            vectors = self(times)
+            return vectors.min(axis=1).tolist(), vectors.max(axis=1).tolist()
+        total = _union(times)
+        dims = range(total.dim(isl.dim_type.set))
+        return ([total.dim_min_val(dim).to_python() for dim in dims],
+                [total.dim_max_val(dim).to_python() for dim in dims])
 
     def points(self, name: str) -> PointNumbers:
         """The instances of a statement."""
@@ -135,9 +145,21 @@ class Flows:
         return bool((later > 0).all() if dependence.sink == dependence.source else (later >= 0).all())
 
 
+    def greatest_advance(self, dependence: Dependence, times: Times) -> tuple[int, ...]:
+        """The lexicographic maximum of (write - read), whatever the number of instances."""
+        timed = dependence.relation.apply_domain(times[dependence.sink]).apply_range(times[dependence.source])
+        last = timed.deltas().lexmax().sample_point()
+        dims = range(timed.dim(isl.dim_type.in_))
+        return tuple(last.get_coordinate_val(isl.dim_type.set, k).to_python() for k in dims)
+
     def meet(self, dependence: Dependence, times: Times) -> bool:
         """Whether some value is read at the time at which it is written."""
         return bool((self.time_distances(dependence, times) == 0).all(axis=0).any())
+
+
+def _union(times: Times) -> isl.Set:
+    """All times at which anything fires."""
+    return reduce(isl.Set.union, (time.range() for time in times.values())).coalesce()
 
 
 def time_keys(vectors: np.ndarray) -> np.ndarray:

@@ -9,8 +9,8 @@ one that is fed fires as early as its last operand allows, and one in between ei
 instances is a piecewise affine function; its pieces, extended to the whole domain, are the candidates, also moved by
 the least vector that is legal. So are the statement's own loops in the places of the loops that are there (`shifts`);
 what adds the fewest times is taken. Where none is legal the statement runs in a phase of its own, before or after
-everything else. Of the legal results the one with the fewest different times comes first. In programs of more than
-200 000 firings only the pieces are tried.
+everything else. Of the legal results the one with the fewest different times comes first. Of more than
+200 000 firings times are counted with symbols.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 import networkx as nx
-import numpy as np
 
 from compiler.analysis.affine import padded, pieces
 from compiler.analysis.dependences import Dependence
@@ -28,10 +27,11 @@ from compiler.analysis.instance_budget import count_instances
 from compiler.ir.program import Program, Statement
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.hyperplanes import planes, without_copies
-from compiler.sched.process_network.instances import Flows, Times, Vectors, time_keys
+from compiler.sched.process_network.instances import Flows, Times, Vectors
 from compiler.sched.process_network.legality import check_legal, firing_order, too_early
 from compiler.sched.process_network.seed_schedules import among, anchors, program_times, waves, without_sequence
 from compiler.sched.process_network.shifts import beside, shifts
+from compiler.sched.process_network.taken import Taken
 from compiler.sched.process_network.transfers import is_sink, is_source
 
 __all__ = ["Times", "align", "alignments", "check_legal", "firing_order", "program_times"]
@@ -112,7 +112,7 @@ class _Alignment:
             near = [s for s in waiting if self._placed_neighbours(s.name)] or waiting
             self._place(min(near, key=lambda s: self._turn(s, graph)), graph)
         for statement in self.program.statements:
-            if self.flows.vectors.few and is_source(self.program, statement) and statement.name not in self.phases:
+            if is_source(self.program, statement) and statement.name not in self.phases:
                 self._improve(statement, graph)
         return {name: _phased(time, self.phases.get(name, 1), self.sizes) for name, time in self.times.items()}
 
@@ -132,9 +132,9 @@ class _Alignment:
     def _improve(self, statement: Statement, graph: nx.DiGraph) -> None:
         """Other times for `statement`, which was placed when others were not, if there are fewer in all then."""
         before = {statement.name: self.times.pop(statement.name)}
-        main = np.unique(time_keys(self.flows.vectors(self._main())))
+        main = Taken(self.flows.vectors, self._main())
         found = self._best(statement, graph) or before
-        new, old = (_added(main, time_keys(self.flows.vectors(times))) for times in (found, before))
+        new, old = (main.added(times) for times in (found, before))
         self.times |= found if new < old else before
 
     def _placed_neighbours(self, name: str) -> list[Dependence]:
@@ -155,25 +155,21 @@ class _Alignment:
     def _best(self, statement: Statement, graph: nx.DiGraph) -> dict[str, isl.Map]:
         """Times for `statement`, or for all statements of its component, with which there are the fewest in all; empty
         if that is none fewer than with a phase of their own."""
-        if not self.flows.vectors.few:
-            found = self._aligned(statement)
-            return {} if found is None else {statement.name: found}
         inside = _component(graph, statement.name)
         own = {n: self.original[n] for n in inside if n not in self.times}
-        main = np.unique(time_keys(self.flows.vectors(self._main())))
+        main = Taken(self.flows.vectors, self._main())
         best: dict[str, isl.Map] = {}
-        ticks = _added(main[:0], time_keys(self.flows.vectors(own)))
-        free = max(0, ticks - len(main))
+        ticks = self.flows.vectors.different(own)
+        free = max(0, ticks - main.count)
         arranged = self._arranged(own)
         if len(arranged) == len(own) == 1 and (found := self._aligned(statement)) is not None:
             best = {statement.name: found}
-            ticks = _added(main, time_keys(self.flows.vectors(best)))
+            ticks = main.added(best)
         for times in arranged:
-            have = self.flows.vectors(times)
             for place in beside(times, self._main(), self.flows, self.sizes):
                 if ticks <= free:
                     return best
-                added = _added(main, time_keys(place.vectors(have)))
+                added = main.added_at(place, times)
                 if added < ticks and self._fit(moved := place.times(times)):
                     best, ticks = moved, added
         if not best and len(own) > 1 and (found := self._aligned(statement)) is not None:
@@ -183,13 +179,11 @@ class _Alignment:
     def _aligned(self, statement: Statement) -> isl.Map | None:
         """Times at which `statement` fires when its values are used, or its operands are there: those with the fewest
         in all, or the first in a program with many instances."""
-        if not self.flows.vectors.few:
-            return next((c for c in self._candidates(statement) if self._fit({statement.name: c})), None)
-        main = np.unique(time_keys(self.flows.vectors(self._main())))
+        main = Taken(self.flows.vectors, self._main())
         best, least = None, count_instances(statement.domain) + 1
         for candidate in self._candidates(statement):
             times = {statement.name: candidate}
-            added = _added(main, time_keys(self.flows.vectors(times)))
+            added = main.added(times)
             if added < least and self._fit(times):
                 best, least = candidate, added
                 if not added:
@@ -222,9 +216,9 @@ class _Alignment:
         # A piece for every other instance has no whole numbers as times of the rest.
         whole = [candidate for candidate in whole if statement.domain.is_subset(candidate.domain())]
         yield from whole
-        for candidate in whole if self.flows.vectors.few else ():
+        for candidate in whole:
             own = {statement.name: candidate}
-            have = {statement.name: self.flows.vectors.of(statement.name, own)}
+            have = {statement.name: self.flows.vectors.of(statement.name, own)} if self.flows.vectors.few else {}
             for place in shifts(own, self._main(), self.flows, self.sizes):
                 yield place.learnt(own, have, self.flows)[statement.name]
 
@@ -258,14 +252,6 @@ class _Alignment:
         injective = (vectors.different({name: time}) == vectors.points(name).count if vectors.few else
                      time.is_injective())
         return injective and (self.movable(statement) or _monotone(statement, time))
-
-
-def _added(main: np.ndarray, keys: np.ndarray) -> int:
-    """Times among `keys` that are not among the sorted ones of `main`."""
-    keys = np.unique(keys)
-    if not len(main):
-        return len(keys)
-    return int((main[np.minimum(np.searchsorted(main, keys), len(main) - 1)] != keys).sum())
 
 
 def _component(graph: nx.DiGraph, name: str) -> list[str]:

@@ -16,7 +16,7 @@ import islpy as isl
 import numpy as np
 
 from compiler.analysis.dependences import Dependence
-from compiler.sched.process_network.instances import Flows, Times, varying
+from compiler.sched.process_network.instances import Flows, Times
 
 __all__ = ["Placement", "beside", "shifts"]
 
@@ -42,9 +42,10 @@ class Placement:
         return {name: time.apply_range(place) for name, time in own.items()}
 
     def learnt(self, own: Times, have: Mapping[str, np.ndarray], flows: Flows) -> dict[str, isl.Map]:
-        """`times`, whose vectors `flows` knows then. `have`: the vectors of `own`, by statement."""
+        """`times`, whose vectors `flows` knows then. `have`: the vectors of `own`, by statement; none if they are too
+        many."""
         found = self.times(own)
-        for name, time in found.items():
+        for name, time in found.items() if have else ():
             flows.vectors.learn(name, time, self.vectors(have[name]))
         return found
 
@@ -60,16 +61,21 @@ def beside(own: Times, placed: Times, flows: Flows, sizes: int) -> Iterator[Plac
     their own order first (a single statement also in others), and are moved so far that all `flows` from and to
     placed statements hold. Those among the statements of `own` are not looked at. The first `sizes` dimensions stay.
     """
-    have, there = {name: flows.vectors.of(name, own) for name in own}, flows.vectors(placed)
-    loops, places = varying(np.concatenate(list(have.values()), axis=1), sizes), varying(there, sizes)
-    least = there.min(axis=1).tolist()
-    count, wanted = len(there), max(len(loops), len(places))
+    have = {name: flows.vectors.of(name, own) for name in own} if flows.vectors.few else {}
+    (lows, highs), (least, most) = flows.vectors.extents(own), flows.vectors.extents(placed)
+    loops, places = _varying(lows, highs, sizes), _varying(least, most, sizes)
+    count, wanted = len(least), max(len(loops), len(places))
     places += range(max(places, default=sizes - 1) + 1, count)
     still = (0,) * count
     for put in islice(_arrangements(loops, places[:wanted], len(own) == 1), _MOST):
         based = Placement(put, {dim: least[dim] for dim in range(sizes, count) if dim not in put}, still)
         for moved in shifts(based.learnt(own, have, flows), placed, flows, sizes):
             yield replace(based, vector=moved.vector)
+
+
+def _varying(lows: list[int], highs: list[int], sizes: int) -> list[int]:
+    """Time dimensions after the first `sizes` that have several values, outermost first."""
+    return [dim for dim, (low, high) in enumerate(zip(lows, highs, strict=True)) if low < high and dim >= sizes]
 
 
 def _arrangements(loops: list[int], places: list[int], free: bool) -> Iterator[dict[int, int]]:
@@ -89,8 +95,8 @@ def shifts(own: Times, placed: Times, flows: Flows, sizes: int) -> Iterator[Plac
     upper = None if most is None else tuple(-step for step in most)
     found: Iterator[tuple[int, ...]] = iter(())
     if least is None and upper is None:
-        starts = flows.vectors(placed).min(axis=1) - flows.vectors(own).min(axis=1)
-        found = iter([(*(0 for _ in range(sizes)), *starts[sizes:].tolist())])
+        ends = zip(flows.vectors.extents(placed)[0], flows.vectors.extents(own)[0], strict=True)
+        found = iter([(*(0 for _ in range(sizes)), *[there - here for there, here in ends][sizes:])])
     elif least is None and upper is not None:
         found = _rounded(upper, sizes, -1)
     elif least is not None and (upper is None or least <= upper):
@@ -102,7 +108,8 @@ def _extreme(near: list[Dependence], times: Times, flows: Flows) -> tuple[int, .
     """The lexicographic maximum of (write - read)."""
     found = []
     for dependence in near:
-        found.append(_greatest(-flows.time_distances(dependence, times)))
+        found.append(_greatest(-flows.time_distances(dependence, times)) if flows.vectors.few else
+                     flows.greatest_advance(dependence, times))
     return max(found, default=None)
 
 
