@@ -25,14 +25,15 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.points import all_points, values_at
+from compiler.analysis.points import all_points, count_points, values_at
 from compiler.bind.fpga.arithmetic import check_arithmetic
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.fanin import Leaf, leaves
 from compiler.bind.fpga.formats import check_formats, check_loaded, holds
+from compiler.bind.fpga.nest_checks import NestChecks
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
-from compiler.sched.verify import Source, ValidationError, bounded_effort, final_origins, read_origins
+from compiler.sched.verify import Origins, Source, ValidationError, bounded_effort, final_origins, read_origins
 from hw.pipeline.spec import (
     BUFFER_LATENCY,
     BufferCell,
@@ -49,6 +50,9 @@ from hw.pipeline.streams import ArrayStream
 from hw.pipeline.system import SystemSpec
 
 __all__ = ["validate"]
+
+_Meaning = dict[Source | int, isl.Map | isl.Set]
+"""Origins, but of constants by their value where they are meant."""
 
 _SPAN = 1 << 32
 """More than any statement has instances, or an array elements."""
@@ -106,6 +110,8 @@ class _Proof:
         tables = tuple(table.values for table in self.program.tables)
         if self.spec.tables != tables:
             raise ValidationError("the tables of the pipeline are not those of the program")
+        self.streams: dict[str, ArrayStream] = {}
+        self.nests = NestChecks(self.program, self.built, self.spec, self.carries, self.streams)
         self._check_inputs()
         self._check_outputs_named()
         check_formats(self.program, self.spec)
@@ -208,30 +214,47 @@ class _Proof:
     def _check_statement(self, statement: Statement) -> None:
         claim = self.built.results[statement.name]
         found = leaves(self.spec, claim.cell, self.carries)
-        origins = [self._origin(statement, k) for k in range(len(statement.reads))]
-        same = [_fullest(origins, origin) for origin in origins]
+        origins = [self._origins(statement, k) for k in range(len(statement.reads))] if found else []
+        meanings = [self._meaning(origin) for origin in origins]
         operands: dict[Leaf, int | str] = {}
         for leaf in found:
             if isinstance(self.spec.cells[leaf.cell], ConstantCell):
                 self._check_settled(statement, leaf)
             elif isinstance(self.spec.cells[leaf.cell], CounterCell):
-                operands[leaf] = self._iterator(statement, leaf)
+                operands[leaf] = self.nests.iterator(statement, leaf) or self._iterator(statement, leaf)
             else:
-                operands[leaf] = self._read(statement, leaf, origins)
+                proven = [k for k, origin in enumerate(origins) if self.nests.read(statement, leaf, k, origin)]
+                operands[leaf] = _most(proven, meanings) if proven else self._read(statement, leaf, origins)
+        same = [_fullest(meanings, k) for k in range(len(origins))]
         check_arithmetic(self.program, statement, self.spec, claim.cell, operands, same)
 
     def _check_settled(self, statement: Statement, leaf: Leaf) -> None:
         """What is computed from a constant is asked for after the registers behind that have taken it."""
-        first = int(self._cycles(statement.name).min())
+        first = self.nests.clock(statement.name).base
         if first < leaf.cycles:
             raise ValidationError(f"{statement}: its first value is wanted in cycle {first}, but what is computed from "
                                   f"constant {leaf.cell} takes {leaf.cycles} cycles")
 
-    def _origin(self, statement: Statement, read: int) -> np.ndarray:
+    def _origins(self, statement: Statement, read: int) -> Origins:
+        """What a read means."""
+        with bounded_effort():
+            return read_origins(self._concerned(statement, read), statement, read)
+
+    def _meaning(self, origins: Origins) -> _Meaning:
+        """Origins with the instances of equal constants together."""
+        found: _Meaning = {}
+        for source, relation in origins.items():
+            value = self.program.statement(source.name).value if source.computed else None
+            if isinstance(value, Const):
+                known, where = found.get(value.value), relation.domain()
+                found[value.value] = where.union(known) if isinstance(known, isl.Set) else where
+            else:
+                found[source] = relation
+        return found
+
+    def _origin(self, statement: Statement, relations: Origins) -> np.ndarray:
         """What a read means: for every instance the value it sees."""
         points = self._instances(statement)
-        with bounded_effort():
-            relations = read_origins(self._concerned(statement, read), statement, read)
         result = np.full(len(points), -1)
         for source, relation in relations.items():
             defined, values = values_at(relation, points)
@@ -255,8 +278,9 @@ class _Proof:
             order = order.union(isl.UnionMap.from_map(self.program.order_of(s.name)))
         return replace(self.program, statements=tuple(kept), order=order)
 
-    def _read(self, statement: Statement, leaf: Leaf, origins: list[np.ndarray]) -> int:
-        """Which read a leaf is."""
+    def _read(self, statement: Statement, leaf: Leaf, relations: Sequence[Origins]) -> int:
+        """Which read a leaf is, by all instances."""
+        origins = [self._origin(statement, relation) for relation in relations]
         cycles = self._cycles(statement.name) - leaf.cycles
         seen = self._carried(Tap(leaf.cell), cycles)
         right = [k for k, origin in enumerate(origins) if _agree(origin, seen)]
@@ -292,13 +316,12 @@ class _Proof:
 
     def _check_inputs(self) -> None:
         """Words come in the cycles of the walks; which elements they are says the stream."""
-        self.streams: dict[str, ArrayStream] = {}
         for stream, cell in zip(self.system.inputs, self.spec.inputs, strict=True):
             number = self.spec.cells.index(cell)
             name = self.carries.get(number)
             if name is None:
                 raise ValidationError(f"input {cell.name} is no statement's")
-            if not np.array_equal(cell.walk.events()[0], self._cycles(name)):
+            if not (self.nests.loads(name, cell) or np.array_equal(cell.walk.events()[0], self._cycles(name))):
                 raise ValidationError(f"input {cell.name} is not taken when statement '{name}' has its values")
             check_loaded(self.program, stream.name, cell)
             self.streams[name] = stream
@@ -317,13 +340,20 @@ class _Proof:
         array = self.program.array(cell.name)
         if stream.name != array.name:
             raise ValidationError(f"output {cell.name} goes to array {stream.name}")
+        origins = final_origins(self.program, array.name)
+        if not self.nests.output(stream, cell, origins):
+            self._check_elements(stream, cell, origins)
+
+    def _check_elements(self, stream: ArrayStream, cell: OutputCell, origins: Origins) -> None:
+        """The output, element by element."""
+        array = self.program.array(cell.name)
         given = self._carried(cell.operand, cell.walk.events()[0])
         elements = _elements(stream, array.shape)
         if len(elements) != len(given):
             raise ValidationError(f"output {cell.name}: {len(given)} words for {len(elements)} elements")
         stored: dict[int, int] = dict(zip(elements.tolist(), given.tolist(), strict=True))
         count = 0
-        for source, relation in final_origins(self.program, array.name).items():
+        for source, relation in origins.items():
             points = all_points(relation.domain())
             count += len(points)
             _, values = values_at(relation, points)
@@ -351,10 +381,32 @@ def _agree(origin: np.ndarray, seen: np.ndarray) -> bool:
     return not _wrong(origin, seen).any()
 
 
-def _fullest(origins: Sequence[np.ndarray], origin: np.ndarray) -> int:
+def _fullest(origins: Sequence[_Meaning], read: int) -> int:
     """Of the reads that mean what this one does wherever it means anything, the first of those that mean most."""
-    return max((k for k, other in enumerate(origins) if _agree(origin, other)),
-               key=lambda k: (np.count_nonzero(origins[k] >= 0), -k))
+    return _most([k for k, other in enumerate(origins) if _covers(other, origins[read])], origins)
+
+
+def _covers(other: _Meaning, origin: _Meaning) -> bool:
+    return all(source in other and _within(relation, other[source]) for source, relation in origin.items())
+
+
+def _within(part: isl.Map | isl.Set, whole: isl.Map | isl.Set) -> bool:
+    if isinstance(part, isl.Set):
+        return isinstance(whole, isl.Set) and part.is_subset(whole)
+    return isinstance(whole, isl.Map) and part.is_subset(whole)
+
+
+def _most(reads: Sequence[int], origins: Sequence[_Meaning]) -> int:
+    """The first of the reads that mean something in most instances."""
+    if len(reads) == 1:
+        return reads[0]
+    return max(reads, key=lambda k: (sum(_size(part) for part in origins[k].values()), -k))
+
+
+def _size(part: isl.Map | isl.Set) -> int:
+    """Number of points: those of a box without counting."""
+    points = part.domain() if isinstance(part, isl.Map) else part
+    return count_points(points) if points.is_box() else points.count_val().to_python()
 
 
 def _place(sorted_cycles: np.ndarray, cycles: np.ndarray) -> np.ndarray:

@@ -1,0 +1,128 @@
+"""Translation validation of statements that are loop nests, for all their instances at once.
+
+What a read means comes from the original program (`compiler.sched.verify`), what a cell carries from the cells
+(`compiler.bind.fpga.nest_proof`). A check that does not succeed says nothing: then instances are looked at one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import islpy as isl
+import numpy as np
+
+from compiler.analysis.dependences import constant_bounds
+from compiler.analysis.port_nests import LoopSum, ReadNest, linear_sum, read_nest, word_numbers
+from compiler.bind.fpga.build import BuiltPipeline
+from compiler.bind.fpga.fanin import Leaf
+from compiler.bind.fpga.nest_proof import NestProof, Value, element_positions, walk_times
+from compiler.ir.expr import Const
+from compiler.ir.program import Program, Statement
+from compiler.sched.verify import Source
+from hw.pipeline.spec import CounterCell, InputCell, OutputCell, PipelineSpec, Tap
+from hw.pipeline.streams import ArrayStream
+
+__all__ = ["NestChecks"]
+
+_Origins = Mapping[Source, isl.Map]
+
+
+@dataclass(frozen=True, eq=False)
+class NestChecks:
+    """Checks of `program`; `carries` and `streams` as in `NestProof`."""
+
+    program: Program
+    built: BuiltPipeline
+    spec: PipelineSpec
+    carries: Mapping[int, str]
+    streams: Mapping[str, ArrayStream]
+
+    @cached_property
+    def proof(self) -> NestProof:
+        """What is known of cells."""
+        clocks = {name: self.clock(name) for name in self.built.results}
+        return NestProof(self.spec, self.carries, clocks, self.streams, {a.name: a.shape for a in self.program.arrays})
+
+    def clock(self, name: str) -> LoopSum:
+        """Cycles in which the values of a statement are in its cell."""
+        return self.built.events.clock(name).plus(self.built.results[name].shift)
+
+    def loads(self, name: str, cell: InputCell) -> bool:
+        """Whether a stream's words come in the cycles of a statement."""
+        clock = self.clock(name)
+        times = walk_times(cell.walk, _numbers(clock.trips))
+        return cell.walk.count == clock.count and times is not None and times.same(clock)
+
+    def iterator(self, statement: Statement, leaf: Leaf) -> str | None:
+        """The iterator that a counter counts, None if none is proven."""
+        cell = self.spec.cells[leaf.cell]
+        assert isinstance(cell, CounterCell)
+        cycles = self.clock(statement.name).plus(-leaf.cycles)
+        for place, (name, (low, high)) in enumerate(constant_bounds(statement).items()):
+            steps = [int(k == place) for k in range(len(cycles.trips))]
+            meant = linear_sum(low, steps, cycles.trips)
+            if self.proof.counts(cell, cycles, meant) and _holds(cell, low, high):
+                return name
+        return None
+
+    def read(self, statement: Statement, leaf: Leaf, number: int, origins: _Origins) -> bool:
+        """Whether a leaf is proven to be a read."""
+        cycles = self.clock(statement.name).plus(-leaf.cycles)
+        lows = [low for low, _ in constant_bounds(statement).values()]
+        for source, relation in origins.items():
+            nest = self._nest(source, relation, lows, cycles.trips)
+            if nest is None:
+                return False
+            value = self._value(source, nest.digits, self._born(statement, number, nest))
+            if not self.proof.carried(Tap(leaf.cell), cycles.taken(nest.kept), value):
+                return False
+        return True
+
+    def output(self, stream: ArrayStream, cell: OutputCell, origins: _Origins) -> bool:
+        """Whether all that an output stream stores is proven to be what the program writes."""
+        shape, count = self.program.array(cell.name).shape, 0
+        for source, relation in origins.items():
+            nest = self._nest(source, relation, [0] * len(shape), shape)
+            if nest is None:
+                return False
+            count += nest.count
+            elements = _numbers(shape).taken(nest.kept)
+            places = element_positions(stream, elements)
+            cycles = None if places is None else walk_times(cell.walk, places)
+            if cycles is None or not self.proof.carried(cell.operand, cycles, self._value(source, nest.digits, None)):
+                return False
+        return count == cell.walk.count == stream.rows * stream.row
+
+    def _nest(self, source: Source, relation: isl.Map, lows: Sequence[int], trips: Sequence[int]) -> ReadNest | None:
+        if source.computed:
+            first = [low for low, _ in constant_bounds(self.program.statement(source.name)).values()]
+        else:
+            first = [0] * len(self.program.array(source.name).shape)
+        return read_nest(relation, lows, trips, first)
+
+    def _value(self, source: Source, digits: tuple[LoopSum, ...],
+               born: tuple[str, tuple[LoopSum, ...]] | None) -> Value:
+        value = self.program.statement(source.name).value if source.computed else None
+        return Value(source, digits, value.value if isinstance(value, Const) else None, born)
+
+    def _born(self, statement: Statement, number: int, nest: ReadNest) -> tuple[str, tuple[LoopSum, ...]] | None:
+        """What the schedule says brings a read its value: where to look, which is then compared."""
+        for dependence in self.built.schedule.dependences:
+            if (dependence.sink, dependence.read) == (statement.name, number):
+                found = self.built.events.reads(dependence).nest
+                if found is not None and all(map(np.array_equal, found.kept, nest.kept)):
+                    return dependence.source, found.digits
+        return None
+
+
+def _numbers(trips: Sequence[int]) -> LoopSum:
+    """Numbers of the iterations of a box."""
+    digits = [linear_sum(0, [int(k == place) for k in range(len(trips))], trips) for place in range(len(trips))]
+    return word_numbers(digits, trips, trips)
+
+
+def _holds(cell: CounterCell, low: int, high: int) -> bool:
+    first = -(1 << cell.word.width - 1) if cell.word.signed else 0
+    return first <= low and high < first + (1 << cell.word.width)
