@@ -18,8 +18,8 @@ import numpy as np
 
 from compiler.ir.points import contains
 
-__all__ = ["LoopSum", "PortNest", "ReadNest", "constant_sum", "linear_sum", "loop_sum", "read_nest", "table_sum",
-           "word_numbers"]
+__all__ = ["LoopSum", "PortNest", "ReadNest", "constant_sum", "linear_sum", "loop_sum", "read_nest", "read_nests",
+           "table_sum", "word_numbers"]
 
 _LONGEST_LOOP = 1 << 24
 """Iterations of one loop up to which it has a table."""
@@ -155,6 +155,19 @@ def read_nest(relation: isl.Map, lows: Sequence[int], trips: Sequence[int], firs
     if any(digit is None for digit in digits):
         return None
     return ReadNest(kept, tuple(digit.plus(-low) for digit, low in zip(digits, first, strict=True) if digit))
+
+
+def read_nests(relation: isl.Map, lows: Sequence[int], trips: Sequence[int],
+               first: Sequence[int]) -> list[ReadNest] | None:
+    """As `read_nest`, in disjoint pieces; None if one of them is no nest."""
+    whole = read_nest(relation, lows, trips, first)
+    if whole is not None:
+        return [whole]
+    parts: list[isl.Set] = []
+    isl.PwMultiAff.from_map(relation).foreach_piece(lambda domain, _: parts.append(domain))
+    boxes = [box for part in parts for box in part.make_disjoint().get_basic_sets()]
+    found = [read_nest(relation.intersect_domain(isl.Set.from_basic_set(box)), lows, trips, first) for box in boxes]
+    return None if None in found else [nest for nest in found if nest is not None]
 
 
 def _product(domain: isl.Set, lows: Sequence[int], trips: Sequence[int]) -> tuple[np.ndarray, ...] | None:

@@ -6,7 +6,7 @@ What a read means comes from the original program (`compiler.sched.verify`), wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ import islpy as isl
 import numpy as np
 
 from compiler.analysis.dependences import constant_bounds
-from compiler.analysis.port_nests import LoopSum, ReadNest, linear_sum, read_nest, word_numbers
+from compiler.analysis.port_nests import LoopSum, ReadNest, linear_sum, read_nests, word_numbers
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.fanin import Leaf
 from compiler.bind.fpga.nest_proof import NestProof, Value, element_positions, walk_times
@@ -71,8 +71,7 @@ class NestChecks:
         """Whether a leaf is proven to be a read."""
         cycles = self.clock(statement.name).plus(-leaf.cycles)
         lows = [low for low, _ in constant_bounds(statement).values()]
-        for source, relation in origins.items():
-            nest = self._nest(source, relation, lows, cycles.trips)
+        for source, nest in self._nests(origins, lows, cycles.trips):
             if nest is None:
                 return False
             value = self._value(source, nest.digits, self._born(statement, number, nest))
@@ -83,8 +82,7 @@ class NestChecks:
     def output(self, stream: ArrayStream, cell: OutputCell, origins: _Origins) -> bool:
         """Whether all that an output stream stores is proven to be what the program writes."""
         shape, count = self.program.array(cell.name).shape, 0
-        for source, relation in origins.items():
-            nest = self._nest(source, relation, [0] * len(shape), shape)
+        for source, nest in self._nests(origins, [0] * len(shape), shape):
             if nest is None:
                 return False
             count += nest.count
@@ -95,12 +93,16 @@ class NestChecks:
                 return False
         return count == cell.walk.count == stream.rows * stream.row
 
-    def _nest(self, source: Source, relation: isl.Map, lows: Sequence[int], trips: Sequence[int]) -> ReadNest | None:
-        if source.computed:
-            first = [low for low, _ in constant_bounds(self.program.statement(source.name)).values()]
-        else:
-            first = [0] * len(self.program.array(source.name).shape)
-        return read_nest(relation, lows, trips, first)
+    def _nests(self, origins: _Origins, lows: Sequence[int],
+               trips: Sequence[int]) -> Iterator[tuple[Source, ReadNest | None]]:
+        """All origins as nests; None in place of those that are none."""
+        for source, relation in origins.items():
+            if source.computed:
+                first = [low for low, _ in constant_bounds(self.program.statement(source.name)).values()]
+            else:
+                first = [0] * len(self.program.array(source.name).shape)
+            for nest in read_nests(relation, lows, trips, first) or [None]:
+                yield source, nest
 
     def _value(self, source: Source, digits: tuple[LoopSum, ...],
                born: tuple[str, tuple[LoopSum, ...]] | None) -> Value:
@@ -112,9 +114,14 @@ class NestChecks:
         for dependence in self.built.schedule.dependences:
             if (dependence.sink, dependence.read) == (statement.name, number):
                 found = self.built.events.reads(dependence).nest
-                if found is not None and all(map(np.array_equal, found.kept, nest.kept)):
-                    return dependence.source, found.digits
+                if found is not None and all(map(_subset, nest.kept, found.kept)):
+                    places = [np.searchsorted(*pair) for pair in zip(found.kept, nest.kept, strict=True)]
+                    return dependence.source, tuple(digit.taken(places) for digit in found.digits)
         return None
+
+
+def _subset(part: np.ndarray, whole: np.ndarray) -> bool:
+    return bool(np.isin(part, whole).all())
 
 
 def _numbers(trips: Sequence[int]) -> LoopSum:

@@ -88,7 +88,7 @@ class NestProof:
     def counts(self, cell: CounterCell, cycles: LoopSum, meant: LoopSum) -> bool:
         """Whether a counter is proven to count `meant`, but for multiples of its size, in `cycles`."""
         digits = _walk_digits(cell.walk, cycles)
-        addresses = None if digits is None else _addresses(cell.walk, digits)
+        addresses = None if digits is None else _addresses(cell.walk, digits, cycles.trips)
         return addresses is not None and _multiple(addresses.minus(meant), cell.walk.size)
 
     def _own(self, name: str, loads: bool, cycles: LoopSum, value: Value) -> bool:
@@ -97,7 +97,7 @@ class NestProof:
         if not loads:
             if value.constant is not None or value.source != Source(name, computed=True):
                 return False
-            return _at(clock, value.digits).same(cycles)
+            return _at(clock, value.digits, cycles.trips).same(cycles)
         digits = decode(cycles.plus(-clock.base), _steps(clock), clock.trips)
         stream = self.streams[name]
         if digits is None or value.constant is not None or value.source != Source(stream.name, computed=False):
@@ -113,29 +113,31 @@ class NestProof:
         """Whether a buffer gives the value: an event of a write stores it, one of a read is in time, and addresses are
         written in turn, so that the place is not written again before."""
         reads = cycles.plus(-BUFFER_LATENCY)
-        writes = self._brought(cell.source, value)
+        writes = self._brought(cell.source, value, cycles.trips)
         if writes is None or reads.minus(writes).least < 1:
             return False
         read_at, write_at = _walk_digits(cell.read, reads), _walk_digits(cell.write, writes)
         if read_at is None or write_at is None or not _in_turn(cell.write):
             return False
-        addresses = _addresses(cell.read, read_at), _addresses(cell.write, write_at)
+        trips = cycles.trips
+        addresses = _addresses(cell.read, read_at, trips), _addresses(cell.write, write_at, trips)
         if addresses[0] is None or addresses[1] is None or not _multiple(addresses[0].minus(addresses[1]), cell.depth):
             return False
         return _kept(cell, reads, write_at) and self.carried(cell.source, writes, value)
 
-    def _brought(self, tap: Tap, value: Value) -> LoopSum | None:
-        """Cycles in which a tap, some cycles behind a statement's cell, may have a value."""
+    def _brought(self, tap: Tap, value: Value, trips: Sequence[int]) -> LoopSum | None:
+        """Cycles in which a tap, some cycles behind a statement's cell, may have a value: buffers on the way are taken
+        for delays."""
         late = tap.cycles
-        while isinstance(cell := self.spec.cells[tap.cell], LineCell) and tap.cell not in self.carries:
-            tap, late = cell.source, late + cell.cycles + cell.source.cycles
+        while isinstance(cell := self.spec.cells[tap.cell], LineCell | BufferCell) and tap.cell not in self.carries:
+            tap, late = cell.source, late + _delay(cell) + cell.source.cycles
         name = self.carries.get(tap.cell)
         if name is None:
             return None
         if value.born is not None and value.born[0] == name:
-            return _at(self.clocks[name], value.born[1]).plus(late)
+            return _at(self.clocks[name], value.born[1], trips).plus(late)
         if value.source == Source(name, computed=True) and value.constant is None:
-            return _at(self.clocks[name], value.digits).plus(late)
+            return _at(self.clocks[name], value.digits, trips).plus(late)
         return None
 
     # Merges.
@@ -143,7 +145,7 @@ class NestProof:
     def _merged(self, cell: MergeCell, cycles: LoopSum, value: Value) -> bool:
         """Whether a merge gives the value: in the cycles of its events that of the source that is selected."""
         digits = _walk_digits(cell.select, cycles)
-        addresses = None if digits is None else _addresses(cell.select, digits)
+        addresses = None if digits is None else _addresses(cell.select, digits, cycles.trips)
         if addresses is None:
             return False
         moving = [k for k, table in enumerate(addresses.tables) if (table % cell.select.size).any()]
@@ -165,14 +167,19 @@ class NestProof:
 # Clocks and walks.
 
 
+def _delay(cell: LineCell | BufferCell) -> int:
+    """Cycles from the first word into a memory to the first one out of it."""
+    return cell.cycles if isinstance(cell, LineCell) else cell.read.start + BUFFER_LATENCY - cell.write.start
+
+
 def _steps(clock: LoopSum) -> list[int]:
     """Cycles of a step of each loop of a linear function."""
     return [int(table[1]) if len(table) > 1 else 0 for table in clock.tables]
 
 
-def _at(clock: LoopSum, digits: Sequence[LoopSum]) -> LoopSum:
-    """A linear function of the iterations `digits`."""
-    total = constant_sum(clock.base, digits[0].trips) if digits else LoopSum(clock.base, ())
+def _at(clock: LoopSum, digits: Sequence[LoopSum], trips: Sequence[int]) -> LoopSum:
+    """A linear function of the iterations `digits`, which are functions on a box of `trips`."""
+    total = constant_sum(clock.base, trips)
     for digit, step in zip(digits, _steps(clock), strict=True):
         total = total.plus(digit.times(step))
     return total
@@ -224,9 +231,9 @@ def _advances(walk: Walk) -> list[np.ndarray | int]:
     return found
 
 
-def _addresses(walk: Walk, digits: Sequence[LoopSum]) -> LoopSum | None:
+def _addresses(walk: Walk, digits: Sequence[LoopSum], trips: Sequence[int]) -> LoopSum | None:
     """Addresses of events, but for multiples of the walk's size; None if they are no sum."""
-    total = constant_sum(walk.origin, digits[0].trips) if digits else None
+    total = constant_sum(walk.origin, trips)
     for digit, advance in zip(digits, _advances(walk)[::-1], strict=True):
         if not isinstance(advance, int):
             if len(digit.moving) > 1:
@@ -236,7 +243,7 @@ def _addresses(walk: Walk, digits: Sequence[LoopSum]) -> LoopSum | None:
             part = part if digit.moving else part.plus(int(advance[digit.base]))
         else:
             part = digit.times(advance)
-        total = part if total is None else total.plus(part)
+        total = total.plus(part)
     return total
 
 

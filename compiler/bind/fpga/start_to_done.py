@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from compiler.bind.stream_timeline import MOST_CHUNKS, EngineTiming, Rows, StreamTimeline, follow_streams
 from hw.main_memory import MainMemory
@@ -24,6 +25,7 @@ def chunk_count(system: SystemSpec) -> int:
     return sum(_counts(system))
 
 
+@lru_cache(maxsize=64)
 def start_to_done(system: SystemSpec, memory: MainMemory) -> int:
     """Clock cycles from the start bit to done."""
     if chunk_count(system) > MOST_CHUNKS:
