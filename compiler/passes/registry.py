@@ -20,6 +20,7 @@ PASSES: dict[str, str] = {
     "split-by-access": f"{_ROOT}.normalize.passes:SplitByAccess",
     "narrow-iterator-values": f"{_ROOT}.arrays.passes:NarrowIteratorValues",
     "static-form": f"{_ROOT}.normalize.passes:StaticForm",
+    "select-sources": f"{_ROOT}.normalize.passes:SelectSources",
     "insert-window-copies": f"{_ROOT}.arrays.passes:InsertWindowCopies",
     "split-by-dependence": f"{_ROOT}.normalize.passes:SplitByDependence",
     "expand-arrays": f"{_ROOT}.recurrence.passes:ExpandArrays",

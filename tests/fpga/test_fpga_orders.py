@@ -65,7 +65,7 @@ def test_reads_that_go_backwards_from_the_end_of_a_prefix(target):
 
 def test_the_first_reason_counts_where_reads_cannot_be_everywhere():
     turning = PREFIXES.replace("y[k - i - 1]", "y[(k - i - 1) % 3]")
-    with pytest.raises(FpgaError, match=r"statement 'S3' \(.*:10\): read 1: it walks what it reads in an order that"):
+    with pytest.raises(FpgaError, match=r"statement 'S3' \(.*:10\): read 2: it walks what it reads in an order that"):
         compiler.compile(parse_scop(turning), target="fpga")
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from compiler.bind.fpga.address_generator_fit import build_walk, fit_levels
 from compiler.bind.fpga.nest_buffers import Unlike, nest_buffer, product_words, stored_nests
-from compiler.bind.fpga.traces import Trace
-from hw.pipeline.spec import BUFFER_LATENCY, BufferCell, Tap, Word
+from compiler.bind.fpga.traces import Idle, Trace
+from hw.pipeline.spec import BUFFER_LATENCY, BufferCell, Tap, Walk, Word
 
 __all__ = ["LISTED", "smallest_buffer", "stored_goals"]
 
@@ -97,11 +97,49 @@ def _listed_buffer(tap: Tap, times: np.ndarray, words: np.ndarray, goal: Trace, 
     if (reads <= born[read]).any() or reads[0] < 0:
         return None
     depth = _depth(born, times, written, reads, read)
-    levels = fit_levels(times, written), fit_levels(reads, read)
-    if depth is None or levels[0] is None or levels[1] is None:
+    levels = fit_levels(times, written)
+    if depth is None or levels is None:
         return None
-    write = build_walk(levels[0], int(times[0]), depth, int(written[0]))
-    return BufferCell(tap, word, depth, write, build_walk(levels[1], int(reads[0]), depth, int(read[0])))
+    write = build_walk(levels, int(times[0]), depth, int(written[0]))
+    walk = _read_walk(reads, read, depth) or _idling_walk(goal.idle, (names, rank), (reads, read), write)
+    return None if walk is None else BufferCell(tap, word, depth, write, walk)
+
+
+def _read_walk(reads: np.ndarray, read: np.ndarray, depth: int) -> Walk | None:
+    levels = fit_levels(reads, read)
+    return None if levels is None else build_walk(levels, int(reads[0]), depth, int(read[0]))
+
+
+def _idling_walk(idle: Idle, ranks: tuple[np.ndarray, np.ndarray], wanted: tuple[np.ndarray, np.ndarray],
+                 write: Walk) -> Walk | None:
+    """A walk for `wanted` cycles and places that goes on in idle ones; `ranks`: words that are stored, and places. None
+    if there is no such walk, or it meets one of `write`, which a memory must not."""
+    names, rank = ranks
+    places, known = _places_of(idle.words, names, rank)
+    if not known.any():
+        return None
+    times = np.concatenate([wanted[0], idle.times[known] - BUFFER_LATENCY])
+    order = np.argsort(times)
+    walk = _read_walk(times[order], np.concatenate([wanted[1], places[known]])[order], write.size)
+    return None if walk is None or _meet(walk, write) else walk
+
+
+def _places_of(words: np.ndarray, names: np.ndarray, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where words are, and of which that is known: of `names`, and of what lies beside them in equal steps, if these
+    are stored in such an order."""
+    places = rank[np.searchsorted(names, words).clip(max=len(names) - 1)]
+    stored = np.isin(words, names)
+    steps = np.unique(np.diff(names))
+    if len(steps) != 1 or (np.diff(rank) != 1).any():
+        return places, stored
+    onward = (words - names[0]) // steps[0]
+    return np.where(stored, places, onward), stored | (words - names[0] == onward * steps[0])
+
+
+def _meet(one: Walk, other: Walk) -> bool:
+    """Whether two walks are at one address in one cycle."""
+    (times, places), (others, theirs) = one.events(), other.events()
+    return len(np.intersect1d(times * one.size + places, others * other.size + theirs)) > 0
 
 
 def _depth(born: np.ndarray, times: np.ndarray, written: np.ndarray, reads: np.ndarray, read: np.ndarray) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from compiler.bind.fpga.dataflow_graph import Net, Node, Use
 from compiler.bind.fpga.delay_allocation import DelayAllocator, Need, Placed
 from compiler.bind.fpga.errors import SlowRecurrence
 from compiler.bind.fpga.expressions import read_label, word_of
+from compiler.bind.fpga.idle_loops import idle_longer
 from compiler.bind.fpga.instance_trace import Events, Reads
 from compiler.bind.fpga.nest_fit import fit_nest
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.retime import retime, wait
-from compiler.bind.fpga.traces import Trace
+from compiler.bind.fpga.traces import Idle, Trace
 from compiler.sched.static.static_schedule import Schedule
 from hw.labels import Label
 from hw.pipeline.spec import (
@@ -92,7 +93,8 @@ def build_pipeline(schedule: Schedule, options: Options) -> BuiltPipeline:
     try:
         times = retime(net, first, {name: events.last(name) for name in names}, paths)
     except SlowRecurrence as error:
-        raise SlowRecurrence(error.name, str(program.statement(error.name))) from None
+        idling = idle_longer(schedule, net, error.nodes, error.excess)
+        raise SlowRecurrence(error.name, str(program.statement(error.name)), idling) from None
     return _Assembly(schedule, options, net, times, events, buffers).build(staged.program.name)
 
 
@@ -247,7 +249,11 @@ class _Assembly:
         leaf = node.leaves[0]
         assert leaf is not None
         name = read_label(self.schedule.staged.program.statement(node.statement), node.read)
-        return Need((port, 0), self._trace(node.statement, leaf.reads).later(self.times[port]), None, name)
+        trace = self._trace(node.statement, leaf.reads)
+        if trace.nest is None:
+            instances, words = self.events.idle_reads(leaf.dependence, leaf.reads)
+            trace = replace(trace, idle=Idle(self.events.times(node.statement)[instances], words))
+        return Need((port, 0), trace.later(self.times[port]), None, name)
 
     def _serve_ports(self, ports: list[int], word: Word) -> None:
         """The users of ports: taps of the chains behind the ports' memories."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.analysis.dependences import Dependence, topological_order
+from compiler.analysis.port_nests import linear_sum
 from compiler.bind.buffers.unified import UnifiedBuffer
 from compiler.bind.fpga.dataflow_graph import Net, Node, Use
-from compiler.bind.fpga.errors import FpgaError
+from compiler.bind.fpga.errors import ManySources
 from compiler.bind.fpga.expressions import Operators, read_label, word_of
 from compiler.bind.fpga.instance_trace import Events
 from compiler.bind.fpga.options import Options
-from compiler.bind.fpga.source_mux import Decision, Leaf, decide
+from compiler.bind.fpga.source_mux import Decision, Leaf, Selection, decide
 from compiler.ir.expr import Const
 from compiler.ir.program import Statement
 from compiler.sched.static.static_schedule import Schedule
@@ -51,9 +52,17 @@ class NetBuilder:
                     leaf = Leaf(reader.dependence, self.events.reads(reader.dependence))
                     self.net.reads[reader.statement, reader.read] = self._use(leaf)
         for node in [node for node in self.net.nodes if node.kind == "merge"]:
-            node.uses = tuple(use if leaf is None else self._source(leaf)
-                              for use, leaf in zip(node.uses, node.leaves, strict=True))
+            self._connect(node)
         return self.net
+
+    def _connect(self, merge: Node) -> None:
+        """Give a merge those of its operands that are no merges; the two of a late read are one."""
+        below, above = merge.leaves
+        if below is above and below is not None:
+            merge.uses = (self._source(below),) * 2
+        else:
+            merge.uses = tuple(use if leaf is None else self._source(leaf)
+                               for use, leaf in zip(merge.uses, merge.leaves, strict=True))
 
     def _add(self, statement: Statement) -> None:
         """The nodes of a statement, and the stream that it brings or gives."""
@@ -72,17 +81,23 @@ class NetBuilder:
         return word_of(self.program.array(array).type, f"array {array}")
 
     def _read(self, statement: Statement, read: int) -> Use:
-        """A read's use: of what its one producer gave it, or of a merge. Raises `FpgaError`."""
+        """A read's use: of what its one producer gave it, or of a merge. Raises `ManySources`."""
         sources = self.sources[statement.name, read]
-        if (statement.name, read) not in self.net.reads and len(sources) == 1:
-            raise FpgaError(f"{read_label(statement, read)} only sees predicated-off instances of its own statement")
-        if len(sources) > 1:
-            decision = decide(self.events, sources)
+        if (statement.name, read) not in self.net.reads:
+            decision = self._late(sources[0]) if len(sources) == 1 else decide(self.events, sources)
             if decision is None:
-                raise FpgaError(f"{read_label(statement, read)} sees values of several statements, in an order that "
-                                "no counters with short tables follow")
+                raise ManySources(f"{read_label(statement, read)} sees values of several statements, in an order that "
+                                  "no counters with short tables follow")
             self.net.reads[statement.name, read] = self._merge(decision, self._word(sources[0].array))
         return self.net.reads[statement.name, read]
+
+    def _late(self, source: Dependence) -> Decision:
+        """A read of one producer that comes later in the net, being behind it in a recurrence: only a merge can have a
+        later node as operand, so here is one that always takes the first of two equal ones."""
+        leaf = Leaf(source, self.events.reads(source))
+        trips = self.events.trips(source.sink)
+        always = Selection(linear_sum(0, [0] * len(trips), trips), size=2, cut=1)
+        return Decision(always, leaf, leaf)
 
     def _merge(self, decision: Decision, word: Word) -> Use:
         """The merges of a decision and of those that it leads to; operands that are no merges come later."""

@@ -18,7 +18,7 @@ import numpy as np
 from compiler.analysis.port_unions import common_shifts, follows, join_ports, steps_of
 from compiler.bind.fpga.buffer_choice import LISTED, smallest_buffer, stored_goals
 from compiler.bind.fpga.errors import FpgaError
-from compiler.bind.fpga.traces import Trace
+from compiler.bind.fpga.traces import Idle, Trace
 from hw.pipeline.spec import BUFFER_LATENCY, MINIMUM_LINE, BufferCell, Cell, LineCell, Tap, Word
 
 __all__ = ["DelayAllocator", "Need", "Placed"]
@@ -263,4 +263,12 @@ def _union(members: Sequence[tuple[int, Need]]) -> Trace | None:
     times, words = times[new], words[new]
     if (np.diff(times) == 0).any() or times[0] < BUFFER_LATENCY:
         return None
-    return Trace((times, words))
+    return Trace((times, words), _idle_union(members, times))
+
+
+def _idle_union(members: Sequence[tuple[int, Need]], wanted: np.ndarray) -> Idle:
+    """Where none of the members wants a word, and what one of them would see."""
+    idle = [need.trace.idle.later(-shift) for shift, need in members if need.trace is not None]
+    times, first = np.unique(np.concatenate([each.times for each in idle]), return_index=True)
+    free = ~np.isin(times, wanted) & (times >= BUFFER_LATENCY)
+    return Idle(times[free], np.concatenate([each.words for each in idle])[first][free])

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from compiler.sched.static.static_schedule import InitiationIntervals
 from hw.errors import SluiceError
 
-__all__ = ["FpgaError", "SlowRecurrence"]
+__all__ = ["FpgaError", "ManySources", "SlowRecurrence"]
 
 
 class FpgaError(SluiceError):
     """A program, or an option, that this target cannot build a pipeline for; the message says where and why."""
 
 
+class ManySources(FpgaError):
+    """A read sees values of several statements in an order that no counter follows; reads of each and a select help
+    (`compiler.passes.normalize.source_selection`)."""
+
+
 class SlowRecurrence(FpgaError):
     """The recurrence latency of the statement `name`, which messages call `label`, exceeds the distance of its
-    loop-carried dependence; a larger initiation interval helps."""
+    loop-carried dependence; a larger initiation interval helps. So does `idling`, the initiation intervals with cycles
+    at the end of every iteration of an outer loop, if there is one.
 
-    def __init__(self, name: str, label: str = ""):
+    `nodes`: the recurrence in the net, each node before the one that it waits for; `excess`: cycles that are missing.
+    """
+
+    def __init__(self, name: str, label: str = "", idling: InitiationIntervals | None = None,
+                 nodes: tuple[int, ...] = (), excess: int = 0):
         super().__init__(f"{label or name}: its recurrence latency exceeds the distance of its loop-carried "
                          "dependence, at the largest initiation interval, too")
-        self.name = name
+        self.name, self.idling, self.nodes, self.excess = name, idling, nodes, excess

@@ -6,10 +6,12 @@ both are loop nests, which take no numbers (`compiler.analysis.port_nests`); oth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
+import islpy as isl
 import numpy as np
 
 from compiler.analysis.dependences import Dependence, constant_bounds
@@ -161,11 +163,32 @@ class Events:
         domain = dependence.relation.domain()
         instances = np.flatnonzero(contains(domain.gist(reader.domain), columns, count))
         found = evaluate_map(dependence.relation, domain, [column[instances] for column in columns], len(instances))
-        number = np.zeros(len(instances), np.int64)
-        sizes = zip(found, constant_bounds(producer).values(), self.trips(producer.name), strict=True)
+        numbers = self._numbers(producer.name, found, len(instances))
+        return Reads((instances, numbers), None, trips, shape)
+
+    def idle_reads(self, dependence: Dependence, reads: Reads) -> tuple[np.ndarray, np.ndarray]:
+        """Of reads (all of a dependence, or some) that are no nest, the other instances of the reader, which may see
+        anything, and the words that they would see if the read went on there as it does elsewhere, also beyond the
+        producer's loops; none if no affine function says it."""
+        reader = self._statement(dependence.sink)
+        onward = isl.Map.from_basic_map(dependence.relation.affine_hull())
+        if reads.nest is not None or not onward.is_single_valued():
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        count, columns = enumerate_points(reader.domain)
+        domain = onward.domain()
+        idle = contains(domain, columns, count)
+        idle[reads.instances] = False
+        instances = np.flatnonzero(idle)
+        found = evaluate_map(onward, domain, [column[instances] for column in columns], len(instances))
+        return instances, self._numbers(dependence.source, found, len(instances))
+
+    def _numbers(self, producer: str, points: Sequence[np.ndarray], count: int) -> np.ndarray:
+        """Numbers of `count` instances of a statement by their iterators."""
+        number = np.zeros(count, np.int64)
+        sizes = zip(points, constant_bounds(self._statement(producer)).values(), self.trips(producer), strict=True)
         for column, (low, _), size in sizes:
             number = number * size + (column - low)
-        return Reads((instances, number), None, trips, shape)
+        return number
 
     def live_words(self, name: str) -> int:
         """Most values of a statement that are produced and still to be read, at once; a value is not counted in the

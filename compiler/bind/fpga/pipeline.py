@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compiler.bind.fpga.options import Options
 from compiler.passes.arrays.passes import PartitionArrays
 from compiler.passes.directives.passes import ApplyDirectives
-from compiler.passes.normalize.passes import NormalizeLoops, PadDomains, StaticForm
+from compiler.passes.normalize.passes import NormalizeLoops, PadDomains, SelectSources, StaticForm
 from compiler.passes.pipeline import PassPipeline
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, PredicatedReads
@@ -21,11 +21,12 @@ __all__ = ["Candidate", "pipeline_of"]
 @dataclass(frozen=True)
 class Candidate:
     """One choice. `directives` for the order of loops, or for tiles; what `predicated` reads deliver that are switched
-    off; initiation intervals (`pace`); the `tile_depth` outer loops that enumerate tiles; arrays that are moved once,
-    `in_order` of memory."""
+    off; whether reads of several sources become reads of each, `selected` by conditions; initiation intervals (`pace`);
+    the `tile_depth` outer loops that enumerate tiles; arrays that are moved once, `in_order` of memory."""
 
     directives: str = ""
     predicated: PredicatedReads = BEHIND_GUARDS[0]
+    selected: bool = False
     pace: InitiationIntervals = UNIT_II
     tile_depth: int = 0
     in_order: frozenset[str] = frozenset()
@@ -36,7 +37,7 @@ class Candidate:
                  f"{', '.join(sorted(self.in_order))} in the order of memory": bool(self.in_order),
                  f"loops changed: {self.directives}": bool(self.directives),
                  "no reads of last values behind guards": not self.predicated.computed,
-                 "reads everywhere": self.predicated.everywhere}
+                 "reads everywhere": self.predicated.everywhere, "sources selected by conditions": self.selected}
         return ", ".join([f"initiation interval {self.pace}", *(word for word, used in words.items() if used)])
 
 
@@ -57,5 +58,7 @@ def _passes(choice: Candidate) -> Iterator[ProgramPass]:
     yield NormalizeLoops()
     yield PadDomains(choice.predicated.everywhere)
     yield StaticForm()
+    if choice.selected:
+        yield SelectSources()
     if choice.predicated.computed:
         yield ExpandArrays(everywhere=True)

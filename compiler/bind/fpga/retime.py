@@ -7,6 +7,7 @@ and 5.7). A node's delayed values are one chain, as long as its latest use needs
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 
 from ortools.linear_solver import pywraplp
 
@@ -67,18 +68,25 @@ def _earliest(net: Net, first: Mapping[str, int], paths: Collection[Path]) -> li
         moved = [number for number, needed in enumerate(needs) if _relax(needed, number, times, causes)]
         if not moved:
             return times
-    raise SlowRecurrence(_recurring(net, moved[-1], causes))
+    raise _slow(net, needs, _recurrence(net, moved[-1], causes))
 
 
-def _recurring(net: Net, moved: int, causes: Mapping[int, int]) -> str:
-    """The statement of a node in the loop that keeps moving `moved`: if it has merges, of the first of them."""
+def _slow(net: Net, needs: Sequence[Sequence[tuple[int, int]]], nodes: tuple[int, ...]) -> SlowRecurrence:
+    """The error of a recurrence: it is called after the statement of its first merge, or node."""
+    merges = [number for number in nodes if net.nodes[number].kind == "merge"]
+    excess = sum(max(cycles for source, cycles in needs[number] if source == cause)
+                 for number, cause in pairwise((*nodes, nodes[0])))
+    return SlowRecurrence(net.nodes[min(merges or nodes)].statement, nodes=nodes, excess=excess)
+
+
+def _recurrence(net: Net, moved: int, causes: Mapping[int, int]) -> tuple[int, ...]:
+    """The nodes of the recurrence that keeps moving `moved`, each before the one that it waits for."""
     for _ in net.nodes:  # from anywhere behind the loop into it
         moved = causes.get(moved, moved)
     loop = [moved]
     while causes.get(loop[-1], moved) != moved:
         loop.append(causes[loop[-1]])
-    merges = [number for number in loop if net.nodes[number].kind == "merge"]
-    return net.nodes[min(merges or loop)].statement
+    return tuple(loop)
 
 
 def _needs(net: Net, paths: Collection[Path]) -> list[list[tuple[int, int]]]:

@@ -20,7 +20,7 @@ from compiler.bind.fpga.candidates import (
     unstalled_cycles,
 )
 from compiler.bind.fpga.design import FpgaDesign
-from compiler.bind.fpga.errors import FpgaError, SlowRecurrence
+from compiler.bind.fpga.errors import FpgaError, ManySources, SlowRecurrence
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.pipeline import Candidate, pipeline_of
 from compiler.bind.fpga.validate import validate
@@ -40,6 +40,9 @@ __all__ = ["PipelineSpace", "Stages"]
 
 _INTERVALS = (*range(1, 9), 12, 16, 24, 32, 48, 64)
 """Initiation intervals that are tried."""
+
+_MOST_IDLE = 16
+"""Most times that a loop idles for longer."""
 
 _Designs: TypeAlias = Strategy[Candidate, FpgaDesign]
 _T = TypeVar("_T")
@@ -65,17 +68,17 @@ class Stages:
     def parts(self, choice: Candidate) -> Partition:
         """The prepared program, with the record of its arrays."""
         start = State(replace(self.program, shared=()))
-        return self._once(("parts", choice.directives, choice.predicated),
+        return self._once(("parts", choice.directives, choice.predicated, choice.selected),
                           lambda: pipeline_of(choice, self.options).run(start).layout())
 
     def live(self, choice: Candidate) -> Program:
         """The prepared program without dead statements."""
-        return self._once(("live", choice.directives, choice.predicated),
+        return self._once(("live", choice.directives, choice.predicated, choice.selected),
                           lambda: remove_dead_statements(self.parts(choice).program))
 
     def stagings(self, choice: Candidate) -> list[StagedProgram]:
         """Ways to move the arrays."""
-        return self._once(("stagings", choice.directives, choice.predicated),
+        return self._once(("stagings", choice.directives, choice.predicated, choice.selected),
                           lambda: stagings(self.live(choice), self.options))
 
     def schedule(self, choice: Candidate) -> Schedule:
@@ -160,7 +163,7 @@ class PipelineSpace:
                 return parts
             if failure is not None and _needs_boxes(parts.program):
                 break  # reads cannot be everywhere: why the first way fails is what counts
-            found = yield from self._least_interval(trial, min(known, _cycles(best) if best else NEVER))
+            found = yield from self._selected(trial, min(known, _cycles(best) if best else NEVER))
             if not isinstance(found, Infeasible):
                 best = found
             elif found.because(FpgaError):
@@ -171,21 +174,50 @@ class PipelineSpace:
                 break
         return best or failure or found
 
+    def _selected(self, choice: Candidate, known: int) -> _Designs:
+        """With merges of several sources, or with selects where counters cannot tell the sources apart."""
+        found = yield from self._least_interval(choice, known)
+        if not isinstance(found, Infeasible) or not found.because(ManySources):
+            return found
+        other = yield from self._least_interval(replace(choice, selected=True), known)
+        return found if isinstance(other, Infeasible) else other
+
     def _least_interval(self, choice: Candidate, known: int) -> _Designs:
-        """At the smallest initiation interval that recurrences allow. Only the loops of recurrences that need it have
-        the interval."""
+        """At the smallest initiation interval that recurrences allow if outer loops idle, and at larger ones as long as
+        these end sooner. Only the loops of recurrences that need it have the interval."""
+        best: FpgaDesign | None = None
         found: FpgaDesign | Infeasible = Infeasible(TooLateError("nothing is tried"))
         slow: frozenset[str] = frozenset()
         for interval in _INTERVALS:
             while True:
                 trial = replace(choice, pace=InitiationIntervals(interval, slow or None))
-                found = yield from self._first_to_end(trial, known)
-                if not isinstance(found, Infeasible) or not isinstance(found.cause, SlowRecurrence):
-                    return found
+                found = yield from self._idling(trial, min(known, _cycles(best) if best else NEVER))
+                if not isinstance(found, Infeasible):
+                    best = min(best or found, found, key=_cycles)
+                    if best is not found or not best.schedule.pace.idle:
+                        return best
+                    break
+                if not isinstance(found.cause, SlowRecurrence):
+                    return best or found
                 before, slow = slow, slow | self.stages.around(choice, found.cause.name)
                 if interval == 1 or slow == before:
                     break
-        return found
+        return best or found
+
+    def _idling(self, choice: Candidate, known: int) -> _Designs:
+        """At these initiation intervals, outer loops idling for as long as recurrences need it."""
+        slow: Infeasible | None = None
+        for _ in range(_MOST_IDLE):
+            found = yield from self._first_to_end(choice, known)
+            if not isinstance(found, Infeasible) or not isinstance(found.cause, SlowRecurrence):
+                stuck = slow is not None and isinstance(found, Infeasible) and found.because(FpgaError)
+                return slow if stuck and slow else found
+            slow = found
+            if found.cause.idling is None:
+                break
+            choice = replace(choice, pace=found.cause.idling)
+        assert slow is not None
+        return slow
 
     def _first_to_end(self, choice: Candidate, known: int) -> _Designs:
         """With arrays moved in the way that ends first: from the lowest bound on, until none is below what is known."""

@@ -4,20 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from compiler.analysis.port_nests import PortNest
 from compiler.bind.fpga.instance_trace import MOST_EVENTS
 
-__all__ = ["Trace"]
+__all__ = ["Idle", "Trace"]
+
+
+class Idle(NamedTuple):
+    """Cycles (`times`, ascending) in which a read may see anything, and what it would see if it went on there as it
+    does elsewhere (`words`): with them the walk of a read that is wanted in a triangle, say, has the loops of a box."""
+
+    times: np.ndarray
+    words: np.ndarray
+
+    def later(self, cycles: int) -> Idle:
+        """The same, `cycles` later."""
+        return Idle(self.times + cycles, self.words)
+
+
+_NONE = Idle(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """In cycles (ascending) words: a nest, or both listed as int64 of shape [events]."""
+    """In cycles (ascending) words: a nest, or both listed as int64 of shape [events], with cycles that are `idle`."""
 
     given: PortNest | tuple[np.ndarray, np.ndarray]
+    idle: Idle = _NONE
 
     @property
     def nest(self) -> PortNest | None:
@@ -59,4 +76,4 @@ class Trace:
         """The same words, `cycles` later."""
         if isinstance(self.given, PortNest):
             return Trace(self.given.later(cycles))
-        return Trace((self.given[0] + cycles, self.given[1]))
+        return Trace((self.given[0] + cycles, self.given[1]), self.idle.later(cycles))

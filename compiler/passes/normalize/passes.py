@@ -9,12 +9,13 @@ from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.distinct_names import rename_clashing_statements
 from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
 from compiler.passes.normalize.loop_normalization import normalize_loops
+from compiler.passes.normalize.source_selection import select_sources
 from compiler.passes.normalize.static_form import static_form
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.state import State
 
-__all__ = ["NormalizeLoops", "PadDomains", "RemoveDeadStatements", "RenameClashingStatements", "SplitByAccess",
-           "SplitByDependence", "StaticForm"]
+__all__ = ["NormalizeLoops", "PadDomains", "RemoveDeadStatements", "RenameClashingStatements", "SelectSources",
+           "SplitByAccess", "SplitByDependence", "StaticForm"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,17 @@ class PadDomains(ProgramPass):
     def apply(self, state: State) -> State:
         padded = pad_domains(state.program, self.everywhere)
         return state if padded is None else replace(state, program=padded.after, padded=padded)
+
+
+@dataclass(frozen=True)
+class SelectSources(ProgramPass):
+    """A read that sees values of several statements, in triangles or the like, becomes a read of each and a select."""
+
+    name = "select-sources"
+    follows = ("static-form",)
+
+    def apply(self, state: State) -> State:
+        return state.with_program(select_sources(state.program))
 
 
 @dataclass(frozen=True)

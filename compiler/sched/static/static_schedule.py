@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from graphlib import TopologicalSorter
@@ -22,6 +22,7 @@ from itertools import pairwise
 from math import gcd, lcm, prod
 
 import islpy as isl
+import networkx as nx
 
 from compiler.analysis.affine import extremes, linear_function, pieces, slopes
 from compiler.analysis.common_loops import shared_loops
@@ -34,6 +35,7 @@ from compiler.analysis.dependences import (
     recurrences,
     topological_order,
 )
+from compiler.analysis.points import some_points, values_at
 from compiler.ir.expr import Const
 from compiler.ir.program import Statement
 from compiler.sched.static.lifetime_cpsat import Wait, settle, words_kept
@@ -53,6 +55,10 @@ __all__ = ["UNIT_II", "FusionError", "InitiationIntervals", "Schedule", "Stateme
            "sequential_schedule"]
 
 
+Loop = tuple[str, str]
+"""Statement and iterator."""
+
+
 class FusionError(SluiceError):
     """The asked-for loop fusion level does not exist."""
 
@@ -60,15 +66,24 @@ class FusionError(SluiceError):
 @dataclass(frozen=True)
 class InitiationIntervals:
     """The initiation interval of innermost loops: of all, or of those around the statements in `slow` and others by way
-    of which their values come back to them; `elsewhere` is that of the rest."""
+    of which their values come back to them; `elsewhere` is that of the rest. `idle`: of outer loops, (statement,
+    iterator), cycles in which nothing starts at the end of every iteration: they drain what the next one waits for."""
 
     interval: int = 1
     slow: frozenset[str] | None = None
     elsewhere: int = 1
+    idle: tuple[tuple[Loop, int], ...] = ()
 
     def __str__(self) -> str:
         where = f" for {', '.join(sorted(self.slow))}, {self.elsewhere} for others" if self.slow else ""
-        return f"{self.interval}{where}"
+        after = [f"; {cycles} idle cycles per iteration of loop {loop} of {name}"
+                 for (name, loop), cycles in self.idle]
+        return f"{self.interval}{where}{''.join(after)}"
+
+    def idling(self, loop: Loop, cycles: int) -> InitiationIntervals:
+        """With so many more idle cycles in every iteration of a loop."""
+        known = dict(self.idle)
+        return replace(self, idle=tuple({**known, loop: known.get(loop, 0) + cycles}.items()))
 
 
 UNIT_II = InitiationIntervals()
@@ -109,7 +124,8 @@ class Schedule:
     """Schedules of all statements of one staged program. Tile t starts ``t * period`` cycles after tile 0.
 
     `pace` says how fast innermost loops are, `alignment` is what loop lengths were rounded up to.
-    `method`: how the starts were found, with shared units their turns, and how far they are from the optimum.
+    `levels`: of every loop the number of its level and its rate there. `method`: how the starts were found, with shared
+    units their turns, and how far they are from the optimum.
     """
 
     staged: StagedProgram
@@ -119,6 +135,7 @@ class Schedule:
     alignment: int = 1
     pace: InitiationIntervals = UNIT_II
     method: str = ""
+    levels: Mapping[Loop, tuple[int, int]] = field(default_factory=dict)
 
     @cached_property
     def timed(self) -> tuple[Dependence, ...]:
@@ -157,6 +174,22 @@ class Schedule:
     def distance(self, dependence: Dependence) -> tuple[int, int]:
         """Smallest and largest number of cycles from producing a value to this read of it."""
         return _distance(dependence, self.time(dependence.source), self.time(dependence.sink))
+
+    def carrying_loop(self, dependence: Dependence) -> tuple[Loop, int] | None:
+        """The outermost loop that carries a dependence where its distance is smallest: (statement that reads, iterator)
+        and the iterations between producing and reading a value; None if no loop does."""
+        source, sink = self.statements[dependence.source], self.statements[dependence.sink]
+        found = _closest(dependence, self.time(dependence.source), self.time(dependence.sink))
+        iterators = [self.staged.program.statement(name).iterators for name in (dependence.source, dependence.sink)]
+        producer, reader = (dict(zip(names, point, strict=True)) for names, point in zip(iterators, found, strict=True))
+        for name, stride in sink.strides.items():
+            level, rate = self.levels[dependence.sink, name]
+            cycles = stride * (reader[name] - sink.low[name])
+            cycles -= sum(source.strides[n] * (producer[n] - source.low[n]) for n in source.strides
+                          if self.levels[dependence.source, n][0] == level)
+            if cycles > 0:
+                return (dependence.sink, name), cycles * rate // stride
+        return None
 
     def __str__(self) -> str:
         head = f"tiles: {self.staged.tiles}, period: {self.period} cycles"
@@ -212,12 +245,24 @@ def _distance(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[i
     return min(lows), max(highs)
 
 
+def _closest(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[list[int], list[int]]:
+    """Iterators of a producer and of the reader that reads its value after the fewest cycles."""
+    nearest: tuple[int, isl.Set] | None = None
+    for domain, function in pieces(dependence.relation):
+        gap = sink.sub(source.pullback_multi_aff(function))
+        low = extremes(domain, gap)[0]
+        if nearest is None or low < nearest[0]:
+            least = isl.Aff.val_on_domain_space(gap.get_domain_space(), isl.Val(low))
+            nearest = low, domain.intersect(gap.sub(least).zero_basic_set().to_set())
+    assert nearest is not None
+    reader = some_points(nearest[1], 1)
+    _, producer = values_at(dependence.relation, reader)
+    return [int(value) for value in producer[0]], [int(value) for value in reader[0]]
+
+
 _HALO = 1.25
 """Loops may be shared if nothing takes more than so many times longer: the border of an image, but not a loop over
 blocks at the rate of one over what is in them."""
-
-Loop = tuple[str, str]  # statement and iterator
-
 
 class _Levels:
     """Loops joined into levels, each loop with a rate; joins that would contradict a nest's order are refused."""
@@ -250,6 +295,11 @@ class _Levels:
 
     def members(self, level: int) -> list[Loop]:
         return [loop for loop, have in self.level.items() if have == level]
+
+    @property
+    def joined(self) -> dict[Loop, tuple[int, int]]:
+        """Of every loop the number of its level and its rate there."""
+        return {loop: (level, int(self.rate[loop])) for loop, level in self.level.items()}
 
     def by_level(self) -> dict[int, list[Loop]]:
         """The loops of every level."""
@@ -300,16 +350,25 @@ class _Levels:
 
     def weights(self, trips: Mapping[Loop, int], alignment: int, pace: InitiationIntervals) -> dict[int, int]:
         """Cycles between two steps of each level: the length of the longest level directly inside it, or its initiation
-        interval."""
+        interval; idle ones come after that."""
         inside = self.inside()
         slow, members = self._slow_levels(inside), self.by_level()
+        idle = self._idle(alignment, pace)
         weight: dict[int, int] = {}
         steps: dict[int, int] = {}
         for level in TopologicalSorter(inside).static_order():
             own = pace.interval if level in slow or pace.slow is None else pace.elsewhere
-            weight[level] = max((weight[k] * steps[k] for k in inside[level]), default=own)
+            weight[level] = max((weight[k] * steps[k] for k in inside[level]), default=own) + idle.get(level, 0)
             steps[level] = self._steps(members[level], trips, alignment)
         return weight
+
+    def _idle(self, alignment: int, pace: InitiationIntervals) -> dict[int, int]:
+        """Idle cycles in every step of levels, whole multiples of `alignment`."""
+        found: dict[int, int] = {}
+        for loop, cycles in pace.idle:
+            level = self.level[loop]
+            found[level] = max(found.get(level, 0), -(-cycles // alignment) * alignment)
+        return found
 
     def length(self, level: int, trips: Mapping[Loop, int], alignment: int) -> int:
         """Steps of a level: those of its busiest loop, rounded up to a multiple of `alignment`."""
@@ -359,9 +418,10 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
     except DependenceError:
         if staged.program.shared:
             raise
-        with suppress(DependenceError):
-            written = _Aligned.of(staged, fusion_level, rhythm, pace, as_written=True)
-            return _settled(_schedule_at(written, (), alignment, pace, 0), fusion_level)
+        written = _Aligned.of(staged, fusion_level, rhythm, pace, as_written=True)
+        for most_idle in (0, _MOST_IDLE):
+            with suppress(DependenceError):
+                return _settled(_schedule_at(written, (), alignment, pace, 0, most_idle), fusion_level)
         raise
     groups = staged.program.shared
     if not groups:
@@ -490,9 +550,54 @@ def _waited_for(schedule: Schedule, interval: int) -> list[str]:
     return [name for name in late if name in longest]
 
 
+_MOST_IDLE = 16
+"""Most times that a loop idles for longer."""
+
+
 def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, pace: InitiationIntervals,
-                 slack: int) -> Schedule:
-    """The schedule at this pace; the period is the least at which the units of `groups` suffice."""
+                 slack: int, most_idle: int = 0) -> Schedule:
+    """The schedule at this pace; the period is the least at which the units of `groups` suffice. Up to `most_idle`
+    times a loop idles for longer at the end of its iterations, where the next one would come before what it reads."""
+    for left in reversed(range(most_idle + 1)):
+        found = _placed_at(aligned, groups, alignment, pace, slack)
+        if isinstance(found, Schedule):
+            return found
+        schedule, late = found
+        idle = _idle_loop(schedule) if left else None
+        if idle is None:
+            raise _never_in_time(schedule, late)
+        pace = pace.idling(*idle)
+    raise AssertionError("it ends in the loop")
+
+
+def _idle_loop(schedule: Schedule) -> tuple[Loop, int] | None:
+    """The outermost loop that carries a recurrence which takes longer than its distance, and the cycles that are
+    missing in every iteration; None if no loop does."""
+    carried = recurrences(schedule.staged.program, schedule.timed)
+    graph = nx.DiGraph()
+    edges: dict[tuple[str, str], tuple[int, Dependence]] = {}
+    for d in schedule.timed:
+        apart = schedule.statements[d.sink].offset - schedule.statements[d.source].offset
+        least = apart - schedule.distance(d)[0] + (d.key in carried)
+        known = edges.get((d.source, d.sink))
+        if (known is None or least > known[0]) and (least > 0 or d.source != d.sink):
+            edges[d.source, d.sink] = least, d
+    graph.add_weighted_edges_from((source, sink, -least) for (source, sink), (least, _) in edges.items())
+    graph.add_weighted_edges_from(("", name, 0) for name in schedule.statements)
+    try:
+        cycle = [edges[edge] for edge in pairwise(nx.find_negative_cycle(graph, ""))]
+    except nx.NetworkXError:
+        return None
+    found = [loop for _, d in cycle if d.key in carried and (loop := schedule.carrying_loop(d)) is not None]
+    if not found:
+        return None
+    loop, steps = max(found, key=lambda each: schedule.statements[each[0][0]].strides[each[0][1]])
+    return loop, -(-sum(least for least, _ in cycle) // steps)
+
+
+def _placed_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, pace: InitiationIntervals,
+               slack: int) -> Schedule | tuple[Schedule, Dependence]:
+    """The schedule at this pace, or one with a dependence whose value comes too late."""
     staged, levels, timed = aligned.staged, aligned.levels, _timed(aligned.staged, aligned.dependences)
     weights = levels.weights(aligned.trips, alignment, pace)
     entries = _strides(levels, weights, aligned.statements, aligned.nests)
@@ -504,12 +609,14 @@ def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignme
     while True:
         turns = ReservationTables(groups, period if staged.tiles > 1 else None, late, slack)
         try:
-            placed = _offsets(staged, entries, aligned.order, timed, aligned.fusion_level, turns)
+            placed, late_read = _offsets(staged, entries, aligned.order, timed, aligned.fusion_level, turns)
         except ReservationConflict as error:
             longer = max(error.bound, period + max(1, period // 16))
             period = -(-longer // alignment) * alignment
             continue
-        schedule = Schedule(staged, aligned.dependences, placed, period, alignment, pace)
+        schedule = Schedule(staged, aligned.dependences, placed, period, alignment, pace, levels=levels.joined)
+        if late_read is not None:
+            return schedule, late_read
         return _with_best_turns(schedule, turns, shortest) if groups else schedule
 
 
@@ -745,9 +852,9 @@ def _strides(levels: _Levels, weights: Mapping[int, int], statements: Mapping[st
 
 def _offsets(staged: StagedProgram, entries: dict[str, StatementSchedule], order: list[str],
              dependences: tuple[Dependence, ...], fusion_level: int | None,
-             turns: ReservationTables) -> dict[str, StatementSchedule]:
+             turns: ReservationTables) -> tuple[dict[str, StatementSchedule], Dependence | None]:
     """Start every statement as early as its producers and its turn on shared units allow, rounded up to the fusion
-    level.
+    level; a dependence whose value then still comes too late.
 
     A recurrence may send its first statements back to wait for its last ones; a round for each of its dependences that
     lead back is enough.
@@ -766,11 +873,11 @@ def _offsets(staged: StagedProgram, entries: dict[str, StatementSchedule], order
             schedule.statements[name] = replace(entry, offset=offset)
         late = [d for d in back if schedule.distance(d)[0] < 1]
         if not late:
-            return schedule.statements
+            return schedule.statements, None
         for name, cycles in {d.sink: 1 - schedule.distance(d)[0] for d in late}.items():
             entry = schedule.statements[name]
             schedule.statements[name] = replace(entry, offset=entry.offset + cycles)
-    raise _never_in_time(schedule, late[0])
+    return schedule.statements, late[0]
 
 
 def _never_in_time(schedule: Schedule, dependence: Dependence) -> DependenceError:

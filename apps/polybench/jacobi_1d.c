@@ -1,0 +1,24 @@
+/* Three-point means, from A to B and back. */
+#include <stdint.h>
+
+#ifndef TSTEPS
+#define TSTEPS 3
+#endif
+#ifndef N
+#define N 12
+#endif
+#ifndef DATA_TYPE
+#define DATA_TYPE int16_t
+#endif
+
+void jacobi_1d(DATA_TYPE A[N], DATA_TYPE B[N])
+{
+#pragma scop
+  for (int t = 0; t < TSTEPS; t++) {
+    for (int i = 1; i < N - 1; i++)
+      B[i] = (A[i - 1] + A[i] + A[i + 1]) / 3;
+    for (int i = 1; i < N - 1; i++)
+      A[i] = (B[i - 1] + B[i] + B[i + 1]) / 3;
+  }
+#pragma endscop
+}

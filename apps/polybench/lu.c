@@ -1,0 +1,27 @@
+/* LU decomposition in place. */
+#include <stdint.h>
+
+#ifndef N
+#define N 8
+#endif
+#ifndef DATA_TYPE
+#define DATA_TYPE int16_t
+#endif
+
+static inline DATA_TYPE nonzero(DATA_TYPE v) { return v ? v : 1; }
+
+void lu(DATA_TYPE A[N][N])
+{
+#pragma scop
+  for (int i = 0; i < N; i++) {
+    for (int j = 0; j < i; j++) {
+      for (int k = 0; k < j; k++)
+        A[i][j] -= A[i][k] * A[k][j];
+      A[i][j] /= nonzero(A[j][j]);
+    }
+    for (int j = i; j < N; j++)
+      for (int k = 0; k < i; k++)
+        A[i][j] -= A[i][k] * A[k][j];
+  }
+#pragma endscop
+}
