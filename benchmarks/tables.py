@@ -13,6 +13,7 @@ from benchmarks.fpga_tables import fpga_table
 from benchmarks.layer_tables import layer_tables
 from benchmarks.markdown import table
 from benchmarks.peer_tables import peer_tables
+from benchmarks.polybench_tables import polybench_table
 from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
 from benchmarks.sac_tables import sac_table
@@ -59,7 +60,7 @@ def figure_tables() -> str:
     return "\n\n".join([
         _application_table(), storage_table(), sharing_table(), *layer_tables(), address_table(), _area_table(),
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
-        target_tables(), sac_table(), *peer_tables(),
+        target_tables(), polybench_table(), sac_table(), *peer_tables(),
     ])
 
 

@@ -1,0 +1,33 @@
+"""The table of PolyBench's kernels, made from the committed results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.markdown import table
+from benchmarks.results import read_results
+
+__all__ = ["polybench_table"]
+
+
+def polybench_table() -> str:
+    """Cycles from start to done by kernel and target, as Markdown."""
+    results = read_results("polybench")
+    kernels = {name: sizes["own"] for name, sizes in results["kernels"].items() if "own" in sizes}
+    targets = [name for name in results["options"] if any(name in found for found in kernels.values())]
+    rows = [[name, *(_cell(found.get(target)) for target in targets)] for name, found in kernels.items()]
+    taken = [sum(_is_taken(found.get(target)) for found in kernels.values()) for target in targets]
+    text = ("Thirty kernels of PolyBench in integers of 16 bits, arrays of about eight elements in each dimension "
+            "(`python -m benchmarks.polybench`): predicted cycles from start to done / lower bound (processor seconds "
+            "to compile).")
+    return f"{text}\n\n{table(['kernel', *targets], [*rows, [f'taken of {len(kernels)}', *taken]])}"
+
+
+def _is_taken(found: dict[str, Any] | None) -> bool:
+    return found is not None and "refused" not in found
+
+
+def _cell(found: dict[str, Any] | None) -> str:
+    if found is None or "refused" in found:
+        return "-" if found is None else "refused"
+    return f"{found['start to done (model)']} / {found['bound']} ({found['seconds']})"
