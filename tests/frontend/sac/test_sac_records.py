@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from test_sac_host import check
+from test_sac_passes import check as check_passes
 
 from compiler.frontend.sac import SacError, parse_sac
 from compiler.frontend.sac.ddcf import parse_module, print_module, verify
+from compiler.frontend.sac.passes import PASSES
 
 POINT = "typedef struct { uint8 x, y; } point;\n"
 LINE = POINT + "struct line { point from; struct point to; uint8 marks[2]; complex int8 turn; };\n"
@@ -178,3 +180,16 @@ def test_mistakes(text, message):
     with pytest.raises(SacError) as error:
         parse_sac(POINT + text, "p.sc")
     assert str(error.value) == f"p.sc:{message}"
+
+
+CROSSED = POINT + """
+uint8[:,:], uint8[:,:], point[:,:] main (point P[4], uint8 A[:], uint8 B[:]) {
+    uint8 R[:,:] = for uint8 k in [2] cross p in P return (array (k + p.x * p.y));
+    uint8 S[:,:] = for a in A dot b in B cross r in R[0,:] return (array (a * b + r));
+    point T[:,:] = for window W[2] in P cross p in P return (array (point (W[0].x + p.y, W[1].y)));
+} return (R, S, T);"""
+
+
+@pytest.mark.parametrize("passes", [*([name] for name in PASSES), ["all"], ["most"]], ids=lambda names: names[0])
+def test_passes_meet_generators_inside_a_cross(passes):
+    check_passes(parse_sac(CROSSED), passes, 3)

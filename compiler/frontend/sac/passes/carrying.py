@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from compiler.frontend.sac.types import BOOL
 __all__ = ["Carrying", "Nextify", "count_text", "registers"]
 
 
-class Nextify(Rewriter):
+class Nextify(Rewriter, ABC):
     """Both forms."""
 
     name = ""
@@ -43,9 +44,9 @@ class Nextify(Rewriter):
     def check(self, out: Rebuilt, view: LoopView) -> None:
         """Raises `Refusal` for a loop that has not this form."""
 
+    @abstractmethod
     def changed(self, out: Rebuilt, view: LoopView, chains: Chains) -> list[Operand]:
         """The loop's outputs from one that carries."""
-        raise NotImplementedError
 
 
 def _checked(view: LoopView) -> Chains:

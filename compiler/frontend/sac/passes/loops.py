@@ -11,7 +11,7 @@ from compiler.frontend.sac.passes.rewrite import Rebuilt, substitute
 from compiler.frontend.sac.syntax import Place
 from compiler.frontend.sac.types import BOOL, SIZE, Scalar, Type
 
-__all__ = ["LoopBuilder", "LoopView", "Refusal", "array_windows", "isolate_arrays", "loop_view",
+__all__ = ["LoopBuilder", "LoopView", "Refusal", "array_windows", "generator_rank", "isolate_arrays", "loop_view",
            "pragmas_of", "retype_input", "set_extents", "unknown_results", "window_node", "with_pragmas"]
 
 
@@ -43,9 +43,7 @@ class LoopView:
     @property
     def rank(self) -> int:
         """Dimensions of the loop; of one of the generators that are joined by dot."""
-        ranks = [len(part.outputs) if part.kind == "SCALARGEN" else str(part.attribute("pattern")).count("~")
-                 for part in self.parts]
-        return ranks[0] if self.joined == "DOT" else sum(ranks)
+        return generator_rank(self.graph.nodes[0])
 
     def captured(self, part: int, port: int) -> list[int]:
         """The outputs of the DOT or CROSS node that bring this value."""
@@ -54,6 +52,16 @@ class LoopView:
     def body_uses(self, argument: int) -> bool:
         """Whether more than generators takes this input of the loop's graph."""
         return any(operand == Argument(argument) for node in self.graph.nodes[1:] for operand in node.operands)
+
+
+def generator_rank(node: Node) -> int:
+    """Dimensions that a generator runs over."""
+    if node.kind == "SCALARGEN":
+        return len(node.outputs)
+    if node.kind in ("DOT", "CROSS"):
+        ranks = [generator_rank(inner) for inner in node.graphs[0].nodes]
+        return ranks[0] if node.kind == "DOT" else sum(ranks)
+    return str(node.attribute("pattern")).count("~")
 
 
 def loop_view(node: Node) -> LoopView:
@@ -84,7 +92,7 @@ def with_pragmas(node: Node, pragmas: Sequence[tuple[str | int, ...]]) -> Node:
 def array_windows(part: Node) -> list[tuple[int, int]] | None:
     """Size and step of a generator in each dimension it runs over, elements as windows of size 1; None if one is not
     known, if dimensions are taken whole, or if there is no array."""
-    if part.kind == "SCALARGEN" or ":" in str(part.attribute("pattern")):
+    if part.kind not in ("ELEGEN", "WINDOWGEN") or ":" in str(part.attribute("pattern")):
         return None
     numbers = [int(o.value) for o in part.operands[1:] if isinstance(o, Constant)]
     if len(numbers) < len(part.operands) - 1:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from compiler.frontend.sac.ddcf.graph import Argument, Edge, Function, Graph, Module, Node, Operand, Port
 from compiler.frontend.sac.errors import SacError
 from compiler.frontend.sac.extents import Extents
+from compiler.frontend.sac.passes.loops import generator_rank
 from compiler.frontend.sac.passes.report import Report
 from compiler.frontend.sac.passes.sizes import PropagateSizes, generator_extents, known
 from compiler.frontend.sac.types import Type
@@ -134,10 +135,15 @@ def _generators(node: Node, captured: Sequence[Extents], loop: Extents) -> list[
     brought = {o: e for o, e in zip(graph.outputs, captured, strict=True) if isinstance(o, Edge)}
     first = 0
     for number, part in enumerate(graph.nodes):
-        rank = len(part.outputs) if part.kind == "SCALARGEN" else str(part.attribute("pattern")).count("~")
+        rank = generator_rank(part)
         own = loop if node.kind == "DOT" else loop[first:first + rank]
         first += rank
-        if part.kind != "SCALARGEN":
+        if part.kind in ("DOT", "CROSS"):
+            asked = [brought.get(Edge(number, port)) or type_.extents for port, type_ in enumerate(part.outputs)]
+            for operand, wanted in zip(part.operands, _generators(part, asked, own), strict=True):
+                if wanted:
+                    inner[operand] = _merged(inner.get(operand, (None,) * len(wanted)), wanted)
+        elif part.kind != "SCALARGEN":
             array = part.operands[0]
             extents = _array(part, own, brought.get(Edge(number)) or part.outputs[0].extents)
             inner[array] = _merged(inner.get(array, (None,) * len(extents)), extents)

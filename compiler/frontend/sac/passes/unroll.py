@@ -9,6 +9,7 @@ from math import prod
 
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Graph, Node, Operand
 from compiler.frontend.sac.ddcf.kinds import MANY_KINDS, RETURN_KINDS
+from compiler.frontend.sac.passes.loops import generator_rank
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
 from compiler.frontend.sac.passes.sizes import generator_extents
 from compiler.frontend.sac.types import BOOL, SIZE, Type
@@ -115,7 +116,7 @@ class _Unrolled:
         first = 0
         for inner in node.graphs[0].nodes:
             operands = [substitute(o, entering, ()) for o in inner.operands]
-            rank = _rank(inner)
+            rank = generator_rank(inner)
             own = indices if node.kind == "DOT" else indices[first:first + rank]
             found.append(self._captured(inner, operands, own))
             first += rank
@@ -147,13 +148,3 @@ class _Unrolled:
             return self.out.add(Node("ARR_DEF", tuple(row[0] for row in rows), (array,), (), (), node.place))[0]
         pairs = [part for row in rows for part in (row if len(row) == 2 else [row[0], Constant(1, BOOL)])]
         return self.out.add(Node(f"{node.kind}_MANY", tuple(pairs), node.outputs, (), (), node.place))[0]
-
-
-def _rank(node: Node) -> int:
-    """Dimensions that a generator runs over."""
-    if node.kind == "SCALARGEN":
-        return len(node.outputs)
-    if node.kind in ("DOT", "CROSS"):
-        ranks = [_rank(inner) for inner in node.graphs[0].nodes]
-        return ranks[0] if node.kind == "DOT" else sum(ranks)
-    return str(node.attribute("pattern")).count("~")
