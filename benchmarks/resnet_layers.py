@@ -30,7 +30,7 @@ from benchmarks.results import kept_results
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.target import schedule_of
 from compiler.frontend.apps import load
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 from hw.errors import SluiceError
 
 __all__ = ["HARDWARE", "LAYERS", "MEMORIES", "figures_of", "main", "modelled", "occupancies", "part_of"]

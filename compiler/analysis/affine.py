@@ -87,5 +87,9 @@ def affine_form(function: isl.PwAff) -> tuple[tuple[int, ...], int] | None:
 
 
 def extremes(domain: isl.Set, function: isl.Aff) -> tuple[int, int]:
-    """Smallest and largest value of an integer-valued `function` over a bounded, non-empty `domain`."""
-    return domain.min_val(function).to_python(), domain.max_val(function).to_python()
+    """Smallest and largest value of an integer-valued `function`, which may have rational coefficients, over a bounded,
+    non-empty `domain`."""
+    denominator = function.get_denominator_val()
+    whole = function.scale_val(denominator)  # isl wants integer coefficients
+    low, high = domain.min_val(whole).to_python(), domain.max_val(whole).to_python()
+    return low // denominator.to_python(), high // denominator.to_python()

@@ -37,3 +37,12 @@ def test_linear_functions_and_their_extremes() -> None:
     domain = isl.Set("{ S[t, y, x] : 0 <= t < 2 and 1 <= y < 5 and -3 <= x < 9 }")
     assert dimension_names(domain.get_space()) == ("t", "y", "x")
     assert extremes(domain, linear_function(domain, {"y": 10, "x": -1}, 4)) == (14 - 8, 44 + 3)
+
+
+@pytest.mark.parametrize(("domain", "text", "ends"), [
+    ("{ S[x] : 0 <= x <= 10 and x mod 2 = 0 }", "{ S[x] -> [(x)/2] }", (0, 5)),
+    ("{ S[x, y] : 1 <= x <= 7 and y = 3x }", "{ S[x, y] -> [(y)/3 - x + 2] }", (2, 2)),
+    ("{ S[x] : 0 <= x <= 7 }", "{ S[x] -> [x - 4*floor(x/2)] }", (-6, 1)),
+])
+def test_extremes_of_rational_coefficients(domain: str, text: str, ends: tuple[int, int]) -> None:
+    assert extremes(isl.Set(domain), isl.Aff(text)) == ends

@@ -82,6 +82,13 @@ def test_what_has_no_words_is_refused(value: str, reason: str) -> None:
         "them for 32-bit sums, differences, products, comparisons, and divisions and shifts by constants")
 
 
+def test_values_of_iterators_beyond_int64_are_refused() -> None:
+    body = "for (int i = 0; i < 8; i++) y[i] = a[i] ^ 0x8000000000000000u * i;"
+    text = f"void f(const uint64_t a[8], uint64_t y[8]) {{ {body} }}"
+    with pytest.raises(ApplicationError, match=r"statement 'S0' .*: array a holds uint64; it computes with uint64; "):
+        compiler.compile(parse_scop(f"#include <stdint.h>\n{text}", function="f"), array="4x4")
+
+
 def test_programs_on_words_are_narrow_already() -> None:
     assert legalize_arrays(load_c("apps/dataflow/matmul.c", N=4)) is None
 

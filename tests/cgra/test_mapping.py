@@ -16,7 +16,8 @@ from compiler.frontend import kernel
 from compiler.frontend.loop_nest import Prog, load, prog
 from compiler.ir.program import Program
 from compiler.ir.types import Int
-from compiler.sched.static.static_schedule import Schedule, schedule_program
+from compiler.sched.static.schedule import Schedule
+from compiler.sched.static.static_schedule import schedule_program
 from compiler.sched.streams.streams import choose_tile_depth, stage_streams
 from hw.memtile import MemTileSpec
 from hw.ops import Kind

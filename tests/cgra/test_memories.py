@@ -14,7 +14,8 @@ from compiler.bind.cgra.netlist import Edge, Pin, SkewBound
 from compiler.bind.cgra.operands import Signal
 from compiler.frontend.loop_nest import load, prog
 from compiler.ir.program import Program
-from compiler.sched.static.static_schedule import InitiationIntervals, schedule_program
+from compiler.sched.static.schedule import InitiationIntervals
+from compiler.sched.static.static_schedule import schedule_program
 from compiler.sched.streams.streams import choose_tile_depth, stage_streams
 from hw.memtile import MemTileSpec
 from hw.ops import Kind

@@ -9,7 +9,7 @@ from compiler.bind.cgra.relaxation import Relaxation, RelaxationSpace
 from compiler.bind.cgra.target import Options, schedule_of
 from compiler.bind.cgra.timing import RecurrenceViolation
 from compiler.frontend.apps import load
-from compiler.sched.static.static_schedule import InitiationIntervals
+from compiler.sched.static.schedule import InitiationIntervals
 
 SUM, PRODUCT = frozenset({"sum"}), frozenset({"product"})
 

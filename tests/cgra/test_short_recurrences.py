@@ -7,7 +7,7 @@ import pytest
 import compiler
 from compiler.bind.cgra.netlist import PeNode, Pin
 from compiler.frontend.apps import load
-from compiler.sched.static.static_schedule import UNIT_II
+from compiler.sched.static.schedule import UNIT_II
 
 
 @pytest.mark.parametrize(("memory", "size"), [("pub", 6), ("dual-port", 5)])

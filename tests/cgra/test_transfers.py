@@ -16,7 +16,8 @@ from compiler.frontend.loop_nest import load, prog
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Int
-from compiler.sched.static.static_schedule import Schedule, schedule_program
+from compiler.sched.static.schedule import Schedule
+from compiler.sched.static.static_schedule import schedule_program
 from compiler.sched.streams.streams import Footprint, StreamError, choose_tile_depth, stage_streams
 from hw.dma.descriptor import DmaDescriptor, DmaLevel
 

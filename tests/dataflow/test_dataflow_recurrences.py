@@ -3,7 +3,9 @@ ticks is found by name, and what is said about it."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from c_targets import MODELS, require_gcc_results
 from chained_programs import RECURRENCES, recurrence
 
 import compiler
@@ -30,6 +32,29 @@ def test_the_statement_of_the_recurrence_is_named(monkeypatch):
     with pytest.raises(DataflowError, match=r"^statement 'S1' \(.*:6\): the recurrence latency "
                                             r"\(\d+ ticks in 'S1'\) exceeds the distance .*; compute what does not "):
         planning.make_plan(parse_scop(TEXT), Options(latency={"add": 4, "xor": 3}, interleave=1))
+
+
+CONSTANT = """
+#include <stdint.h>
+#include <stdbool.h>
+static const int32_t known[4] = {3u, 65536, 5, 128};
+void f(const uint16_t other[4][4], bool in[4]) {
+#pragma scop
+  for (int i = 0; i < 4; i++) {
+    int64_t s = 0;
+    for (int j = 0; j < i + 1; j++)
+      for (int k = 0; k < 4; k++)
+        s |= in[j > 0 ? j - 1 : 0];
+    in[i] = s * 3 + known[2 * i - i];
+  }
+#pragma endscop
+}
+"""
+
+
+def test_a_node_of_a_recurrence_whose_value_is_known():
+    given = {"other": np.zeros((4, 4), np.uint16), "in": np.array([True, False, True, True])}
+    require_gcc_results(CONSTANT, "f", given, MODELS["dataflow"], {"lanes": 1, "interleave": 5})
 
 
 START = 6

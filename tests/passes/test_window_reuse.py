@@ -12,7 +12,7 @@ from compiler.frontend.loop_nest import load, prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.passes.arrays.window_reuse import insert_window_copies
-from compiler.sched.static.static_schedule import UNIT_II
+from compiler.sched.static.schedule import UNIT_II
 
 
 def window(addresses: list[tuple[str, str]], size: int = 8, tiles: int = 1) -> Program:

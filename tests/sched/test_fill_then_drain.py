@@ -7,7 +7,8 @@ from network_programs import program
 
 from compiler.ir.program import Program
 from compiler.sched.static.fill_then_drain import PORT_ROOM, writers_first
-from compiler.sched.static.static_schedule import Schedule, schedule_program
+from compiler.sched.static.schedule import Schedule
+from compiler.sched.static.static_schedule import schedule_program
 from compiler.sched.streams.streams import stage_streams
 
 TRANSPOSED = """

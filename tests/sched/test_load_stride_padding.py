@@ -6,7 +6,7 @@ import islpy as isl
 import pytest
 
 from compiler.analysis.dependences import Dependence
-from compiler.sched.static.static_schedule import StatementSchedule
+from compiler.sched.static.schedule import StatementSchedule
 from compiler.sched.streams.load_stride_padding import in_step
 
 

@@ -12,7 +12,8 @@ from compiler.frontend.loop_nest import load, prog
 from compiler.ir.program import Program
 from compiler.passes import directives as transform
 from compiler.sched.static.reservation import ReservationConflict, ReservationTables
-from compiler.sched.static.static_schedule import UNIT_II, InitiationIntervals, Schedule, schedule_program
+from compiler.sched.static.schedule import UNIT_II, InitiationIntervals, Schedule
+from compiler.sched.static.static_schedule import schedule_program
 from compiler.sched.streams.streams import stage_streams
 
 

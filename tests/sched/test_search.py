@@ -8,7 +8,7 @@ import pytest
 
 from compiler.attempts import record_attempts
 from compiler.sched.search.driver import search
-from compiler.sched.search.space import NEVER, Branch, Infeasible, Step, Strategy, TooLateError, cheapest_first
+from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError
 from hw.errors import SluiceError
 
 
@@ -114,16 +114,3 @@ def test_other_errors_are_no_results() -> None:
 
     with pytest.raises(ValueError, match="a fault"):
         search(strategy(), cycles_of)
-
-
-def test_branches_are_tried_from_the_lowest_bound_on() -> None:
-    """The second one fails, the third one gives 6 cycles, before which the first one with its bound of 6 cannot end."""
-    shop = Workshop()
-    branches = [Branch(6, lambda known: shop.first_of(Choice(6), limit=known)),
-                Branch(2, lambda known: shop.first_of(Choice(2, False), limit=known)),
-                Branch(4, lambda known: shop.first_of(Choice(6), limit=known))]
-    assert search(cheapest_first(branches, cycles_of, lambda _: False), cycles_of) == 6
-    assert shop.made == [Choice(2, False), Choice(6)]
-    failing = [Branch(1, lambda known: shop.first_of(Choice(1, False), limit=known))]
-    found = search(cheapest_first(failing, cycles_of, lambda _: False), cycles_of)
-    assert isinstance(found, Infeasible) and str(found.cause) == "1 is impossible"

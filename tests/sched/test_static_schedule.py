@@ -17,15 +17,8 @@ from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program, Statement
 from compiler.passes.arrays.partition import partition
 from compiler.passes.normalize.static_form import drain_accumulators, propagate_constants
-from compiler.sched.static.static_schedule import (
-    UNIT_II,
-    FusionError,
-    InitiationIntervals,
-    Schedule,
-    _Aligned,
-    schedule_program,
-    sequential_schedule,
-)
+from compiler.sched.static.schedule import UNIT_II, InitiationIntervals, Schedule
+from compiler.sched.static.static_schedule import FusionError, _Aligned, schedule_program, sequential_schedule
 from compiler.sched.streams.streams import choose_tile_depth, stage_streams
 
 

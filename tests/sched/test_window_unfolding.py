@@ -15,7 +15,7 @@ from compiler.frontend.loop_nest import prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.passes.normalize.static_form import static_form
-from compiler.sched.static.static_schedule import UNIT_II
+from compiler.sched.static.schedule import UNIT_II
 from compiler.sched.streams.streams import StagedProgram, stage_streams
 
 

@@ -19,7 +19,7 @@ from compiler.analysis.affine import pieces
 from compiler.analysis.dependences import constant_bounds
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer
 from compiler.ir.points import contains, evaluate_map
-from compiler.sched.static.static_schedule import Schedule, StatementSchedule
+from compiler.sched.static.schedule import Schedule, StatementSchedule
 
 __all__ = ["BufferTraffic", "Lattice", "ReadTraffic", "TrafficGroup", "WriteTraffic", "array_traffic", "delay_traffic",
            "exact_traffic"]

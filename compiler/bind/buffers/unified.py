@@ -9,7 +9,7 @@ import islpy as isl
 
 from compiler.analysis.dependences import Dependence
 from compiler.ir.program import Access, Statement
-from compiler.sched.static.static_schedule import Schedule, StatementSchedule
+from compiler.sched.static.schedule import Schedule, StatementSchedule
 
 __all__ = ["Port", "ReadPort", "UnifiedBuffer", "extract_buffers"]
 

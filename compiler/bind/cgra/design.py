@@ -27,7 +27,7 @@ from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.passes.arrays.partition import Partition
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 from compiler.sched.streams.streams import require_room
 from compiler.sched.streams.window_unfolding import repeated_inputs
 from compiler.sched.verify import check_parts

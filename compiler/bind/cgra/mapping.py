@@ -23,7 +23,7 @@ from compiler.ir.expr import Apply, Const, postorder
 from compiler.ir.program import Array, Program, Statement
 from compiler.ir.types import Int
 from compiler.sched.static.reservation import feedback
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 from hw.errors import SluiceError
 from hw.memtile import MemTileSpec
 from hw.ops import Kind

@@ -25,7 +25,7 @@ from compiler.bind.sums import MASK
 from compiler.ir.expr import Const
 from compiler.ir.isomorphism import canonical_value
 from compiler.ir.program import Program, Statement
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 from hw.errors import SluiceError
 from hw.ops import Kind
 from hw.pe.config import PeConfig

@@ -44,7 +44,7 @@ class Preparation:
     def __str__(self) -> str:
         """What differs from the usual, in words."""
         words = {"statements split by pieces of their reads": self.split, "arrays copied with a border": self.bordered,
-                 "no reads of last values behind guards": not self.predicated.computed,
+                 "last values also of predicated-off instances": not self.predicated.computed,
                  "reads everywhere": self.predicated.everywhere}
         return ", ".join(word for word, used in words.items() if used)
 

@@ -17,7 +17,7 @@ from compiler.bind.buffers.counters import counted
 from compiler.bind.cgra.address_patterns import AddressPattern, Level
 from compiler.ir.points import contains
 from compiler.ir.program import Statement
-from compiler.sched.static.static_schedule import Schedule, StatementSchedule
+from compiler.sched.static.schedule import Schedule, StatementSchedule
 from hw.errors import SluiceError
 from hw.memtile import (
     AddressedConfig,

@@ -8,7 +8,7 @@ from math import ceil
 from typing import NamedTuple
 
 from compiler.bind.cgra.timing import RecurrenceViolation
-from compiler.sched.static.static_schedule import UNIT_II, InitiationIntervals
+from compiler.sched.static.schedule import UNIT_II, InitiationIntervals
 
 __all__ = ["Relaxation", "RelaxationSpace"]
 

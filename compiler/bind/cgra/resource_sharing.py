@@ -9,7 +9,7 @@ from compiler.bind.cgra.instruction_selection import CoverError, ExpressionSelec
 from compiler.bind.cgra.operand_multiplexing import Group
 from compiler.ir.isomorphism import first_difference
 from compiler.ir.program import Program, Statement
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 from hw.memtile import MemTileSpec
 
 __all__ = ["choose_shared", "units_of"]

@@ -30,7 +30,7 @@ from compiler.bind.cgra.timing import RecurrenceViolation
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS
 from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError
 from compiler.sched.static.reservation import default_slack
-from compiler.sched.static.static_schedule import UNIT_II
+from compiler.sched.static.schedule import UNIT_II
 from hw.fabric.spec import TileKind
 from hw.memtile.spec import ConfigurationError
 

@@ -32,12 +32,8 @@ from compiler.passes.normalize.index_set_splitting import split_by_access, split
 from compiler.passes.recurrence.array_expansion import has_undefined_reads
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.sched.static.fill_then_drain import writers_first
-from compiler.sched.static.static_schedule import (
-    InitiationIntervals,
-    Schedule,
-    schedule_program,
-    sequential_schedule,
-)
+from compiler.sched.static.schedule import InitiationIntervals, Schedule
+from compiler.sched.static.static_schedule import schedule_program, sequential_schedule
 from compiler.sched.streams.streams import StagedProgram, passes_sooner, stage_streams
 from compiler.sched.streams.window_unfolding import repeated_inputs
 from hw.errors import SluiceError

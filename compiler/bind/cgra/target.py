@@ -14,7 +14,7 @@ from compiler.bind.cgra.stages import Stages
 from compiler.ir.program import Program
 from compiler.sched.search.driver import search
 from compiler.sched.search.space import Infeasible
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 
 __all__ = ["PLACE", "Options", "compile_program", "schedule_of"]
 

@@ -17,7 +17,7 @@ from compiler.bind.buffers.counters import counted
 from compiler.bind.cgra.bands import WHOLE, WORD_BYTES, Bands, Box, choose_bands
 from compiler.ir.program import Array
 from compiler.ir.types import Int
-from compiler.sched.static.static_schedule import StatementSchedule
+from compiler.sched.static.schedule import StatementSchedule
 from compiler.sched.streams.streams import Footprint, StreamError, row_major
 from hw.dma.descriptor import DescriptorError, DmaDescriptor, DmaLevel
 from hw.fabric.bank_config import BankConfig

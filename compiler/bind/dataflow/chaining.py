@@ -204,7 +204,8 @@ class _OperatorGraph:
         first = self.first[name]
         numbers = range(first, first + len(line.operators))
         starts = [times[k] - self.latencies[k] for k in numbers]
-        begin = min(start for start, operator in zip(starts, line.operators, strict=True) if operator.op != "const")
+        computed = [start for start, operator in zip(starts, line.operators, strict=True) if operator.op != "const"]
+        begin = min(computed or starts)
         operators = tuple(
             replace(operator, latency=self.latencies[k], start=0 if operator.op == "const" else start - begin)
             for operator, k, start in zip(line.operators, numbers, starts, strict=True))

@@ -72,6 +72,8 @@ class TickClock:
 
     def idle_ticks(self, idle: Idle) -> int:
         """How many ticks `idle` adds in all."""
+        if self.ticks <= _FEW_TICKS:
+            return self.put_off(idle)[1]
         runs = self.box.project_out(isl.dim_type.set, idle.level, self.box.dim(isl.dim_type.set) - idle.level)
         if not idle.least:
             return idle.ticks * count_instances(runs.coalesce())

@@ -21,7 +21,7 @@ from compiler.bind.fpga.nest_fit import fit_nest
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.retime import retime, wait
 from compiler.bind.fpga.traces import Idle, Trace
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 from hw.labels import Label
 from hw.pipeline.spec import (
     BufferCell,

@@ -15,7 +15,7 @@ from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.source_mux import Decision, Leaf, Selection, decide
 from compiler.ir.expr import Const
 from compiler.ir.program import Statement
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 from hw.pipeline.spec import BUFFER_LATENCY, Word
 
 __all__ = ["NetBuilder"]

@@ -25,7 +25,7 @@ from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.start_to_done import start_to_done
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 from compiler.sched.streams.streams import StagedProgram, StreamError, row_major, stage_streams
 from hw.pipeline.spec import BufferCell, LineCell
 from hw.pipeline.streams import ArrayStream

@@ -23,7 +23,7 @@ from compiler.bind.page import html_page, html_table, html_text
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.passes.arrays.partition import Partition
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.pipeline import pipeline_parameters
 from hw.designs.register_documents import system_documents

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.sched.static.static_schedule import InitiationIntervals
+from compiler.sched.static.schedule import InitiationIntervals
 from hw.errors import SluiceError
 
 __all__ = ["FpgaError", "ManySources", "SlowRecurrence"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from compiler.bind.fpga.dataflow_graph import Net
-from compiler.sched.static.static_schedule import InitiationIntervals, Loop, Schedule
+from compiler.sched.static.schedule import InitiationIntervals, Loop, Schedule
 
 __all__ = ["idle_longer"]
 

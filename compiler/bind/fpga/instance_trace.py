@@ -19,7 +19,7 @@ from compiler.analysis.port_nests import LoopSum, PortNest, ReadNest, linear_sum
 from compiler.bind.fpga.errors import FpgaError
 from compiler.ir.points import contains, enumerate_points, evaluate_map
 from compiler.ir.program import Statement
-from compiler.sched.static.static_schedule import Schedule
+from compiler.sched.static.schedule import Schedule
 
 __all__ = ["MOST_EVENTS", "Events", "Reads"]
 

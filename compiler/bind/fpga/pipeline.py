@@ -13,7 +13,7 @@ from compiler.passes.pipeline import PassPipeline
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, PredicatedReads
 from compiler.passes.recurrence.passes import ExpandArrays, ShortenRecurrences
-from compiler.sched.static.static_schedule import UNIT_II, InitiationIntervals
+from compiler.sched.static.schedule import UNIT_II, InitiationIntervals
 
 __all__ = ["Candidate", "pipeline_of"]
 
@@ -36,7 +36,7 @@ class Candidate:
         words = {f"{self.tile_depth} tile loops": self.tile_depth > 0,
                  f"{', '.join(sorted(self.in_order))} in the order of memory": bool(self.in_order),
                  f"loops changed: {self.directives}": bool(self.directives),
-                 "no reads of last values behind guards": not self.predicated.computed,
+                 "last values also of predicated-off instances": not self.predicated.computed,
                  "reads everywhere": self.predicated.everywhere, "sources selected by conditions": self.selected}
         return ", ".join([f"initiation interval {self.pace}", *(word for word, used in words.items() if used)])
 

@@ -32,7 +32,8 @@ from compiler.passes.recurrence.passes import ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.passes.state import State
 from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError
-from compiler.sched.static.static_schedule import InitiationIntervals, Schedule, schedule_program
+from compiler.sched.static.schedule import InitiationIntervals, Schedule
+from compiler.sched.static.static_schedule import schedule_program
 from compiler.sched.streams.streams import StagedProgram
 from compiler.sched.verify import check_parts
 

@@ -36,7 +36,7 @@ def constant_inputs(program: Program) -> tuple[Program, dict[str, np.ndarray]]:
     for statement in program.statements:
         for (names, type_), parts in _parts(statement, lambda width: width <= WORD).items():
             grid = _Grid.of(statement, names)
-            values = np.stack([grid.values(part, tables) for part in parts])
+            values = np.stack([grid.values(part, tables) for part in parts]).astype(np.int64)
             name = _known(constants, program, values, type_)
             if name is None:
                 name = fresh_name(f"{statement.name}_values", (i.name for i in (*program.arrays, *program.tables)))
@@ -126,7 +126,7 @@ class _Grid:
             name: axis.ravel() + low for name, axis, low in zip(self.names, np.indices(self.trips), self.lows,
                                                                 strict=True)}
         found = evaluate(part, _no_read, axes, tables)
-        return np.broadcast_to(found, (self.size,)).reshape(self.trips).astype(np.int64)
+        return np.broadcast_to(found, (self.size,)).reshape(self.trips)
 
 
 def _no_read(index: int) -> np.ndarray:

@@ -3,19 +3,18 @@
 A *candidate* is a frozen dataclass: every decision that a target takes, as data. A *strategy* is a generator that says
 in which order candidates are tried. It yields a `Step`, a stage of a candidate, and is sent the stage's result, or
 `Infeasible`: why there is none, from which it learns. What it returns is its own result. Strategies are made of others
-with ``yield from``; `cheapest_first` takes the best of several by their lower bounds.
+with ``yield from``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
-from heapq import heapify, heappop
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from hw.errors import SluiceError
 
-__all__ = ["NEVER", "Branch", "Infeasible", "Step", "Strategy", "TooLateError", "cheapest_first"]
+__all__ = ["NEVER", "Infeasible", "Step", "Strategy", "TooLateError"]
 
 C = TypeVar("C", bound=Hashable)
 D = TypeVar("D")
@@ -55,34 +54,3 @@ class Step(Generic[C]):
 
 
 Strategy: TypeAlias = Generator[Step[C], Any, D | Infeasible]
-
-
-@dataclass(frozen=True)
-class Branch(Generic[C, D]):
-    """A strategy among several: no design of it ends before cycle `bound`."""
-
-    bound: int
-    strategy: Callable[[int], Strategy[C, D]]
-
-
-def cheapest_first(branches: Iterable[Branch[C, D]], cycles: Callable[[D], int],
-                   enough: Callable[[D], bool]) -> Strategy[C, D]:
-    """The result with the fewest cycles: branches are tried from the lowest bound on, each with the fewest cycles that
-    are known, until a result is `enough` or no bound is below it. The first failure if there is no result."""
-    waiting = [(branch.bound, place, branch) for place, branch in enumerate(branches)]
-    heapify(waiting)
-    best: D | None = None
-    failure: Infeasible | None = None
-    while waiting:
-        bound, _, branch = heappop(waiting)
-        known = NEVER if best is None else cycles(best)
-        if bound >= known:
-            break
-        found = yield from branch.strategy(known)
-        if isinstance(found, Infeasible):
-            failure = failure or found
-            continue
-        best = found if cycles(found) < known else best
-        if enough(found):
-            break
-    return best if best is not None else failure or Infeasible(TooLateError("nothing is tried"))

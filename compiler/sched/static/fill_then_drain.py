@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from compiler.analysis.dependences import Dependence, recurrences
 
 if TYPE_CHECKING:
-    from compiler.sched.static.static_schedule import Schedule
+    from compiler.sched.static.schedule import Schedule
 
 __all__ = ["PORT_ROOM", "writers_first"]
 

@@ -1,7 +1,7 @@
 """Cycle-accurate schedules: every statement instance gets the unstalled cycle in which it executes.
 
-The loops of all statements are aligned into common *levels* (Liu 2023, section 4.4.1): a consumer's loop joins the
-level of the producer's loop whose values it walks, at the rate at which it walks them. Levels are flattened innermost
+The loops of all statements are aligned into common *levels* (Liu 2023, section 4.4.1): a consumer"s loop joins the
+level of the producer"s loop whose values it walks, at the rate at which it walks them. Levels are flattened innermost
 first, so that the busiest statement of a level sets its length, and every statement then starts as early as its
 dependences allow (section 4.4, equation 4.14). The initiation interval is one, but for loops that a
 `InitiationIntervals` slows down.
@@ -12,33 +12,26 @@ which shifts every statement by a constant and so keeps all distances.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import cached_property
-from graphlib import TopologicalSorter
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import gcd, lcm, prod
+from math import prod
 
-import islpy as isl
 import networkx as nx
 
-from compiler.analysis.affine import extremes, linear_function, pieces, slopes
 from compiler.analysis.common_loops import shared_loops
 from compiler.analysis.dependences import (
     Dependence,
     DependenceError,
     constant_bounds,
     flow,
-    recurrence_members,
     recurrences,
     topological_order,
 )
-from compiler.analysis.points import some_points, values_at
-from compiler.ir.expr import Const
 from compiler.ir.program import Statement
 from compiler.sched.static.lifetime_cpsat import Wait, settle, words_kept
+from compiler.sched.static.loop_levels import Levels, align_loops, slow_statements, stride_entries
 from compiler.sched.static.modulo_cpsat import Precedence, SharedUnitsProblem
 from compiler.sched.static.reservation import (
     ReservationConflict,
@@ -47,346 +40,25 @@ from compiler.sched.static.reservation import (
     feedback,
     instance_cycles,
 )
+from compiler.sched.static.schedule import (
+    UNIT_II,
+    InitiationIntervals,
+    Loop,
+    Schedule,
+    StatementSchedule,
+    constant_statements,
+    loop_trips,
+    timed_dependences,
+)
 from compiler.sched.streams.load_stride_padding import in_step
 from compiler.sched.streams.streams import StagedProgram
 from hw.errors import SluiceError
 
-__all__ = ["UNIT_II", "FusionError", "InitiationIntervals", "Schedule", "StatementSchedule", "schedule_program",
-           "sequential_schedule"]
-
-
-Loop = tuple[str, str]
-"""Statement and iterator."""
+__all__ = ["FusionError", "schedule_program", "sequential_schedule"]
 
 
 class FusionError(SluiceError):
     """The asked-for loop fusion level does not exist."""
-
-
-@dataclass(frozen=True)
-class InitiationIntervals:
-    """The initiation interval of innermost loops: of all, or of those around the statements in `slow` and others by way
-    of which their values come back to them; `elsewhere` is that of the rest. `idle`: of outer loops, (statement,
-    iterator), cycles in which nothing starts at the end of every iteration: they drain what the next one waits for."""
-
-    interval: int = 1
-    slow: frozenset[str] | None = None
-    elsewhere: int = 1
-    idle: tuple[tuple[Loop, int], ...] = ()
-
-    def __str__(self) -> str:
-        where = f" for {', '.join(sorted(self.slow))}, {self.elsewhere} for others" if self.slow else ""
-        after = [f"; {cycles} idle cycles per iteration of loop {loop} of {name}"
-                 for (name, loop), cycles in self.idle]
-        return f"{self.interval}{where}{''.join(after)}"
-
-    def idling(self, loop: Loop, cycles: int) -> InitiationIntervals:
-        """With so many more idle cycles in every iteration of a loop."""
-        known = dict(self.idle)
-        return replace(self, idle=tuple({**known, loop: known.get(loop, 0) + cycles}.items()))
-
-
-UNIT_II = InitiationIntervals()
-"""One instance in every cycle."""
-
-
-@dataclass(frozen=True)
-class StatementSchedule:
-    """Cycle of instance ``(tile, i)`` inside its tile: ``offset + sum(stride[n] * (i[n] - low[n]))``.
-
-    `strides`, `low` and `trips` are keyed by the inner iterators, outermost first.
-    """
-
-    statement: str
-    strides: Mapping[str, int]
-    low: Mapping[str, int]
-    trips: Mapping[str, int]
-    offset: int
-
-    @property
-    def span(self) -> int:
-        """Cycles from the first to the last instance of a tile, both included."""
-        return 1 + sum(self.strides[n] * (self.trips[n] - 1) for n in self.strides)
-
-    @property
-    def last(self) -> int:
-        """Cycle of the last instance in its tile."""
-        return self.offset + self.span - 1
-
-    def __str__(self) -> str:
-        terms = [f"{self.strides[n]}*{n}" if not self.low[n] else f"{self.strides[n]}*({n} - {self.low[n]})"
-                 for n in self.strides]
-        return f"{self.statement}: cycle = {' + '.join([str(self.offset), *terms])}"
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Schedules of all statements of one staged program. Tile t starts ``t * period`` cycles after tile 0.
-
-    `pace` says how fast innermost loops are, `alignment` is what loop lengths were rounded up to.
-    `levels`: of every loop the number of its level and its rate there. `method`: how the starts were found, with shared
-    units their turns, and how far they are from the optimum.
-    """
-
-    staged: StagedProgram
-    dependences: tuple[Dependence, ...]
-    statements: dict[str, StatementSchedule]
-    period: int
-    alignment: int = 1
-    pace: InitiationIntervals = UNIT_II
-    method: str = ""
-    levels: Mapping[Loop, tuple[int, int]] = field(default_factory=dict)
-
-    @cached_property
-    def timed(self) -> tuple[Dependence, ...]:
-        """The dependences whose values are there from some cycle on: all but those on constants."""
-        return _timed(self.staged, self.dependences)
-
-    @property
-    def end(self) -> int:
-        """Logical cycle after the last one in which an output is computed."""
-        last = max(self.statements[footprint.statement].last for footprint in self.staged.outputs)
-        return (self.staged.tiles - 1) * self.period + last + 1
-
-    @cached_property
-    def _instances(self) -> dict[str, int]:
-        """Of every statement, how many instances outputs depend on, of all tiles together."""
-        live = _live_instances(self.staged, self.dependences, list(self.statements))
-        return {name: _count(self.staged.program.statement(name), instances) for name, instances in live.items()}
-
-    @property
-    def lower_bound(self) -> int:
-        """Cycles that no schedule with one unit per statement can beat: the most instances of any one statement that
-        outputs depend on."""
-        return self.least_cycles({})
-
-    def least_cycles(self, asked: Mapping[str, int]) -> int:
-        """`lower_bound` if there are only so many instances of the statements in `asked`, as in the user's program."""
-        return max(min(count, asked.get(name, count)) for name, count in self._instances.items())
-
-    def time(self, name: str) -> isl.Aff:
-        """Logical cycle inside the tile as a function on the instances of statement `name`."""
-        entry = self.statements[name]
-        statement = self.staged.program.statement(name)
-        constant = entry.offset - sum(entry.strides[n] * entry.low[n] for n in entry.strides)
-        return linear_function(statement.domain, entry.strides, constant)
-
-    def distance(self, dependence: Dependence) -> tuple[int, int]:
-        """Smallest and largest number of cycles from producing a value to this read of it."""
-        return _distance(dependence, self.time(dependence.source), self.time(dependence.sink))
-
-    def carrying_loop(self, dependence: Dependence) -> tuple[Loop, int] | None:
-        """The outermost loop that carries a dependence where its distance is smallest: (statement that reads, iterator)
-        and the iterations between producing and reading a value; None if no loop does."""
-        source, sink = self.statements[dependence.source], self.statements[dependence.sink]
-        found = _closest(dependence, self.time(dependence.source), self.time(dependence.sink))
-        iterators = [self.staged.program.statement(name).iterators for name in (dependence.source, dependence.sink)]
-        producer, reader = (dict(zip(names, point, strict=True)) for names, point in zip(iterators, found, strict=True))
-        for name, stride in sink.strides.items():
-            level, rate = self.levels[dependence.sink, name]
-            cycles = stride * (reader[name] - sink.low[name])
-            cycles -= sum(source.strides[n] * (producer[n] - source.low[n]) for n in source.strides
-                          if self.levels[dependence.source, n][0] == level)
-            if cycles > 0:
-                return (dependence.sink, name), cycles * rate // stride
-        return None
-
-    def __str__(self) -> str:
-        head = f"tiles: {self.staged.tiles}, period: {self.period} cycles"
-        if self.method:
-            head += f"\nstarts: {self.method}"
-        return "\n".join([head, *map(str, self.statements.values())])
-
-
-def _constants(staged: StagedProgram) -> frozenset[str]:
-    """The statements that store constants for others to read: these take the constant as it is, whenever they want."""
-    outputs = {footprint.statement for footprint in staged.outputs}
-    return frozenset(s.name for s in staged.program.statements
-                     if isinstance(s.value, Const) and s.name not in outputs)
-
-
-def _timed(staged: StagedProgram, dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
-    """All dependences but those on constants; units that statements share are given these like other words."""
-    free = _constants(staged)
-    shared = {name for group in staged.program.shared for name in group}
-    return tuple(d for d in dependences if d.source not in free or d.sink in shared)
-
-
-def _live_instances(staged: StagedProgram, dependences: tuple[Dependence, ...], order: list[str]) -> dict[str, isl.Set]:
-    """Of every statement, producers first in `order`, the instances whose values reach an output; all of a statement
-    that goes on from its own values."""
-    carried = recurrences(staged.program, dependences)
-    statements = {name: staged.program.statement(name) for name in order}
-    outputs = {footprint.statement for footprint in staged.outputs}
-    live = {n: s.domain if n in outputs else isl.Set.empty(s.domain.get_space()) for n, s in statements.items()}
-    for name in reversed(order):
-        for dependence in dependences:
-            if dependence.sink == name and not live[name].is_empty():
-                back = dependence.key in carried
-                reached = statements[dependence.source].domain if back else live[name].apply(dependence.relation)
-                live[dependence.source] = live[dependence.source].union(reached).coalesce()
-    return live
-
-
-def _count(statement: Statement, instances: isl.Set) -> int:
-    """Number of `instances` of a statement; quickly, if these are all."""
-    if statement.domain.is_subset(instances):
-        return prod(_trips(statement).values())
-    return instances.count_val().to_python()
-
-
-def _distance(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[int, int]:
-    lows, highs = [], []
-    for domain, function in pieces(dependence.relation):
-        gap = sink.sub(source.pullback_multi_aff(function))
-        low, high = extremes(domain, gap)
-        lows.append(low)
-        highs.append(high)
-    return min(lows), max(highs)
-
-
-def _closest(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[list[int], list[int]]:
-    """Iterators of a producer and of the reader that reads its value after the fewest cycles."""
-    nearest: tuple[int, isl.Set] | None = None
-    for domain, function in pieces(dependence.relation):
-        gap = sink.sub(source.pullback_multi_aff(function))
-        low = extremes(domain, gap)[0]
-        if nearest is None or low < nearest[0]:
-            least = isl.Aff.val_on_domain_space(gap.get_domain_space(), isl.Val(low))
-            nearest = low, domain.intersect(gap.sub(least).zero_basic_set().to_set())
-    assert nearest is not None
-    reader = some_points(nearest[1], 1)
-    _, producer = values_at(dependence.relation, reader)
-    return [int(value) for value in producer[0]], [int(value) for value in reader[0]]
-
-
-_HALO = 1.25
-"""Loops may be shared if nothing takes more than so many times longer: the border of an image, but not a loop over
-blocks at the rate of one over what is in them."""
-
-class _Levels:
-    """Loops joined into levels, each loop with a rate; joins that would contradict a nest's order are refused."""
-
-    def __init__(self, nests: Mapping[str, tuple[str, ...]], slow: frozenset[str] = frozenset()) -> None:
-        """Every loop a level of its own. Loops around the statements in `slow` have the initiation interval of a pace,
-        if not all have."""
-        self.nests = nests
-        self.slow = slow
-        self.level: dict[Loop, int] = {}
-        self.rate: dict[Loop, Fraction] = {}
-        for statement, iterators in nests.items():
-            for iterator in iterators:
-                self.level[statement, iterator] = len(self.level)
-                self.rate[statement, iterator] = Fraction(1)
-
-    def snapshot(self) -> tuple[dict[Loop, int], dict[Loop, Fraction]]:
-        """What `restore` takes back."""
-        return dict(self.level), dict(self.rate)
-
-    def restore(self, before: tuple[dict[Loop, int], dict[Loop, Fraction]]) -> None:
-        """Undo all joins since a snapshot."""
-        self.level, self.rate = dict(before[0]), dict(before[1])
-
-    def longest(self, trips: Mapping[Loop, int], pace: InitiationIntervals) -> int:
-        """Cycles that the slowest nest takes if the loops stay joined as they are."""
-        weights = self.weights(trips, 1, pace)
-        return max((1 + sum(int(self.rate[s, n]) * weights[self.level[s, n]] * (trips[s, n] - 1) for n in nest)
-                    for s, nest in self.nests.items()), default=1)
-
-    def members(self, level: int) -> list[Loop]:
-        return [loop for loop, have in self.level.items() if have == level]
-
-    @property
-    def joined(self) -> dict[Loop, tuple[int, int]]:
-        """Of every loop the number of its level and its rate there."""
-        return {loop: (level, int(self.rate[loop])) for loop, level in self.level.items()}
-
-    def by_level(self) -> dict[int, list[Loop]]:
-        """The loops of every level."""
-        found: dict[int, list[Loop]] = {}
-        for loop, level in self.level.items():
-            found.setdefault(level, []).append(loop)
-        return found
-
-    def inside(self) -> dict[int, set[int]]:
-        """Which levels lie directly inside of each."""
-        found: dict[int, set[int]] = {level: set() for level in self.level.values()}
-        for statement, iterators in self.nests.items():
-            for outer, inner in pairwise(self.level[statement, i] for i in iterators):
-                found[outer].add(inner)
-        return found
-
-    def join(self, producer: Loop, consumer: Loop, slope: Fraction) -> bool:
-        """Put `consumer` into `producer`'s level at `slope` times its rate, if that contradicts nothing. The rates of
-        a level are the smallest whole numbers."""
-        keep, gone = self.level[producer], self.level[consumer]
-        if keep == gone:
-            return self.rate[consumer] == slope * self.rate[producer]
-        statements = [s for s, _ in self.members(keep) + self.members(gone)]
-        if len(set(statements)) != len(statements):
-            return False
-        before = self.snapshot()
-        factor = slope * self.rate[producer] / self.rate[consumer]
-        for loop in self.members(gone):
-            self.level[loop], self.rate[loop] = keep, self.rate[loop] * factor
-        inside = self.inside()
-        if keep not in _reached(inside, inside[keep]):
-            self._make_rates_whole(keep)
-            return True
-        self.restore(before)
-        return False
-
-    def _make_rates_whole(self, level: int) -> None:
-        """Scale a level so that its rates are the smallest whole numbers."""
-        loops = self.members(level)
-        scale = lcm(*(self.rate[loop].denominator for loop in loops))
-        common = gcd(*(int(self.rate[loop] * scale) for loop in loops))
-        for loop in loops:
-            self.rate[loop] = self.rate[loop] * scale / common
-
-    def _slow_levels(self, inside: Mapping[int, set[int]]) -> set[int]:
-        """The innermost levels of the nests of slow statements, and all that lie inside these."""
-        return _reached(inside, {self.level[name, self.nests[name][-1]] for name in self.slow if self.nests[name]})
-
-    def weights(self, trips: Mapping[Loop, int], alignment: int, pace: InitiationIntervals) -> dict[int, int]:
-        """Cycles between two steps of each level: the length of the longest level directly inside it, or its initiation
-        interval; idle ones come after that."""
-        inside = self.inside()
-        slow, members = self._slow_levels(inside), self.by_level()
-        idle = self._idle(alignment, pace)
-        weight: dict[int, int] = {}
-        steps: dict[int, int] = {}
-        for level in TopologicalSorter(inside).static_order():
-            own = pace.interval if level in slow or pace.slow is None else pace.elsewhere
-            weight[level] = max((weight[k] * steps[k] for k in inside[level]), default=own) + idle.get(level, 0)
-            steps[level] = self._steps(members[level], trips, alignment)
-        return weight
-
-    def _idle(self, alignment: int, pace: InitiationIntervals) -> dict[int, int]:
-        """Idle cycles in every step of levels, whole multiples of `alignment`."""
-        found: dict[int, int] = {}
-        for loop, cycles in pace.idle:
-            level = self.level[loop]
-            found[level] = max(found.get(level, 0), -(-cycles // alignment) * alignment)
-        return found
-
-    def length(self, level: int, trips: Mapping[Loop, int], alignment: int) -> int:
-        """Steps of a level: those of its busiest loop, rounded up to a multiple of `alignment`."""
-        return self._steps(self.members(level), trips, alignment)
-
-    def _steps(self, loops: list[Loop], trips: Mapping[Loop, int], alignment: int) -> int:
-        busiest = max(int(self.rate[loop]) * trips[loop] for loop in loops)
-        return -(-busiest // alignment) * alignment
-
-
-def _reached(inside: Mapping[int, set[int]], first: Collection[int]) -> set[int]:
-    """The levels in `first` and all that lie inside of these."""
-    found, pending = set(first), list(first)
-    while pending:
-        new = inside[pending.pop()] - found
-        found |= new
-        pending += new
-    return found
 
 
 _WORTH = 1.1
@@ -448,7 +120,7 @@ class _Aligned:
     statements: Mapping[str, Statement]
     nests: Mapping[str, tuple[str, ...]]
     trips: Mapping[Loop, int]
-    levels: _Levels
+    levels: Levels
     rhythm: int
     pace: InitiationIntervals
     apart: frozenset[str]
@@ -467,11 +139,12 @@ class _Aligned:
         deepest = max(len(nest) for name, nest in nests.items() if name not in loads)
         if fusion_level is not None and not 0 <= fusion_level <= deepest:
             raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
-        trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
-        slow = _slow(_timed(staged, dependences), pace)
-        timed = [d for d in _timed(staged, dependences) if d.source not in apart]
+        trips = {(s, n): count for s, nest in nests.items()
+                 for n, count in loop_trips(statements[s]).items() if n in nest}
+        slow = slow_statements(timed_dependences(staged, dependences), pace)
+        timed = [d for d in timed_dependences(staged, dependences) if d.source not in apart]
         written = shared_loops(staged.program, timed) if as_written else ()
-        levels = _align(staged, _Levels(nests, slow), order, timed, trips, written, pace)
+        levels = align_loops(staged, Levels(nests, slow), order, timed, trips, written, pace)
         return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels, rhythm, pace, apart)
 
     def setting_apart(self, name: str) -> _Aligned:
@@ -510,7 +183,7 @@ def _least_end(aligned: _Aligned, pace: InitiationIntervals) -> int:
     carried = recurrences(aligned.staged.program, aligned.dependences)
     begin = dict.fromkeys(aligned.order, 0)
     into: dict[str, list[Dependence]] = {}
-    for d in _timed(aligned.staged, aligned.dependences):
+    for d in timed_dependences(aligned.staged, aligned.dependences):
         if d.key not in carried:
             into.setdefault(d.sink, []).append(d)
     for name in aligned.order:
@@ -518,7 +191,7 @@ def _least_end(aligned: _Aligned, pace: InitiationIntervals) -> int:
                           default=0)
     counts = {name: prod(aligned.trips[name, n] for n in nest) for name, nest in aligned.nests.items()}
     ends = [begin[f.statement] + interval * (counts[f.statement] - 1) + 1 for f in aligned.staged.outputs]
-    busy = [count for name, count in counts.items() if name not in _constants(aligned.staged)]
+    busy = [count for name, count in counts.items() if name not in constant_statements(aligned.staged)]
     return (aligned.staged.tiles - 1) * max(busy) + max(ends)
 
 
@@ -598,12 +271,12 @@ def _idle_loop(schedule: Schedule) -> tuple[Loop, int] | None:
 def _placed_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, pace: InitiationIntervals,
                slack: int) -> Schedule | tuple[Schedule, Dependence]:
     """The schedule at this pace, or one with a dependence whose value comes too late."""
-    staged, levels, timed = aligned.staged, aligned.levels, _timed(aligned.staged, aligned.dependences)
+    staged, levels, timed = aligned.staged, aligned.levels, timed_dependences(aligned.staged, aligned.dependences)
     weights = levels.weights(aligned.trips, alignment, pace)
-    entries = _strides(levels, weights, aligned.statements, aligned.nests)
+    entries = stride_entries(levels, weights, aligned.statements, aligned.nests)
     if aligned.rhythm:
         entries = in_step(entries, [footprint.statement for footprint in staged.inputs], timed, aligned.rhythm)
-    busy = {name: entry for name, entry in entries.items() if name not in _constants(staged)}
+    busy = {name: entry for name, entry in entries.items() if name not in constant_statements(staged)}
     period = shortest = _period(levels, weights, aligned.trips, busy, alignment)
     late = feedback(groups, timed, recurrences(staged.program, timed))
     while True:
@@ -623,8 +296,10 @@ def _placed_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment
 _ROOM = 64
 """Cycles that a read whose distance varies keeps to its value, for the latency of the memory between them."""
 
+
 _FEWER = 64
 """Words that later starts must save to be worth the exact search."""
+
 
 _MANY = 160
 """Statements beyond which nothing is searched: copies side by side, which all start together."""
@@ -726,9 +401,9 @@ def sequential_schedule(staged: StagedProgram) -> Schedule:
     order = topological_order(staged.program, dependences)
     statements = {name: staged.program.statement(name) for name in order}
     nests = {name: staged.inner_iterators(s) for name, s in statements.items()}
-    trips = {(s, n): count for s, nest in nests.items() for n, count in _trips(statements[s]).items() if n in nest}
-    levels = _Levels(nests)
-    entries = _strides(levels, levels.weights(trips, 1, UNIT_II), statements, nests)
+    trips = {(s, n): count for s, nest in nests.items() for n, count in loop_trips(statements[s]).items() if n in nest}
+    levels = Levels(nests)
+    entries = stride_entries(levels, levels.weights(trips, 1, UNIT_II), statements, nests)
     carried = recurrences(staged.program, dependences)
     for name in order:
         ends = [entries[d.source].last + 1 for d in dependences if d.sink == name and d.key not in carried]
@@ -741,113 +416,13 @@ def sequential_schedule(staged: StagedProgram) -> Schedule:
     return schedule
 
 
-def _period(levels: _Levels, weights: Mapping[int, int], trips: Mapping[Loop, int],
+def _period(levels: Levels, weights: Mapping[int, int], trips: Mapping[Loop, int],
             entries: Mapping[str, StatementSchedule], alignment: int) -> int:
     """Cycles from tile to tile: nothing is busy for longer in one tile."""
     if alignment == 1:
         return max(entry.span for entry in entries.values())
     outermost = {levels.level[name, nest[0]] for name, nest in levels.nests.items() if nest and name in entries}
     return max((weights[k] * levels.length(k, trips, alignment) for k in outermost), default=alignment)
-
-
-def _align(staged: StagedProgram, levels: _Levels, order: list[str], dependences: Sequence[Dependence],
-           trips: Mapping[Loop, int], written: Sequence[tuple[Loop, Loop]], pace: InitiationIntervals) -> _Levels:
-    """Join the loops of producers and consumers, but not where a consumer that walks the same values again and again
-    (it has a loop of its own around theirs) would then wait for a longer loop of the producer each time. Those that are
-    `written` as one are so first."""
-    for one, other in written:
-        if one in trips and other in trips:
-            levels.join(one, other, Fraction(1))
-    position = {name: k for k, name in enumerate(order)}
-    refused: set[tuple[tuple[Loop, Loop, Fraction], ...]] = set()
-    longest = levels.longest(trips, pace)
-    for dependence in sorted(dependences, key=lambda d: position[d.sink]):
-        matches = _matches(staged, dependence)
-        if tuple(matches) in refused:
-            continue
-        joined = _join(levels, matches, trips, pace, longest)
-        if joined is None:
-            refused.add(tuple(matches))
-        else:
-            longest = joined
-    return levels
-
-
-def _join(levels: _Levels, matches: list[tuple[Loop, Loop, Fraction]], trips: Mapping[Loop, int],
-          pace: InitiationIntervals, longest: int) -> int | None:
-    """Join as many pairs of loops, from the outermost inwards, as slow nobody down: where a consumer walks a block of
-    values several times, they share the loop over blocks, and the next block comes while this one is in use.
-
-    The cycles that the slowest nest then takes, which were the `longest` before; None if all pairs would slow somebody
-    down.
-    """
-    before = levels.snapshot()
-    for count in range(len(matches), 0, -1):
-        for producer, consumer, slope in matches[:count]:
-            levels.join(producer, consumer, slope)
-        if levels.level == before[0]:
-            return longest
-        after = levels.longest(trips, pace)
-        if after <= longest * (1 if _walks_again(levels.nests, matches) else _HALO):
-            return after
-        levels.restore(before)
-    return None if matches else longest
-
-
-def _walks_again(nests: Mapping[str, tuple[str, ...]], matches: list[tuple[Loop, Loop, Fraction]]) -> bool:
-    """Whether a statement has a loop of its own around the loops that it shares, on either side of a dependence."""
-    for side in (0, 1):
-        loops = [(producer, consumer)[side] for producer, consumer, _ in matches]
-        shared = [name for _, name in loops]
-        nest = nests[loops[0][0]]
-        if any(name not in shared for name in nest[: max(map(nest.index, shared))]):
-            return True
-    return False
-
-
-def _matches(staged: StagedProgram, dependence: Dependence) -> list[tuple[Loop, Loop, Fraction]]:
-    """For producer loops the consumer loop that walks it over the longest range, with its slope.
-
-    Only as far inwards as both nests have the loops in the same order (algorithm 2): where a consumer walks rows of
-    columns, neither is fused, or a step of its inner loop would take as long as a row of the producer.
-    """
-    sink = staged.program.statement(dependence.sink)
-    source = staged.program.statement(dependence.source)
-    parts = pieces(dependence.relation)
-    depth = staged.tile_depth
-    found = []
-    trips = _trips(sink)
-    for position, iterator in list(enumerate(source.iterators))[depth:]:
-        steps = slopes(parts[0][1].get_aff(position))
-        walkers = [(step * trips[n], step, n) for n, step in zip(sink.iterators, steps, strict=True)
-                   if n in sink.iterators[depth:] and step > 0]
-        if walkers:
-            _, step, name = max(walkers)
-            found.append(((source.name, iterator), (sink.name, name), step))
-    place = [sink.iterators.index(consumer[1]) for _, consumer, _ in found]
-    ordered = [all(place[k] < later for later in place[k + 1:]) for k in range(len(place))]
-    return found[: ordered.index(False)] if False in ordered else found
-
-
-def _slow(dependences: Sequence[Dependence], pace: InitiationIntervals) -> frozenset[str]:
-    """The statements around which loops have the initiation interval, where not all have it."""
-    named = pace.slow or frozenset()
-    return frozenset().union(*(part for part in recurrence_members(dependences) if part & named))
-
-
-def _trips(statement: Statement) -> dict[str, int]:
-    return {name: high - low + 1 for name, (low, high) in constant_bounds(statement).items()}
-
-
-def _strides(levels: _Levels, weights: Mapping[int, int], statements: Mapping[str, Statement],
-             nests: Mapping[str, tuple[str, ...]]) -> dict[str, StatementSchedule]:
-    entries = {}
-    for name, nest in nests.items():
-        box = constant_bounds(statements[name])
-        strides = {n: int(levels.rate[name, n]) * weights[levels.level[name, n]] for n in nest}
-        low = {n: box[n][0] for n in nest}
-        entries[name] = StatementSchedule(name, strides, low, {n: _trips(statements[name])[n] for n in nest}, 0)
-    return entries
 
 
 def _offsets(staged: StagedProgram, entries: dict[str, StatementSchedule], order: list[str],

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from compiler.analysis.dependences import Dependence
-    from compiler.sched.static.static_schedule import StatementSchedule
+    from compiler.sched.static.schedule import StatementSchedule
 
 __all__ = ["in_step"]
 

@@ -23,7 +23,7 @@ from compiler.ir.program import Access, Statement
 from compiler.sched.streams.load_nest import LoadLoop
 
 if TYPE_CHECKING:
-    from compiler.sched.static.static_schedule import Schedule
+    from compiler.sched.static.schedule import Schedule
 
 __all__ = ["Window", "match_window", "repeated_inputs", "unfold_loops"]
 

@@ -1,0 +1,230 @@
+"""Cycle-accurate schedules as data: initiation intervals, the cycle of every instance, and what follows from both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+
+import islpy as isl
+
+from compiler.analysis.affine import extremes, linear_function, pieces
+from compiler.analysis.dependences import (
+    Dependence,
+    constant_bounds,
+    recurrences,
+)
+from compiler.analysis.points import some_points, values_at
+from compiler.ir.expr import Const
+from compiler.ir.program import Statement
+from compiler.sched.streams.streams import StagedProgram
+
+__all__ = ["UNIT_II", "InitiationIntervals", "Loop", "Schedule", "StatementSchedule", "constant_statements",
+           "loop_trips", "timed_dependences"]
+
+
+Loop = tuple[str, str]
+"""Statement and iterator."""
+
+
+@dataclass(frozen=True)
+class InitiationIntervals:
+    """The initiation interval of innermost loops: of all, or of those around the statements in `slow` and others by way
+    of which their values come back to them; `elsewhere` is that of the rest. `idle`: of outer loops, (statement,
+    iterator), cycles in which nothing starts at the end of every iteration: they drain what the next one waits for."""
+
+    interval: int = 1
+    slow: frozenset[str] | None = None
+    elsewhere: int = 1
+    idle: tuple[tuple[Loop, int], ...] = ()
+
+    def __str__(self) -> str:
+        where = f" for {', '.join(sorted(self.slow))}, {self.elsewhere} for others" if self.slow else ""
+        after = [f"; {cycles} idle cycles per iteration of loop {loop} of {name}"
+                 for (name, loop), cycles in self.idle]
+        return f"{self.interval}{where}{''.join(after)}"
+
+    def idling(self, loop: Loop, cycles: int) -> InitiationIntervals:
+        """With so many more idle cycles in every iteration of a loop."""
+        known = dict(self.idle)
+        return replace(self, idle=tuple({**known, loop: known.get(loop, 0) + cycles}.items()))
+
+
+UNIT_II = InitiationIntervals()
+"""One instance in every cycle."""
+
+
+@dataclass(frozen=True)
+class StatementSchedule:
+    """Cycle of instance ``(tile, i)`` inside its tile: ``offset + sum(stride[n] * (i[n] - low[n]))``.
+
+    `strides`, `low` and `trips` are keyed by the inner iterators, outermost first.
+    """
+
+    statement: str
+    strides: Mapping[str, int]
+    low: Mapping[str, int]
+    trips: Mapping[str, int]
+    offset: int
+
+    @property
+    def span(self) -> int:
+        """Cycles from the first to the last instance of a tile, both included."""
+        return 1 + sum(self.strides[n] * (self.trips[n] - 1) for n in self.strides)
+
+    @property
+    def last(self) -> int:
+        """Cycle of the last instance in its tile."""
+        return self.offset + self.span - 1
+
+    def __str__(self) -> str:
+        terms = [f"{self.strides[n]}*{n}" if not self.low[n] else f"{self.strides[n]}*({n} - {self.low[n]})"
+                 for n in self.strides]
+        return f"{self.statement}: cycle = {' + '.join([str(self.offset), *terms])}"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Schedules of all statements of one staged program. Tile t starts ``t * period`` cycles after tile 0.
+
+    `pace` says how fast innermost loops are, `alignment` is what loop lengths were rounded up to.
+    `levels`: of every loop the number of its level and its rate there. `method`: how the starts were found, with shared
+    units their turns, and how far they are from the optimum.
+    """
+
+    staged: StagedProgram
+    dependences: tuple[Dependence, ...]
+    statements: dict[str, StatementSchedule]
+    period: int
+    alignment: int = 1
+    pace: InitiationIntervals = UNIT_II
+    method: str = ""
+    levels: Mapping[Loop, tuple[int, int]] = field(default_factory=dict)
+
+    @cached_property
+    def timed(self) -> tuple[Dependence, ...]:
+        """The dependences whose values are there from some cycle on: all but those on constants."""
+        return timed_dependences(self.staged, self.dependences)
+
+    @property
+    def end(self) -> int:
+        """Logical cycle after the last one in which an output is computed."""
+        last = max(self.statements[footprint.statement].last for footprint in self.staged.outputs)
+        return (self.staged.tiles - 1) * self.period + last + 1
+
+    @cached_property
+    def _instances(self) -> dict[str, int]:
+        """Of every statement, how many instances outputs depend on, of all tiles together."""
+        live = _live_instances(self.staged, self.dependences, list(self.statements))
+        return {name: _count(self.staged.program.statement(name), instances) for name, instances in live.items()}
+
+    @property
+    def lower_bound(self) -> int:
+        """Cycles that no schedule with one unit per statement can beat: the most instances of any one statement that
+        outputs depend on."""
+        return self.least_cycles({})
+
+    def least_cycles(self, asked: Mapping[str, int]) -> int:
+        """`lower_bound` if there are only so many instances of the statements in `asked`, as in the user's program."""
+        return max(min(count, asked.get(name, count)) for name, count in self._instances.items())
+
+    def time(self, name: str) -> isl.Aff:
+        """Logical cycle inside the tile as a function on the instances of statement `name`."""
+        entry = self.statements[name]
+        statement = self.staged.program.statement(name)
+        constant = entry.offset - sum(entry.strides[n] * entry.low[n] for n in entry.strides)
+        return linear_function(statement.domain, entry.strides, constant)
+
+    def distance(self, dependence: Dependence) -> tuple[int, int]:
+        """Smallest and largest number of cycles from producing a value to this read of it."""
+        return _distance(dependence, self.time(dependence.source), self.time(dependence.sink))
+
+    def carrying_loop(self, dependence: Dependence) -> tuple[Loop, int] | None:
+        """The outermost loop that carries a dependence where its distance is smallest: (statement that reads, iterator)
+        and the iterations between producing and reading a value; None if no loop does."""
+        source, sink = self.statements[dependence.source], self.statements[dependence.sink]
+        found = _closest(dependence, self.time(dependence.source), self.time(dependence.sink))
+        iterators = [self.staged.program.statement(name).iterators for name in (dependence.source, dependence.sink)]
+        producer, reader = (dict(zip(names, point, strict=True)) for names, point in zip(iterators, found, strict=True))
+        for name, stride in sink.strides.items():
+            level, rate = self.levels[dependence.sink, name]
+            cycles = stride * (reader[name] - sink.low[name])
+            cycles -= sum(source.strides[n] * (producer[n] - source.low[n]) for n in source.strides
+                          if self.levels[dependence.source, n][0] == level)
+            if cycles > 0:
+                return (dependence.sink, name), cycles * rate // stride
+        return None
+
+    def __str__(self) -> str:
+        head = f"tiles: {self.staged.tiles}, period: {self.period} cycles"
+        if self.method:
+            head += f"\nstarts: {self.method}"
+        return "\n".join([head, *map(str, self.statements.values())])
+
+
+def constant_statements(staged: StagedProgram) -> frozenset[str]:
+    """The statements that store constants for others to read: these take the constant as it is, whenever they want."""
+    outputs = {footprint.statement for footprint in staged.outputs}
+    return frozenset(s.name for s in staged.program.statements
+                     if isinstance(s.value, Const) and s.name not in outputs)
+
+
+def timed_dependences(staged: StagedProgram, dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
+    """All dependences but those on constants; units that statements share are given these like other words."""
+    free = constant_statements(staged)
+    shared = {name for group in staged.program.shared for name in group}
+    return tuple(d for d in dependences if d.source not in free or d.sink in shared)
+
+
+def _live_instances(staged: StagedProgram, dependences: tuple[Dependence, ...], order: list[str]) -> dict[str, isl.Set]:
+    """Of every statement, producers first in `order`, the instances whose values reach an output; all of a statement
+    that goes on from its own values."""
+    carried = recurrences(staged.program, dependences)
+    statements = {name: staged.program.statement(name) for name in order}
+    outputs = {footprint.statement for footprint in staged.outputs}
+    live = {n: s.domain if n in outputs else isl.Set.empty(s.domain.get_space()) for n, s in statements.items()}
+    for name in reversed(order):
+        for dependence in dependences:
+            if dependence.sink == name and not live[name].is_empty():
+                back = dependence.key in carried
+                reached = statements[dependence.source].domain if back else live[name].apply(dependence.relation)
+                live[dependence.source] = live[dependence.source].union(reached).coalesce()
+    return live
+
+
+def _count(statement: Statement, instances: isl.Set) -> int:
+    """Number of `instances` of a statement; quickly, if these are all."""
+    if statement.domain.is_subset(instances):
+        return prod(loop_trips(statement).values())
+    return instances.count_val().to_python()
+
+
+def _distance(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[int, int]:
+    lows, highs = [], []
+    for domain, function in pieces(dependence.relation):
+        gap = sink.sub(source.pullback_multi_aff(function))
+        low, high = extremes(domain, gap)
+        lows.append(low)
+        highs.append(high)
+    return min(lows), max(highs)
+
+
+def _closest(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[list[int], list[int]]:
+    """Iterators of a producer and of the reader that reads its value after the fewest cycles."""
+    nearest: tuple[int, isl.Set] | None = None
+    for domain, function in pieces(dependence.relation):
+        gap = sink.sub(source.pullback_multi_aff(function))
+        low = extremes(domain, gap)[0]
+        if nearest is None or low < nearest[0]:
+            least = isl.Aff.val_on_domain_space(gap.get_domain_space(), isl.Val(low))
+            nearest = low, domain.intersect(gap.sub(least).zero_basic_set().to_set())
+    assert nearest is not None
+    reader = some_points(nearest[1], 1)
+    _, producer = values_at(dependence.relation, reader)
+    return [int(value) for value in producer[0]], [int(value) for value in reader[0]]
+
+
+def loop_trips(statement: Statement) -> dict[str, int]:
+    """Iterations of every loop of a statement, outermost first."""
+    return {name: high - low + 1 for name, (low, high) in constant_bounds(statement).items()}
