@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polybench import program_of
 from random_programs import programs
 
+import compiler
 from compiler.frontend.apps import applications
 from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import load, prog
@@ -348,3 +350,11 @@ def test_few_of_many_producers_are_tried_apart(monkeypatch: pytest.MonkeyPatch, 
     assert len(apart) == tried
     if not tried:
         assert schedule.end == 28 * 15 + 16
+
+
+def test_an_outer_loop_idles_for_what_its_next_iteration_reads() -> None:
+    """The last row of a decomposition is there when the next one begins; inner loops keep their interval."""
+    design = compiler.compile(program_of("cholesky"), target="fpga")
+    require_legal(design.schedule)
+    assert design.schedule.pace.interval == 1
+    assert {loop for (_, loop), _ in design.schedule.pace.idle} == {"i", "j"}
