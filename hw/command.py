@@ -26,6 +26,9 @@ _FAILED = 1
 _FAULT = 70
 """Exit status of a fault in Sluice itself, EX_SOFTWARE of sysexits.h."""
 
+_OWN = ("benchmarks", "compiler", "hw", "sluice")
+"""Packages of the project: one that is not there is a fault."""
+
 _TRACEBACK = "SLUICE_TRACEBACK"
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -67,6 +70,12 @@ def run_command(command: Callable[[], int]) -> int:
         _print_error(f"error: not enough memory: {_one_line(error)}")
     except SluiceError as error:
         _print_error(f"error: {' '.join(str(error).split())}")
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in _OWN:
+            raise
+        _print_error(f"error: the Python package '{package}' is not installed for {sys.executable}: run `make` in the "
+                     "checkout and use its .venv/bin/python, or `pip install .`")
     return _FAILED
 
 
