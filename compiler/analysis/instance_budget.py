@@ -14,6 +14,10 @@ from hw.errors import SluiceError
 __all__ = ["box_volume", "count_instances", "require_enumerable", "require_few", "require_shallow"]
 
 
+_FEW = 4096
+"""Points that are looked at sooner than counted."""
+
+
 def box_volume(points: isl.Set) -> int:
     """Points of the box around a bounded set: what looking at each takes."""
     if points.is_empty():
@@ -27,6 +31,8 @@ def count_instances(points: isl.Set) -> int:
     (`compiler.analysis.counting`), whose points isl looks at."""
     if points.is_box():
         return box_volume(points)
+    if box_volume(points) <= _FEW:
+        return points.count_val().to_python()
     try:
         return count(points)
     except UncountedError:
