@@ -28,7 +28,7 @@ from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.stages import Stages
 from compiler.bind.cgra.timing import RecurrenceViolation
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS
-from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError
+from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError, ask
 from compiler.sched.static.reservation import default_slack
 from compiler.sched.static.schedule import UNIT_II
 from hw.fabric.spec import TileKind
@@ -118,7 +118,7 @@ class ArraySpace:
 
     def _in_tiles(self, choice: Candidate, known: int) -> _Designs:
         """As one tile where that takes fewer steps and is possible."""
-        sooner = yield from self._ask(self.stages.fits_sooner, choice) if not choice.one_tile else _given(False)
+        sooner = yield from ask(self.stages.fits_sooner, choice) if not choice.one_tile else _given(False)
         if isinstance(sooner, Infeasible):
             return sooner
         if sooner:
@@ -129,7 +129,7 @@ class ArraySpace:
 
     def _behind_guards(self, choice: Candidate, known: int) -> _Designs:
         """With what predicated-off reads deliver: the fastest way that is possible."""
-        undefined = yield from self._ask(self.stages.has_undefined_reads, choice)
+        undefined = yield from ask(self.stages.has_undefined_reads, choice)
         if isinstance(undefined, Infeasible):
             return undefined
         first = found = yield from self._split_if_needed(choice, known)
@@ -141,7 +141,7 @@ class ArraySpace:
 
     def _split_if_needed(self, choice: Candidate, known: int) -> _Designs:
         """The program as it is prepared, or with statements split."""
-        can_split = yield from self._ask(self.stages.can_split, choice)
+        can_split = yield from ask(self.stages.can_split, choice)
         if isinstance(can_split, Infeasible):
             return can_split
         if can_split:
@@ -160,7 +160,7 @@ class ArraySpace:
 
     def _with_sharing(self, choice: Candidate, known: int, patient: bool = True) -> _Designs:
         if self.options.share == "auto":
-            can_share = yield from self._ask(self.stages.can_share, choice)
+            can_share = yield from ask(self.stages.can_share, choice)
             if isinstance(can_share, Infeasible):
                 return can_share
             if can_share:
@@ -209,7 +209,7 @@ class ArraySpace:
 
     def _with_slack(self, choice: Candidate, limit: int) -> _Designs:
         """Where the way through shared units and back turns out longer than the schedule has time for, it gets more."""
-        live = yield from self._ask(self.stages.live, choice)
+        live = yield from ask(self.stages.live, choice)
         if isinstance(live, Infeasible):
             return live
         slack = default_slack(live) if live.shared else None
@@ -275,10 +275,6 @@ class ArraySpace:
         """A step of the mapping, which equal schedules have in common."""
         key = stage.__name__, self.stages.application_key(choice)
         return Step(stage, choice, key, self.stages.end, limit, final, self.stages.explain)
-
-    def _ask(self, stage: Callable[[Candidate], _T], choice: Candidate) -> Strategy[Candidate, _T]:
-        """The result of a stage that gives no design."""
-        return (yield Step(stage, choice, (stage.__name__, choice)))
 
 
 def _given(value: _T) -> Strategy[Candidate, _T]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -31,6 +31,7 @@ from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
 from compiler.passes.recurrence.array_expansion import has_undefined_reads
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
+from compiler.sched.search.space import KeptResults
 from compiler.sched.static.fill_then_drain import writers_first
 from compiler.sched.static.schedule import InitiationIntervals, Schedule
 from compiler.sched.static.static_schedule import schedule_program, sequential_schedule
@@ -51,7 +52,7 @@ class Stages:
     def __init__(self, program: Program, options: Options, budget: Budget, merged: bool) -> None:
         self.program, self.options, self.budget, self.merged = program, options, budget, merged
         self.seconds: dict[str, float] = {}
-        self._found: dict[Hashable, object] = {}
+        self._kept = KeptResults()
 
     @cached_property
     def spec(self) -> FabricSpec:
@@ -66,12 +67,6 @@ class Stages:
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
-    def _once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        """What `compute` returns, which depends on `key` only."""
-        if key not in self._found:
-            self._found[key] = compute()
-        return self._found[key]  # pyright: ignore[reportReturnType]
-
     def options_of(self, choice: Candidate) -> Options:
         """The options with what the candidate decides of them."""
         depth = 0 if choice.one_tile else self.options.tile_depth
@@ -81,7 +76,7 @@ class Stages:
 
     def directed(self, choice: Candidate) -> Program:
         """The program after its directives."""
-        return self._once(("directed", choice.directives), lambda: apply_script(self.program, choice.directives))
+        return self._kept.once(("directed", choice.directives), lambda: apply_script(self.program, choice.directives))
 
     def loop_order(self, choice: Candidate, cycles: int) -> str:
         """Directives for loops in which recurrences have so many cycles; empty if nothing changes."""
@@ -89,7 +84,7 @@ class Stages:
 
     def parts(self, choice: Candidate) -> Partition:
         """The prepared program, with the record of its arrays."""
-        return self._once(("parts", choice.prepared), lambda: self._prepared(choice))
+        return self._kept.once(("parts", choice.prepared), lambda: self._prepared(choice))
 
     def _prepared(self, choice: Candidate) -> Partition:
         with self._timed("verify"):
@@ -97,7 +92,7 @@ class Stages:
 
     def live(self, choice: Candidate) -> Program:
         """The prepared program without dead statements, with its shared units."""
-        return self._once(("live", choice.shared), lambda: self._live(choice))
+        return self._kept.once(("live", choice.shared), lambda: self._live(choice))
 
     def _live(self, choice: Candidate) -> Program:
         live = remove_dead_statements(self.parts(choice).program)
@@ -147,7 +142,7 @@ class Stages:
 
     def schedule(self, choice: Candidate) -> Schedule:
         """The schedule. Raises `AccessPatternError` where what is relaxed makes no difference."""
-        return self._once(("schedule", choice.scheduled), lambda: self._scheduled(choice))
+        return self._kept.once(("schedule", choice.scheduled), lambda: self._scheduled(choice))
 
     def end(self, choice: Candidate) -> int:
         """The cycle in which the schedule ends: a lower bound of what its mapping takes."""
@@ -195,7 +190,7 @@ class Stages:
 
     def application(self, choice: Candidate) -> Application:
         """The units of the program. Raises `NestError` where no memory can follow."""
-        return self._once(("application", self.application_key(choice)), lambda: self._mapped(choice))
+        return self._kept.once(("application", self.application_key(choice)), lambda: self._mapped(choice))
 
     def _mapped(self, choice: Candidate) -> Application:
         schedule, spec, relaxation = self.schedule(choice), self.spec, choice.relaxation

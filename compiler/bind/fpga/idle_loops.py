@@ -16,12 +16,8 @@ def idle_longer(schedule: Schedule, net: Net, nodes: tuple[int, ...], excess: in
     carries a recurrence of the net for which `excess` cycles are missing; None if innermost loops alone carry it.
     `nodes`: each before the one that it waits for."""
     links = {link for user, source in pairwise((*nodes, nodes[0])) for link in _links(net, user, source)}
-    found = [loop for d in schedule.timed if (d.source, d.sink, d.read) in links
-             and (loop := schedule.carrying_loop(d)) is not None and not _is_innermost(schedule, loop[0])]
-    if not found:
-        return None
-    loop, steps = max(found, key=lambda each: schedule.statements[each[0][0]].strides[each[0][1]])
-    return schedule.pace.idling(loop, -(-excess // steps))
+    carried = (d for d in schedule.timed if (d.source, d.sink, d.read) in links)
+    return schedule.idling(carried, excess, lambda loop: not _is_innermost(schedule, loop))
 
 
 def _links(net: Net, user: int, source: int) -> list[tuple[str, str, int]]:
@@ -37,5 +33,5 @@ def _links(net: Net, user: int, source: int) -> list[tuple[str, str, int]]:
 def _is_innermost(schedule: Schedule, loop: Loop) -> bool:
     """Whether no statement has a loop inside of this one."""
     level = schedule.levels[loop][0]
-    return all(list(entry.strides)[-1:] in ([], [name]) for entry in schedule.statements.values()
+    return all(name == [*entry.strides][-1] for entry in schedule.statements.values()
                for name in entry.strides if schedule.levels[entry.statement, name][0] == level)

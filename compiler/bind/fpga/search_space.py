@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from compiler.analysis.dependences import flow, recurring_around
 from compiler.attempts import note_attempt
@@ -31,7 +30,7 @@ from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, has_undefi
 from compiler.passes.recurrence.passes import ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.passes.state import State
-from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError
+from compiler.sched.search.space import NEVER, Infeasible, KeptResults, Step, Strategy, TooLateError, ask
 from compiler.sched.static.schedule import InitiationIntervals, Schedule
 from compiler.sched.static.static_schedule import schedule_program
 from compiler.sched.streams.streams import StagedProgram
@@ -54,12 +53,7 @@ class Stages:
 
     def __init__(self, program: Program, options: Options) -> None:
         self.program, self.options = program, options
-        self._found: dict[Hashable, Any] = {}
-
-    def _once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        if key not in self._found:
-            self._found[key] = compute()
-        return self._found[key]
+        self._kept = KeptResults()
 
     @cached_property
     def alone(self) -> Program:
@@ -69,22 +63,22 @@ class Stages:
     def parts(self, choice: Candidate) -> Partition:
         """The prepared program, with the record of its arrays."""
         start = State(replace(self.program, shared=()))
-        return self._once(("parts", choice.directives, choice.predicated, choice.selected),
+        return self._kept.once(("parts", choice.directives, choice.predicated, choice.selected),
                           lambda: pipeline_of(choice, self.options).run(start).layout())
 
     def live(self, choice: Candidate) -> Program:
         """The prepared program without dead statements."""
-        return self._once(("live", choice.directives, choice.predicated, choice.selected),
+        return self._kept.once(("live", choice.directives, choice.predicated, choice.selected),
                           lambda: remove_dead_statements(self.parts(choice).program))
 
     def stagings(self, choice: Candidate) -> list[StagedProgram]:
         """Ways to move the arrays."""
-        return self._once(("stagings", choice.directives, choice.predicated, choice.selected),
+        return self._kept.once(("stagings", choice.directives, choice.predicated, choice.selected),
                           lambda: stagings(self.live(choice), self.options))
 
     def schedule(self, choice: Candidate) -> Schedule:
         """The schedule of one of the stagings."""
-        return self._once(choice, lambda: self._scheduled(choice))
+        return self._kept.once(choice, lambda: self._scheduled(choice))
 
     def _scheduled(self, choice: Candidate) -> Schedule:
         way = choice.tile_depth, choice.in_order
@@ -97,7 +91,7 @@ class Stages:
 
     def system(self, choice: Candidate) -> BuiltSystem:
         """The pipeline in its system. Raises `SlowRecurrence` if an interval is too short for a recurrence."""
-        return self._once(("system", choice), lambda: self._in_system(choice))
+        return self._kept.once(("system", choice), lambda: self._in_system(choice))
 
     def _in_system(self, choice: Candidate) -> BuiltSystem:
         built = build_pipeline(self.schedule(choice), self.options)
@@ -159,7 +153,7 @@ class PipelineSpace:
         found: FpgaDesign | Infeasible = Infeasible(TooLateError("nothing is tried"))
         for behind in BEHIND_GUARDS:
             trial = replace(choice, predicated=behind)
-            parts = yield from self._ask(self.stages.parts, trial)
+            parts = yield from ask(self.stages.parts, trial)
             if isinstance(parts, Infeasible):
                 return parts
             if failure is not None and _needs_boxes(parts.program):
@@ -222,13 +216,13 @@ class PipelineSpace:
 
     def _first_to_end(self, choice: Candidate, known: int) -> _Designs:
         """With arrays moved in the way that ends first: from the lowest bound on, until none is below what is known."""
-        ways = yield from self._ask(self.stages.stagings, choice)
+        ways = yield from ask(self.stages.stagings, choice)
         if isinstance(ways, Infeasible):
             return ways
         bounds: list[tuple[int, int, Candidate]] = []
         for place, way in enumerate(ways):
             trial = replace(choice, tile_depth=way.tile_depth, in_order=way.in_order)
-            bound = yield from self._ask(self.stages.bound, trial)
+            bound = yield from ask(self.stages.bound, trial)
             if isinstance(bound, Infeasible):
                 return bound
             bounds.append((bound, place, trial))
@@ -244,10 +238,6 @@ class PipelineSpace:
             found[trial] = system
         chosen = choose(found, self.options)
         return (yield Step(self.stages.design, chosen, ("design", chosen)))
-
-    def _ask(self, stage: Callable[[Candidate], _T], choice: Candidate) -> Strategy[Candidate, _T]:
-        """The result of a stage that gives no system."""
-        return (yield Step(stage, choice, (stage.__name__, choice)))
 
 
 def _needs_boxes(program: Program) -> bool:

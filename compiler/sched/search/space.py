@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from hw.errors import SluiceError
 
-__all__ = ["NEVER", "Infeasible", "Step", "Strategy", "TooLateError"]
+__all__ = ["NEVER", "Infeasible", "KeptResults", "Step", "Strategy", "TooLateError", "ask"]
 
 C = TypeVar("C", bound=Hashable)
 D = TypeVar("D")
@@ -54,3 +54,21 @@ class Step(Generic[C]):
 
 
 Strategy: TypeAlias = Generator[Step[C], Any, D | Infeasible]
+
+
+def ask(stage: Callable[[C], D], candidate: C) -> Strategy[C, D]:
+    """The result of a stage that gives no design; it depends on the whole candidate."""
+    return (yield Step(stage, candidate, (stage.__name__, candidate)))
+
+
+class KeptResults:
+    """Results of stages that depend on less than the whole candidate, so that candidates have them in common."""
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, compute: Callable[[], D]) -> D:
+        """What `compute` returns, which depends on `key` only."""
+        if key not in self._found:
+            self._found[key] = compute()
+        return self._found[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -156,6 +156,17 @@ class Schedule:
                 return (dependence.sink, name), cycles * rate // stride
         return None
 
+    def idling(self, carried: Iterable[Dependence], excess: int,
+               may_idle: Callable[[Loop], bool] = lambda _: True) -> InitiationIntervals | None:
+        """The initiation intervals with more idle cycles in every iteration of a loop that carries a recurrence for
+        which `excess` cycles are missing: the outermost one that may idle and carries one of its dependences `carried`;
+        None if there is none."""
+        found = [loop for d in carried if (loop := self.carrying_loop(d)) is not None and may_idle(loop[0])]
+        if not found:
+            return None
+        loop, steps = max(found, key=lambda each: self.statements[each[0][0]].strides[each[0][1]])
+        return self.pace.idling(loop, -(-excess // steps))
+
     def __str__(self) -> str:
         head = f"tiles: {self.staged.tiles}, period: {self.period} cycles"
         if self.method:
@@ -201,26 +212,22 @@ def _count(statement: Statement, instances: isl.Set) -> int:
 
 
 def _distance(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[int, int]:
-    lows, highs = [], []
-    for domain, function in pieces(dependence.relation):
-        gap = sink.sub(source.pullback_multi_aff(function))
-        low, high = extremes(domain, gap)
-        lows.append(low)
-        highs.append(high)
+    lows, highs = zip(*(extremes(domain, gap) for domain, gap in _gaps(dependence, source, sink)), strict=True)
     return min(lows), max(highs)
+
+
+def _gaps(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> Iterator[tuple[isl.Set, isl.Aff]]:
+    """Cycles from producing a value to this read of it, as functions on parts of the reader's domain."""
+    for domain, function in pieces(dependence.relation):
+        yield domain, sink.sub(source.pullback_multi_aff(function))
 
 
 def _closest(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[list[int], list[int]]:
     """Iterators of a producer and of the reader that reads its value after the fewest cycles."""
-    nearest: tuple[int, isl.Set] | None = None
-    for domain, function in pieces(dependence.relation):
-        gap = sink.sub(source.pullback_multi_aff(function))
-        low = extremes(domain, gap)[0]
-        if nearest is None or low < nearest[0]:
-            least = isl.Aff.val_on_domain_space(gap.get_domain_space(), isl.Val(low))
-            nearest = low, domain.intersect(gap.sub(least).zero_basic_set().to_set())
-    assert nearest is not None
-    reader = some_points(nearest[1], 1)
+    gaps = [(extremes(domain, gap)[0], domain, gap) for domain, gap in _gaps(dependence, source, sink)]
+    low, domain, gap = min(gaps, key=lambda found: found[0])
+    least = isl.Aff.val_on_domain_space(gap.get_domain_space(), isl.Val(low))
+    reader = some_points(domain.intersect(gap.sub(least).zero_basic_set().to_set()), 1)
     _, producer = values_at(dependence.relation, reader)
     return [int(value) for value in producer[0]], [int(value) for value in reader[0]]
 

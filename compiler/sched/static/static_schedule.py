@@ -236,16 +236,16 @@ def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignme
         if isinstance(found, Schedule):
             return found
         schedule, late = found
-        idle = _idle_loop(schedule) if left else None
-        if idle is None:
+        idling = _idling(schedule) if left else None
+        if idling is None:
             raise _never_in_time(schedule, late)
-        pace = pace.idling(*idle)
+        pace = idling
     raise AssertionError("it ends in the loop")
 
 
-def _idle_loop(schedule: Schedule) -> tuple[Loop, int] | None:
-    """The outermost loop that carries a recurrence which takes longer than its distance, and the cycles that are
-    missing in every iteration; None if no loop does."""
+def _idling(schedule: Schedule) -> InitiationIntervals | None:
+    """The initiation intervals with more idle cycles of a loop that carries a recurrence which takes longer than its
+    distance; None if no loop does."""
     carried = recurrences(schedule.staged.program, schedule.timed)
     graph = nx.DiGraph()
     edges: dict[tuple[str, str], tuple[int, Dependence]] = {}
@@ -261,11 +261,7 @@ def _idle_loop(schedule: Schedule) -> tuple[Loop, int] | None:
         cycle = [edges[edge] for edge in pairwise(nx.find_negative_cycle(graph, ""))]
     except nx.NetworkXError:
         return None
-    found = [loop for _, d in cycle if d.key in carried and (loop := schedule.carrying_loop(d)) is not None]
-    if not found:
-        return None
-    loop, steps = max(found, key=lambda each: schedule.statements[each[0][0]].strides[each[0][1]])
-    return loop, -(-sum(least for least, _ in cycle) // steps)
+    return schedule.idling((d for _, d in cycle if d.key in carried), sum(least for least, _ in cycle))
 
 
 def _placed_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, pace: InitiationIntervals,
