@@ -19,7 +19,7 @@ from benchmarks.results import kept_results
 from compiler.frontend.c_scop import load_c
 from hw.errors import SluiceError
 
-__all__ = ["KERNELS", "SIZES", "TARGETS", "main", "measured"]
+__all__ = ["FOLDER", "KERNELS", "SIZES", "TARGETS", "main", "measured"]
 
 FOLDER = Path(__file__).parent.parent / "apps" / "polybench"
 KERNELS = sorted(path.stem for path in FOLDER.glob("*.c"))

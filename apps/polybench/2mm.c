@@ -1,5 +1,5 @@
 /* D = alpha A B C + beta D. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef NI
 #define NI 6
@@ -12,9 +12,6 @@
 #endif
 #ifndef NL
 #define NL 9
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void two_products(DATA_TYPE alpha, DATA_TYPE beta, DATA_TYPE t[NI][NJ], const DATA_TYPE A[NI][NK], const DATA_TYPE B[NK][NJ], const DATA_TYPE C[NJ][NL], DATA_TYPE D[NI][NL])

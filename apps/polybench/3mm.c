@@ -1,5 +1,5 @@
 /* G = (A B) (C D). */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef NI
 #define NI 5
@@ -15,9 +15,6 @@
 #endif
 #ifndef NM
 #define NM 9
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void three_products(DATA_TYPE E[NI][NJ], const DATA_TYPE A[NI][NK], const DATA_TYPE B[NK][NJ], DATA_TYPE F[NJ][NL], const DATA_TYPE C[NJ][NM], const DATA_TYPE D[NM][NL], DATA_TYPE G[NI][NL])

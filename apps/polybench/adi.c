@@ -1,5 +1,5 @@
 /* Alternating-direction implicit integration, in sixteenths. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef TSTEPS
 #define TSTEPS 2
@@ -7,11 +7,6 @@
 #ifndef N
 #define N 8
 #endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
-#endif
-
-static inline DATA_TYPE nonzero(DATA_TYPE v) { return v ? v : 1; }
 
 void adi(DATA_TYPE u[N][N], DATA_TYPE v[N][N], DATA_TYPE p[N][N], DATA_TYPE q[N][N])
 {

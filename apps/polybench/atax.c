@@ -1,14 +1,11 @@
 /* y = At A x. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef M
 #define M 8
 #endif
 #ifndef N
 #define N 9
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void atax(const DATA_TYPE A[M][N], const DATA_TYPE x[N], DATA_TYPE y[N], DATA_TYPE t[M])

@@ -1,14 +1,11 @@
 /* s = At r and q = A p. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef M
 #define M 8
 #endif
 #ifndef N
 #define N 9
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void bicg(const DATA_TYPE A[N][M], DATA_TYPE s[M], DATA_TYPE q[N], const DATA_TYPE p[M], const DATA_TYPE r[N])

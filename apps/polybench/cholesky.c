@@ -1,15 +1,9 @@
 /* Cholesky's decomposition in place. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef N
 #define N 8
 #endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
-#endif
-
-static inline DATA_TYPE root(DATA_TYPE v) { return (v < 0 ? -v : v) / 16 + 1; } /* in place of sqrt: integers */
-static inline DATA_TYPE nonzero(DATA_TYPE v) { return v ? v : 1; }
 
 void cholesky(DATA_TYPE A[N][N])
 {

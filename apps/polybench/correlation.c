@@ -1,15 +1,13 @@
 /* Correlation of M columns over N observations; deviations are sums of magnitudes, so no square root is needed. */
-#include <stdint.h>
 #include <stdlib.h>
+
+#include "integers.h"
 
 #ifndef M
 #define M 8
 #endif
 #ifndef N
 #define N 10
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void correlation(DATA_TYPE data[N][M], DATA_TYPE mean[M], DATA_TYPE deviation[M], DATA_TYPE corr[M][M])

@@ -1,14 +1,11 @@
 /* Covariance of M columns over N observations. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef M
 #define M 8
 #endif
 #ifndef N
 #define N 10
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void covariance(DATA_TYPE data[N][M], DATA_TYPE mean[M], DATA_TYPE cov[M][M])

@@ -1,14 +1,11 @@
 /* Deriche's recursive filter over rows, then columns, each in both directions; coefficients in eighths. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef W
 #define W 8
 #endif
 #ifndef H
 #define H 9
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void deriche(const DATA_TYPE image[W][H], DATA_TYPE out[W][H], DATA_TYPE y1[W][H], DATA_TYPE y2[W][H])

@@ -1,5 +1,5 @@
 /* Every vector of a three-dimensional array times a matrix, in place. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef NQ
 #define NQ 4
@@ -9,9 +9,6 @@
 #endif
 #ifndef NP
 #define NP 6
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void doitgen(DATA_TYPE A[NR][NQ][NP], const DATA_TYPE C4[NP][NP], DATA_TYPE sum[NP])

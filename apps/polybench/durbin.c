@@ -1,14 +1,9 @@
 /* Toeplitz system by Durbin's recursion. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef N
 #define N 8
 #endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
-#endif
-
-static inline DATA_TYPE nonzero(DATA_TYPE v) { return v ? v : 1; }
 
 void durbin(const DATA_TYPE r[N], DATA_TYPE y[N])
 {

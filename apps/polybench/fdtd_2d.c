@@ -1,5 +1,5 @@
 /* Finite differences in time of an electric and a magnetic field. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef TSTEPS
 #define TSTEPS 3
@@ -9,9 +9,6 @@
 #endif
 #ifndef NY
 #define NY 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void fdtd_2d(DATA_TYPE ex[NX][NY], DATA_TYPE ey[NX][NY], DATA_TYPE hz[NX][NY], const DATA_TYPE fict[TSTEPS])

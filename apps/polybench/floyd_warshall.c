@@ -1,11 +1,8 @@
 /* Shortest paths between all nodes, in place. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef N
 #define N 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void floyd_warshall(DATA_TYPE path[N][N])

@@ -1,5 +1,5 @@
 /* C = alpha A B + beta C. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef NI
 #define NI 8
@@ -9,9 +9,6 @@
 #endif
 #ifndef NK
 #define NK 10
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void gemm(DATA_TYPE alpha, DATA_TYPE beta, DATA_TYPE C[NI][NJ], const DATA_TYPE A[NI][NK], const DATA_TYPE B[NK][NJ])

@@ -1,11 +1,8 @@
 /* Two rank-one updates, a product with the transposed matrix, a sum and a product. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef N
 #define N 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void gemver(DATA_TYPE alpha, DATA_TYPE beta, DATA_TYPE A[N][N], const DATA_TYPE u1[N], const DATA_TYPE v1[N], const DATA_TYPE u2[N], const DATA_TYPE v2[N], DATA_TYPE w[N], DATA_TYPE x[N], const DATA_TYPE y[N], const DATA_TYPE z[N])

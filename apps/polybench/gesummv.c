@@ -1,11 +1,8 @@
 /* y = alpha A x + beta B x. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef N
 #define N 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void gesummv(DATA_TYPE alpha, DATA_TYPE beta, const DATA_TYPE A[N][N], const DATA_TYPE B[N][N], DATA_TYPE t[N], const DATA_TYPE x[N], DATA_TYPE y[N])

@@ -1,5 +1,5 @@
 /* Decomposition into Q and R by Gram and Schmidt's method. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef M
 #define M 7
@@ -7,12 +7,6 @@
 #ifndef N
 #define N 6
 #endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
-#endif
-
-static inline DATA_TYPE root(DATA_TYPE v) { return (v < 0 ? -v : v) / 16 + 1; } /* in place of sqrt: integers */
-static inline DATA_TYPE nonzero(DATA_TYPE v) { return v ? v : 1; }
 
 void gramschmidt(DATA_TYPE A[M][N], DATA_TYPE R[N][N], DATA_TYPE Q[M][N])
 {

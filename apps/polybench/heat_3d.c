@@ -1,14 +1,11 @@
 /* Heat in three dimensions, from A to B and back. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef TSTEPS
 #define TSTEPS 2
 #endif
 #ifndef N
 #define N 6
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void heat_3d(DATA_TYPE A[N][N][N], DATA_TYPE B[N][N][N])

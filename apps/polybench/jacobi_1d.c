@@ -1,14 +1,11 @@
 /* Three-point means, from A to B and back. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef TSTEPS
 #define TSTEPS 3
 #endif
 #ifndef N
 #define N 12
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void jacobi_1d(DATA_TYPE A[N], DATA_TYPE B[N])

@@ -1,14 +1,11 @@
 /* Five-point means, from A to B and back. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef TSTEPS
 #define TSTEPS 2
 #endif
 #ifndef N
 #define N 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void jacobi_2d(DATA_TYPE A[N][N], DATA_TYPE B[N][N])

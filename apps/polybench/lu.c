@@ -1,14 +1,9 @@
 /* LU decomposition in place. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef N
 #define N 8
 #endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
-#endif
-
-static inline DATA_TYPE nonzero(DATA_TYPE v) { return v ? v : 1; }
 
 void lu(DATA_TYPE A[N][N])
 {

@@ -1,14 +1,9 @@
 /* LU decomposition, then forward and backward substitution. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef N
 #define N 8
 #endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
-#endif
-
-static inline DATA_TYPE nonzero(DATA_TYPE v) { return v ? v : 1; }
 
 void ludcmp(DATA_TYPE A[N][N], const DATA_TYPE b[N], DATA_TYPE x[N], DATA_TYPE y[N])
 {

@@ -1,11 +1,8 @@
 /* x1 += A y1 and x2 += At y2. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef N
 #define N 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void mvt(DATA_TYPE x1[N], DATA_TYPE x2[N], const DATA_TYPE y1[N], const DATA_TYPE y2[N], const DATA_TYPE A[N][N])

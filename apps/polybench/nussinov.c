@@ -1,11 +1,8 @@
 /* Folding of RNA by Nussinov's dynamic programming; bases are 0 to 3. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef N
 #define N 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 static inline DATA_TYPE greater(DATA_TYPE v, DATA_TYPE w) { return v >= w ? v : w; }

@@ -1,14 +1,11 @@
 /* Nine-point means in place. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef TSTEPS
 #define TSTEPS 2
 #endif
 #ifndef N
 #define N 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void seidel_2d(DATA_TYPE A[N][N])

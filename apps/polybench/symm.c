@@ -1,14 +1,11 @@
 /* C = alpha A B + beta C, A symmetric and stored in its lower triangle. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef M
 #define M 7
 #endif
 #ifndef N
 #define N 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void symm(DATA_TYPE alpha, DATA_TYPE beta, DATA_TYPE C[M][N], const DATA_TYPE A[M][M], const DATA_TYPE B[M][N])

@@ -1,14 +1,11 @@
 /* C = alpha A At + beta C, lower triangle. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef M
 #define M 7
 #endif
 #ifndef N
 #define N 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void syrk(DATA_TYPE alpha, DATA_TYPE beta, DATA_TYPE C[N][N], const DATA_TYPE A[N][M])

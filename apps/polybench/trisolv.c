@@ -1,14 +1,9 @@
 /* Forward substitution. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef N
 #define N 8
 #endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
-#endif
-
-static inline DATA_TYPE nonzero(DATA_TYPE v) { return v ? v : 1; }
 
 void trisolv(const DATA_TYPE L[N][N], DATA_TYPE x[N], const DATA_TYPE b[N])
 {

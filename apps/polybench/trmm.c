@@ -1,14 +1,11 @@
 /* B = alpha At B, A unit lower triangular. */
-#include <stdint.h>
+#include "integers.h"
 
 #ifndef M
 #define M 7
 #endif
 #ifndef N
 #define N 8
-#endif
-#ifndef DATA_TYPE
-#define DATA_TYPE int16_t
 #endif
 
 void trmm(DATA_TYPE alpha, const DATA_TYPE A[M][M], DATA_TYPE B[M][N])

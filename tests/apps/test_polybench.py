@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from pipeline_emulator import run_design
-from polybench import KERNELS, arguments, gcc_results, inputs_of, program_of
+from polybench import arguments, gcc_results, inputs_of, program_of
 
 import compiler
+from benchmarks.polybench import KERNELS
 from compiler.ir.interpret import interpret
 
 TRIANGLES = ("correlation", "lu", "ludcmp", "nussinov", "symm", "trisolv", "trmm")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -10,11 +11,9 @@ from pathlib import Path
 import numpy as np
 from c_reference import call, compile_c
 
+from benchmarks.polybench import FOLDER
 from compiler.frontend.c_scop import load_c
 from compiler.ir.program import Program
-
-FOLDER = Path(__file__).parents[2] / "apps" / "polybench"
-KERNELS = sorted(path.stem for path in FOLDER.glob("*.c"))
 
 
 @cache
@@ -49,6 +48,7 @@ def gcc_results(kernel: str, data: dict[str, np.ndarray | np.int16]) -> dict[str
     """What the arrays hold after the function that gcc makes of the file."""
     memory = {name: value.copy() for name, value in data.items()}
     with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(FOLDER / "integers.h", folder)
         library = compile_c(Path(folder), {"kernel": (FOLDER / f"{kernel}.c").read_text()})
         call(library, parameters(kernel)[0], list(memory.values()))
     return memory

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
 
 from compiler.analysis.dependences import flow, recurring_around
 from compiler.bind.buffers.wide_fetch import AccessPatternError
@@ -41,8 +40,6 @@ from hw.errors import SluiceError
 from hw.fabric.spec import FabricSpec
 
 __all__ = ["Stages"]
-
-_T = TypeVar("_T")
 
 
 class Stages:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from compiler.bind.fpga.options import Options
 from compiler.passes.arrays.passes import PartitionArrays
@@ -30,6 +31,11 @@ class Candidate:
     pace: InitiationIntervals = UNIT_II
     tile_depth: int = 0
     in_order: frozenset[str] = frozenset()
+
+    @property
+    def prepared(self) -> Self:
+        """The partial choice that the prepared program depends on."""
+        return replace(self, pace=UNIT_II, tile_depth=0, in_order=frozenset())
 
     def __str__(self) -> str:
         """What is chosen, in words."""

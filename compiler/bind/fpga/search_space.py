@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from compiler.analysis.dependences import flow, recurring_around
 from compiler.attempts import note_attempt
@@ -45,7 +45,6 @@ _MOST_IDLE = 16
 """Most times that a loop idles for longer."""
 
 _Designs: TypeAlias = Strategy[Candidate, FpgaDesign]
-_T = TypeVar("_T")
 
 
 class Stages:
@@ -62,19 +61,18 @@ class Stages:
 
     def parts(self, choice: Candidate) -> Partition:
         """The prepared program, with the record of its arrays."""
-        start = State(replace(self.program, shared=()))
-        return self._kept.once(("parts", choice.directives, choice.predicated, choice.selected),
-                          lambda: pipeline_of(choice, self.options).run(start).layout())
+        return self._kept.once(("parts", choice.prepared), lambda: self._prepared(choice))
+
+    def _prepared(self, choice: Candidate) -> Partition:
+        return pipeline_of(choice, self.options).run(State(replace(self.program, shared=()))).layout()
 
     def live(self, choice: Candidate) -> Program:
         """The prepared program without dead statements."""
-        return self._kept.once(("live", choice.directives, choice.predicated, choice.selected),
-                          lambda: remove_dead_statements(self.parts(choice).program))
+        return self._kept.once(("live", choice.prepared), lambda: remove_dead_statements(self.parts(choice).program))
 
     def stagings(self, choice: Candidate) -> list[StagedProgram]:
         """Ways to move the arrays."""
-        return self._kept.once(("stagings", choice.directives, choice.predicated, choice.selected),
-                          lambda: stagings(self.live(choice), self.options))
+        return self._kept.once(("stagings", choice.prepared), lambda: stagings(self.live(choice), self.options))
 
     def schedule(self, choice: Candidate) -> Schedule:
         """The schedule of one of the stagings."""
