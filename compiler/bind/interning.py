@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from compiler.ir.expr import Apply, Cast, Expr, Lookup, fold
+from compiler.ir.expr import Apply, Cast, Expr, Load, Lookup, Store, fold, with_children
 
 __all__ = ["interned"]
 
@@ -23,6 +23,8 @@ def interned(expr: Expr) -> Expr:
                 key, made = (type_, id(parts[0])), replace(node, arg=parts[0])
             case Lookup(table, _, type_):
                 key, made = (table, type_, id(parts[0])), replace(node, index=parts[0])
+            case Load(memory, _, _, _) | Store(memory, _, _, _, _):
+                key, made = (memory, *map(id, parts)), with_children(node, parts)
             case _:
                 key, made = node, node
         return known.setdefault((type(node), key), made)

@@ -8,22 +8,35 @@ integers in object arrays: slower, and exact too. Floating-point numbers: `compi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, Store, fold
 from compiler.ir.floating import apply_float, decode, from_integers, rounded, to_integers
 from compiler.ir.program import Table
 from compiler.ir.types import Float, Int, ProgramError, Type
 from hw.ops import operation
 
-__all__ = ["TableIndexError", "evaluate", "integer", "storage"]
+__all__ = ["Memories", "TableIndexError", "evaluate", "integer", "storage"]
 
 _NARROW = 31
 
 
+class Memories(Protocol):
+    """What loads and stores work on; a position of their arguments is an iteration, in the order of execution."""
+
+    def load(self, memory: str, index: np.ndarray) -> np.ndarray:
+        """The words at `index`."""
+        ...
+
+    def store(self, memory: str, index: np.ndarray, value: np.ndarray, enable: np.ndarray) -> None:
+        """Write `value` to the words at `index` where `enable` is not 0; of equal ones the last counts."""
+        ...
+
+
 class TableIndexError(ProgramError):
-    """A lookup outside its table. `positions` are the iterations that do one, in the order that was given."""
+    """A lookup outside its table, or an access outside its memory. `positions` are the iterations that do one, in the order that was given."""
 
     def __init__(self, message: str, positions: np.ndarray) -> None:
         super().__init__(message)
@@ -52,10 +65,12 @@ def evaluate(
     read: Callable[[int], np.ndarray],
     iterators: Mapping[str, np.ndarray],
     tables: Mapping[str, Table],
+    memories: Memories | None = None,
 ) -> np.ndarray:
     """`value` for every iteration: an array of shape [iterations] or [1], in the `storage` of its type.
 
-    `read(i)` gives the words of read `i`, `iterators` the columns of the iterators. Raises `TableIndexError`.
+    `read(i)` gives the words of read `i`, `iterators` the columns of the iterators; `memories` are accessed. Raises
+    `TableIndexError`.
     """
 
     def step(node: Expr, arguments: list[np.ndarray]) -> np.ndarray:
@@ -70,6 +85,13 @@ def evaluate(
                 return _converted(arg.type, type, arguments[0])
             case Lookup(table, _, type):
                 return _looked_up(tables[table], arguments[0], type)
+            case Load(memory, _, _, _):
+                assert memories is not None
+                return memories.load(memory, arguments[0])
+            case Store(memory, _, _, _, _):
+                assert memories is not None
+                memories.store(memory, arguments[0], arguments[1], arguments[2])
+                return arguments[2]
             case Apply(op, args, type):
                 words = next((arg.type for arg in args if isinstance(arg.type, Float)), None)
                 if words is not None:

@@ -26,14 +26,17 @@ __all__ = [
     "Const",
     "Expr",
     "Iterator",
+    "Load",
     "Lookup",
     "Read",
+    "Store",
     "apply",
     "children",
     "converted",
     "fold",
     "is_floating",
     "iterators_needed",
+    "memories_used",
     "mentions",
     "postorder",
     "renumbered",
@@ -99,7 +102,39 @@ class Lookup:
     type: Type
 
 
-Expr = Const | Read | Iterator | Apply | Cast | Lookup
+@dataclass(frozen=True)
+class Load:
+    """Word `index` (0 is the first) of the program's memory `memory`, once all of `after` are known.
+
+    `after` are what memory SSA and handshaking hardware call tokens: values of the stores before, whose numbers do not
+    matter, only that they are there.
+    """
+
+    memory: str
+    index: Expr
+    after: tuple[Expr, ...]
+    type: Type
+
+
+@dataclass(frozen=True)
+class Store:
+    """Write `value` to word `index` of memory `memory` if `enable`, a bit, is set, once all of `after` are known: values
+    of the loads that must see the old word, and of the stores before. The result is `enable`, and what accesses that
+    come later wait for."""
+
+    memory: str
+    index: Expr
+    value: Expr
+    enable: Expr
+    after: tuple[Expr, ...]
+
+    @property
+    def type(self) -> Type:
+        """The type of the result."""
+        return BIT
+
+
+Expr = Const | Read | Iterator | Apply | Cast | Lookup | Load | Store
 _Result = TypeVar("_Result")
 
 
@@ -112,6 +147,10 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (expr.arg,)
         case Lookup():
             return (expr.index,)
+        case Load():
+            return (expr.index, *expr.after)
+        case Store():
+            return (expr.index, expr.value, expr.enable, *expr.after)
     return ()
 
 
@@ -142,6 +181,10 @@ def with_children(node: Expr, args: list[Expr]) -> Expr:
             return Cast(args[0], node.type)
         case Lookup():
             return Lookup(node.table, args[0], node.type)
+        case Load():
+            return Load(node.memory, args[0], tuple(args[1:]), node.type)
+        case Store():
+            return Store(node.memory, args[0], args[1], args[2], tuple(args[3:]))
     return node
 
 
@@ -178,6 +221,11 @@ def renumbered(expr: Expr, number: Callable[[int], int]) -> Expr:
 def mentions(expr: Expr, index: int) -> int:
     """How often the tree has read `index`."""
     return fold(expr, lambda node, counts: sum(counts) + (isinstance(node, Read) and node.index == index))
+
+
+def memories_used(expr: Expr) -> frozenset[str]:
+    """Names of the memories that `expr` loads from or stores to."""
+    return frozenset(node.memory for node in postorder(expr) if isinstance(node, Load | Store))
 
 
 def converted(expr: Expr, type: Type) -> Expr:

@@ -21,6 +21,7 @@ import numpy as np
 
 from compiler.ir.evaluate import TableIndexError, evaluate, integer, storage
 from compiler.ir.floating import as_elements
+from compiler.ir.memory_state import MemoryState
 from compiler.ir.points import Columns, contains, enumerate_points, evaluate_map
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Fixed, Float, ProgramError
@@ -40,7 +41,8 @@ def interpret(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, n
     """
     _check_names(program, inputs)
     memory = {array.name: _initial(array, inputs.get(array.name)) for array in program.arrays}
-    statements = {statement.name: _Instances(program, statement) for statement in program.statements}
+    memories = MemoryState(program)
+    statements = {statement.name: _Instances(program, statement, memories) for statement in program.statements}
     _run(_Plan(program), statements, memory, dict.fromkeys(statements, None), frozenset())
     return {
         array.name: memory[array.name].reshape(array.shape).astype(array.type.dtype)
@@ -83,8 +85,8 @@ def _initial(array: Array, data: np.ndarray | None) -> np.ndarray:
 class _Instances:
     """The instances of one statement in lexicographic order of their iterators, and how to run some of them."""
 
-    def __init__(self, program: Program, statement: Statement) -> None:
-        self._program = program
+    def __init__(self, program: Program, statement: Statement, memories: MemoryState) -> None:
+        self._program, self._memories = program, memories
         self.statement = statement
         self._tables = {table.name: table for table in program.tables}
 
@@ -131,7 +133,7 @@ class _Instances:
             return memory[self.statement.reads[number].array][self._selected(number, rows)]
 
         try:
-            value = evaluate(self.statement.value, read, iterators, self._tables)
+            value = evaluate(self.statement.value, read, iterators, self._tables, self._memories)
         except TableIndexError as error:
             where = ", ".join(f"{name}={column[error.positions[0]]}" for name, column in iterators.items())
             raise ProgramError(f"{self.statement}: {error}, at {where or 'its only iteration'}") from None

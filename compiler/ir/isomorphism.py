@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, fold, with_children
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, Store, children, fold, with_children
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import ProgramError
 
@@ -61,6 +61,10 @@ def _head(node: Expr) -> str:
             return f"a conversion to {type_}"
         case Lookup(table, _, type_):
             return f"a look-up in {table} ({type_})"
+        case Load(memory, _, _, type_):
+            return f"a load from {memory} ({type_})"
+        case Store(memory, _, _, _, _):
+            return f"a store to {memory}"
 
 
 def check_shared(program: Program) -> None:

@@ -32,8 +32,10 @@ from compiler.ir.expr import (
     Const,
     Expr,
     Iterator,
+    Load,
     Lookup,
     Read,
+    Store,
     children,
     fold,
     postorder,
@@ -116,6 +118,8 @@ class _Narrower:
 
     def _stored(self, node: Expr, type: Int) -> Expr:
         """The low bits of `node` as `type`; narrow types are computed in 16 bits and cut."""
+        if isinstance(node, Load) and node.type == type:
+            return self._exact_value(node)
         while isinstance(node, Cast) and _own(node).width >= type.width and node.arg.type != BIT:
             node = node.arg
         if type.width >= _WIDTHS[0]:
@@ -196,6 +200,8 @@ class _Narrower:
                 return self._unchanged(node)
             case Lookup():
                 return Lookup(node.table, self._exact_value(node.index), node.type)
+            case Load():
+                return Load(node.memory, self._exact_value(node.index), node.after, node.type)
             case Cast() if not self._keeps(node) and node.type.width < _WIDTHS[0]:
                 return self._stored(node.arg, node.type)
             case Apply() if node.op not in _MODULAR:
@@ -257,7 +263,15 @@ class _Narrower:
                 return self._unchanged(node)
             case Lookup():
                 return Lookup(node.table, self._exact_value(node.index), node.type)
+            case Load():
+                return Load(node.memory, self._exact_value(node.index), node.after, node.type)
+            case Store():
+                return self._store(node)
         return node
+
+    def _store(self, node: Store) -> Store:
+        value = self._stored(node.value, _own(node.value))
+        return Store(node.memory, self._exact_value(node.index), value, self._exact_value(node.enable), node.after)
 
 
 def _own(node: Expr) -> Int:

@@ -25,6 +25,7 @@ __all__ = [
     "Array",
     "Level",
     "Location",
+    "Memory",
     "Program",
     "ProgramError",
     "Role",
@@ -77,6 +78,18 @@ class Table:
     name: str
     values: tuple[int, ...]
     type: Type
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Words with addresses that data decide, accessed by the nodes `Load` and `Store` of expressions. It holds what was
+    stored last; what it holds before is not defined. `trap`: accesses outside end the run with an error; without, it
+    is known that there are none."""
+
+    name: str
+    words: int
+    type: Type
+    trap: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,7 +151,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Program:
-    """Arrays, tables, statements, and `order`, which maps every statement instance to its time vector.
+    """Arrays, tables, statements, memories, and `order`, which maps every statement instance to its time vector.
 
     `shared`: groups of isomorphic statements that are to take turns on one set of units, where a target has units.
     """
@@ -149,14 +162,15 @@ class Program:
     statements: tuple[Statement, ...]
     order: isl.UnionMap
     shared: tuple[tuple[str, ...], ...] = ()
+    memories: tuple[Memory, ...] = ()
 
     def __hash__(self) -> int:
         return hash((self.name, self.arrays, self.tables, self.statements))
 
     @property
     def names(self) -> set[str]:
-        """Names of all arrays, tables and statements."""
-        return {item.name for item in (*self.arrays, *self.tables, *self.statements)}
+        """Names of all arrays, tables, memories and statements."""
+        return {item.name for item in (*self.arrays, *self.tables, *self.memories, *self.statements)}
 
     def array(self, name: str) -> Array:
         """The array called `name`; `ProgramError` with the names there are if there is none."""
@@ -165,6 +179,10 @@ class Program:
     def table(self, name: str) -> Table:
         """The table called `name`; `ProgramError` with the names there are if there is none."""
         return _named(self.tables, name, "table", self.name)
+
+    def memory(self, name: str) -> Memory:
+        """The memory called `name`; `ProgramError` with the names there are if there is none."""
+        return _named(self.memories, name, "memory", self.name)
 
     def statement(self, name: str) -> Statement:
         """The statement called `name`; `ProgramError` with the names there are if there is none."""
@@ -248,7 +266,7 @@ def _loop_prefix(program: Program, statement: Statement) -> list[tuple[int, str]
     return prefix
 
 
-_Item = TypeVar("_Item", Array, Table, Statement)
+_Item = TypeVar("_Item", Array, Table, Memory, Statement)
 
 
 def _named(items: Iterable[_Item], name: str, kind: str, program: str) -> _Item:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, is_floating
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, Store, is_floating
 from compiler.ir.types import Float, Int, Type
 
 __all__ = ["Range", "difference_range", "hull", "sum_range", "type_range", "value_range"]
@@ -44,6 +44,8 @@ def value_range(node: Expr, arguments: list[Range], reads: list[Range], iterator
             return _clipped(iterators[name], type)
         case Lookup(table, _, _):
             return tables[table]
+        case Load() | Store():
+            return type_range(node.type)
         case Cast(_, type):
             return _clipped(arguments[0], type)
     words = [argument for argument, arg in zip(arguments, node.args, strict=True) if _is_word(node, arg)]

@@ -2,7 +2,8 @@
 
 The grammar is ``program.lark``. In expressions ``24:uint16`` is a constant, ``#2:uint16`` the word of read 2,
 ``$x:uint16`` an iterator, ``cast(e):int16`` a conversion, ``add(a, b):uint16`` an operation and
-``curve[e]:uint16`` a table lookup. A subexpression that is used more than once is bound to a label first:
+``curve[e]:uint16`` a table lookup, ``load bins[e] after (t):int32`` and ``store bins[e] = v if c after (t):bit`` accesses
+to a memory. A subexpression that is used more than once is bound to a label first:
 ``%0 = mul(#0:uint16, #1:uint16):uint16``.
 """
 
@@ -18,8 +19,8 @@ from typing import Any, TypeVar, cast
 import islpy as isl
 import lark
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold
-from compiler.ir.program import Access, Array, Level, Location, Program, Role, Statement, Table
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, Store, fold
+from compiler.ir.program import Access, Array, Level, Location, Memory, Program, Role, Statement, Table
 from compiler.ir.types import ProgramError, parse_type
 
 __all__ = ["parse_program", "print_program"]
@@ -31,6 +32,8 @@ def print_program(program: Program) -> str:
     lines += [f"  {array.role} {array.name} : {array.type}{list(array.shape)}{array.level and f' in {array.level}'}"
               for array in program.arrays]
     lines += [f"  table {table.name} : {table.type} = {list(table.values)}" for table in program.tables]
+    lines += [f"  memory {memory.name} : {memory.type}[{memory.words}]{' trap' if memory.trap else ''}"
+              for memory in program.memories]
     for statement in program.statements:
         lines += [f"  {line}" for line in _statement_lines(statement)]
     lines += [f"  share {', '.join(group)}" for group in program.shared]
@@ -103,7 +106,16 @@ def _node_text(node: Expr, arguments: list[str]) -> str:
             head = f"cast({arguments[0]})"
         case Lookup(table, _, _):
             head = f"{table}[{arguments[0]}]"
+        case Load(memory, _, _, _):
+            head = f"load {memory}[{arguments[0]}]{_after_text(arguments[1:])}"
+        case Store(memory, _, _, _, _):
+            index, value, enable, *after = arguments
+            head = f"store {memory}[{index}] = {value} if {enable}{_after_text(after)}"
     return f"{head}:{node.type}"
+
+
+def _after_text(tokens: list[str]) -> str:
+    return f" after ({', '.join(tokens)})" if tokens else ""
 
 
 @cache
@@ -151,12 +163,12 @@ class _Reader:
 
     def program(self, tree: _Tree) -> Program:
         name, *parts = tree.children
-        made: dict[str, list[Any]] = {"array": [], "table": [], "statement": [], "share": [], "order": []}
+        made: dict[str, list[Any]] = {"array": [], "table": [], "memory": [], "statement": [], "share": [], "order": []}
         for part in parts:
             made[part.data].append(getattr(self, part.data)(*part.children))
         title = _made(name, str, "a name")
         return Program(title, tuple(made["array"]), tuple(made["table"]), tuple(made["statement"]), made["order"][0],
-                       tuple(made["share"]))
+                       tuple(made["share"]), tuple(made["memory"]))
 
     def array(self, role: lark.Token, name: lark.Token, type_: lark.Token, shape: _Tree,
               level: lark.Token | None) -> Array:
@@ -166,6 +178,9 @@ class _Reader:
 
     def table(self, name: lark.Token, type_: lark.Token, *values: lark.Token | None) -> Table:
         return Table(str(name), tuple(int(value) for value in values if value is not None), parse_type(type_))
+
+    def memory(self, name: lark.Token, type_: lark.Token, words: lark.Token, trap: lark.Token | None) -> Memory:
+        return Memory(str(name), int(words), parse_type(type_), trap is not None)
 
     def share(self, *names: lark.Token) -> tuple[str, ...]:
         return tuple(map(str, names))
@@ -198,6 +213,8 @@ class _Reader:
         """Expressions may nest deeply, so the walk keeps its own stack."""
         done: dict[int, Expr] = {}
         for tree in root.iter_subtrees():
+            if tree.data == "after":
+                continue
             done[id(tree)] = self._node(tree, [done[id(child)] for child in _operands(tree)])
         return done[id(root)]
 
@@ -216,6 +233,10 @@ class _Reader:
                 return Cast(arguments[0], parse_type(last))
             case "lookup":
                 return Lookup(str(head), arguments[0], parse_type(last))
+            case "load":
+                return Load(str(head), arguments[0], tuple(arguments[1:]), parse_type(last))
+            case "store":
+                return Store(str(head), arguments[0], arguments[1], arguments[2], tuple(arguments[3:]))
         return Apply(str(head), tuple(arguments), parse_type(last))
 
     def _label(self, label: lark.Token) -> Expr:
@@ -225,4 +246,9 @@ class _Reader:
 
 
 def _operands(tree: _Tree) -> list[_Tree]:
-    return [child for child in tree.children if isinstance(child, lark.Tree)]
+    """The trees of the operands; those behind ``after`` come last."""
+    found: list[_Tree] = []
+    for child in tree.children:
+        if isinstance(child, lark.Tree):
+            found += _operands(child) if child.data == "after" else [child]
+    return found

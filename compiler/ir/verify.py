@@ -13,12 +13,13 @@ import islpy as isl
 
 from compiler.ir import expr
 from compiler.ir.check_data import check_bounds, check_initialised, check_outputs
-from compiler.ir.expr import Apply, Cast, Const, Expr, Lookup, Read, postorder
+from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Lookup, Read, Store, postorder
 from compiler.ir.isomorphism import check_shared
 from compiler.ir.limits import check_array_bytes
+from compiler.ir.memory_order import check_memories
 from compiler.ir.names import check_name
 from compiler.ir.program import ROLES, Access, Array, Program, Statement
-from compiler.ir.types import Fixed, Float, Int, ProgramError, Type
+from compiler.ir.types import BIT, Fixed, Float, Int, ProgramError, Type
 
 __all__ = ["verify"]
 
@@ -37,6 +38,7 @@ def verify(program: Program, guarded: bool = False) -> None:
         _check_write(program, statement)
         _check_value(program, statement)
     check_shared(program)
+    check_memories(program)
     _check_order(program)
     check_bounds(program)
     check_initialised(program)
@@ -44,11 +46,13 @@ def verify(program: Program, guarded: bool = False) -> None:
 
 
 def _check_declarations(program: Program) -> None:
-    _check_unique([item.name for item in (*program.arrays, *program.tables)], "array or table")
+    _check_unique([item.name for item in (*program.arrays, *program.tables, *program.memories)],
+                  "array, table or memory")
     _check_unique([statement.name for statement in program.statements], "statement")
     for array in program.arrays:
         _check_array(array)
     check_array_bytes({array.name: (array.shape, array.type.width) for array in program.arrays})
+    check_array_bytes({memory.name: ((memory.words,), memory.type.width) for memory in program.memories})
     for table in program.tables:
         _check_table(table.name, table.values, table.type)
     if not program.outputs:
@@ -160,6 +164,19 @@ def _check_node(program: Program, statement: Statement, node: Expr) -> None:
             _check_numbers("a table lookup", type)
             if program.table(name).type != type:
                 raise ProgramError(f"table '{name}' holds {program.table(name).type}, not {type}")
+        case Load(name, index, _, type):
+            _check_memory(program, name, index, type)
+        case Store(name, index, stored, enable, _):
+            _check_memory(program, name, index, stored.type)
+            if enable.type != BIT:
+                raise ProgramError(f"a store to '{name}' is enabled by {enable.type}, not by a bit")
+
+
+def _check_memory(program: Program, name: str, index: Expr, type: Type) -> None:
+    _check_integers("an access to a memory", index.type)
+    _check_numbers("an access to a memory", type)
+    if program.memory(name).type != type:
+        raise ProgramError(f"memory '{name}' holds {program.memory(name).type}, not {type}")
 
 
 def _check_read(program: Program, statement: Statement, index: int, type: Type) -> None:

@@ -40,6 +40,7 @@ from typing import Any
 import islpy as isl
 
 from compiler.frontend.c_scop.assemble import Surroundings, assemble
+from compiler.frontend.c_scop.data_addresses import DataAddress, DataArrays
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.inline import Inliner
 from compiler.frontend.c_scop.normalize import normalize
@@ -124,15 +125,27 @@ def _program(text: str, file: str, folders: tuple[Path, ...], name: str, paramet
     """The verified program before narrowing."""
     values = {key: _integer(file, key, value) for key, value in parameters.items()}
     source = preprocess(text, file, folders, {key: f"({value})" for key, value in values.items()})
-    scop = find_scop(parse_c(source, file), source, file, values, function)
-    _check_parameters(file, source, scop, values)
+    arrays: frozenset[str] = frozenset()
+    while True:
+        scop = find_scop(parse_c(source, file), source, file, values, function)
+        _check_parameters(file, source, scop, values)
+        try:
+            program = _assembled(name, source, scop, DataArrays(arrays))
+        except DataAddress as found:  # known only once a subscript has been looked at, when others have been before
+            arrays |= {found.array}
+            continue
+        verify(program)
+        return program
+
+
+def _assembled(name: str, source: Source, scop: Scop, data: DataArrays) -> Program:
+    """The program of a scop. Raises `DataAddress` for an array beside those of `data` that is accessed at places which
+    depend on data."""
     inliner = Inliner(source, scop.functions, scop.taken)
-    walker = Walker(source)
+    walker = Walker(source, data)
     walker.run(normalize(inliner.items(scop.items), source), scop.scope)
     around = Surroundings(scop.scope, scop.before, scop.after, scop.place)
-    program = assemble(name, walker.statements, around)
-    verify(program)
-    return program
+    return assemble(name, walker.statements, around, data)
 
 
 def _integer(file: str, name: str, value: Any) -> int:

@@ -24,7 +24,7 @@ from compiler.frontend.c_scop.types import BYTE, INT, LONG, Bool, Number, number
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.types import Int
 
-__all__ = ["EVERY_INDEX", "AffineReader", "IteratorValue", "NotAffine", "value_range", "wrapped"]
+__all__ = ["EVERY_INDEX", "AffineReader", "DataDependent", "IteratorValue", "NotAffine", "value_range", "wrapped"]
 
 _ABSOLUTE = {"abs": INT, "labs": LONG, "llabs": LONG}
 _COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
@@ -43,6 +43,10 @@ class NotAffine(Exception):
         super().__init__(reason)
         self.node = node
         self.reason = reason
+
+
+class DataDependent(NotAffine):
+    """An expression that is known only when the program runs."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ class AffineReader:
                     return self._indicator(self.condition(node.expr)), BYTE
                 return self._converted(node, *self._read(node.expr), type), type
             case c_ast.ArrayRef():
-                raise NotAffine(node, f"it depends on the contents of array '{_array_name(node)}'; {EVERY_INDEX}")
+                raise DataDependent(node, f"it depends on the contents of array '{_array_name(node)}'; {EVERY_INDEX}")
             case c_ast.FuncCall():
                 return self._call(node)
         raise NotAffine(node, "it is no sum of iterators and constants, nor a quotient or a choice of such sums")
@@ -177,13 +181,13 @@ class AffineReader:
         if isinstance(found, int):
             return self._number(found), INT
         if isinstance(found, Variable) and found in self.unknown:
-            raise NotAffine(node, self.unknown[found])
+            raise DataDependent(node, self.unknown[found])
         if isinstance(found, Variable) and found.constant is not None:
             return self._number(found.constant), _whole(node, found.type)
         if isinstance(found, Variable) and found.storage == "parameter" and found.scalar:
             raise NotAffine(node, f"parameter '{node.name}' has no value; give {node.name}=VALUE")
-        raise NotAffine(node, f"'{node.name}' is neither a loop iterator nor a constant; make it const, or "
-                              f"{EVERY_INDEX}")
+        kind = DataDependent if isinstance(found, Variable) else NotAffine
+        raise kind(node, f"'{node.name}' is neither a loop iterator nor a constant; make it const, or {EVERY_INDEX}")
 
     def _unary(self, node: c_ast.UnaryOp) -> tuple[isl.PwAff, Int]:
         if node.op == "!":
@@ -215,7 +219,7 @@ class AffineReader:
                 return left.sub(right), type
             case "*":
                 if not (left.is_cst() or right.is_cst()):
-                    raise NotAffine(node, f"it is a product of {self._dependent(node)}; {_WRITTEN_OUT}")
+                    raise DataDependent(node, f"it is a product of {self._dependent(node)}; {_WRITTEN_OUT}")
                 return left.mul(right), type
         if node.op in ("&", "|", "^") and left.is_cst():
             left, right = right, left
@@ -229,8 +233,8 @@ class AffineReader:
         does = {"/": "it divides by", "%": "it takes the remainder by", "<<": "it shifts by", ">>": "it shifts by"}
         what = self._dependent(node.right)
         if node.op in does:
-            raise NotAffine(node, f"{does[node.op]} {what}, which is no constant; {_WRITTEN_OUT}")
-        raise NotAffine(node, f"'{node.op}' has {what} on its right, which is no constant; {_WRITTEN_OUT}")
+            raise DataDependent(node, f"{does[node.op]} {what}, which is no constant; {_WRITTEN_OUT}")
+        raise DataDependent(node, f"'{node.op}' has {what} on its right, which is no constant; {_WRITTEN_OUT}")
 
     def _dependent(self, node: Any) -> str:
         """What an expression depends on, as messages say it."""

@@ -19,10 +19,12 @@ from typing import Any
 
 import islpy as isl
 
+from compiler.frontend.c_scop.data_addresses import DataArrays
 from compiler.frontend.c_scop.errors import Place, ScopError
 from compiler.frontend.c_scop.expand import expand
 from compiler.frontend.c_scop.expressions import Element
 from compiler.frontend.c_scop.flow import Reach, reaching_writes
+from compiler.frontend.c_scop.memories import declared_memories, with_memories
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.frontend.c_scop.walk import RawStatement
 from compiler.ir.expr import Apply, Const, Expr, Iterator, Lookup, Read, postorder
@@ -43,17 +45,22 @@ class Surroundings:
     place: Place
 
 
-def assemble(name: str, raw: Sequence[RawStatement], around: Surroundings) -> Program:
-    """The program of the statements `raw`, before narrowing. Raises `ScopError`."""
+def assemble(name: str, raw: Sequence[RawStatement], around: Surroundings, data: DataArrays) -> Program:
+    """The program of the statements `raw`, with memories for the arrays of `data`, before narrowing. Raises
+    `ScopError`."""
     if not raw:
         raise ScopError(around.place, "the scop has no statements that are ever executed")
+    inside = {array: variable for array, (_, variable) in data.memories.items()}
+    kept = frozenset(array for array, variable in inside.items() if _has_value(variable, around))
+    used = frozenset(array for array, variable in inside.items() if _role(variable, {array}, around) == "output")
+    raw = with_memories(raw, data, around.scope, kept, used)
     touched = {e.variable.array: e.variable for s in raw for e in (*s.reads, s.write)}
     variables = {v.array: v for v in around.scope.everything() if v.array in touched} | touched
     statements = tuple(map(_statement, raw))
     order = _order({s.name: (_iterators(s), s.time) for s in raw})
     written = {s.write.variable.array for s in raw}
     arrays = tuple(_array(v, statements, _role(v, written, around)) for v in variables.values())
-    program = Program(name, arrays, (), statements, order)
+    program = Program(name, arrays, (), statements, order, memories=declared_memories(data, raw))
     for variable in variables.values():
         if variable.array in written or not _has_value(variable, around):
             program = _with_initial(program, variable, around, {s.name: s for s in raw})

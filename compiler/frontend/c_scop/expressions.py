@@ -11,7 +11,7 @@ compared with a float, unless their value is no float; computing in double is re
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,9 +19,21 @@ import islpy as isl
 from pycparser import c_ast
 
 from compiler.frontend.c_scop import building
-from compiler.frontend.c_scop.affine import AffineReader, NotAffine, value_range
+from compiler.frontend.c_scop.affine import AffineReader, DataDependent, NotAffine, value_range
 from compiler.frontend.c_scop.branches import Selection
 from compiler.frontend.c_scop.constants import NotConstant, literal_constant
+from compiler.frontend.c_scop.data_addresses import (
+    Condition,
+    DataAddress,
+    DataArrays,
+    Hoisted,
+    fits,
+    guarded,
+    row_major_index,
+    scalar,
+    tree_text,
+    words,
+)
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.library import LIBRARY, call_library
 from compiler.frontend.c_scop.normalize.trees import Converted
@@ -72,13 +84,19 @@ class Element:
 
 @dataclass
 class Lowering:
-    """Lowers the expressions of one statement for the iterations in `domain`; `names` are the IR's iterator names."""
+    """Lowers the expressions of one statement for the iterations in `domain`; `names` are the IR's iterator names.
+
+    `hoisted`: loads before the statement, by what they load where; `conditions` under which C evaluates an operand.
+    """
 
     reader: AffineReader
     domain: isl.Set
     names: tuple[str, ...]
     unwritten: frozenset[Variable] = frozenset()
     reads: list[Element] = field(default_factory=list)
+    data: DataArrays = field(default_factory=DataArrays)
+    hoisted: dict[tuple[str, ...], Hoisted] = field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
 
     def value(self, node: Any) -> Expr:
         """The value of `node`; its type is the one it has in C. Raises `ScopError` and `Split`."""
@@ -124,6 +142,8 @@ class Lowering:
         try:
             functions = [self.reader.function(subscript) for subscript in subscripts]
         except NotAffine as error:
+            if isinstance(error, DataDependent) and not variable.scalar:
+                raise DataAddress(variable.array) from None
             reason = f"subscript of '{variable.name}' is not affine: {error.reason}"
             raise self._error(error.node, reason) from None
         self.reader.check(self.domain)
@@ -135,6 +155,10 @@ class Lowering:
     def _zero(self) -> isl.PwAff:
         space = isl.LocalSpace.from_space(self.domain.get_space())
         return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space))
+
+    def scalar_map(self) -> isl.Map:
+        """The access of a scalar."""
+        return self._map([self._zero()])
 
     @staticmethod
     def _map(functions: list[isl.PwAff]) -> isl.Map:
@@ -217,7 +241,61 @@ class Lowering:
         variable = self._variable(name)
         if variable.fixed and len(subscripts) == len(variable.shape):
             return self._constant_element(node, variable, subscripts)
+        if variable.array in self.data.names:
+            return self._load(node)
         return self._read(self.element(node))
+
+    def is_stored(self, node: Any) -> bool:
+        """Whether an lvalue is an element of a memory."""
+        name, subscripts = self._subscripts(node)
+        return bool(subscripts) and self._variable(name).array in self.data.names
+
+    def address(self, node: Any) -> tuple[str, Variable, Expr]:
+        """Memory, array and word of an element; 0 where C does not evaluate it. Raises `ScopError` and `Split`."""
+        name, subscripts = self._subscripts(node)
+        variable = self._variable(name)
+        if len(subscripts) != len(variable.shape):
+            raise self._error(node, _count_message(variable, len(subscripts)))
+        place = self.reader.source.place(node.coord)
+        memory = self.data.memory(variable, self.reader.scope, place)
+        parts = [self.converted(subscript, INT) for subscript in subscripts]
+        if any(isinstance(part.type, Float) for part in parts):
+            raise self._error(node, f"subscript of '{variable.name}' is a floating-point number")
+        index = row_major_index(parts, variable)
+        types = [element.variable.type for element in self.reads]
+        if not self.conditions or fits(index, types, self.names, self.domain, words(variable)):
+            return memory, variable, index
+        return memory, variable, guarded(index, [self._condition(condition) for condition in self.conditions])
+
+    def elements(self, node: Any) -> isl.Map | None:
+        """The elements that an lvalue is, None if that depends on data."""
+        try:
+            functions = [self.reader.function(subscript) for subscript in self._subscripts(node)[1]]
+            self.reader.check(self.domain)
+        except (NotAffine, ScopError):
+            return None
+        return self._map(functions)
+
+    def _condition(self, condition: Condition) -> Expr:
+        value = self.under(()).truth(condition.node)
+        return value if condition.holds else building.negation(value)
+
+    def under(self, conditions: tuple[Condition, ...]) -> Lowering:
+        """The same statement, where C evaluates what follows under `conditions`."""
+        return replace(self, conditions=conditions)
+
+    def _load(self, node: c_ast.ArrayRef) -> Expr:
+        """The scalar that a load before the statement sets."""
+        texts = (f"{'' if c.holds else '!'}{tree_text(c.node)}" for c in self.conditions)
+        key = (tree_text(node), *texts)
+        if key not in self.hoisted:
+            inside = replace(self, reads=[])
+            memory, variable, index = inside.address(node)
+            place = self.reader.source.place(node.coord)
+            value = expr.Load(memory, index, (), variable.type)
+            result = scalar(self.reader.scope, f"{variable.array}_load", variable.type, place)
+            self.hoisted[key] = Hoisted(result, value, tuple(inside.reads))
+        return self._read(Element(self.hoisted[key].variable, self.scalar_map(), self.hoisted[key].variable.place))
 
     def _constant_element(self, node: c_ast.ArrayRef, variable: Variable, subscripts: list[Any]) -> Expr:
         """An element of a constant array: known, or a table lookup."""
@@ -349,7 +427,7 @@ class Lowering:
             return self._selection(node, where)
         if isinstance(where, Const):
             return self._promoted_as(node, node.iftrue if where.value else node.iffalse)
-        yes, no = self._balanced(node, self.value(node.iftrue), self.value(node.iffalse))
+        yes, no = self._balanced(node, *self._branches(node))
         if yes.type == FLOAT64:
             raise self._double(node)
         return building.select(where, yes, no)
@@ -359,12 +437,17 @@ class Lowering:
         type = self.element(node.target).variable.stored
         if isinstance(where, Const):
             return self.converted(node.iftrue if where.value else node.iffalse, type)
-        yes, no = self.value(node.iftrue), self.value(node.iffalse)
+        yes, no = self._branches(node)
         assert isinstance(yes.type, Int | Float) and isinstance(no.type, Int | Float)
         common = usual(yes.type, no.type)
         if _holds(common, yes.type) and _holds(common, no.type):
             return building.select(where, building.cast(yes, common), building.cast(no, common))
         return building.select(where, building.cast(yes, type), building.cast(no, type))
+
+    def _branches(self, node: c_ast.TernaryOp) -> tuple[Expr, Expr]:
+        """Both values of a selection, of which C evaluates one."""
+        yes, no = (self.under((*self.conditions, Condition(node.cond, holds))) for holds in (True, False))
+        return yes.value(node.iftrue), no.value(node.iffalse)
 
     def _promoted_as(self, node: c_ast.TernaryOp, chosen: Any) -> Expr:
         """The chosen branch, in the type that both branches have in common."""
@@ -383,7 +466,8 @@ class Lowering:
                 left = self.truth(node.left)
                 if isinstance(left, Const) and left.value == (node.op == "||"):
                     return left
-                return building.logic(node.op, left, self.truth(node.right))
+                right = self.under((*self.conditions, Condition(node.left, node.op == "&&")))
+                return building.logic(node.op, left, right.truth(node.right))
             case c_ast.UnaryOp(op="!"):
                 return building.negation(self.truth(node.expr))
         return building.truth(self.value(node))

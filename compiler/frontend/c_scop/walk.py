@@ -6,6 +6,7 @@ Conditions on iterators restrict domains. Conditions on data become selections: 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -14,9 +15,11 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
+from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.affine import AffineReader, IteratorValue, NotAffine
 from compiler.frontend.c_scop.branches import Selection, as_assignment, is_overwritten_by_else, single_assignment
-from compiler.frontend.c_scop.errors import ScopError
+from compiler.frontend.c_scop.data_addresses import Condition, DataArrays, scalar
+from compiler.frontend.c_scop.errors import Place, ScopError
 from compiler.frontend.c_scop.expressions import Element, Lowering, Split
 from compiler.frontend.c_scop.initialisers import array_assignments
 from compiler.frontend.c_scop.limits import limit, limit_note
@@ -34,9 +37,9 @@ from compiler.frontend.c_scop.loops import (
 from compiler.frontend.c_scop.normalize.trees import contains, used_names
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
-from compiler.ir.expr import Expr
+from compiler.ir.expr import Expr, Store
 from compiler.ir.names import check_name
-from compiler.ir.types import Int, ProgramError
+from compiler.ir.types import BIT, Int, ProgramError
 
 __all__ = ["RawStatement", "Walker"]
 
@@ -111,7 +114,8 @@ class Context:
 
 @dataclass(frozen=True)
 class RawStatement:
-    """One assignment. `time` alternates positions among siblings and loops, as a 2d+1 order does."""
+    """One assignment. `time` alternates positions among siblings and loops, as a 2d+1 order does. `stored`: of a store to
+    a memory that takes place in any case, the elements if they are known."""
 
     name: str
     loops: tuple[Loop, ...]
@@ -121,13 +125,14 @@ class RawStatement:
     write: Element
     value: Expr
     place: Any
+    stored: isl.Map | None = None
 
 
 class Walker:
     """Collects the statements of a scop in `statements`."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, source: Source, data: DataArrays) -> None:
+        self._source, self._data = source, data
         self._loop_count = 0
         self._names: set[str] = set()
         self._declared_under: dict[Variable, int] = {}
@@ -239,7 +244,7 @@ class Walker:
 
     def _until_break(self, head: LoopHead, inside: Context, context: Context) -> Context:
         """`inside` without the iterations that come after one in which a ``break`` is reached."""
-        trial = Walker(self._source)
+        trial = Walker(self._source, self._data)
         trial._loop_count, trial._declared_under = self._loop_count, dict(self._declared_under)
         scope = inside.scope.apart()
         breaks = Breaks(len(context.guards), isl.Set.empty(inside.domain.get_space()))
@@ -341,6 +346,9 @@ class Walker:
         if node.op != "=":
             value = c_ast.BinaryOp(node.op[:-1], node.lvalue, value, node.coord)
         guards = self._guards(node.lvalue, context)
+        if self._is_memory(node.lvalue, context):
+            self._store(node, value, context, context.domain, guards)
+            return
         for guard in reversed(guards):
             value = Selection(guard, value, node.lvalue, node.lvalue, node.coord)
         self._emit(node, value, context, context.next_position(), context.domain, label)
@@ -363,7 +371,7 @@ class Walker:
             return
         names = tuple(loop.name for loop in context.loops)
         reader = context.reader()
-        lowering = Lowering(reader, domain, names, frozenset(context.values.unwritten))
+        lowering = Lowering(reader, domain, names, frozenset(context.values.unwritten), data=self._data)
         try:
             write = lowering.element(node.lvalue)
             result = lowering.converted(value, write.variable.stored)
@@ -378,13 +386,62 @@ class Walker:
         if write.variable.fixed:
             reason = f"'{write.variable.name}' cannot be assigned: its value is fixed"
             raise ScopError(self._source.place(node.coord), reason)
+        if self._hoist(lowering, context, domain):
+            position = context.next_position()
+        self._add(label, context, position, domain, lowering.reads, write, result,
+                  self._source.place(node.coord))
+
+    def _is_memory(self, target: Any, context: Context) -> bool:
+        """Whether an lvalue is an element of an array whose places depend on data."""
+        while isinstance(target, c_ast.ArrayRef):
+            target = target.name
+        found = context.scope.find(target.name) if isinstance(target, c_ast.ID) else None
+        return isinstance(found, Variable) and found.array in self._data.names
+
+    def _store(self, node: c_ast.Assignment, value: Any, context: Context, domain: isl.Set,
+               guards: tuple[Any, ...]) -> None:
+        """Add the store of an assignment to a memory, under conditions on data."""
+        if domain.is_empty():
+            return
+        names = tuple(loop.name for loop in context.loops)
+        reader = context.reader()
+        lowering = Lowering(reader, domain, names, frozenset(context.values.unwritten), data=self._data,
+                            conditions=tuple(Condition(guard, True) for guard in guards))
+        try:
+            memory, variable, index = lowering.address(node.lvalue)
+            stored = lowering.converted(value, variable.stored)
+            enable = reduce(lambda a, b: building.logic("&&", a, b),
+                            [lowering.under(()).truth(guard) for guard in guards], building.bit(True))
+        except Split as split:
+            for part in (domain.intersect(split.where), domain.subtract(split.where)):
+                self._store(node, value, context, part, guards)
+            return
+        reader.check(domain)
+        self._hoist(lowering, context, domain)
+        place = self._source.place(node.coord)
+        token = Element(scalar(context.scope, f"{variable.array}_store", BIT, place), lowering.scalar_map(), place)
+        self._add(None, context, context.next_position(), domain, lowering.reads, token,
+                  Store(memory, index, stored, enable, ()), place, None if guards else lowering.elements(node.lvalue))
+
+    def _hoist(self, lowering: Lowering, context: Context, domain: isl.Set) -> bool:
+        """Add the loads that come before a statement; whether there are any."""
+        for load in lowering.hoisted.values():
+            place = load.variable.place
+            write = Element(load.variable, lowering.scalar_map(), place)
+            self._add(None, context, context.next_position(), domain, load.reads, write, load.value, place)
+        return bool(lowering.hoisted)
+
+    def _add(self, label: str | None, context: Context, position: tuple[int, ...], domain: isl.Set,
+             reads: Sequence[Element], write: Element, value: Expr, place: Place,
+             stored: isl.Map | None = None) -> None:
+        """One more statement."""
         most = limit("statements")
         if len(self.statements) >= most:
-            raise ScopError(self._source.place(node.coord), f"the scop has more than {most} statements after calls, "
+            raise ScopError(place, f"the scop has more than {most} statements after calls, "
                             f"copies and conditions are written out; write loops {limit_note('statements')}")
         time = _time(position, context.loops)
         self.statements.append(RawStatement(self._statement_name(label), context.loops, time, domain.coalesce(),
-                                            tuple(lowering.reads), write, result, self._source.place(node.coord)))
+                                            tuple(reads), write, value, place, stored))
 
     def _statement_name(self, label: str | None) -> str:
         name, number = label or f"S{len(self.statements)}", 1

@@ -1,0 +1,34 @@
+"""What the memories of a program hold while it is interpreted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.evaluate import TableIndexError, storage
+from compiler.ir.program import Program
+
+__all__ = ["MemoryState"]
+
+
+class MemoryState:
+    """All memories of a program, zero at first; see `compiler.ir.evaluate.Memories`."""
+
+    def __init__(self, program: Program) -> None:
+        self._words = {memory.name: np.zeros(memory.words, storage(memory.type)) for memory in program.memories}
+
+    def load(self, memory: str, index: np.ndarray) -> np.ndarray:
+        """The words at `index`. Raises `TableIndexError` for what is outside."""
+        self._check(memory, index, np.ones(1, bool))
+        return self._words[memory][index.astype(np.int64, copy=False)]
+
+    def store(self, memory: str, index: np.ndarray, value: np.ndarray, enable: np.ndarray) -> None:
+        """Write where `enable` is set, in the order of the arguments. Raises `TableIndexError` for what is outside."""
+        index, value, enable = np.broadcast_arrays(index, value, enable.astype(bool))
+        self._check(memory, index, enable)
+        self._words[memory][index[enable].astype(np.int64, copy=False)] = value[enable]
+
+    def _check(self, memory: str, index: np.ndarray, enable: np.ndarray) -> None:
+        size = len(self._words[memory])
+        outside = np.flatnonzero(((index < 0) | (index >= size)) & enable)
+        if outside.size:
+            raise TableIndexError(f"index {index[outside[0]]} is outside '{memory}' of {size} words", outside)
