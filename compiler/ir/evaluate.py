@@ -24,14 +24,17 @@ _NARROW = 31
 
 
 class Memories(Protocol):
-    """What loads and stores work on; a position of their arguments is an iteration, in the order of execution."""
+    """What loads and stores work on; a position of their arguments is an iteration, in the order of execution. `after`:
+    what they have waited for."""
 
-    def load(self, memory: str, index: np.ndarray) -> np.ndarray:
+    def load(self, node: Load, index: np.ndarray, after: Sequence[np.ndarray]) -> np.ndarray:
         """The words at `index`."""
         ...
 
-    def store(self, memory: str, index: np.ndarray, value: np.ndarray, enable: np.ndarray) -> None:
-        """Write `value` to the words at `index` where `enable` is not 0; of equal ones the last counts."""
+    def store(self, node: Store, index: np.ndarray, value: np.ndarray, enable: np.ndarray,
+              after: Sequence[np.ndarray]) -> np.ndarray:
+        """Write `value` to the words at `index` where `enable` is not 0; of equal ones the last counts. The result of
+        the store."""
         ...
 
 
@@ -85,13 +88,12 @@ def evaluate(
                 return _converted(arg.type, type, arguments[0])
             case Lookup(table, _, type):
                 return _looked_up(tables[table], arguments[0], type)
-            case Load(memory, _, _, _):
+            case Load():
                 assert memories is not None
-                return memories.load(memory, arguments[0])
-            case Store(memory, _, _, _, _):
+                return memories.load(node, arguments[0], arguments[1:])
+            case Store():
                 assert memories is not None
-                memories.store(memory, arguments[0], arguments[1], arguments[2])
-                return arguments[2]
+                return memories.store(node, arguments[0], arguments[1], arguments[2], arguments[3:])
             case Apply(op, args, type):
                 words = next((arg.type for arg in args if isinstance(arg.type, Float)), None)
                 if words is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from compiler.ir.evaluate import TableIndexError, storage
+from compiler.ir.expr import Load, Store
 from compiler.ir.program import Program
 
 __all__ = ["MemoryState"]
@@ -16,16 +19,19 @@ class MemoryState:
     def __init__(self, program: Program) -> None:
         self._words = {memory.name: np.zeros(memory.words, storage(memory.type)) for memory in program.memories}
 
-    def load(self, memory: str, index: np.ndarray) -> np.ndarray:
+    def load(self, node: Load, index: np.ndarray, after: Sequence[np.ndarray]) -> np.ndarray:
         """The words at `index`. Raises `TableIndexError` for what is outside."""
-        self._check(memory, index, np.ones(1, bool))
-        return self._words[memory][index.astype(np.int64, copy=False)]
+        self._check(node.memory, index, np.ones(1, bool))
+        return self._words[node.memory][index.astype(np.int64, copy=False)]
 
-    def store(self, memory: str, index: np.ndarray, value: np.ndarray, enable: np.ndarray) -> None:
+    def store(self, node: Store, index: np.ndarray, value: np.ndarray, enable: np.ndarray,
+              after: Sequence[np.ndarray]) -> np.ndarray:
         """Write where `enable` is set, in the order of the arguments. Raises `TableIndexError` for what is outside."""
-        index, value, enable = np.broadcast_arrays(index, value, enable.astype(bool))
-        self._check(memory, index, enable)
-        self._words[memory][index[enable].astype(np.int64, copy=False)] = value[enable]
+        count = max(map(len, (index, value, enable, *after)))
+        index, value, chosen = (np.broadcast_to(part, count) for part in (index, value, enable.astype(bool)))
+        self._check(node.memory, index, chosen)
+        self._words[node.memory][index[chosen].astype(np.int64, copy=False)] = value[chosen]
+        return enable
 
     def _check(self, memory: str, index: np.ndarray, enable: np.ndarray) -> None:
         size = len(self._words[memory])

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.dataflow.operators import applied
+from hw.pipeline.addressed_memory import AddressedMemory
 from hw.pipeline.spec import (
     BufferCell,
     ConstantCell,
     CounterCell,
     InputCell,
     LineCell,
+    LoadCell,
     MergeCell,
     OperatorCell,
     OutputCell,
     PipelineSpec,
+    StoreCell,
     Tap,
     Walk,
 )
 from hw.pipeline.walker import Walker
 
-__all__ = ["Pipeline"]
+__all__ = ["INDEX_BITS", "Pipeline"]
+
+INDEX_BITS = 32
+"""Bits of an index that is reported, and of the number of a cell."""
+
+_TRAP = {"trap": Out(1), "trap_cell": Out(INDEX_BITS), "trap_index": Out(signed(INDEX_BITS))}
 
 _MEMORY = {"no_rw_check": "1"}
 """No address is read and written in one cycle, so synthesis need not care what would be read."""
@@ -36,12 +44,14 @@ class Pipeline(wiring.Component):
 
     Per input k: `i_k` is the next word of the stream, and in cycles with ``take[k]`` (and `en`) it is used up. Per
     output k: ``o_k`` is given away in cycles with ``give[k]`` (and `en`). `left`: something is still to be given away.
+    If the pipeline has traps, `trap`: since `start` an access was outside of its memory, the first one by cell `trap_cell` with `trap_index`.
     """
 
     def __init__(self, spec: PipelineSpec):
         self.spec = spec
         super().__init__({
             "start": In(1), "en": In(1),
+            **(_TRAP if spec.traps else {}),
             "take": Out(max(1, len(spec.inputs))), "give": Out(len(spec.outputs)), "left": Out(1),
             **{f"i_{k}": In(cell.word.shape) for k, cell in enumerate(spec.inputs)},
             **{f"o_{k}": Out(cell.word.shape) for k, cell in enumerate(spec.outputs)},
@@ -52,6 +62,7 @@ class Pipeline(wiring.Component):
         self._chains: dict[int, list[Value]] = {}
         self._walkers: dict[Walk, Walker] = {}
         lines = self._lines(m)
+        accesses = self._memories(m)
         merges: list[tuple[Signal, MergeCell]] = []
         inputs = outputs = 0
         for number, cell in enumerate(self.spec.cells):
@@ -66,6 +77,10 @@ class Pipeline(wiring.Component):
                     value = self._shaped(m, number, self._walker(m, cell.walk).address)
                 case OperatorCell():
                     value = self._operator(m, number, cell)
+                case LoadCell():
+                    value = self._load(m, number, cell, *accesses[number])
+                case StoreCell():
+                    value = self._store(m, number, cell, *accesses[number])
                 case LineCell():
                     value = self._shaped(m, number, lines[number])
                 case BufferCell():
@@ -82,6 +97,8 @@ class Pipeline(wiring.Component):
         for value, cell in merges:
             self._merge(m, value, cell)
         self._feed_lines(m)
+        if self.spec.traps:
+            self._traps(m)
         m.d.comb += self.left.eq(Cat(self._walker(m, cell.walk).left for cell in self.spec.outputs).any())
         return m
 
@@ -142,6 +159,54 @@ class Pipeline(wiring.Component):
         port = memory.read_port()
         m.d.comb += [port.addr.eq(self._tap(m, cell.operands[0])), port.en.eq(self.en)]
         return self._late(m, self._shaped(m, number, port.data), number, "_stage_2")
+
+    # Memories.
+
+    def _memories(self, m: Module) -> dict[int, tuple[AddressedMemory, int]]:
+        """For every load and store its memory, and its number among the loads, or the stores, of that."""
+        self._outside: list[tuple[int, Value, Value]] = []
+        places: dict[int, tuple[AddressedMemory, int]] = {}
+        for memory, (word, depth) in enumerate(self.spec.memories):
+            users = [(n, c) for n, c in enumerate(self.spec.cells)
+                     if isinstance(c, LoadCell | StoreCell) and c.memory == memory]
+            kinds = [[n for n, c in users if isinstance(c, kind)] for kind in (LoadCell, StoreCell)]
+            if all(kinds):
+                made = AddressedMemory(word, depth, *map(len, kinds))
+                m.submodules[f"memory{memory}"] = made
+                m.d.comb += made.en.eq(self.en)
+                places |= {n: (made, place) for kind in kinds for place, n in enumerate(kind)}
+        return places
+
+    def _load(self, m: Module, number: int, cell: LoadCell, memory: AddressedMemory, port: int) -> Value:
+        index = self._tap(m, cell.index)
+        m.d.comb += memory.load_address[port].eq(Value.cast(index).as_unsigned())
+        if cell.walk is not None:
+            self._check_index(number, index, memory.depth, self._walker(m, cell.walk).fire)
+        value: Value = self._shaped(m, number, memory.load_data[port])
+        return self._late(m, value, number, "_stage_2") if cell.latency > 1 else value
+
+    def _store(self, m: Module, number: int, cell: StoreCell, memory: AddressedMemory, port: int) -> Value:
+        index, enable = self._tap(m, cell.index), self._tap(m, cell.enable)
+        fire = self._walker(m, cell.walk).fire & Value.cast(enable)[0]
+        m.d.comb += [memory.store[port].eq(fire), memory.store_data[port].eq(self._tap(m, cell.value)),
+                     memory.store_address[port].eq(Value.cast(index).as_unsigned())]
+        if cell.trap:
+            self._check_index(number, index, memory.depth, fire)
+        return self._late(m, self._shaped(m, number, enable), number, "_stage_1")
+
+    def _check_index(self, number: int, index: Value, depth: int, access: Value) -> None:
+        """Look for an index outside of its memory."""
+        self._outside.append((number, index, access & ((index < 0) | (index >= depth))))
+
+    def _traps(self, m: Module) -> None:
+        """Keep the first access that was outside."""
+        with m.If(self.start):
+            m.d.sync += self.trap.eq(0)
+        for number, index, outside in self._outside:
+            with m.If(self.en & outside & ~self.trap):
+                m.d.sync += [self.trap.eq(1), self.trap_cell.eq(number), self.trap_index.eq(index)]
+
+    # Values that wait.
 
     def _buffer(self, m: Module, number: int, cell: BufferCell) -> Value:
         memory = Memory(shape=cell.word.width, depth=cell.depth, init=[], attrs=_MEMORY)

@@ -20,9 +20,9 @@ from hw.errors import SluiceError
 from hw.labels import Label
 
 __all__ = [
-    "BUFFER_LATENCY", "MINIMUM_LINE", "TABLE_LATENCY", "BufferCell", "Cell", "ConstantCell", "CounterCell", "InputCell",
-    "Level", "LineCell", "MergeCell", "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "Tap", "Walk",
-    "Word",
+    "BUFFER_LATENCY", "LOAD_LATENCY", "MINIMUM_LINE", "STORE_LATENCY", "TABLE_LATENCY", "BufferCell", "Cell",
+    "ComputedCell", "ConstantCell", "CounterCell", "InputCell", "Level", "LineCell", "LoadCell", "MergeCell",
+    "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "StoreCell", "Tap", "Walk", "Word",
 ]
 
 BUFFER_LATENCY = 2
@@ -30,6 +30,12 @@ BUFFER_LATENCY = 2
 
 TABLE_LATENCY = 2
 """Cycles from an index of a table to its entry: the memory's register and one behind it."""
+
+LOAD_LATENCY = 2
+"""Cycles from an address of a memory to its word where there is time: its register and one behind it."""
+
+STORE_LATENCY = 1
+"""Cycles from a store to the first load of the word."""
 
 MINIMUM_LINE = 4
 """Shortest delay line in memory: two words, the memory's register and one behind it."""
@@ -148,6 +154,55 @@ class OperatorCell:
 
 
 @dataclass(frozen=True)
+class LoadCell:
+    """Word `index` of memory number `memory`, `latency` cycles later: 1, or 2 with a register behind the memory's.
+    `after` are what the load comes after (results of stores), which costs no hardware. With `walk`, whose events are
+    those of `index`, an index outside of the memory is reported."""
+
+    memory: int
+    index: Tap
+    after: tuple[Tap, ...]
+    word: Word
+    latency: int = LOAD_LATENCY
+    walk: Walk | None = None
+
+    def __post_init__(self) -> None:
+        if self.latency not in (1, LOAD_LATENCY):
+            raise PipelineError(f"a load takes 1 or {LOAD_LATENCY} cycles, not {self.latency}")
+
+    @property
+    def operands(self) -> tuple[Tap, ...]:
+        """All that it needs."""
+        return self.index, *self.after
+
+
+@dataclass(frozen=True)
+class StoreCell:
+    """In cycles of events of `walk` with `enable`, a bit, `value` becomes word `index` of memory number `memory`, which
+    loads see from the next cycle on. The value of the cell is `enable`, `STORE_LATENCY` cycles later. `after` are what
+    the store comes after. `trap`: an index outside of the memory is reported."""
+
+    memory: int
+    index: Tap
+    value: Tap
+    enable: Tap
+    after: tuple[Tap, ...]
+    walk: Walk
+    trap: bool = False
+    word: Word = Word(1, False)
+
+    @property
+    def latency(self) -> int:
+        """Cycles to its value."""
+        return STORE_LATENCY
+
+    @property
+    def operands(self) -> tuple[Tap, ...]:
+        """All that it needs."""
+        return self.index, self.value, self.enable, *self.after
+
+
+@dataclass(frozen=True)
 class LineCell:
     """A delay line in memory: what `source` was `cycles` (at least `MINIMUM_LINE`) cycles ago."""
 
@@ -210,13 +265,16 @@ class OutputCell:
     walk: Walk
 
 
-Cell = InputCell | ConstantCell | CounterCell | OperatorCell | LineCell | BufferCell | MergeCell | OutputCell
+ComputedCell = OperatorCell | LoadCell | StoreCell
+"""Cells whose value follows from their operands of one cycle, `latency` cycles later."""
+
+Cell = InputCell | ConstantCell | CounterCell | ComputedCell | LineCell | BufferCell | MergeCell | OutputCell
 
 
 def operands(cell: Cell) -> Sequence[Tap]:
     """What a cell uses."""
     match cell:
-        case OperatorCell():
+        case OperatorCell() | LoadCell() | StoreCell():
             return cell.operands
         case LineCell() | BufferCell():
             return (cell.source,)
@@ -229,7 +287,7 @@ def operands(cell: Cell) -> Sequence[Tap]:
 
 def _at_once(cell: Cell) -> Sequence[int]:
     """Cells whose values of the same cycle the cell's value depends on."""
-    if isinstance(cell, LineCell | BufferCell) or (isinstance(cell, OperatorCell) and cell.latency):
+    if isinstance(cell, LineCell | BufferCell) or (isinstance(cell, ComputedCell) and cell.latency):
         return ()
     return [tap.cell for tap in operands(cell) if not tap.cycles]
 
@@ -237,13 +295,14 @@ def _at_once(cell: Cell) -> Sequence[int]:
 @dataclass(frozen=True)
 class PipelineSpec:
     """A pipeline. Cells come after those that they use; the sources of merges may come later, if there is a register
-    on the way back. `labels`: what each cell belongs to, or none at all. Raises `PipelineError` if that is not so, or
+    on the way back. `memories`: word and number of words of each. `labels`: what each cell belongs to, or none at all. Raises `PipelineError` if that is not so, or
     without an output."""
 
     name: str
     cells: tuple[Cell, ...]
     tables: tuple[tuple[int, ...], ...] = ()
     labels: tuple[Label, ...] = ()
+    memories: tuple[tuple[Word, int], ...] = ()
 
     def __post_init__(self) -> None:
         if self.labels and len(self.labels) != len(self.cells):
@@ -260,6 +319,10 @@ class PipelineSpec:
             raise PipelineError(f"pipeline {self.name} has a loop without a register: cells {cells}") from None
         if not self.outputs:
             raise PipelineError(f"pipeline {self.name} has no output")
+        for number, cell in enumerate(self.cells):
+            if isinstance(cell, LoadCell | StoreCell) and not 0 <= cell.memory < len(self.memories):
+                raise PipelineError(f"cell {number} of pipeline {self.name} accesses memory {cell.memory} of "
+                                    f"{len(self.memories)}")
 
     def label(self, number: int) -> Label:
         """What cell number `number` is called."""
@@ -274,6 +337,12 @@ class PipelineSpec:
     def outputs(self) -> tuple[OutputCell, ...]:
         """Output streams."""
         return tuple(cell for cell in self.cells if isinstance(cell, OutputCell))
+
+    @property
+    def traps(self) -> bool:
+        """Whether some access may be outside of its memory."""
+        return any((isinstance(cell, LoadCell) and cell.walk is not None) or (isinstance(cell, StoreCell) and cell.trap)
+                   for cell in self.cells)
 
     @property
     def cycles(self) -> int:

@@ -11,13 +11,17 @@ from compiler.analysis.sample_operands import repeat_entries, wrap_lookups
 from compiler.bind.fpga.fanin import Leaf, resolved
 from compiler.bind.fpga.formats import contains_all, tapped_word, type_of
 from compiler.ir.evaluate import evaluate, integer, storage
+from compiler.ir.expr import Load, Store
 from compiler.ir.points import contains
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import ValidationError, operand_vectors
 from hw.ops import operation
-from hw.pipeline.spec import ConstantCell, OperatorCell, PipelineSpec
+from hw.pipeline.spec import ComputedCell, ConstantCell, OperatorCell, PipelineSpec, StoreCell
 
 __all__ = ["check_arithmetic"]
+
+_MULTIPLIER, _MODULUS = 0x9E3779B97F4A7C15, 1 << 64
+"""Of a congruential generator; its high bits depend on all bits of what is mixed in."""
 
 _ITERATIONS = 256
 """Instances that are tried of a statement without reads."""
@@ -30,12 +34,12 @@ def check_arithmetic(program: Program, statement: Statement, spec: PipelineSpec,
     `operands`: which read (a number) or iterator (a name) each leaf is. ``same[k]``: the first read that always sees
     the same value as read k.
     """
-    if not isinstance(spec.cells[root], OperatorCell):
+    if not isinstance(spec.cells[root], ComputedCell):
         return
     reads, iterators = _operands(program, statement, same)
     values = {leaf: iterators[what] if isinstance(what, str) else reads[what] for leaf, what in operands.items()}
     value, tables = wrap_lookups(statement.value, program.tables)
-    meant = evaluate(value, lambda k: reads[k], iterators, tables)
+    meant = evaluate(value, lambda k: reads[k], iterators, tables, _Accesses([m.name for m in program.memories]))
     actual = _Machine(spec, values, {leaf.cell: "" for leaf in values}).value(Leaf(root, 0))
     wrong = np.flatnonzero(np.asarray(meant != actual))
     if len(wrong):
@@ -62,6 +66,32 @@ def _operands(program: Program, statement: Statement,
     return reads, iterators
 
 
+def mixed(memory: int, stores: bool, arguments: Sequence[np.ndarray]) -> np.ndarray:
+    """A number that depends on all operands of an access and on where it goes, in place of what memory would give."""
+    total: np.ndarray = np.array([2 * memory + stores + 1], object)
+    for argument in arguments:
+        total = (total ^ argument.astype(object)) * _MULTIPLIER % _MODULUS
+    return total >> 20
+
+
+class _Accesses:
+    """Memories of which nothing is known (`compiler.ir.evaluate.Memories`)."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def load(self, node: Load, index: np.ndarray, after: Sequence[np.ndarray]) -> np.ndarray:
+        """As `mixed`."""
+        value = mixed(self._names.index(node.memory), False, [index, *after])
+        return np.asarray(integer(node.type).wrap(value)).astype(storage(node.type))
+
+    def store(self, node: Store, index: np.ndarray, value: np.ndarray, enable: np.ndarray,
+              after: Sequence[np.ndarray]) -> np.ndarray:
+        """As `mixed`."""
+        result = mixed(self._names.index(node.memory), True, [index, value, enable, *after])
+        return np.asarray(integer(node.type).wrap(result)).astype(storage(node.type))
+
+
 class _Machine:
     """Values of cells by what `hw.pipeline.spec` says about them. `values` are those of the leaves, whose cells are the
     keys of `carries`."""
@@ -85,7 +115,7 @@ class _Machine:
 
     def _operands(self, place: Leaf) -> list[Leaf]:
         cell = self.spec.cells[place.cell]
-        if not isinstance(cell, OperatorCell):
+        if not isinstance(cell, ComputedCell):
             return []
         taps = [resolved(self.spec, tap, self.carries) for tap in cell.operands]
         return [Leaf(tap.cell, place.cycles + tap.cycles + cell.latency) for tap in taps]
@@ -94,11 +124,13 @@ class _Machine:
         cell = self.spec.cells[place.cell]
         if isinstance(cell, ConstantCell):
             return np.array([cell.value], object)
-        assert isinstance(cell, OperatorCell)
+        assert isinstance(cell, ComputedCell)
         arguments = [self._known[leaf] for leaf in self._operands(place)]
         return np.asarray(type_of(cell.word).wrap(self._result(cell, arguments)))
 
-    def _result(self, cell: OperatorCell, arguments: list[np.ndarray]) -> np.ndarray:
+    def _result(self, cell: ComputedCell, arguments: list[np.ndarray]) -> np.ndarray:
+        if not isinstance(cell, OperatorCell):
+            return mixed(cell.memory, isinstance(cell, StoreCell), arguments)
         if cell.op == "cast":
             return arguments[0].astype(object)
         if cell.op == "table":

@@ -30,10 +30,12 @@ from hw.pipeline.spec import (
     CounterCell,
     InputCell,
     LineCell,
+    LoadCell,
     MergeCell,
     OperatorCell,
     OutputCell,
     PipelineSpec,
+    StoreCell,
     Tap,
     Walk,
     Word,
@@ -131,7 +133,9 @@ class _Assembly:
                     storage[producers[number]] = found
         self._merges()
         tables = tuple(table.values for table in self.schedule.staged.program.tables)
-        spec = PipelineSpec(name, tuple(self.cells), tables, tuple(self._labels()))
+        memories = tuple((word_of(memory.type, f"memory {memory.name}"), memory.words)
+                         for memory in self.schedule.staged.program.memories)
+        spec = PipelineSpec(name, tuple(self.cells), tables, tuple(self._labels()), memories)
         results = {s: Claim(self.place[node], self.times[node]) for s, node in self.net.results.items()}
         return BuiltPipeline(self.schedule, self.events, spec, self.buffers, results, storage)
 
@@ -167,7 +171,20 @@ class _Assembly:
                 return ConstantCell(0, node.word)  # until all its sources are there
             case "output":
                 return OutputCell(node.name, self._taps(number)[0], node.word, self._walk(number, node))
+            case _ if node.op in ("load", "store"):
+                return self._access(number, node)
         return OperatorCell(node.op, self._taps(number), node.words, node.word, node.latency, node.value)
+
+    def _access(self, number: int, node: Node) -> LoadCell | StoreCell:
+        """A load or a store; its events are when its operands are there."""
+        taps, trap = self._taps(number), self.schedule.staged.program.memories[node.value].trap
+        clock = self.events.clock(node.statement).plus(self.times[number] - node.latency)
+        events = constant_sum(0, self.events.trips(node.statement))
+        if node.op == "store":
+            index, value, enable, *after = taps
+            return StoreCell(node.value, index, value, enable, tuple(after), _walk(clock, events, 1), trap)
+        return LoadCell(node.value, taps[0], taps[1:], node.word, node.latency,
+                        _walk(clock, events, 1) if trap else None)
 
     def _taps(self, number: int) -> tuple[Tap, ...]:
         """Where the operands of a node come from."""
@@ -195,12 +212,7 @@ class _Assembly:
 
     def _events_walk(self, number: int, node: Node, values: LoopSum | np.ndarray, size: int) -> Walk:
         """The cycles of a node's statement, with addresses."""
-        clock = self.events.clock(node.statement).plus(self.times[number])
-        nest = isinstance(values, LoopSum)
-        levels = fit_nest(clock, values) if nest else fit_levels(clock.values(), values)
-        if levels is None:
-            raise AssertionError("the instances of a statement are loops")
-        return build_walk(levels, clock.base, size, values.base if nest else int(values[0]))
+        return _walk(self.events.clock(node.statement).plus(self.times[number]), values, size)
 
     # Delays.
 
@@ -265,3 +277,12 @@ class _Assembly:
                 needs.setdefault(tap.cell, []).append(Need((user, operand), None, delay, ""))
         for cell, behind in needs.items():
             self.chains.constant(cell, word, behind)
+
+
+def _walk(clock: LoopSum, values: LoopSum | np.ndarray, size: int) -> Walk:
+    """Events in the cycles of `clock`, with addresses."""
+    nest = isinstance(values, LoopSum)
+    levels = fit_nest(clock, values) if nest else fit_levels(clock.values(), values)
+    if levels is None:
+        raise AssertionError("the instances of a statement are loops")
+    return build_walk(levels, clock.base, size, values.base if nest else int(values[0]))

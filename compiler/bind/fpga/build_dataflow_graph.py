@@ -33,6 +33,7 @@ class NetBuilder:
     def __post_init__(self) -> None:
         self.net, self.program = Net(), self.schedule.staged.program
         self.tables = [table.name for table in self.program.tables]
+        self.memories = [memory.name for memory in self.program.memories]
         self.loads = {f.statement: f.array for f in self.schedule.staged.inputs}
         self.outputs = {f.statement: f.array for f in self.schedule.staged.outputs}
         self.sources: dict[tuple[str, int], list[Dependence]] = {}
@@ -72,7 +73,8 @@ class NetBuilder:
             net.results[name] = net.add(Node("input", word, name, name=self.loads[name]))
         else:
             reads = [self._read(statement, k) for k in range(len(statement.reads))]
-            net.results[name] = Operators(net, statement, reads, self.tables, self.options).result()
+            net.results[name] = Operators(net, statement, reads, self.tables, self.memories,
+                                           self.options).result()
         if name in self.outputs:
             word = net.nodes[net.results[name]].word
             net.add(Node("output", word, name, (Use(net.results[name]),), name=self.outputs[name]))

@@ -13,6 +13,10 @@ from hw.delays import operator_delays
 __all__ = ["chain_recurrences"]
 
 
+MEMORY_OUTPUT = 4.0
+"""Nanoseconds from the clock to the word of a block memory without a register behind it, on an ECP5."""
+
+
 def chain_recurrences(net: Net, clock_mhz: int) -> set[Path]:
     """Take the registers from the operators of those recurrences in `net` that are too slow with them. The paths that
     need a register so that all others fit a period; none if there is no such recurrence."""
@@ -21,7 +25,9 @@ def chain_recurrences(net: Net, clock_mhz: int) -> set[Path]:
                for number in members if _delay(net, net.nodes[number]) <= period]
     for number in chained:
         node = net.nodes[number]
-        if node.kind == "operator" and node.op != "table":
+        if node.op == "load":
+            node.latency = 1
+        elif node.kind == "operator" and node.op not in ("table", "store"):
             node.latency = 0
     return long_paths(*_stages(net, set(chained)), period) if chained else set()
 
@@ -67,8 +73,10 @@ def _stage(net: Net, node: Node, chained: bool) -> Stage:
         return Stage(delay, delay + operator_delays().delay("lt", bits), through=True)
     if node.kind == "output":
         return Stage(operator_delays().delay("select", node.word.width))
-    if node.kind != "operator" or node.latency > 1:
+    if node.kind != "operator" or node.latency > 1 or node.op == "store":
         return Stage()
+    if node.op == "load":
+        return Stage(0.0, MEMORY_OUTPUT)
     delay = _delay(net, node) if chained or node.latency else 0.0
     return Stage(delay, 0.0 if node.latency else delay, through=not node.latency)
 
@@ -77,7 +85,7 @@ def _delay(net: Net, node: Node) -> float:
     """Nanoseconds through a merge or an operator."""
     if node.kind == "merge":
         return operator_delays().delay("select", node.word.width)
-    if node.kind != "operator":
+    if node.kind != "operator" or node.op in ("load", "store"):
         return 0.0
     constant = any(map(net.is_constant, node.uses))
     return operator_delays().delay(node.op, _width(net, node), constant=constant)

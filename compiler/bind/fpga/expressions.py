@@ -12,10 +12,10 @@ from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.options import Options
 from compiler.bind.interning import interned
 from compiler.bind.sums import flatten_sum
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, Store, children, postorder
 from compiler.ir.program import Statement
 from compiler.ir.types import BIT, Int, Type
-from hw.pipeline.spec import TABLE_LATENCY, Word
+from hw.pipeline.spec import LOAD_LATENCY, STORE_LATENCY, TABLE_LATENCY, Word
 
 __all__ = ["Operators", "read_label", "word_of"]
 
@@ -45,12 +45,14 @@ def read_label(statement: Statement, read: int) -> str:
 
 @dataclass
 class Operators:
-    """Builds the operators of `statement`, whose reads come from `reads`, into `net`; `tables`: names by number."""
+    """Builds the operators of `statement`, whose reads come from `reads`, into `net`; `tables`, `memories`: names by
+    number."""
 
     net: Net
     statement: Statement
     reads: Sequence[Use]
     tables: Sequence[str]
+    memories: Sequence[str]
     options: Options
     _done: dict[int, Use] = field(default_factory=dict)
     _shared: Counter[int] = field(default_factory=Counter)
@@ -95,9 +97,19 @@ class Operators:
                 self._word(index.type)
                 return self._emit("table", [self._cover(index)], [self._word(index.type)], word, TABLE_LATENCY,
                                   self.tables.index(table))
+            case Load(memory, _, _, _):
+                return self._access("load", expr, word, LOAD_LATENCY, memory)
+            case Store(memory, _, _, _, _):
+                return self._access("store", expr, word, STORE_LATENCY, memory)
             case Apply(op, args, _) if op in _LINEAR and self._all_words(args):
                 return self._sum(expr, word)
         return self._apply(expr, word)
+
+    def _access(self, op: str, expr: Load | Store, word: Word, latency: int, memory: str) -> Use:
+        """A load or a store, with all that it waits for."""
+        operands = children(expr)
+        return self._emit(op, [self._cover(part) for part in operands], [self._word(part.type) for part in operands],
+                          word, latency, self.memories.index(memory))
 
     def _counter_word(self, name: str, word: Word) -> Word:
         """The word of an iterator: no wider than `COUNTER_BITS`, with the values of the iterator's type. Raises

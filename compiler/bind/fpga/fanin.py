@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from compiler.sched.verify import ValidationError
-from hw.pipeline.spec import BufferCell, ConstantCell, CounterCell, LineCell, MergeCell, OperatorCell, PipelineSpec, Tap
+from hw.pipeline.spec import BufferCell, ConstantCell, CounterCell, LineCell, MergeCell, ComputedCell, PipelineSpec, Tap
 
 __all__ = ["Leaf", "leaves", "resolved"]
 
@@ -31,7 +31,7 @@ def resolved(spec: PipelineSpec, tap: Tap, carries: Mapping[int, str]) -> Tap:
 def leaves(spec: PipelineSpec, root: int, carries: Mapping[int, str]) -> list[Leaf]:
     """The leaves of the value of cell number `root`: cells that `carries` statements' values, buffers, merges,
     counters and constants."""
-    if not isinstance(spec.cells[root], OperatorCell):
+    if not isinstance(spec.cells[root], ComputedCell):
         return []
     found: dict[Leaf, None] = {}
     seen: set[Leaf] = set()
@@ -44,7 +44,7 @@ def leaves(spec: PipelineSpec, root: int, carries: Mapping[int, str]) -> list[Le
         cell = spec.cells[place.cell]
         if place.cell != root and (place.cell in carries or isinstance(cell, _LEAVES)):
             found[place] = None
-        elif isinstance(cell, OperatorCell):
+        elif isinstance(cell, ComputedCell):
             for tap in (resolved(spec, operand, carries) for operand in cell.operands):
                 pending.append(Leaf(tap.cell, place.cycles + tap.cycles + cell.latency))
         else:
