@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 from typeguard import TypeCheckError, check_type
 
 from compiler.bind.design import Design
-from compiler.ir.expr import postorder
+from compiler.ir.expr import Load, Read, Store, postorder
 from compiler.ir.program import Program
 from compiler.ir.types import Float
 from compiler.passes.normalize.distinct_names import rename_clashing_statements
@@ -28,6 +28,8 @@ register_passes({"legalize-tables": "compiler.bind.cgra.passes:LegalizeTables",
                  "legalize-arrays": "compiler.bind.cgra.passes:LegalizeArrays"})
 
 _DEFAULT = "cgra"
+
+_EVERY_INDEX = "loop over all indices and use the one that is equal: for (k = 0; k < N; k++) if (k == INDEX) ..."
 
 
 class TargetError(SluiceError):
@@ -48,7 +50,7 @@ def target(name: str) -> Any:
 def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     """Compile `program` for a target. Raises `TargetError` for unknown options and for programs of a kind that the
     target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests; floating-point numbers if it
-    has `FLOATING`), and what it raises.
+    has `FLOATING`, accesses at places that depend on data if it has `MEMORIES`), and what it raises.
 
     Option `hardware` names a file that describes the hardware (`hw.designs.hardware`), which names the target, too.
     """
@@ -63,6 +65,8 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
             program = rename_clashing_statements(program)
         if not getattr(module, "FLOATING", False):
             _check_integers(program, target_name)
+        if not getattr(module, "MEMORIES", False):
+            _check_accesses(program, target_name)
     return module.compile_program(program, module.Options(**given))
 
 
@@ -98,6 +102,17 @@ def _check_integers(program: Program, target_name: str) -> None:
             able = ", ".join(name for name in TARGETS if getattr(target(name), "FLOATING", False))
             raise TargetError(f"{statement.label()} computes with {floats[0]}: target {target_name} has integers only; "
                               f"with floating-point numbers: {able}")
+
+
+def _check_accesses(program: Program, target_name: str) -> None:
+    """Raise `TargetError` for the first statement that accesses an array at places that depend on data."""
+    for statement in program.statements:
+        for node in postorder(statement.value):
+            if isinstance(node, Load | Store) and any(isinstance(part, Read) for part in postorder(node.index)):
+                able = ", ".join(name for name in TARGETS if getattr(target(name), "MEMORIES", False))
+                verb, array = "reads" if isinstance(node, Load) else "writes", program.memory(node.memory).label
+                raise TargetError(f"{statement.label()} {verb} '{array}' at a place that depends on data: target "
+                                  f"{target_name} has affine addresses only; with others: {able}; or {_EVERY_INDEX}")
 
 
 def _described(target_name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:

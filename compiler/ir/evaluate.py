@@ -39,7 +39,8 @@ class Memories(Protocol):
 
 
 class TableIndexError(ProgramError):
-    """A lookup outside its table, or an access outside its memory. `positions` are the iterations that do one, in the order that was given."""
+    """A lookup outside its table, or an access outside its memory. `positions` are the iterations that do one, in the
+    order that was given."""
 
     def __init__(self, message: str, positions: np.ndarray) -> None:
         super().__init__(message)

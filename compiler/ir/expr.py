@@ -118,9 +118,9 @@ class Load:
 
 @dataclass(frozen=True)
 class Store:
-    """Write `value` to word `index` of memory `memory` if `enable`, a bit, is set, once all of `after` are known: values
-    of the loads that must see the old word, and of the stores before. The result is `enable`, and what accesses that
-    come later wait for."""
+    """Write `value` to word `index` of memory `memory` if `enable`, a bit, is set, once all of `after` are known:
+    values of the loads that must see the old word, and of the stores before. The result is `enable`, and what accesses
+    that come later wait for."""
 
     memory: str
     index: Expr

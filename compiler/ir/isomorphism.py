@@ -9,7 +9,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, Store, children, fold, with_children
+from compiler.ir.expr import (
+    Apply,
+    Cast,
+    Const,
+    Expr,
+    Iterator,
+    Load,
+    Lookup,
+    Read,
+    Store,
+    children,
+    fold,
+    with_children,
+)
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import ProgramError
 

@@ -17,6 +17,7 @@ class MemoryState:
     """All memories of a program, zero at first; see `compiler.ir.evaluate.Memories`."""
 
     def __init__(self, program: Program) -> None:
+        self._labels = {memory.name: memory.label for memory in program.memories}
         self._words = {memory.name: np.zeros(memory.words, storage(memory.type)) for memory in program.memories}
 
     def load(self, node: Load, index: np.ndarray, after: Sequence[np.ndarray]) -> np.ndarray:
@@ -37,4 +38,5 @@ class MemoryState:
         size = len(self._words[memory])
         outside = np.flatnonzero(((index < 0) | (index >= size)) & enable)
         if outside.size:
-            raise TableIndexError(f"index {index[outside[0]]} is outside '{memory}' of {size} words", outside)
+            message = f"index {index[outside[0]]} is outside '{self._labels[memory]}' of {size} elements"
+            raise TableIndexError(message, outside)

@@ -48,7 +48,7 @@ from compiler.ir.sum_ranges import Rule, accumulated_range
 from compiler.ir.types import BIT, Float, Int
 from hw.ops import DIVISIONS, OPERATIONS
 
-__all__ = ["iterator_ranges", "narrow", "narrow_value", "table_ranges"]
+__all__ = ["array_ranges", "iterator_ranges", "narrow", "narrow_value", "table_ranges"]
 
 _WIDTHS = (16, 32, 64)
 _MODULAR = {"pass", "add", "sub", "mul", "mad", "and", "or", "xor", "shl", "select"}
@@ -65,7 +65,7 @@ def narrow(program: Program) -> Program:
 
     `program` must be verified. Types of inputs, outputs and tables, accesses, domains and order stay.
     """
-    ranges = _array_ranges(program)
+    ranges = array_ranges(program)
     integers = [a for a in program.arrays if isinstance(a.type, Int)]
     program = _retyped(program, {a.name: _array_type(a, ranges[a.name]) for a in integers})
     program = _rewritten(program, ranges)
@@ -367,7 +367,7 @@ def table_ranges(program: Program) -> dict[str, Range]:
     return {table.name: (min(table.values), max(table.values)) for table in program.tables}
 
 
-def _array_ranges(program: Program) -> dict[str, Range]:
+def array_ranges(program: Program) -> dict[str, Range]:
     """The range of the elements of every array, by propagation through the statements; of sums by counting."""
     known = _Known(iterators={s.name: iterator_ranges(s) for s in program.statements}, tables=table_ranges(program))
     sums: dict[str, Range] = {}

@@ -2,8 +2,8 @@
 
 The grammar is ``program.lark``. In expressions ``24:uint16`` is a constant, ``#2:uint16`` the word of read 2,
 ``$x:uint16`` an iterator, ``cast(e):int16`` a conversion, ``add(a, b):uint16`` an operation and
-``curve[e]:uint16`` a table lookup, ``load bins[e] after (t):int32`` and ``store bins[e] = v if c after (t):bit`` accesses
-to a memory. A subexpression that is used more than once is bound to a label first:
+``curve[e]:uint16`` a table lookup, ``load bins[e] after (t):int32`` and ``store bins[e] = v if c after (t):bit``
+accesses to a memory. A subexpression that is used more than once is bound to a label first:
 ``%0 = mul(#0:uint16, #1:uint16):uint16``.
 """
 
@@ -32,7 +32,8 @@ def print_program(program: Program) -> str:
     lines += [f"  {array.role} {array.name} : {array.type}{list(array.shape)}{array.level and f' in {array.level}'}"
               for array in program.arrays]
     lines += [f"  table {table.name} : {table.type} = {list(table.values)}" for table in program.tables]
-    lines += [f"  memory {memory.name} : {memory.type}[{memory.words}]{' trap' if memory.trap else ''}"
+    lines += [f"  memory {memory.name} : {memory.type}[{memory.words}]"
+              f"{memory.array and f' of {memory.array}'}{' trap' if memory.trap else ''}"
               for memory in program.memories]
     for statement in program.statements:
         lines += [f"  {line}" for line in _statement_lines(statement)]
@@ -179,8 +180,9 @@ class _Reader:
     def table(self, name: lark.Token, type_: lark.Token, *values: lark.Token | None) -> Table:
         return Table(str(name), tuple(int(value) for value in values if value is not None), parse_type(type_))
 
-    def memory(self, name: lark.Token, type_: lark.Token, words: lark.Token, trap: lark.Token | None) -> Memory:
-        return Memory(str(name), int(words), parse_type(type_), trap is not None)
+    def memory(self, name: lark.Token, type_: lark.Token, words: lark.Token, array: lark.Token | None,
+               trap: lark.Token | None) -> Memory:
+        return Memory(str(name), int(words), parse_type(type_), str(array or ""), trap is not None)
 
     def share(self, *names: lark.Token) -> tuple[str, ...]:
         return tuple(map(str, names))

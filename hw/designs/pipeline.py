@@ -21,7 +21,7 @@ _SOURCE = f"rtl/{SYSTEM_MODULE}.v"
 def pipeline_parameters(spec: SystemSpec) -> dict[str, Any]:
     """What `DesignImage.parameters` says about a pipeline: that it is one, its streams, the width of its bus."""
     return {"system": PIPELINE, "inputs": [s.name for s in spec.inputs], "outputs": [s.name for s in spec.outputs],
-            "bus_bits": spec.bus_bits}
+            "bus_bits": spec.bus_bits, "traps": spec.pipeline.traps}
 
 
 def pipeline_design(image: DesignImage, directory: Path) -> SystemDesign:
@@ -32,7 +32,7 @@ def pipeline_design(image: DesignImage, directory: Path) -> SystemDesign:
         *most, last = map(str, BUSES)
         raise DesignError(f"parameters: bus_bits is {width!r}, must be {', '.join(most)} or {last}")
     text = read_text(directory / _SOURCE)
-    registers = pipeline_registers(inputs, outputs)
+    registers = pipeline_registers(inputs, outputs, image.parameters.get("traps") is True)
     return SystemDesign(image, registers, SYSTEM_MODULE, {f"{SYSTEM_MODULE}.v": text}, data_width=width)
 
 

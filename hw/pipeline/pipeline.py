@@ -44,7 +44,8 @@ class Pipeline(wiring.Component):
 
     Per input k: `i_k` is the next word of the stream, and in cycles with ``take[k]`` (and `en`) it is used up. Per
     output k: ``o_k`` is given away in cycles with ``give[k]`` (and `en`). `left`: something is still to be given away.
-    If the pipeline has traps, `trap`: since `start` an access was outside of its memory, the first one by cell `trap_cell` with `trap_index`.
+    If the pipeline has traps, `trap`: since `start` an access was outside of its memory, the first one by cell
+    `trap_cell` with `trap_index`.
     """
 
     def __init__(self, spec: PipelineSpec):

@@ -32,6 +32,8 @@ class RunError(IntEnum):
     """Nothing moved for as many clock cycles as register WATCHDOG allows."""
     ADDRESS = 5
     """An array goes beyond the last address of memory."""
+    INDEX = 6
+    """An access was outside of its array; registers TRAP_CELL and TRAP_INDEX say where."""
 
 
 _STATUS = (
@@ -46,8 +48,15 @@ _WAITING = (
 )
 
 
-def pipeline_registers(inputs: Sequence[str], outputs: Sequence[str]) -> RegisterMap:
-    """Control, counters, and the byte address of every array in memory; `inputs`, `outputs`: names of the streams."""
+_TRAPS = (
+    Register("TRAP_CELL", 0x24, "read", "number of the cell whose access was outside of its array"),
+    Register("TRAP_INDEX", 0x28, "read", "the index that it had, as a number with sign"),
+)
+
+
+def pipeline_registers(inputs: Sequence[str], outputs: Sequence[str], traps: bool = False) -> RegisterMap:
+    """Control, counters, and the byte address of every array in memory; `inputs`, `outputs`: names of the streams.
+    `traps`: accesses outside of an array are reported."""
     streams = [
         *(Register(f"IN{k}_ADDRESS", INPUT_BASE + 4 * k, "write", f"byte address of array {name}")
           for k, name in enumerate(inputs)),
@@ -61,6 +70,7 @@ def pipeline_registers(inputs: Sequence[str], outputs: Sequence[str]) -> Registe
         Register("STATUS", 0x14, "read", "state of the run", _STATUS),
         Register("WAITING", 0x18, "read", "transfers that are not complete", _WAITING),
         watchdog_register(0x20),
+        *(_TRAPS if traps else ()),
         Register("CYCLES", 0x40, "read", "unstalled cycles, the last one that of the last word that is given away"),
         Register("STALLS", 0x44, "read", "clock cycles in which the pipeline stood still for memory"),
         Register("WALL_CYCLES", 0x48, "read", "clock cycles from start to done"),

@@ -189,7 +189,11 @@ class StoreCell:
     after: tuple[Tap, ...]
     walk: Walk
     trap: bool = False
-    word: Word = Word(1, False)
+
+    @property
+    def word(self) -> Word:
+        """Its value is a bit."""
+        return Word(1, False)
 
     @property
     def latency(self) -> int:
@@ -295,8 +299,8 @@ def _at_once(cell: Cell) -> Sequence[int]:
 @dataclass(frozen=True)
 class PipelineSpec:
     """A pipeline. Cells come after those that they use; the sources of merges may come later, if there is a register
-    on the way back. `memories`: word and number of words of each. `labels`: what each cell belongs to, or none at all. Raises `PipelineError` if that is not so, or
-    without an output."""
+    on the way back. `memories`: word and number of words of each. `labels`: what each cell belongs to, or none at all.
+    Raises `PipelineError` if that is not so, or without an output."""
 
     name: str
     cells: tuple[Cell, ...]

@@ -53,14 +53,14 @@ class PipelineSystem(wiring.Component):
     `hw.pipeline.registers`), `irq` (high while a run has ended and the host has not cleared that).
 
     A run fetches the input arrays from their addresses, moves the pipeline whenever every stream has a word or room for
-    one, and stores the output arrays. A memory error, an array beyond the last address, ``clear`` or the watchdog ends
-    it with a code in STATUS; the next start begins afresh.
+    one, and stores the output arrays. A memory error, an access outside of an array, an array beyond the last address,
+    ``clear`` or the watchdog ends it with a code in STATUS; the next start begins afresh.
     """
 
     def __init__(self, spec: SystemSpec):
         self.spec = spec
         names = [stream.name for stream in spec.inputs], [stream.name for stream in spec.outputs]
-        self._map = pipeline_registers(*names)
+        self._map = pipeline_registers(*names, spec.pipeline.traps)
         super().__init__({
             "m_axi": Out(Axi4Signature(address_width=32, data_width=spec.bus_bits)),
             "s_axil": In(Axi4LiteSignature(address_width=self._map.address_width)),
@@ -111,6 +111,9 @@ class PipelineSystem(wiring.Component):
         causes, faults = [RunError.WRITE], [writer.error]
         if reader is not None:
             causes, faults = [RunError.READ, *causes], [reader.error, *faults]
+        if self.spec.pipeline.traps:
+            causes, faults = [RunError.INDEX, *causes], [pipeline.trap, *faults]
+            m.d.comb += [registers.trap_cell.eq(pipeline.trap_cell), registers.trap_index.eq(pipeline.trap_index)]
         m.submodules.control = control = RunControl(RunError, causes, (RunError.ADDRESS,))
         connect_run(m, control, registers, reader, writer, pipeline.left)
         m.d.comb += [

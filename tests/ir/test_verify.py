@@ -41,8 +41,8 @@ NO_TIME = "statement 'Sum' (two.py:6): the order does not give every iteration i
 
 CASES = [
     # Names and declarations.
-    ("double : uint16[4, 8]", "image : uint16[4, 8]", "array or table 'image' is declared twice"),
-    ("table curve", "table image", "array or table 'image' is declared twice"),
+    ("double : uint16[4, 8]", "image : uint16[4, 8]", "array, table or memory 'image' is declared twice"),
+    ("table curve", "table image", "array, table or memory 'image' is declared twice"),
     ("image : uint16[4, 8]", "image : uint16[4, 0]", "array 'image' of shape [4, 0] has no elements"),
     ("output result", "intermediate result", "program 'two' has no output"),
     ("[5, 6, 7]", "[]", "table 'curve' is empty"),

@@ -16,9 +16,11 @@ from hw.pipeline.spec import (
     CounterCell,
     InputCell,
     LineCell,
+    LoadCell,
     MergeCell,
     OperatorCell,
     PipelineSpec,
+    StoreCell,
     Tap,
 )
 from hw.pipeline.streams import ArrayStream
@@ -77,6 +79,8 @@ def _round(spec: PipelineSpec, inputs: Mapping[str, np.ndarray], carried: list[n
                 value[times[seen]] = Int(cell.word.width, cell.word.signed).wrap(values[seen])
             case OperatorCell():
                 value = _operator(spec, cell, [_late(carried, tap) for tap in cell.operands])
+            case LoadCell() | StoreCell():
+                continue
             case LineCell():
                 value = _delayed(_late(carried, cell.source), cell.cycles)
             case BufferCell():
@@ -89,7 +93,29 @@ def _round(spec: PipelineSpec, inputs: Mapping[str, np.ndarray], carried: list[n
             case _:
                 outputs[cell.name] = _late(carried, cell.operand)[cell.walk.events()[0]]
         carried[number] = value
+    for memory in range(len(spec.memories)):
+        _access(spec, memory, carried)
     return outputs
+
+
+def _access(spec: PipelineSpec, memory: int, carried: list[np.ndarray]) -> None:
+    """What loads and stores of a memory carry, cycle by cycle."""
+    users = [(n, c) for n, c in enumerate(spec.cells) if isinstance(c, LoadCell | StoreCell) and c.memory == memory]
+    _, depth = spec.memories[memory]
+    words = np.zeros(depth, object)
+    given = {n: [_late(carried, tap) for tap in cell.operands] for n, cell in users}
+    fires = {n: set(cell.walk.events()[0].tolist()) for n, cell in users if isinstance(cell, StoreCell)}
+    loads = {n: np.zeros(spec.cycles, object) for n, cell in users if isinstance(cell, LoadCell)}
+    for time in range(spec.cycles):
+        for n, values in loads.items():
+            index = int(given[n][0][time])
+            values[time] = words[index] if 0 <= index < depth else 0
+        for n, times in fires.items():
+            index, value, enable = (int(part[time]) for part in given[n][:3])
+            if time in times and enable & 1:
+                words[index] = value
+    for n, cell in users:
+        carried[n] = _delayed(loads[n] if n in loads else given[n][2], cell.latency)
 
 
 def _late(carried: list[np.ndarray], tap: Tap) -> np.ndarray:

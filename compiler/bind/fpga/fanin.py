@@ -6,9 +6,20 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from compiler.sched.verify import ValidationError
-from hw.pipeline.spec import BufferCell, ConstantCell, CounterCell, LineCell, MergeCell, ComputedCell, PipelineSpec, Tap
+from hw.pipeline.spec import (
+    BufferCell,
+    ComputedCell,
+    ConstantCell,
+    CounterCell,
+    LineCell,
+    LoadCell,
+    MergeCell,
+    PipelineSpec,
+    StoreCell,
+    Tap,
+)
 
-__all__ = ["Leaf", "leaves", "resolved"]
+__all__ = ["Leaf", "accesses", "leaves", "resolved"]
 
 
 _LEAVES = BufferCell | CounterCell | MergeCell | ConstantCell
@@ -31,22 +42,35 @@ def resolved(spec: PipelineSpec, tap: Tap, carries: Mapping[int, str]) -> Tap:
 def leaves(spec: PipelineSpec, root: int, carries: Mapping[int, str]) -> list[Leaf]:
     """The leaves of the value of cell number `root`: cells that `carries` statements' values, buffers, merges,
     counters and constants."""
+    return [place for place in _fan_in(spec, root, carries)
+            if place.cell != root and (place.cell in carries or isinstance(spec.cells[place.cell], _LEAVES))]
+
+
+def accesses(spec: PipelineSpec, root: int, carries: Mapping[int, str]) -> list[Leaf]:
+    """The loads and stores that the value of cell number `root` is computed by, and how long before that they take
+    their operands."""
+    return [Leaf(place.cell, place.cycles + cell.latency) for place in _fan_in(spec, root, carries)
+            if isinstance(cell := spec.cells[place.cell], LoadCell | StoreCell)
+            and (place.cell == root or place.cell not in carries)]
+
+
+def _fan_in(spec: PipelineSpec, root: int, carries: Mapping[int, str]) -> list[Leaf]:
+    """All cells that the value of cell number `root` is computed from and by, if it is computed."""
     if not isinstance(spec.cells[root], ComputedCell):
         return []
-    found: dict[Leaf, None] = {}
-    seen: set[Leaf] = set()
+    seen: dict[Leaf, None] = {}
     pending = [Leaf(root, 0)]
     while pending:
         place = pending.pop()
         if place in seen:
             continue
-        seen.add(place)
+        seen[place] = None
         cell = spec.cells[place.cell]
         if place.cell != root and (place.cell in carries or isinstance(cell, _LEAVES)):
-            found[place] = None
-        elif isinstance(cell, ComputedCell):
+            continue
+        if isinstance(cell, ComputedCell):
             for tap in (resolved(spec, operand, carries) for operand in cell.operands):
                 pending.append(Leaf(tap.cell, place.cycles + tap.cycles + cell.latency))
         else:
             raise ValidationError(f"cell {place.cell} is used, but carries no statement's values")
-    return list(found)
+    return list(seen)

@@ -21,7 +21,7 @@ from compiler.bind.fpga.nest_proof import NestProof, Value, element_positions, w
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import Source
-from hw.pipeline.spec import CounterCell, InputCell, OutputCell, PipelineSpec, Tap
+from hw.pipeline.spec import CounterCell, InputCell, OutputCell, PipelineSpec, Tap, Walk
 from hw.pipeline.streams import ArrayStream
 
 __all__ = ["NestChecks"]
@@ -51,9 +51,12 @@ class NestChecks:
 
     def loads(self, name: str, cell: InputCell) -> bool:
         """Whether a stream's words come in the cycles of a statement."""
-        clock = self.clock(name)
-        times = walk_times(cell.walk, _numbers(clock.trips))
-        return cell.walk.count == clock.count and times is not None and times.same(clock)
+        return self.happens(cell.walk, self.clock(name))
+
+    def happens(self, walk: Walk, cycles: LoopSum) -> bool:
+        """Whether the events of a walk are proven to be in these cycles, in their order."""
+        times = walk_times(walk, _numbers(cycles.trips))
+        return walk.count == cycles.count and times is not None and times.same(cycles)
 
     def iterator(self, statement: Statement, leaf: Leaf) -> str | None:
         """The iterator that a counter counts, None if none is proven."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from compiler.ir.program import Program
 from hw.dma.registers import RegisterMap
 from hw.main_memory import MainMemory
 from hw.pipeline.registers import RunError, pipeline_registers
+from hw.pipeline.spec import LoadCell, StoreCell
 from hw.pipeline.system import SYSTEM_MODULE, SystemSpec, emit_system
 from hw.sim.faults import NO_TRIAL, Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
@@ -44,7 +45,8 @@ class Executable:
     @cached_property
     def registers(self) -> RegisterMap:
         """The register map of the system."""
-        return pipeline_registers([s.name for s in self.system.inputs], [s.name for s in self.system.outputs])
+        return pipeline_registers([s.name for s in self.system.inputs], [s.name for s in self.system.outputs],
+                                  self.system.pipeline.traps)
 
     @cached_property
     def sources(self) -> dict[str, str]:
@@ -67,15 +69,27 @@ class Executable:
             pairs += [(f"{name}{k}_ADDRESS", self.layout.addresses[stream.name]) for k, stream in enumerate(side)]
         return [*pairs, ("CONTROL", self.registers.encode("CONTROL", start=1))]
 
-    def check(self, status: int, waiting: int) -> None:
-        """Raise `FpgaError` if registers STATUS and WAITING say that the run failed or has not ended."""
+    def check(self, status: int, waiting: int, trap: Sequence[int] = ()) -> None:
+        """Raise `FpgaError` if registers STATUS and WAITING say that the run failed or has not ended; `trap`: registers
+        TRAP_CELL and TRAP_INDEX if there are any."""
         state = self.registers.decode("STATUS", status)
         if not state["done"]:
             raise FpgaError("the run has not ended")
         if state["error"] == RunError.WATCHDOG:
             raise FpgaError(f"the run ended with error WATCHDOG: nothing moved; {self._explain({'WAITING': waiting})}")
+        if state["error"] == RunError.INDEX:
+            raise FpgaError(f"the run ended with error INDEX: {self._outside(*trap)}")
         if state["error"]:
             raise FpgaError(f"the run ended with error {RunError(state['error']).name}")
+
+    def _outside(self, number: int, index: int) -> str:
+        """Which access was outside of its array."""
+        spec = self.system.pipeline
+        cell, label = spec.cells[number], spec.label(number)
+        assert isinstance(cell, LoadCell | StoreCell)
+        memory, at = self.program.memories[cell.memory], index - (1 << 32 if index >> 31 else 0)
+        verb, place = "reads" if isinstance(cell, LoadCell) else "writes", f" ({label.source})" if label.source else ""
+        return f"statement '{label.name}'{place} {verb} '{memory.label}' at {at}, outside its {memory.words} elements"
 
     def run(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
             waves: bool, cycle_limit: int | None, trial: Trial = NO_TRIAL) -> Run:
@@ -94,7 +108,7 @@ class Executable:
         return Job(
             sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.layout.end, _MEMORY_BYTES),
             loads=self.loads(inputs), writes=[*settings, *trial.writes(self.registers), start],
-            reads=[address(name) for name in ("STATUS", "WAITING", *_COUNTERS)],
+            reads=[address(name) for name in ("STATUS", "WAITING", *_COUNTERS, *self._traps)],
             dumps=[arrays[a.name] for a in self.program.outputs], fault=trial.fault(arrays),
             latency=self.main_memory.latency, bursts=self.main_memory.bursts,
             seed=seed, stall=stall or NO_STALLS, simulator=simulator, waves=waves,
@@ -106,8 +120,12 @@ class Executable:
     def result(self, result: JobResult, simulator: str) -> Run:
         """What `job` gave. Raises `FpgaError` for an error that the hardware reports."""
         status, waiting, *counts = result.registers.values()
-        self.check(status, waiting)
-        return self._result(result, dict(zip(_COUNTERS, counts, strict=True)), simulator)
+        self.check(status, waiting, counts[len(_COUNTERS):])
+        return self._result(result, dict(zip(_COUNTERS, counts[:len(_COUNTERS)], strict=True)), simulator)
+
+    @property
+    def _traps(self) -> tuple[str, ...]:
+        return ("TRAP_CELL", "TRAP_INDEX") if self.system.pipeline.traps else ()
 
     def _explain(self, values: Mapping[str, int]) -> str:
         waiting = self.registers.decode("WAITING", values["WAITING"])

@@ -15,10 +15,13 @@ from compiler.ir.verify import verify
 from compiler.sched.search.driver import search
 from compiler.sched.search.space import Infeasible
 
-__all__ = ["PLACE", "Options", "compile_program"]
+__all__ = ["MEMORIES", "PLACE", "Options", "compile_program"]
 
 PLACE = "a pipeline of its own"
 """What results call the target."""
+
+MEMORIES = True
+"""Accesses at places that depend on data are taken."""
 
 _MOST_LOOPS = 14
 """Most loops around a statement; what is symbolic takes seconds then."""

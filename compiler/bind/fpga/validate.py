@@ -12,7 +12,9 @@ on time every claim is reduced to claims about earlier cycles and, in the end, t
    last write to its address; a read in the cycle of a write to its address is an error. A counter must have the
    iterator's value.
 2. The operators compute the statement's expression: compared on corner and random operands. This is the only part that
-   is checked by examples. Tables are compared entry by entry.
+   is checked by examples. Tables are compared entry by entry. Loads and stores give numbers that depend on their
+   place, operands and all that they come after, so that each is there, behind what it has to wait for; a store is
+   enabled for the instances of its statement and in no other cycle.
 3. Every element that the program writes to an output is given away by the statement that writes it last, in the order
    in which the stream's walk stores it; nothing else is. Words of inputs come from the element that the walk fetches.
 """
@@ -28,9 +30,10 @@ import numpy as np
 from compiler.analysis.points import all_points, count_points, values_at
 from compiler.bind.fpga.arithmetic import check_arithmetic
 from compiler.bind.fpga.build import BuiltPipeline
-from compiler.bind.fpga.fanin import Leaf, leaves
-from compiler.bind.fpga.formats import check_formats, check_loaded, holds
+from compiler.bind.fpga.fanin import Leaf, accesses, leaves
+from compiler.bind.fpga.formats import check_formats, check_loaded, holds, type_of
 from compiler.bind.fpga.nest_checks import NestChecks
+from compiler.ir.evaluate import integer
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import Origins, Source, ValidationError, bounded_effort, final_origins, read_origins
@@ -41,9 +44,11 @@ from hw.pipeline.spec import (
     CounterCell,
     InputCell,
     LineCell,
+    LoadCell,
     MergeCell,
     OperatorCell,
     OutputCell,
+    StoreCell,
     Tap,
 )
 from hw.pipeline.streams import ArrayStream
@@ -110,6 +115,7 @@ class _Proof:
         tables = tuple(table.values for table in self.program.tables)
         if self.spec.tables != tables:
             raise ValidationError("the tables of the pipeline are not those of the program")
+        self._check_memories()
         self.streams: dict[str, ArrayStream] = {}
         self.nests = NestChecks(self.program, self.built, self.spec, self.carries, self.streams)
         self._check_inputs()
@@ -225,8 +231,32 @@ class _Proof:
             else:
                 proven = [k for k, origin in enumerate(origins) if self.nests.read(statement, leaf, k, origin)]
                 operands[leaf] = _most(proven, meanings) if proven else self._read(statement, leaf, origins)
+        for access in accesses(self.spec, claim.cell, self.carries):
+            self._check_access(statement, access)
         same = [_fullest(meanings, k) for k in range(len(origins))]
         check_arithmetic(self.program, statement, self.spec, claim.cell, operands, same)
+
+    def _check_memories(self) -> None:
+        """The memories are those of the program."""
+        meant = tuple((integer(memory.type), memory.words) for memory in self.program.memories)
+        if tuple((type_of(word), words) for word, words in self.spec.memories) != meant:
+            raise ValidationError("the memories of the pipeline are not those of the program")
+
+    def _check_access(self, statement: Statement, access: Leaf) -> None:
+        """A store takes place when its operands are there, for every instance and at no other time; an access that may
+        be outside of its memory is looked at then."""
+        cell = self.spec.cells[access.cell]
+        assert isinstance(cell, LoadCell | StoreCell)
+        memory = self.program.memories[cell.memory]
+        watched = cell.trap if isinstance(cell, StoreCell) else cell.walk is not None
+        if memory.trap and not watched:
+            raise ValidationError(f"{statement}: cell {access.cell} may be outside of '{memory.label}' unseen")
+        if cell.walk is None:
+            return
+        cycles = self.nests.clock(statement.name).plus(-access.cycles)
+        if not (self.nests.happens(cell.walk, cycles) or np.array_equal(cell.walk.events()[0], cycles.values())):
+            raise ValidationError(f"{statement}: the access of cell {access.cell} to '{memory.label}' is not when its "
+                                  "operands are there")
 
     def _check_settled(self, statement: Statement, leaf: Leaf) -> None:
         """What is computed from a constant is asked for after the registers behind that have taken it."""

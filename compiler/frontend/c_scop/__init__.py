@@ -48,6 +48,7 @@ from compiler.frontend.c_scop.parse import Scop, find_scop, functions_with_scops
 from compiler.frontend.c_scop.source import Source, preprocess
 from compiler.frontend.c_scop.walk import Walker
 from compiler.ir.constant_division import without_divisions
+from compiler.ir.memory_bounds import with_bounds
 from compiler.ir.narrow import narrow
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
@@ -97,7 +98,7 @@ def parse_scop(text: str, file: str = "scop.c", folder: Path = Path(), name: str
     try:
         with _deep_recursion():
             program = _program(text, file, (folder, *map(Path, folders)), name, parameters, function)
-            return narrow(program) if narrowed else _without_divisions(program)
+            return with_bounds(narrow(program) if narrowed else _without_divisions(program))
     except RecursionError:
         raise ScopError(file, "an expression or a nest is too deep") from None
     except isl.Error as error:

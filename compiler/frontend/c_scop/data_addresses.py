@@ -13,10 +13,9 @@ from functools import reduce
 from math import prod
 from typing import Any
 
+import islpy as isl
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
-
-import islpy as isl
 
 from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.errors import Place, ScopError
@@ -96,7 +95,7 @@ def fits(index: Expr, reads: Sequence[Number], names: Sequence[str], domain: isl
                  for k, name in enumerate(names)}
     given = [type_range(type) for type in reads]
     low, high = fold(index, lambda node, parts: value_range(node, parts, given, iterators, {}))
-    return 0 <= low and high < words
+    return low >= 0 and high < words
 
 
 def words(variable: Variable) -> int:

@@ -258,10 +258,11 @@ class Lowering:
             raise self._error(node, _count_message(variable, len(subscripts)))
         place = self.reader.source.place(node.coord)
         memory = self.data.memory(variable, self.reader.scope, place)
-        parts = [self.converted(subscript, INT) for subscript in subscripts]
-        if any(isinstance(part.type, Float) for part in parts):
-            raise self._error(node, f"subscript of '{variable.name}' is a floating-point number")
-        index = row_major_index(parts, variable)
+        parts = [self.value(subscript) for subscript in subscripts]
+        for subscript, part in zip(subscripts, parts, strict=True):
+            if isinstance(arithmetic_type(part), Float):
+                raise self._error(subscript, f"subscript of '{variable.name}' is a floating-point number")
+        index = row_major_index([building.cast(part, INT) for part in parts], variable)
         types = [element.variable.type for element in self.reads]
         if not self.conditions or fits(index, types, self.names, self.domain, words(variable)):
             return memory, variable, index

@@ -18,8 +18,8 @@ from compiler.frontend.c_scop.expressions import Element
 from compiler.frontend.c_scop.types import INT
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.frontend.c_scop.walk import Loop, RawStatement
-from compiler.ir import expr
-from compiler.ir.expr import Const, Expr, Iterator as Counter, Load, Read, Store, fold, postorder, with_children
+from compiler.ir.expr import Const, Expr, Load, Read, Store, fold, postorder, with_children
+from compiler.ir.expr import Iterator as Counter
 from compiler.ir.program import Memory
 from compiler.ir.types import BIT
 
@@ -47,8 +47,9 @@ def with_memories(raw: Sequence[RawStatement], data: DataArrays, scope: Scope, k
 
 
 def declared_memories(data: DataArrays, raw: Sequence[RawStatement]) -> tuple[Memory, ...]:
-    """The memories; accesses that may be outside are trapped."""
-    return tuple(Memory(name, words(variable), variable.type) for name, variable in data.memories.values())
+    """The memories of the program."""
+    return tuple(Memory(name, words(variable), variable.type, variable.array)
+                 for name, variable in data.memories.values())
 
 
 # Fill and drain.
@@ -99,7 +100,7 @@ def _to_scalar(domain: isl.Set) -> isl.Map:
 def _is_covered(array: str, data: DataArrays, raw: Sequence[RawStatement]) -> bool:
     """Whether the scop stores every word of a memory before anything else accesses it."""
     memory, variable = data.memories[array]
-    users = [s for s in raw if any(isinstance(node, Load | Store) and node.memory == memory for node in postorder(s.value))]
+    users = [s for s in raw if _accesses(s, memory, (Load, Store))]
     first = [s for s in users if s.stored is not None]
     while True:
         others = [s for s in users if s not in first]
@@ -140,9 +141,13 @@ def _before(statement: RawStatement, node: Load | Store, every: Sequence[RawStat
     """The statements that an access of `statement` waits for, of which some instance is earlier."""
     for other in every:
         kinds = (Store,) if isinstance(node, Load) else (Load, Store)
-        accesses = any(isinstance(part, kinds) and part.memory == node.memory for part in postorder(other.value))
-        if accesses and other is not statement and _some_before(other, statement):
+        if _accesses(other, node.memory, kinds) and other is not statement and _some_before(other, statement):
             yield other
+
+
+def _accesses(statement: RawStatement, memory: str, kinds: tuple[type, ...]) -> bool:
+    return any(isinstance(node, kinds) and getattr(node, "memory", None) == memory
+               for node in postorder(statement.value))
 
 
 def _some_before(first: RawStatement, second: RawStatement) -> bool:

@@ -114,8 +114,8 @@ class Context:
 
 @dataclass(frozen=True)
 class RawStatement:
-    """One assignment. `time` alternates positions among siblings and loops, as a 2d+1 order does. `stored`: of a store to
-    a memory that takes place in any case, the elements if they are known."""
+    """One assignment. `time` alternates positions among siblings and loops, as a 2d+1 order does. `stored`: of a store
+    to a memory that takes place in any case, the elements if they are known."""
 
     name: str
     loops: tuple[Loop, ...]
