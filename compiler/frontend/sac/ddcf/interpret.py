@@ -59,7 +59,7 @@ class Interpreter(Loops):
         done = list(first)
         for node in graph.nodes[len(done):]:
             ends = node.kind in RETURN_KINDS or node.kind == "NEXT"
-            done.append([] if ends else self._node(graph, node, inputs, done, size))
+            done.append([] if ends else self.node(graph, node, inputs, done, size))
         return done
 
     def operands(self, graph: Graph, node: Node, inputs: Sequence[np.ndarray], done: Sequence[list[np.ndarray]],
@@ -67,8 +67,9 @@ class Interpreter(Loops):
         """What enters a node of the graph."""
         return [_operand(operand, inputs, done, size) for operand in node.operands]
 
-    def _node(self, graph: Graph, node: Node, inputs: Sequence[np.ndarray], done: Sequence[list[np.ndarray]], size: int
-              ) -> list[np.ndarray]:
+    def node(self, graph: Graph, node: Node, inputs: Sequence[np.ndarray], done: Sequence[list[np.ndarray]], size: int
+             ) -> list[np.ndarray]:
+        """What a node gives that ends no loop; `done` has what nodes before it give."""
         operands = self.operands(graph, node, inputs, done, size)
         if node.kind == "FCALL":
             return self.graph(self.functions[str(node.attribute("function"))].graph, operands, size)

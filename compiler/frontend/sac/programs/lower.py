@@ -1,0 +1,222 @@
+"""Dataflow graphs of loops to one `Program`: each loop becomes statements, one behind the other in the order of time.
+
+Arrays are read where windows stand; results of a loop that another one reads stay in the program. A variable that the
+loop carries and a reduction are arrays of one element, which each iteration reads and writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+import networkx as nx
+
+from compiler.frontend.kernel import Typed, cast
+from compiler.frontend.sac.ddcf.graph import Argument, Edge
+from compiler.frontend.sac.dfg.graph import Dfg, DfgNode, Operand
+from compiler.frontend.sac.programs.addresses import Affine, row_major
+from compiler.frontend.sac.programs.expressions import joined, masked, neutral
+from compiler.frontend.sac.programs.loop import Body, Held, LoopShape
+from compiler.frontend.sac.programs.obstacles import NoProgram
+from compiler.ir.program import Access, Array, Program, Role, Statement
+from compiler.ir.types import Int
+from compiler.ir.verify import verify
+
+__all__ = ["LoopBinding", "lower_loops"]
+
+@dataclass(frozen=True)
+class LoopBinding:
+    """A graph in a program: the arrays and scalars that enter, by operand of the loop, the extents of the loop, and for
+    each result in order its array and whether something outside the program reads it."""
+
+    dfg: Dfg
+    operands: Mapping[int, Held | int]
+    extents: tuple[int, ...]
+    results: tuple[tuple[Held, bool], ...]
+
+
+def lower_loops(name: str, bindings: Sequence[LoopBinding]) -> Program:
+    """The verified program of loops that run one behind the other. Raises `NoProgram` for what none can be."""
+    writers = [_Loop(number, binding) for number, binding in enumerate(bindings)]
+    for writer in writers:
+        writer.run()
+    made = {held.name: ("output" if leaves else "intermediate", held) for b in bindings for held, leaves in b.results}
+    inner = {held.name: ("intermediate", held) for writer in writers for held in writer.states}
+    enter = {held.name: ("input", held) for writer in writers for held in writer.used if held.name not in made | inner}
+    arrays = tuple(_array(held, role) for role, held in (enter | inner | made).values())
+    statements = tuple(s for writer in writers for s in writer.statements)
+    times = [text for writer in writers for text in writer.times(max(len(b.extents) for b in bindings))]
+    program = Program(name, arrays, (), statements, isl.UnionMap(f"{{ {'; '.join(times)} }}"))
+    verify(program)
+    return program
+
+
+def _array(held: Held, role: str) -> Array:
+    assert role in ("input", "output", "intermediate")
+    kind: Role = role
+    return Array(held.name, held.shape, held.type, kind)
+
+
+class _Loop:
+    """One loop while it becomes statements."""
+
+    def __init__(self, number: int, binding: LoopBinding) -> None:
+        self.number, self.dfg, self.binding = number, binding.dfg, binding
+        self.shape = LoopShape(binding.dfg, binding.operands, binding.extents)
+        self.statements: list[Statement] = []
+        self.used: list[Held] = []
+        self.states: list[Held] = []
+        self._times: list[tuple[str, int, int]] = []
+        self._carried: dict[int, Held] = {}
+        if 0 in binding.extents:
+            raise NoProgram("loop", self.dfg.place, "it has no iterations", "let the host give what no iterations give")
+
+    def run(self) -> None:
+        """All statements."""
+        circulating = [n for n, node in enumerate(self.dfg.nodes) if node.kind == "CIRCULATE"]
+        for n in circulating:
+            width = self.dfg.nodes[n].widths[0]
+            self._carried[n] = Held(f"carried{self.number}_{n}", (1,), Int(width, signed=False))
+        self.states += self._carried.values()
+        for n, held in self._carried.items():
+            self._start(held, self.dfg.nodes[n].operands[0])
+        for node, (held, _) in zip(self._writers(), self.binding.results, strict=True):
+            self._write(node, held)
+        for n in self._update_order():
+            self._update(n)
+
+    def _writers(self) -> list[DfgNode]:
+        """The nodes that write results, by the number of the result."""
+        found: dict[str, DfgNode] = {}
+        for node in self.dfg.nodes:
+            if node.kind.startswith("WRITE_") or node.kind.endswith("_VALUES"):
+                for operand in node.operands:
+                    if isinstance(operand, Argument) and self.dfg.inputs[operand.number].name.startswith("out"):
+                        found[self.dfg.inputs[operand.number].name] = node
+        return [found[f"out{n}.address"] for n in range(len(self.binding.results))]
+
+    def times(self, rank: int) -> list[str]:
+        """Each statement's time: the loop, before its iterations, in them or behind them, the iteration, its place."""
+        found = []
+        for name, phase, place in self._times:
+            names = self.shape.iterators if phase == 1 else ("i0",)
+            row = [*names, *["0"] * (rank - len(names))]
+            found.append(f"{name}[{', '.join(names)}] -> [{3 * self.number + phase}, {', '.join(row)}, {place}]")
+        return found
+
+    # Statements.
+
+    def _start(self, held: Held, first: Operand) -> None:
+        """The value before the first iteration."""
+        body = self._body(inside=False)
+        self._add(body, held, (Affine(0),), body.value(first), phase=0)
+
+    def _write(self, node: DfgNode, held: Held) -> None:
+        if node.kind == "WRITE_TILE":
+            self._tile(node, held)
+        elif node.kind == "WRITE_SCALAR":
+            self._final(node, held)
+        else:
+            self._reduce(node, held)
+
+    def _tile(self, node: DfgNode, held: Held) -> None:
+        """Values of a tile, address, extents of the loop, extents of the tile."""
+        rank = len(held.shape)
+        extents = [1] * (rank - len(self.shape.extents)) + list(self.shape.extents)
+        tile = [whole // extent for whole, extent in zip(held.shape, extents, strict=True)]
+        count = len(node.operands) - 1 - node.number("loop") - node.number("tile")
+        first = rank - len(self.shape.extents)
+        starts = [Affine.of(0, {d - first: size}) if d >= first else Affine(0) for d, size in enumerate(tile)]
+        for port in range(count):
+            places = [s.plus(Affine(o)) for s, o in zip(starts, row_major(port, tile), strict=True)]
+            body = self._body()
+            self._add(body, held, places, body.value(node.operands[port]))
+
+    def _final(self, node: DfgNode, held: Held) -> None:
+        """The last value of what a CIRCULATE node carries."""
+        last = node.operands[0]
+        assert isinstance(last, Edge)
+        body = self._body(inside=False)
+        self._add(body, held, (Affine(0),), body.read(self._carried[last.number], (Affine(0),)), phase=2)
+
+    def _reduce(self, node: DfgNode, held: Held) -> None:
+        """Value, mask, address, count; labels and histograms write where values say."""
+        name = node.kind.removesuffix("_VALUES")
+        if name.startswith("ACCUM_") or name == "HISTOGRAM":
+            raise NoProgram(node.kind, node.place, "where it writes depends on values of the run",
+                            "give sums of values that conditions select, one for each label")
+        width = node.number("bits")
+        before = self._body(inside=False)
+        self._add(before, held, (Affine(0),), neutral(name, width), phase=0)
+        body = self._body()
+        value = masked(name, body.value(node.operands[0]), body.value(node.operands[1]), width)
+        self._add(body, held, (Affine(0),), joined(name, body.read(held, (Affine(0),)), value, width))
+
+    def _update_order(self) -> list[int]:
+        """Variables in an order in which each is written when no other still needs its old value.
+
+        Raises `NoProgram` if there is none.
+        """
+        needs = nx.DiGraph()
+        needs.add_nodes_from(self._carried)
+        for n in self._carried:
+            needs.add_edges_from((n, other) for other in self._reached(self.dfg.nodes[n].operands[1]) if other != n)
+        try:
+            return list(nx.topological_sort(needs))
+        except nx.NetworkXUnfeasible:
+            return self._copied(list(self._carried))
+
+    def _reached(self, operand: Operand) -> set[int]:
+        """CIRCULATE nodes whose value an operand needs."""
+        found: set[int] = set()
+        seen: set[int] = set()
+        ahead = [operand]
+        while ahead:
+            edge = ahead.pop()
+            if isinstance(edge, Edge) and edge.number not in seen:
+                seen.add(edge.number)
+                if self.dfg.nodes[edge.number].kind == "CIRCULATE":
+                    found.add(edge.number)
+                else:
+                    ahead += self.dfg.nodes[edge.number].operands
+        return found
+
+    def _copied(self, numbers: list[int]) -> list[int]:
+        """Updates of variables that need each other's old values: all are computed before any is written."""
+        after = {n: Held(f"next{self.number}_{n}", (1,), self._carried[n].type) for n in numbers}
+        self.states += after.values()
+        for n in numbers:
+            body = self._body()
+            self._add(body, after[n], (Affine(0),), body.value(self.dfg.nodes[n].operands[1]))
+        for n in numbers:
+            body = self._body()
+            self._add(body, self._carried[n], (Affine(0),), body.read(after[n], (Affine(0),)))
+        return []
+
+    def _update(self, number: int) -> None:
+        body = self._body()
+        self._add(body, self._carried[number], (Affine(0),), body.value(self.dfg.nodes[number].operands[1]))
+
+    def _body(self, inside: bool = True) -> Body:
+        name = f"L{self.number}_{len(self.statements)}"
+        shape = self.shape if inside else LoopShape(self.dfg, self.shape.operands, (1,))
+        return Body(shape, name, self._carried.__getitem__)
+
+    def _add(self, body: Body, held: Held, places: Sequence[Affine], value: Typed, phase: int = 1) -> None:
+        """A statement that writes `value` there."""
+        names = body.loop.iterators
+        bounds = [f"0 <= {n} < {e}" for n, e in zip(names, body.loop.extents, strict=True)]
+        head = f"{body.statement}[{', '.join(names)}]"
+        domain = isl.Set(f"{{ {head} : {' and '.join(bounds)} }}")
+        where = ", ".join(place.text(names) for place in places)
+        write = Access(held.name, isl.Map(f"{{ {head} -> {held.name}[{where}] }}"), body.location)
+        reads = tuple(body.reads)
+        self.used += [self._held(read.array) for read in reads if read.array != held.name]
+        self.statements.append(Statement(body.statement, names, domain, reads, write,
+                                         cast(held.type, value).expr, body.location))
+        self._times.append((body.statement, phase, len(self.statements)))
+
+    def _held(self, name: str) -> Held:
+        known = [*(held for held in self.binding.operands.values() if isinstance(held, Held)), *self.states, *(held for held, _ in self.binding.results)]
+        return next(held for held in known if held.name == name)
