@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -24,7 +23,7 @@ from compiler.cli.input_files import read_inputs
 from compiler.cli.output_files import output_paths, print_places, write_outputs
 from compiler.cli.pass_output import ListPasses, show_attempts, show_passes
 from compiler.cli.sac import run_sac
-from compiler.cli.settings import UsageError, read_settings, simulation_settings
+from compiler.cli.settings import UsageError, read_settings, simulation_settings, target_options
 from compiler.cli.sizes import SizedCommand
 from compiler.cli.vector import run_vector
 from compiler.frontend.apps import applications, load, sac_applications
@@ -40,6 +39,9 @@ from hw.files import write_atomic
 from hw.main_memory import DEFAULT_MEMORY
 
 __all__ = ["main"]
+
+_TARGET = "cgra"
+"""The target of programs for which none is named."""
 
 
 def _folder(text: str) -> Path:
@@ -60,7 +62,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=command, description=__doc__)
     parser.add_argument("app", help="an application file (one in Python is executed), or one of: "
                                     f"{', '.join(applications())}; `sluice list` names more")
-    parser.add_argument("--target", default="cgra", help=f"one of: {', '.join(TARGETS)} (default: %(default)s)")
+    parser.add_argument("--target", help=f"one of: {', '.join(TARGETS)} (default: {_TARGET}; SA-C programs: the host)")
     parser.add_argument("--memory", help="memory tiles: pub (wide fetch, default), dual-port, dual-port-pe, buffet")
     parser.add_argument("--array", metavar="RxC", help="rows and columns of tiles (default: 8x8)")
     parser.add_argument("--hardware", metavar="FILE", help="TOML or JSON file that describes array and memories")
@@ -134,14 +136,15 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         console.print("\n".join(list_functions(_c_file(options), options.include)))
         return 0
     _check(options)
+    options.target = options.target or _TARGET
     if options.hardware:
         options.target = load_hardware(options.hardware).target
-    sized = SizedCommand(options, _target_options(options)) if options.sizes else None
+    sized = SizedCommand(options, target_options(options)) if options.sizes else None
     if sized and not sized.chosen:
         return sized.run(console)
     program = _load(options)
     if isinstance(program, ArrayProgram):
-        return run_vector(options, program, _target_options(options), console)
+        return run_vector(options, program, target_options(options), console)
     inputs = _inputs(options, program)
     outputs = output_paths(program, options.output)
     progress = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
@@ -154,7 +157,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             with (watch_attempts(lambda text: progress.update(task, description=f"compiling {program.name}: {text}")),
                   show_passes(progress.console, options.print_after, options.time_passes),
                   show_attempts(progress.console, options.explain)):
-                design = compile_program(program, options.target, **_target_options(options))
+                design = compile_program(program, options.target, **target_options(options))
         run, reference = None, {} if inputs is None else interpret(program, inputs)
         if inputs is not None and options.simulator != "none":
             progress.update(task, description=f"simulating {program.name} ({options.simulator}; the first run builds)")
@@ -211,13 +214,6 @@ def _check(options: argparse.Namespace) -> None:
         for name, value in wanted.items():
             if value:
                 raise UsageError(f"{name} needs a simulation, and --simulator none asks for none")
-
-
-def _target_options(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed",
-             "memory_latency", "memory_bursts", "passes")
-    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return given | read_settings("--option", options.option)
 
 
 def _equal(run: Run, reference: dict[str, np.ndarray]) -> bool:

@@ -1,4 +1,5 @@
-"""The command line's part for SA-C: ``python -m compiler FILE.sc`` runs a program on the host."""
+"""The command line's part for SA-C: ``python -m compiler FILE.sc`` runs a program on the host, with ``--target`` its
+loops on hardware."""
 
 from __future__ import annotations
 
@@ -13,11 +14,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from compiler.bind.applications import HARDWARE_PASSES
 from compiler.bind.design import InputError
+from compiler.bind.registry import target
 from compiler.cli import images
 from compiler.cli.input_files import load_array
 from compiler.cli.sac_costs import print_costs
 from compiler.cli.sac_graphs import optimised, report_loops, write_graphs
+from compiler.cli.sac_hardware import run_on_hardware
 from compiler.cli.settings import UsageError, read_settings
 from compiler.frontend.sac import SacProgram, load_sac, random_inputs
 from compiler.frontend.sac.ddcf.graph import Port
@@ -26,8 +30,11 @@ from hw.files import write_atomic
 
 __all__ = ["run_sac"]
 
-_OTHERS = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed", "option",
-           "sizes", "stall_seed", "directory", "include", "waves", "list", "time_passes", "explain")
+_OTHERS = ("sizes", "include", "list", "time_passes", "explain")
+"""Options that mean nothing for programs of SA-C."""
+
+_HARDWARE = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "memory_latency",
+             "memory_bursts", "seed", "option", "stall_seed", "directory", "waves")
 """Options that mean nothing for programs that run on the host."""
 
 PNM = (".pgm", ".ppm")
@@ -38,14 +45,12 @@ _SHOWN = 64
 
 def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
     """Run the SA-C program at `path` and print or write its results. Returns the exit status."""
-    for name in _OTHERS:
-        if getattr(options, name) not in (None, [], False):
-            raise UsageError(f"--{name.replace('_', '-')} is no option of SA-C programs, which run on the host")
+    _check_options(options)
     written = load_sac(path, options.function)
     inputs = _read_inputs(written, options)
-    if options.fixed_extents or options.loops:
+    if options.fixed_extents or options.loops or options.target:
         written = written.with_extents({name: values.shape for name, values in inputs.items() if values.ndim})
-    program, notes = optimised(written, options.passes, options.print_after, console)
+    program, notes = _optimised(written, options, console)
     paths = _output_paths(program, options.output)
     write_graphs(program, options)
     if options.report:
@@ -55,12 +60,37 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
         write_atomic(options.host_c, program.host_c().encode())
     if options.loops:
         print_costs(program, console)
-    with console.status(f"running {program.name}"):
-        results = program.run(inputs)
+    equal, place = True, "on the host"
+    if options.target:
+        held, equal = run_on_hardware(written, program, program.held(inputs), options, console)
+        results, place = program.results(held), f"on target {options.target} and the host"
+    else:
+        with console.status(f"running {program.name}"):
+            results = program.run(inputs)
     for name, path in paths.items():
         _write(path, results[name], program.outputs[name], options.ascii)
-    console.print(_table(program, results, paths))
-    return 0
+    console.print(_table(program, results, paths, place))
+    return 0 if equal else 1
+
+
+def _optimised(written: SacProgram, options: argparse.Namespace, console: Console) -> tuple[SacProgram, list[str]]:
+    """The program after passes: for hardware some that nobody has to ask for, and what they did is for ``--report``."""
+    if options.target is None or options.passes is not None or options.print_after:
+        return optimised(written, options.passes, options.print_after, console)
+    program, done = written.optimised(HARDWARE_PASSES)
+    return program, list(dict.fromkeys(map(str, done.notes)))
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Raise `UsageError` for an option that SA-C programs do not have, or have on hardware alone."""
+    for names, where in ((_OTHERS, "is no option of SA-C programs"),
+                         (() if options.target else _HARDWARE, "is for hardware, and SA-C programs run on the host "
+                          "without --target")):
+        for name in names:
+            if getattr(options, name) not in (None, [], False):
+                raise UsageError(f"--{name.replace('_', '-')} {where}")
+    if options.target:
+        target(options.target)
 
 
 def _read_inputs(program: SacProgram, options: argparse.Namespace) -> dict[str, np.ndarray]:
@@ -171,8 +201,8 @@ def _write(path: Path, values: np.ndarray, port: Port, ascii_: bool) -> None:
         images.save_image(path, values)
 
 
-def _table(program: SacProgram, results: Mapping[str, np.ndarray], paths: Mapping[str, Path]) -> Table:
-    table = Table("output", "type", "shape", "value", title=Text(f"{program.name} on the host"))
+def _table(program: SacProgram, results: Mapping[str, np.ndarray], paths: Mapping[str, Path], place: str) -> Table:
+    table = Table("output", "type", "shape", "value", title=Text(f"{program.name} {place}"))
     for name, values in results.items():
         shape = "x".join(map(str, values.shape)) or "scalar"
         shown = str(paths.get(name)) if name in paths else _values_text(values)

@@ -12,7 +12,7 @@ from compiler.bind.design import Design
 from hw.errors import SluiceError
 from hw.sim.simulate import StallProfile
 
-__all__ = ["UsageError", "read_settings", "simulation_settings"]
+__all__ = ["UsageError", "read_settings", "simulation_settings", "target_options"]
 
 STALLS = 0.2
 """How often memory stalls, on every channel, if a command line asks for stalls."""
@@ -48,3 +48,11 @@ def simulation_settings(options: argparse.Namespace, design: Design) -> dict[str
             flag = "--waves" if name == "waves" else "--stall-seed"
             raise UsageError(f"{flag}: simulations of target {options.target} have no setting '{name}'")
     return settings
+
+
+def target_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The target's options that a command line gives, by name."""
+    names = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed",
+             "memory_latency", "memory_bursts", "passes")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return given | read_settings("--option", options.option)

@@ -81,6 +81,18 @@ def test_what_stands_beside_a_sum_gets_loops_of_its_own(program: Program, script
     equal(program, script)
 
 
+def test_parts_of_a_sum_that_has_the_iterator_in_its_terms() -> None:
+    program = parse_scop("""void f(const int a[12], int s[1]) {
+#pragma scop
+    s[0] = 0;
+    for (int i = 0; i < 12; i++)
+        s[0] += a[i] * (i - 4);
+#pragma endscop
+}""", "moment.c")
+    name = next(statement.name for statement in program.statements if statement.iterators)
+    equal(program, f"partial({name}, i, 3)")
+
+
 def test_only_as_many_loops_move_as_the_time_takes() -> None:
     program = load_c("apps/systolic/cnn.c")
     scripts = {

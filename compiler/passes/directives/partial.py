@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import islpy as isl
 
-from compiler.ir.expr import Read, children, mentions
+from compiler.ir.expr import Read, children, fold, mentions
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.verify import verify
 from compiler.passes.directives.errors import TransformError
 from compiler.passes.directives.instances import Renaming
+from compiler.passes.directives.iterator_values import split_iterator
 from compiler.passes.directives.place import Place, order_of_places, places, set_apart
 from compiler.passes.directives.rewrite import depth_of, moved
 from compiler.passes.directives.terms import Chain, chains, combined, neutral
@@ -97,8 +98,11 @@ class _Sum:
                             f"0 <= n{len(values)} < {self._count}")
         element = self._element(renaming.name, iterators, self._lane)
         reads = tuple(element if k == self._own else renaming.access(read) for k, read in enumerate(self._old.reads))
+        iterator = self._old.iterators[self._number]
+        value = fold(self._old.value, split_iterator(self._old, iterator, (iterator, self._lane), self._count,
+                                                     self._first))
         return replace(self._old, name=renaming.name, iterators=iterators, domain=renaming.domain, reads=reads,
-                       write=element), renaming
+                       write=element, value=value), renaming
 
     def _last(self) -> tuple[Statement, Renaming]:
         values = [f"n{k}" for k in range(len(self._rest))]

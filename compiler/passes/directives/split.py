@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping
 
 import islpy as isl
 
-from compiler.ir import expr
-from compiler.ir.expr import Apply, Const, Expr, with_children
 from compiler.ir.names import check_name
 from compiler.ir.program import Program, Statement
-from compiler.ir.types import Int
 from compiler.passes.directives.errors import TransformError
 from compiler.passes.directives.instances import Renaming
+from compiler.passes.directives.iterator_values import split_iterator
 from compiler.passes.directives.loops import reorder
 from compiler.passes.directives.place import Place, places
 from compiler.passes.directives.rewrite import chosen, depth_of, rewritten, unchanged
@@ -72,17 +70,8 @@ class _Cut:
 
     def statement(self) -> Statement:
         """The new statement: the same instances under other names."""
-        return self.renaming.statement(self._node)
-
-    def _node(self, node: Expr, arguments: list[Expr]) -> Expr:
-        if not isinstance(node, expr.Iterator) or node.name != self._iterator:
-            return with_children(node, arguments)
-        type = node.type
-        if not isinstance(type, Int):
-            raise TransformError(f"{self._old}: iterator '{node.name}' has type {type}; only integers can be split")
-        outer, inner = (expr.Iterator(name, type) for name in self._names)
-        strip = Apply("mul", (outer, Const(type.wrap(self._factor), type)), type)
-        return Apply("add", (strip, Apply("add", (inner, Const(type.wrap(self._first), type)), type)), type)
+        step = split_iterator(self._old, self._iterator, self._names, self._factor, self._first)
+        return self.renaming.statement(step)
 
     def place(self, place: Place) -> Place:
         """The loop over `iterator` becomes two, the inner one directly inside the outer one."""

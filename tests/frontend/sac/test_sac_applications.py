@@ -131,7 +131,12 @@ def test_command_line_counts_iterations_and_accesses(capsys):
      f"there is no pass 'turbo'; there are: {', '.join(PASSES)}, and cycle, all, most"),
     (["sac/matrix_product"], "program matrix_product needs more inputs: A (int16[:,:]), B (int16[:,:]); give --input "
                              "NAME=FILE, --set NAME=VALUE for a scalar, or --random SEED"),
-    (["sac/prewitt", "--lanes", "4"], "--lanes is no option of SA-C programs, which run on the host"),
+    (["sac/prewitt", "--lanes", "4"], "--lanes is for hardware, and SA-C programs run on the host without --target"),
+    (["sac/prewitt", "--sizes", "a=1..2", "--target", "fpga"], "--sizes is no option of SA-C programs"),
+    (["sac/prewitt", "--target", "asic"],
+     "there is no target 'asic'; there are: cgra, dataflow, fpga, systolic, vector"),
+    (["sac/fft", "--target", "fpga", "--random", "1", "--directory", "out"],
+     "--directory is for designs, and all loops of the program stay on the host"),
     (["sac/prewitt", "--output", "x=y.png"], "program prewitt has no output 'x'; it has: edges"),
     (["sac/prewitt", "--output", "y.xyz"],
      "cannot write an image as y.xyz: its suffix is none of an image format; take a .png"),

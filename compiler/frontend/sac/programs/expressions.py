@@ -66,7 +66,7 @@ def _word(value: Typed, width: int, has_sign: bool) -> Typed:
 
 
 Rule = Callable[[DfgNode, Sequence[Typed], int, bool], Typed]
-"""A node's kind, its operands, the width of the output and whether numbers have signs: the value, whose low bits count."""
+"""A node, its operands, the width of the output and whether numbers have signs: the value, whose low bits count."""
 
 
 def compute(node: DfgNode, operands: Sequence[Typed]) -> Typed:
@@ -76,7 +76,8 @@ def compute(node: DfgNode, operands: Sequence[Typed]) -> Typed:
         return _many(node, operands, width)
     rule = _RULES.get(kind) or _RULES.get(kind[1:])
     if rule is None:
-        raise NoProgram(kind, node.place, "there is no operation for it", "keep the loop on the host by the pragma no_dfg")
+        raise NoProgram(kind, node.place, "there is no operation for it",
+                        "keep the loop on the host by the pragma no_dfg")
     found = rule(node, operands, width, kind[0] == "I")
     assert isinstance(found.type, Int)
     return found if found.type.width == width else cast(Int(width, found.type.signed), found)

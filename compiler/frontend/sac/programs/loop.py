@@ -152,13 +152,13 @@ class Body:
         if operand not in self._places:
             found = self._affine(self.dfg.nodes[operand.number], operand.port)
             low, high = found.range(self.loop.extents) if found else (0, 0)
-            fits = 0 <= low and high < 1 << self.dfg.width(operand)
+            fits = low >= 0 and high < 1 << self.dfg.width(operand)
             self._places[operand] = found if fits else None
         return self._places[operand]
 
     def _affine(self, node: DfgNode, port: int) -> Affine | None:
         if node.kind == "SCALARGEN":
-            low, high, step = (self._static(o) for o in node.operands[3 * port:3 * port + 3])
+            low, step = (self._static(node.operands[3 * port + k]) for k in (0, 2))
             return Affine.of(signed(low, WORD), {port: step})
         if node.kind in ("ELEGEN", "SLICEGEN", "WINDOWGEN"):
             return self._start(node, port)
@@ -226,6 +226,7 @@ class Body:
         for place, extent in zip(found, held.shape, strict=True):
             low, high = place.range(self.loop.extents)
             if low < 0 or high >= extent:
-                raise NoProgram("AREF", node.place, f"it may read index {high if high >= extent else low} of an array of "
-                                f"extent {extent}", "let the loop take indices inside the array alone")
+                wrong = high if high >= extent else low
+                raise NoProgram("AREF", node.place, f"it reads index {wrong} of an array of extent {extent}",
+                                "let the loop take indices inside the array alone")
         return self.read(held, found)

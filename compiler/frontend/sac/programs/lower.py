@@ -97,12 +97,15 @@ class _Loop:
         return [found[f"out{n}.address"] for n in range(len(self.binding.results))]
 
     def times(self, rank: int) -> list[str]:
-        """Each statement's time: the loop, before its iterations, in them or behind them, the iteration, its place."""
+        """Each statement's time in the 2d+1 form for `rank` loops: first whether it comes before, in or behind the
+        iterations of which loop, last its place in an iteration."""
         found = []
         for name, phase, place in self._times:
             names = self.shape.iterators if phase == 1 else ("i0",)
-            row = [*names, *["0"] * (rank - len(names))]
-            found.append(f"{name}[{', '.join(names)}] -> [{3 * self.number + phase}, {', '.join(row)}, {place}]")
+            row = [part for iterator in names for part in (iterator, "0")]
+            row[-1] = str(place)
+            row += ["0"] * (2 * (rank - len(names)))
+            found.append(f"{name}[{', '.join(names)}] -> [{3 * self.number + phase}, {', '.join(row)}]")
         return found
 
     # Statements.
@@ -218,5 +221,5 @@ class _Loop:
         self._times.append((body.statement, phase, len(self.statements)))
 
     def _held(self, name: str) -> Held:
-        known = [*(held for held in self.binding.operands.values() if isinstance(held, Held)), *self.states, *(held for held, _ in self.binding.results)]
-        return next(held for held in known if held.name == name)
+        known = [*self.binding.operands.values(), *self.states, *(held for held, _ in self.binding.results)]
+        return next(held for held in known if isinstance(held, Held) and held.name == name)

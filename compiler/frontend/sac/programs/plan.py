@@ -68,8 +68,8 @@ class Application:
         if fate.obstacles:
             return fate.obstacles[0]
         if number is None:
-            return Obstacle(fate.loop.kind, fate.loop.place, "it is inside another loop, a branch or a function that runs "
-                            "on the host, and would start hardware each time", "--passes all unrolls and inlines")
+            return Obstacle(fate.loop.kind, fate.loop.place, "it is inside another loop, a branch or a function that "
+                            "runs on the host, and would start hardware each time", "--passes all unrolls and inlines")
         if number not in self.started:
             return Obstacle(fate.loop.kind, fate.loop.place, "the run did not come to it", "give other inputs")
         try:

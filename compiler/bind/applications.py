@@ -1,0 +1,111 @@
+"""SA-C applications on hardware: their loops on one target, each group of loops a design, and the rest on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compiler.bind.design import Design, Run
+from compiler.bind.registry import compile_program
+from compiler.frontend.sac.dfg import LoopFate, Obstacle
+from compiler.frontend.sac.program import SacProgram
+from compiler.frontend.sac.programs import Application, Group, group_loops, run_application, trace_application
+from compiler.ir.program import Program
+from hw.errors import SluiceError
+
+__all__ = ["HARDWARE_PASSES", "Placed", "PlacedGroup", "place_application"]
+
+HARDWARE_PASSES = ("inline", "tables", "inline", "cycle")
+"""Passes before loops become programs: those of the thesis' order but `block` and `stripmine`, whose larger windows
+save reads of memory that targets with line buffers do not have."""
+
+
+@dataclass(frozen=True)
+class PlacedGroup:
+    """Loops that run as one design."""
+
+    group: Group
+    design: Design
+
+
+@dataclass
+class Placed:
+    """An application for given inputs: designs in an order in which they can run, and why other loops are on the host.
+
+    `expected`: what the interpreter of the graphs gives for the inputs; `runs`: simulations, by name of the program.
+    """
+
+    application: Application
+    inputs: Sequence[np.ndarray]
+    expected: list[np.ndarray]
+    groups: list[PlacedGroup]
+    host: list[tuple[LoopFate, Obstacle]]
+    runs: dict[str, Run] = field(default_factory=dict)
+
+    def fates(self, placed: PlacedGroup) -> list[LoopFate]:
+        """The loops of a group, in their order."""
+        return [self.application.fate(number) for number in placed.group.numbers]
+
+    def simulate(self, simulator: str = "verilator", **settings: Any) -> list[np.ndarray]:
+        """The outputs of the main graph with every group in RTL; each group runs when what it takes is there."""
+        designs = {placed.group.program.name: placed.design for placed in self.groups}
+
+        def execute(program: Program, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+            design: Any = designs[program.name]
+            run: Run = design.simulate(given, simulator, **settings)
+            self.runs[program.name] = run
+            return run.outputs
+
+        return run_application(self.application, [placed.group for placed in self.groups], self.inputs, execute)
+
+
+def place_application(program: SacProgram, inputs: Sequence[np.ndarray], target: str, **options: Any) -> Placed:
+    """`program` with its loops on `target`, for arrays with the extents of `inputs` (integers that hold numbers, as
+    `SacProgram.held` gives them). Loops that hand arrays to each other are one design if the target takes them
+    together. Raises what a run on the host raises, and `TargetError` for options that the target does not have."""
+    application, expected = trace_application(program, inputs)
+    able, host = application.candidates()
+    refused: dict[int, str] = {}
+    groups = _placed(application, able, target, options, refused)
+    host += [(application.fate(number), _refusal(application.fate(number), target, text))
+             for number, text in refused.items()]
+    return Placed(application, inputs, expected, groups, host)
+
+
+def _placed(application: Application, able: Sequence[int], target: str, options: Mapping[str, Any],
+            refused: dict[int, str]) -> list[PlacedGroup]:
+    """Designs of groups; a group that the target does not take comes apart, and loops that it does not take by
+    themselves go to `refused`, after which others have to be grouped anew."""
+    designs: dict[tuple[int, ...], PlacedGroup | str] = {}
+
+    def placed(numbers: Sequence[int]) -> PlacedGroup | str:
+        key = tuple(numbers)
+        if key not in designs:
+            group = application.group(numbers)
+            try:
+                designs[key] = PlacedGroup(group, compile_program(group.program, target, **options))
+            except SluiceError as error:
+                designs[key] = str(error)
+        return designs[key]
+
+    while True:
+        chosen = [number for number in able if number not in refused]
+        found: list[PlacedGroup] = []
+        for numbers in group_loops(application.graph, chosen):
+            whole = placed(numbers)
+            parts = [whole] if isinstance(whole, PlacedGroup) else [placed([number]) for number in numbers]
+            for number, part in zip(numbers, parts, strict=False):
+                if isinstance(part, PlacedGroup):
+                    found.append(part)
+                else:
+                    refused[number] = part
+        if not any(number in refused for number in chosen):
+            return found
+
+
+def _refusal(fate: LoopFate, target: str, text: str) -> Obstacle:
+    return Obstacle(fate.loop.kind, fate.loop.place, f"target {target} does not take it: {text}",
+                    "take another target, or other options of it")

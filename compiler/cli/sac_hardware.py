@@ -1,0 +1,122 @@
+"""The command line's part for SA-C on hardware: what of a program goes where, and a run of all of it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from compiler.bind.applications import Placed, PlacedGroup, place_application
+from compiler.bind.registry import target
+from compiler.cli.settings import UsageError, simulation_settings, target_options
+from compiler.frontend.sac import SacProgram
+from compiler.frontend.sac.ddcf import interpret
+from compiler.frontend.sac.dfg import LoopFate
+from compiler.frontend.sac.host_c import compile_host, run_host
+from hw.errors import SluiceError
+
+__all__ = ["run_on_hardware"]
+
+
+def run_on_hardware(written: SacProgram, program: SacProgram, inputs: Sequence[np.ndarray],
+                    options: argparse.Namespace, console: Console) -> tuple[list[np.ndarray], bool]:
+    """Print where the loops of `program`, which is `written` after passes, run on ``--target``, and simulate all of it.
+
+    Returns the outputs of the main graph, and whether they equal what the interpreter gives for `written`. Without a
+    simulator these are the interpreter's.
+    """
+    given = {name: value for name, value in target_options(options).items() if name != "passes"}
+    with console.status(f"compiling {program.name} for {options.target}"):
+        placed = place_application(program, inputs, options.target, **given)
+    reference = interpret(written.module, written.main.name, inputs)
+    results, equal = placed.expected, True
+    if options.simulator != "none":
+        settings = [simulation_settings(options, group.design) for group in placed.groups]
+        with console.status(f"simulating {program.name} ({options.simulator}; the first run builds)"):
+            results = placed.simulate(options.simulator, **(settings[0] if settings else {}))
+    if placed.groups:
+        console.print(_loops(placed, options.target))
+    for line in _reasons(placed):
+        console.print(Text(line), soft_wrap=True)
+    if options.simulator != "none":
+        equal = _same(results, reference)
+        console.print(_checks(written, placed, results, reference, options.simulator))
+    if options.directory:
+        _emit(placed, options.directory, console)
+    return results, equal
+
+
+def _loops(placed: Placed, target_name: str) -> Table:
+    program = placed.application.program
+    table = Table("loop", "runs on", "iterations", "cycles, predicted", "simulated", "least",
+                  title=Text(f"{program.name} on {target(target_name).PLACE} and the host"))
+    for number, group in enumerate(placed.groups, 1):
+        run = placed.runs.get(group.group.program.name)
+        lines = "\n".join(_line(fate) for fate in placed.fates(group))
+        cycles = group.design.predicted_start_to_done, run.wall_cycles if run else "", group.design.lower_bound
+        table.add_row(*map(Text, (lines, f"{target_name}, design {number}: {group.group.program.name}",
+                                  _iterations(placed, group), *map(str, cycles))))
+    return table
+
+
+def _reasons(placed: Placed) -> Iterator[str]:
+    """A line for each loop that stays on the host."""
+    for fate, obstacle in placed.host:
+        where = f"line {obstacle.place.line}: " if obstacle.place else ""
+        yield f"{_line(fate)} stays on the host: {where}{obstacle.kind}: {obstacle.reason}; {obstacle.rewrite}"
+
+
+def _line(fate: LoopFate) -> str:
+    return f"line {fate.loop.place.line}" if fate.loop.place else "?"
+
+
+def _iterations(placed: Placed, group: PlacedGroup) -> str:
+    return "\n".join("x".join(map(str, placed.application.started[number].extents)) for number in group.group.numbers)
+
+
+def _checks(written: SacProgram, placed: Placed, results: Sequence[np.ndarray], reference: Sequence[np.ndarray],
+            simulator: str) -> Table:
+    """What the run took, and what its results equal."""
+    table = Table(title=Text(f"{written.name}: the whole application ({simulator})"), show_header=False)
+    runs, designs = placed.runs.values(), [group.design for group in placed.groups]
+    rows = [("designs that ran", str(len(runs))),
+            ("clock cycles, start to done, of all", str(sum(run.wall_cycles for run in runs))),
+            ("predicted", str(sum(design.predicted_start_to_done for design in designs))),
+            ("bytes to designs and from them",
+             f"{sum(d.traffic.bytes_in for d in designs)} and {sum(d.traffic.bytes_out for d in designs)}"),
+            ("equal to the interpreter", "yes" if _same(results, reference) else "NO"),
+            ("equal to the program in C on the host", _against_c(written, placed, results))]
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _against_c(written: SacProgram, placed: Placed, results: Sequence[np.ndarray]) -> str:
+    main = written.main
+    try:
+        with TemporaryDirectory() as folder:
+            found = run_host(compile_host(written.host_c(), Path(folder)), placed.inputs, main.graph.inputs,
+                             main.result_types)
+    except SluiceError as error:
+        return f"not compared: {error}"
+    return "yes" if _same(results, found) else "NO"
+
+
+def _same(results: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> bool:
+    return all(np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+               for one, other in zip(results, expected, strict=True))
+
+
+def _emit(placed: Placed, folder: Path, console: Console) -> None:
+    """Verilog and a design directory for each design. Raises `UsageError` if there is none."""
+    if not placed.groups:
+        raise UsageError("--directory is for designs, and all loops of the program stay on the host")
+    for group in placed.groups:
+        path = group.design.emit(folder / group.group.program.name)
+        console.print(Text(f"Verilog and design directory: {path}"), soft_wrap=True)

@@ -1,0 +1,59 @@
+"""SA-C applications whose loops run in RTL, on both simulators: equal to the interpreter of the written graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_sac_loops import LoopWriter
+
+from compiler.bind.applications import HARDWARE_PASSES, Placed, place_application
+from compiler.cli.main import main
+from compiler.frontend.apps import sac_applications
+from compiler.frontend.sac import SacProgram, load_sac, parse_sac, random_inputs
+from compiler.frontend.sac.ddcf import interpret
+
+
+def check(program: SacProgram, inputs: dict, target: str, simulator: str) -> Placed:
+    sized = program.with_extents({name: np.shape(value) for name, value in inputs.items() if np.ndim(value)})
+    held = program.held(inputs)
+    placed = place_application(sized.optimised(HARDWARE_PASSES)[0], held, target)
+    found = placed.simulate(simulator)
+    for one, other in zip(interpret(program.module, program.main.name, held), found, strict=True):
+        assert one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return placed
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+@pytest.mark.parametrize("name", ["canny", "histogram", "morphology", "motion", "threshold", "wavelet"])
+def test_applications_on_fpga(name, simulator):
+    """Several loops in one design, with a scalar between them, with reductions, strides and fixed point."""
+    program = load_sac(sac_applications()[f"sac/{name}"])
+    placed = check(program, random_inputs(program, 1, 18), "fpga", simulator)
+    assert len(placed.groups) == len(placed.runs) == 1
+    for group in placed.groups:
+        run = placed.runs[group.group.program.name]
+        assert run.cycles == group.design.predicted_cycles
+
+
+@pytest.mark.parametrize("target", ["cgra", "dataflow", "vector"])
+def test_applications_elsewhere(target):
+    program = load_sac(sac_applications()["sac/median"])
+    assert check(program, random_inputs(program, 1, 18), target, "icarus").groups
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_loops(seed):
+    program = parse_sac(getattr(LoopWriter(seed), ("pair", "several", "siblings")[seed % 3])())
+    check(program, random_inputs(program, seed, 9), "fpga", "icarus")
+
+
+def test_the_command(capsys, tmp_path):
+    assert main(["sac/histogram", "--target", "fpga", "--random", "2", "--simulator", "icarus", "--directory",
+                 str(tmp_path), "--output", f"white={tmp_path / 'white.npy'}"]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "line 3 stays on the host: line 3: HISTOGRAM_VALUES: where it writes depends on values of the run" in text
+    assert "equal to the interpreter yes" in text and "equal to the program in C on the host yes" in text
+    assert (tmp_path / "histogram_8" / "rtl" / "pipeline.v").exists()
+    program = load_sac(sac_applications()["sac/histogram"])
+    wanted = program.run(random_inputs(program, 2))["white"]
+    assert np.array_equal(np.load(tmp_path / "white.npy"), wanted)
