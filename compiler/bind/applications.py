@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.bind.design import Design, Run
-from compiler.bind.registry import compile_program
+from compiler.bind.registry import check_options, compile_program
 from compiler.frontend.sac.dfg import LoopFate, Obstacle
 from compiler.frontend.sac.program import SacProgram
 from compiler.frontend.sac.programs import Application, Group, group_loops, run_application, trace_application
@@ -65,7 +65,8 @@ class Placed:
 def place_application(program: SacProgram, inputs: Sequence[np.ndarray], target: str, **options: Any) -> Placed:
     """`program` with its loops on `target`, for arrays with the extents of `inputs` (integers that hold numbers, as
     `SacProgram.held` gives them). Loops that hand arrays to each other are one design if the target takes them
-    together. Raises what a run on the host raises, and `TargetError` for options that the target does not have."""
+    together. Raises what a run on the host raises, and what the target raises for `options`."""
+    check_options(target, **options)
     application, expected = trace_application(program, inputs)
     able, host = application.candidates()
     refused: dict[int, str] = {}

@@ -17,7 +17,7 @@ from compiler.passes.registry import register_passes
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 
-__all__ = ["TARGETS", "TargetError", "compile_program", "compile_sizes", "target"]
+__all__ = ["TARGETS", "TargetError", "check_options", "compile_program", "compile_sizes", "target"]
 
 TARGETS = {"cgra": "compiler.bind.cgra.target", "dataflow": "compiler.bind.dataflow.target",
            "fpga": "compiler.bind.fpga.target",
@@ -68,6 +68,14 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
         if not getattr(module, "MEMORIES", False):
             _check_accesses(program, target_name)
     return module.compile_program(program, module.Options(**given))
+
+
+def check_options(target_name: str, **options: Any) -> None:
+    """Raise what `compile_program` raises for `options` whatever the program is."""
+    if isinstance(options.get("hardware"), str):
+        target_name, options = _described(target_name, options)
+    module = target(target_name)
+    module.Options(**_options(module, target_name, options))
 
 
 def compile_sizes(build: Callable[..., Program], ranges: Mapping[str, tuple[int, int]], target_name: str,

@@ -1,11 +1,13 @@
 """The SA-C programs that come with the project, on pictures, against numpy; and their command line."""
 
 from collections.abc import Callable
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 from sac_references import PROGRAMS
 
+from compiler.bind.fpga.options import Options
 from compiler.cli.images import load_image, sample_image, save_image
 from compiler.cli.main import main
 from compiler.frontend.apps import sac_applications
@@ -135,6 +137,10 @@ def test_command_line_counts_iterations_and_accesses(capsys):
     (["sac/prewitt", "--sizes", "a=1..2", "--target", "fpga"], "--sizes is no option of SA-C programs"),
     (["sac/prewitt", "--target", "asic"],
      "there is no target 'asic'; there are: cgra, dataflow, fpga, systolic, vector"),
+    (["sac/prewitt", "--target", "fpga", "--random", "1", "--option", "bus_bits=32"],
+     "option bus_bits is 32, must be one of 64, 128, 256, 512"),
+    (["sac/prewitt", "--target", "fpga", "--random", "1", "--option", "x=1"],
+     "target fpga has no option 'x'; there are: " + ", ".join(get_type_hints(Options))),
     (["sac/fft", "--target", "fpga", "--random", "1", "--directory", "out"],
      "--directory is for designs, and all loops of the program stay on the host"),
     (["sac/prewitt", "--output", "x=y.png"], "program prewitt has no output 'x'; it has: edges"),

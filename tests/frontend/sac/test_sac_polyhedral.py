@@ -13,6 +13,7 @@ from compiler.frontend.apps import sac_applications
 from compiler.frontend.sac import SacProgram, SacRunError, load_sac, parse_sac, random_inputs
 from compiler.frontend.sac.ddcf import interpret
 from compiler.frontend.sac.programs import Application, Group, group_loops, run_application, trace_application
+from compiler.ir.expr import Apply, postorder
 from compiler.ir.text import parse_program, print_program
 
 
@@ -166,3 +167,12 @@ uint8[:] main (uint8 A[70]) {
     assert lines == [[3], [4], [6, 7]]
     last = groups[-1].program
     assert {array.role for array in last.arrays} == {"input", "intermediate", "output"}
+
+
+def test_a_shift_by_a_number_is_as_wide_as_its_value():
+    """Not as the amount, whose type may be that of extents: targets with 16-bit words have no wider shifts."""
+    program = load_sac(sac_applications()["sac/convolution"])
+    (group,) = check(program, random_inputs(program, 1, 12))[1]
+    (statement,) = group.program.statements
+    shifts = [node for node in postorder(statement.value) if isinstance(node, Apply) and node.op == "shr"]
+    assert [str(node.type) for node in shifts] == ["uint16"]

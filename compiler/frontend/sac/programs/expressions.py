@@ -103,14 +103,19 @@ def _bitwise(join: Callable[[Typed, Typed], Typed]) -> Rule:
 
 def _left_shift(node: DfgNode, operands: Sequence[Typed], width: int, has_sign: bool) -> Typed:
     value, amount = operands
-    most = max(2, width, _width(amount))
+    most = max(2, width, _amount_width(amount))
     return as_bits(apply("shl", widened(value, most, False), widened(amount, most, False)), width)
 
 
 def _right_shift(node: DfgNode, operands: Sequence[Typed], width: int, has_sign: bool) -> Typed:
     value, amount = operands
-    most = max(2, _width(value), _width(amount) + has_sign)
+    most = max(2, _width(value), _amount_width(amount) + has_sign)
     return apply("shr", widened(value, most, has_sign), cast(Int(most, has_sign), widened(amount, most, False)))
+
+
+def _amount_width(amount: Typed) -> int:
+    """Bits in which the amount of a shift keeps its value: of a constant as many as it needs."""
+    return amount.expr.value.bit_length() if isinstance(amount.expr, Const) else _width(amount)
 
 
 def _selector(node: DfgNode, operands: Sequence[Typed], width: int, has_sign: bool) -> Typed:
