@@ -172,3 +172,31 @@ def test_random_kernels(data: st.DataObject) -> None:
     right(compiled(program, space=space, array=[draw(st.integers(1, 3)) for _ in space],
                    time={name: draw(st.integers(1, 3)) for name in "ijk"}, simd=draw(st.sampled_from([None, "off"])),
                    double_buffering=draw(st.booleans())), "icarus", seed=draw(st.integers(0, 9)))
+
+
+PRODUCT = ("for (int i = 0; i < 4; i++) for (int j = 0; j < 3; j++) { c[i][j] = 0; "
+           "for (int k = 0; k < 5; k++) c[i][j] += a[i][k] * b[k][j]; }")
+
+NAMED = {  # how many multipliers a PE names, each with all its registers
+    "bytes, two lanes": (kernel_app("mm", I=5, J=4, K=6, DATA_BITS=8), {"simd": "k:2"}, 2),
+    "16 bits": (kernel_app("mm", I=5, J=4, K=6, DATA_BITS=16), {"simd": "off"}, 1),
+    "32 bits are more than one": (kernel_app("mm", I=3, J=3, K=4, DATA_BITS=32), {"simd": "off"}, 0),
+    "without a sign": (scop(PRODUCT, "const uint16_t a[4][5], const uint8_t b[5][3], uint32_t c[4][3]"),
+                       {"simd": "off"}, 1),
+    "one with and one without": (scop(PRODUCT, "const int16_t a[4][5], const uint8_t b[5][3], int32_t c[4][3]"),
+                                 {"simd": "off"}, 1),
+}
+
+
+@pytest.mark.parametrize("simulator", ["icarus", "verilator"])
+@pytest.mark.parametrize("name", NAMED)
+def test_multipliers_with_registers_of_their_own_do_the_same(name: str, simulator: str) -> None:
+    """Beside the model of the primitive: the same results in the same cycles as Verilog for any FPGA."""
+    program, options, multipliers = NAMED[name]
+    both = [compiled(program, space="i,j", array="2x2", technology=technology, **options)
+            for technology in (None, "ecp5")]
+    counts = [text.count("MULT18X18D") for text in
+              (design.executable.sources["systolic_pe.v"] for design in both)]
+    assert counts == [0, multipliers]
+    first, second = (right(design, simulator, stall=0.0) for design in both)
+    assert first == second

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from amaranth.hdl import Array, Cat, Const, Module, Value, signed
 
-from hw.dataflow.floating import Unit, float_units
+from hw.dataflow.floating import float_units
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import KernelError, Operator, Word
 from hw.labels import Label
 from hw.ops import Datapath, Kind, operation
 
 __all__ = ["Unit", "applied", "build_operators"]
+
+Unit = Callable[[Operator, Sequence[Value], Sequence[Word]], Value | None]
+"""What builds an operation: its result, `Operator.done` ticks after the firing, from operands of the tick of its start
+and their words; None for one that it leaves as it is."""
 
 _FORMATLESS = ("read", "const", "table", "pass", "select")
 """What does the same to words of all formats."""
@@ -43,10 +47,12 @@ def build_operators(m: Module, taps: Taps, label: Label, operators: Sequence[Ope
         own = floating if _is_floating(operator, words) else units or {}
         if own is floating or operator.op in own:
             arrived = [_at(taps, operators[k], results[k], operator.start) for k in operator.operands]
-            result = label.signal(operator.word.shape, f"{operator.op}_{number}")
-            m.d.comb += result.eq(_unit(own, operator)(operator, arrived, words))
-            results.append(result)
-            continue
+            built = _unit(own, operator)(operator, arrived, words)
+            if built is not None:
+                result = label.signal(operator.word.shape, f"{operator.op}_{number}")
+                m.d.comb += result.eq(built)
+                results.append(result)
+                continue
         match operator.op:
             case "read":
                 value = reads[operator.value]

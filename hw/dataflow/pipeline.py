@@ -18,6 +18,11 @@ class Taps:
         self._en = en
         self._chains: dict[int, list[Value]] = {}
 
+    @property
+    def enable(self) -> Value:
+        """The kernel's step."""
+        return self._en
+
     def delayed(self, value: Value, ticks: int, name: str = "", *, reset_less: bool = False) -> Value:
         """`value` of `ticks` (at least 0) enabled cycles ago; 0 before there was one. `reset_less`: it may be any then;
         registers around products can only move into multipliers of an FPGA together if no reset tells them apart.

@@ -32,8 +32,15 @@ def absorb_registers(module: Mapping[str, Any]) -> int:
     return gone
 
 
+def _has(multiplier: Cell, register: str) -> bool:
+    """Whether it has this register already: the Verilog may have named the primitive."""
+    return multiplier["parameters"].get(f"REG_{register}_CLK", "NONE") != "NONE"
+
+
 def _absorb_inputs(multiplier: Cell, wires: Wires) -> Iterable[str]:
     """The flip-flops that are registers of both inputs now."""
+    if _has(multiplier, "INPUTA") or _has(multiplier, "INPUTB"):
+        return ()
     found: dict[str, str | None] = {}
     for port in _INPUTS:
         bit = multiplier["connections"][port][0]
@@ -44,6 +51,8 @@ def _absorb_inputs(multiplier: Cell, wires: Wires) -> Iterable[str]:
 
 def _absorb_outputs(multiplier: Cell, wires: Wires) -> Iterable[str]:
     """The flip-flops that are registers of the output now: the only readers of its bits."""
+    if _has(multiplier, "OUTPUT"):
+        return ()
     found: dict[str, str | None] = {}
     for port in _OUTPUTS:
         bit = multiplier["connections"][port][0]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
+from hw.dataflow.operators import Unit
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Word
 from hw.labels import Label
@@ -47,16 +48,17 @@ class Compute:
         early = any(o.initial for o in self._spec.operands) and self._spec.result.space == "none"
         return max(2, self.reading + max(self.body[-1].done + self.levels, int(early)))
 
-    def build(self, m: Module, taps: Taps, reads: Sequence[Value], left: Sequence[Value]) -> Value:
+    def build(self, m: Module, taps: Taps, reads: Sequence[Value], left: Sequence[Value],
+              units: Mapping[str, Unit]) -> Value:
         """The value of a step, `latency` cycles after it starts, as bits. `reads`: the operands' words, `reading`
-        cycles after the start. `left`: of every guard, at the start."""
+        cycles after the start. `left`: of every guard, at the start. `units`: operations that are built otherwise."""
         spec, body = self._spec, self.body
         bundles = Bundles(spec)
         words = [list(bundles.elements(o, word)) for o, word in zip(spec.operands, reads, strict=True)]
         lanes = []
         for lane in range(spec.lanes):
             elements = [word[lane] for word in words]
-            value = self._format.build(m, taps, spec.label.of(f"lane{lane}"), body, elements)
+            value = self._format.build(m, taps, spec.label.of(f"lane{lane}"), body, elements, units)
             lanes.append(self._guarded(m, taps, value, left, lane))
         if spec.result.vector:
             value = Cat(_resized(m, value, spec.result.word, f"value{k}") for k, value in enumerate(lanes))

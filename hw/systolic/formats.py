@@ -8,7 +8,7 @@ from typing import Protocol
 
 from amaranth.hdl import Module, Value
 
-from hw.dataflow.operators import build_operators
+from hw.dataflow.operators import Unit, build_operators
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Word
 from hw.labels import Label
@@ -24,8 +24,10 @@ class Format(Protocol):
         """`body` with the latency and start (cycles) of every operator."""
         ...
 
-    def build(self, m: Module, taps: Taps, label: Label, body: Sequence[Operator], reads: Sequence[Value]) -> Value:
-        """The result of a scheduled body, `body[-1].done` cycles after its `reads`."""
+    def build(self, m: Module, taps: Taps, label: Label, body: Sequence[Operator], reads: Sequence[Value],
+              units: Mapping[str, Unit] | None = None) -> Value:
+        """The result of a scheduled body, `body[-1].done` cycles after its `reads`. `units`: operations that are built
+        otherwise."""
         ...
 
     def combine(self, m: Module, label: Label, op: str, word: Word, a: Value, b: Value) -> Value:
@@ -58,9 +60,10 @@ class Integers:
             done.append(replace(operator, word=word, latency=latency, start=start))
         return tuple(done)
 
-    def build(self, m: Module, taps: Taps, label: Label, body: Sequence[Operator], reads: Sequence[Value]) -> Value:
+    def build(self, m: Module, taps: Taps, label: Label, body: Sequence[Operator], reads: Sequence[Value],
+              units: Mapping[str, Unit] | None = None) -> Value:
         """See `Format`."""
-        return build_operators(m, taps, label, body, reads, (), ())
+        return build_operators(m, taps, label, body, reads, (), (), units)
 
     def combine(self, m: Module, label: Label, op: str, word: Word, a: Value, b: Value) -> Value:
         """See `Format`."""

@@ -17,6 +17,7 @@ from hw.systolic.edges import nearer
 from hw.systolic.feeder import Feeder, feeder_latency
 from hw.systolic.results import Results
 from hw.systolic.spec import EAST, INTERIOR, ArraySpec
+from hw.technology import technology_of
 
 __all__ = ["ProcessingElement", "partial_result"]
 
@@ -61,7 +62,7 @@ class ProcessingElement(wiring.Component):
         reads = self._operands(m, taps, compute.reading, west.o.p, start)
         left = [west.o.p[f"left_{k}"] for k in range(len(self._spec.guards))]
         value = Signal(self._spec.word_bits(self._spec.result))
-        m.d.comb += value.eq(compute.build(m, taps, reads, left))
+        m.d.comb += value.eq(compute.build(m, taps, reads, left, technology_of(platform).units(m, taps)))
         initial = next((read for read, o in zip(reads, self._spec.operands, strict=True) if o.initial), None)
         if self._spec.result.space == "none":
             room = self._complete(m, taps, compute, west.o.p, start, value, initial)

@@ -23,6 +23,7 @@ from hw.systolic.sequencer import Sequencer
 from hw.systolic.spec import ArraySpec, OperandSpec, ResultSpec
 from hw.systolic.storer import Storer
 from hw.systolic.tiles import loop_steps_tile
+from hw.technology import GENERIC, Technology
 from hw.verilog import convert_files
 
 __all__ = ["SYSTEM_MODULE", "SystolicSystem", "emit_system"]
@@ -251,13 +252,14 @@ class SystolicSystem(wiring.Component):
 
 
 @lru_cache(maxsize=8)
-def emit_system(spec: ArraySpec) -> dict[str, str]:
+def emit_system(spec: ArraySpec, technology: Technology = GENERIC) -> dict[str, str]:
     """Verilog files, by name, of a system whose top module is `systolic_system`, with the usual flat port names:
     ``clk``, ``rst`` (synchronous, active high), ``irq``, ``m_axi_awaddr`` and so on (AXI4), ``s_axil_awaddr`` and so on
     (AXI4-Lite). PEs and edges are modules of their own, each once. Made once per process, not to be changed.
+    For GENERIC no primitives are named, for another `technology` its own are.
     Raises `SystolicError`.
     """
     m = Module()
     m.submodules.system = system = SystolicSystem(spec)
     ports = {SYSTEM_MODULE: connect_system(m, system)}
-    return convert_files({SYSTEM_MODULE: m, **system.array.parts}, ports)
+    return convert_files({SYSTEM_MODULE: m, **system.array.parts}, ports, platform=technology)

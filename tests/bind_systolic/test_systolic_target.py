@@ -57,13 +57,14 @@ OPTIONS = [
     ({"time": "z:2"}, "time names 'z', which is no loop of program 'mm'; its loops are i, j, k"),
     ({"time": "i:0"}, "time is 'i:0'; write loops with numbers of at least 1, like i:2,k:8"),
     ({"order": "z"}, "order names 'z', which is no loop of program 'mm'; its loops are i, j, k"),
+    ({"technology": "ecp6"}, "technology is 'ecp6', not one of generic, ecp5"),
     ({"simd": "k"}, "simd is 'k'; write a loop and a number of lanes, like k:4, or off"),
     ({"simd": "z:4"}, "simd names 'z', which is no loop of program 'mm'; its loops are i, j, k"),
     ({"pack": 3}, "pack is 3, not a power of two"),
     ({"bus_bits": 48}, "bus_bits is 48, not one of 32, 64, 128, 256, 512, 1024"),
     ({"double_buffering": 1}, "option double_buffering is 1, which is not of type bool"),
     ({"speed": 1}, "target systolic has no option 'speed'; there are: memory_latency, memory_bursts, space, array, "
-                   "time, order, simd, pack, double_buffering, bus_bits, check"),
+                   "time, order, simd, pack, double_buffering, bus_bits, technology, check"),
 ]
 
 

@@ -33,6 +33,7 @@ from hw.main_memory import MainMemory
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 from hw.systolic.spec import BUSES, INTERIOR
+from hw.technology import GENERIC, TECHNOLOGIES
 
 __all__ = ["SystolicDesign"]
 
@@ -54,7 +55,7 @@ class SystolicDesign(Design):
     @cached_property
     def executable(self) -> Executable:
         """How it runs."""
-        return Executable(self.plan, self.main_memory)
+        return Executable(self.plan, self.main_memory, TECHNOLOGIES[self.options.technology or GENERIC.name])
 
     @property
     def kernel(self) -> Kernel:

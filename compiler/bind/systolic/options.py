@@ -10,6 +10,7 @@ from typing import Any
 from compiler.bind.memory_options import MemoryOptions
 from compiler.bind.systolic.errors import MappingError
 from hw.systolic.spec import BUSES
+from hw.technology import TECHNOLOGIES
 
 __all__ = ["Options"]
 
@@ -26,6 +27,8 @@ class Options(MemoryOptions):
     * `simd`: loop and lanes, ``("k", 4)`` or ``"k:4"``; ``"off"`` for none.
     * `pack`: words per beat of the daisy chains (a power of two). `double_buffering`: tiles are fetched and results
       leave while the array computes. `bus_bits`: width of the memory port.
+    * `technology`: an FPGA family (``"ecp5"``) whose multipliers the Verilog names, with the registers inside them,
+      for flows that move none there; None: Verilog for any FPGA.
     * `check`: whether the plan is proven before hardware is made (translation validation).
 
     Raises `MappingError` for values outside these.
@@ -39,6 +42,7 @@ class Options(MemoryOptions):
     pack: int | None = None
     double_buffering: bool = True
     bus_bits: int = 64
+    technology: str | None = None
     check: bool = True
 
     def __post_init__(self) -> None:
@@ -53,6 +57,8 @@ class Options(MemoryOptions):
             raise MappingError(f"pack is {self.pack}, not a power of two")
         if self.bus_bits not in BUSES:
             raise MappingError(f"bus_bits is {self.bus_bits}, not one of {', '.join(map(str, BUSES))}")
+        if self.technology is not None and self.technology not in TECHNOLOGIES:
+            raise MappingError(f"technology is {self.technology!r}, not one of {', '.join(TECHNOLOGIES)}")
         for name in ("double_buffering", "check"):
             if not isinstance(getattr(self, name), bool):
                 raise MappingError(f"{name} is {getattr(self, name)!r}, neither True nor False")

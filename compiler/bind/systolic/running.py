@@ -24,6 +24,7 @@ from hw.sim.faults import NO_TRIAL, Trial
 from hw.sim.simulate import NO_STALLS, Job, JobResult, StallProfile, run_job
 from hw.systolic.registers import RunError, RunSettings, run_writes, systolic_registers
 from hw.systolic.system import SYSTEM_MODULE, emit_system
+from hw.technology import GENERIC, Technology
 
 __all__ = ["Executable", "Place"]
 
@@ -50,6 +51,7 @@ class Executable:
 
     plan: Plan
     main_memory: MainMemory = DEFAULT_MEMORY
+    technology: Technology = GENERIC
 
     @cached_property
     def registers(self) -> RegisterMap:
@@ -59,7 +61,7 @@ class Executable:
     @cached_property
     def sources(self) -> dict[str, str]:
         """The Verilog of the system."""
-        return emit_system(self.plan.spec)
+        return emit_system(self.plan.spec, self.technology)
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -142,7 +144,8 @@ class Executable:
         limit = _PATIENCE * (self.plan.steps + self.memory_bytes) + 20_000 + 2 * trial.cycles
         *settings, start = self.writes()
         job = run_job(Job(
-            sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
+            sources=self.sources | dict(self.technology.models), top=SYSTEM_MODULE,
+            memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
             loads=self.loads(inputs), writes=[*settings, *trial.writes(self.registers), start], reads=reads,
             dumps=[(result.address, result.bytes)], fault=trial.fault(self._areas),
             seed=seed, stall=stall or NO_STALLS, cycle_limit=limit, simulator=simulator, waves=waves,

@@ -41,7 +41,7 @@ def compile_program(program: Program, options: Options) -> Design:
     return SystolicDesign(program, options, plan, time.perf_counter() - start)
 
 
-_OF_KERNELS = ("array", "time", "order", "simd", "pack")
+_OF_KERNELS = ("array", "time", "order", "simd", "pack", "technology")
 """Options that recurrences do not have."""
 
 
