@@ -11,7 +11,7 @@ from compiler.ir.limits import PROGRAM_LIMITS
 from compiler.ir.program import Program, Statement
 from hw.errors import SluiceError
 
-__all__ = ["box_volume", "count_instances", "require_enumerable", "require_few", "require_shallow"]
+__all__ = ["box_volume", "count_instances", "require_few", "require_shallow"]
 
 
 _FEW = 4096
@@ -63,18 +63,3 @@ def _trips(statement: Statement) -> list[int]:
     """Values of each iterator, in the box around the instances."""
     return [statement.domain.dim_max_val(k).to_python() - statement.domain.dim_min_val(k).to_python() + 1
             for k in range(len(statement.iterators))]
-
-
-def require_enumerable(program: Program, target: str, most_loops: int, error: type[SluiceError]) -> None:
-    """Raise `error` for the first statement of `program` in more than `most_loops` loops (of more than one iteration),
-    or with more instances in the box around its domain than can be looked at one by one. Takes no time that grows with
-    the instances."""
-    require_shallow(program, target, most_loops, error)
-    for statement in program.statements:
-        trips = _trips(statement)
-        budget = PROGRAM_LIMITS.of("iterations")
-        if prod(trips) * max(1, len(trips)) > budget:
-            most = budget // max(1, len(trips))
-            raise error(f"{statement}: it has {prod(trips)} instances; target {target} proves every one and takes up "
-                        f"to {most} in {len(trips)} loops: make the extents of its loops smaller "
-                        f"{PROGRAM_LIMITS.note('iterations')}")

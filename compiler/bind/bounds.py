@@ -9,6 +9,7 @@ from math import prod
 import islpy as isl
 
 from compiler.analysis.dependences import flow
+from compiler.analysis.instance_budget import count_instances
 from compiler.ir.program import Array, Program
 from hw.dataflow.registers import element_bytes
 from hw.main_memory import MainMemory
@@ -108,11 +109,7 @@ def _elements(array: Array, touched: list[isl.Set]) -> int:
     found = touched[0]
     for more in touched[1:]:
         found = found.union(more)
-    found = found.coalesce()
-    if found.is_box():
-        return prod(found.dim_max_val(k).to_python() - found.dim_min_val(k).to_python() + 1
-                    for k in range(found.dim(isl.dim_type.set)))
-    return found.count_val().to_python()
+    return count_instances(found.coalesce())
 
 
 def dependence_steps(program: Program) -> int:

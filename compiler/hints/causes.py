@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from compiler.analysis.dependences import flow
+from compiler.analysis.instance_budget import count_instances
 from compiler.bind.design import Design, Run
 from compiler.bind.registry import compile_program
 from compiler.hints.hint import Cause, Remedy
@@ -133,7 +134,7 @@ def _idle(design: Any) -> Iterator[Cause]:
     """Instances that only fill a box, and values that come late."""
     program, staged = design.program, design.schedule.staged.program
     names = {s.name for s in staged.statements}
-    counted = [(s, s.domain.count_val().to_python(), staged.statement(s.name).domain.count_val().to_python())
+    counted = [(s, count_instances(s.domain), count_instances(staged.statement(s.name).domain))
                for s in program.statements if s.name in names]
     statement, asked, done = max(counted, key=lambda item: item[2] - item[1], default=(None, 0, 0))
     if statement is not None and done > TOO_MUCH * max(asked, 1):

@@ -21,6 +21,7 @@ import numpy as np
 
 from compiler.ir.evaluate import TableIndexError, evaluate, integer, storage
 from compiler.ir.floating import as_elements
+from compiler.ir.limits import check_array_bytes
 from compiler.ir.memory_state import MemoryState
 from compiler.ir.points import Columns, contains, enumerate_points, evaluate_map
 from compiler.ir.program import Access, Array, Program, Statement
@@ -36,10 +37,11 @@ def interpret(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, n
     """The outputs of a verified `program` for `inputs`, arrays of numbers by name.
 
     Outputs come in the smallest numpy integer type that holds their element type, floating-point ones in float32.
-    Raises `ProgramError` if an input is missing, unknown, of another shape or outside its type's range, and if a lookup
-    leaves its table.
+    Raises `ProgramError` if an input is missing, unknown, of another shape or outside its type's range, if a lookup
+    leaves its table, and if all arrays together take more than the budget.
     """
     _check_names(program, inputs)
+    check_array_bytes({array.name: (array.shape, array.type.width) for array in program.arrays})
     memory = {array.name: _initial(array, inputs.get(array.name)) for array in program.arrays}
     memories = MemoryState(program)
     statements = {statement.name: _Instances(program, statement, memories) for statement in program.statements}

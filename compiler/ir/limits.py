@@ -10,8 +10,8 @@ from hw.limits import Limits
 __all__ = ["LIMITS", "PROGRAM_LIMITS", "check_array_bytes"]
 
 LIMITS = {"array_bytes": 1 << 28, "iterations": 1 << 26}
-"""``array_bytes``: of all arrays of a program together. ``iterations``: values of iterators of all instances of one
-statement, where a target looks at every instance."""
+"""``array_bytes``: of the inputs and outputs of a program together, and of all arrays where it is interpreted.
+``iterations``: values of iterators of all instances of one statement, where a target looks at every instance."""
 
 PROGRAM_LIMITS = Limits(LIMITS, ProgramError)
 

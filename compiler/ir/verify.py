@@ -51,7 +51,8 @@ def _check_declarations(program: Program) -> None:
     _check_unique([statement.name for statement in program.statements], "statement")
     for array in program.arrays:
         _check_array(array)
-    check_array_bytes({array.name: (array.shape, array.type.width) for array in program.arrays})
+    check_array_bytes({array.name: (array.shape, array.type.width) for array in program.arrays
+                       if array.role != "intermediate"})
     check_array_bytes({memory.name: ((memory.words,), memory.type.width) for memory in program.memories})
     for table in program.tables:
         _check_table(table.name, table.values, table.type)

@@ -7,9 +7,11 @@ import time
 import pytest
 
 import compiler
+from benchmarks.compile_growth import measured
+from benchmarks.polybench import FOLDER
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.fpga.errors import FpgaError
-from compiler.frontend.c_scop import parse_scop
+from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.ir.program import Program
 
 ERRORS = {"fpga": FpgaError, "dataflow": DataflowError}
@@ -37,16 +39,27 @@ def test_many_loops(target, most):
     assert time.perf_counter() - start < 10
 
 
-def test_many_instances_are_refused():
-    with pytest.raises(FpgaError, match=r"statement 'S0' \(.*:5\): it has 100000000 instances; .* takes up to "
-                                        r"33554432 in 2 loops: make the extents of its loops smaller"):
-        compiler.compile(nested(10_000, 10_000), target="fpga")
-
-
-def test_many_instances_take_no_time_where_relations_prove_them():
+def test_many_instances_that_are_no_loop_nest_are_refused():
     start = time.process_time()
-    assert compiler.compile(nested(10_000, 10_000), target="dataflow").predicted_cycles >= 10_000 * 10_000
+    with pytest.raises(FpgaError, match=r"statement 'S1' \(.*trisolv.c:14\) has 16773120 instances, which would have "
+                                        r"to be listed; the fpga target lists up to 4194304: compile a smaller image"):
+        compiler.compile(load_c(FOLDER / "trisolv.c", N=4096), target="fpga")
     assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize("target", ["fpga", "dataflow"])
+def test_many_instances_take_no_time_where_relations_prove_them(target):
+    start = time.process_time()
+    assert compiler.compile(nested(10_000, 10_000), target=target).predicted_cycles >= 10_000 * 10_000
+    assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(("name", "small", "large"), [("gemm", 64, 4096), ("conv_3_3", 64, 4096), ("harris", 64, 4096)])
+def test_large_matrices_and_pictures_take_little_on_fpga(name, small, large):
+    found = {size: measured(name, "fpga", size) for size in (small, large)}
+    assert found[large]["start to done (model)"] <= 1.01 * found[large]["bound"]
+    assert found[large]["seconds"] < 10
+    assert found[large]["MB"] < 1.5 * found[small]["MB"]
 
 
 def test_loops_of_one_iteration_do_not_count():

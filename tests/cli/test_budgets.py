@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from compiler.frontend import parallel_array
 from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import prog
+from compiler.ir.interpret import interpret
 from compiler.ir.limits import LIMITS
 from compiler.ir.types import ProgramError
 
@@ -53,6 +55,16 @@ def test_the_budget_of_bytes_can_be_set(front_end: Callable[[int], object], monk
         front_end(100)
     monkeypatch.setenv("SLUICE_MAX_ARRAY_BYTES", str(4 * LIMITS["array_bytes"]))
     front_end(1 << 28)
+
+
+def test_what_stays_on_the_chip_counts_where_it_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1200 bytes of an array between two statements: no hardware has them, the interpreter does."""
+    monkeypatch.setenv("SLUICE_MAX_ARRAY_BYTES", "1000")
+    loop = "for (int i = 0; i < 100; i++) { t[6 * i] = a[i]; b[i] = t[6 * i]; }"
+    program = parse_scop("void f(const short a[100], short b[100]) {\nshort t[600];\n"
+                         f"#pragma scop\n{loop}\n#pragma endscop\n}}")
+    with pytest.raises(ProgramError, match=r"array 't' of shape \[600\] takes 1200 bytes, all arrays 1600; "):
+        interpret(program, {"a": np.zeros(100, np.int16)})
 
 
 @pytest.mark.parametrize("given", ["", "0", "-1", "1e9", "many", "²"])

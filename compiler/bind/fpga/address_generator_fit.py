@@ -116,17 +116,21 @@ def _level(times: np.ndarray, addresses: np.ndarray, length: int, late: int, ahe
     steps = np.diff(addresses.reshape(-1, length), axis=1)
     if not (steps == steps[0]).all():
         return None
-    deltas = periodic([int(step) - ahead for step in steps[0]])
+    deltas = periodic(steps[0] - ahead)
     if len(deltas) & (len(deltas) - 1) and length > LONGEST_TABLE:
         return None
     return FittedLevel(length, gap - late, deltas)
 
 
-def periodic(values: Sequence[int]) -> tuple[int, ...]:
+def periodic(values: Sequence[int] | np.ndarray) -> tuple[int, ...]:
     """The shortest beginning that repeats; preferably a power of two long."""
-    table = np.array(values)
-    periods = [p for p in range(1, len(values) + 1) if p & (p - 1) == 0] + [len(values)]
-    for period in periods:
-        if period <= LONGEST_TABLE and np.array_equal(table[period:], table[:-period] if period < len(values) else []):
-            return tuple(values[:period])
-    return tuple(values)
+    table = np.asarray(values)
+    powers = [1 << k for k in range(LONGEST_TABLE.bit_length()) if 1 << k <= len(table)]
+    found = next((period for period in powers if _repeats(table, period)), len(table))
+    return tuple(table[:found].tolist())
+
+
+def _repeats(table: np.ndarray, period: int) -> bool:
+    """Whether a table goes on as it begins; the first place is looked at first, as most differ there."""
+    rest = table[period:]
+    return not len(rest) or (rest[0] == table[0] and np.array_equal(rest, table[:-period]))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from compiler.analysis.instance_budget import count_instances
 from compiler.analysis.points import some_points
 from compiler.analysis.sample_operands import repeat_entries, wrap_lookups
 from compiler.bind.fpga.fanin import Leaf, resolved
@@ -55,7 +56,7 @@ def _operands(program: Program, statement: Statement,
     asked = [statement.domain.intersect(read.map.domain()) for read in statement.reads]
     columns = operand_vectors(types)
     count = len(columns[0]) if columns else _ITERATIONS
-    smallest = min(asked, key=lambda part: part.count_val().to_python(), default=statement.domain)
+    smallest = min(asked, key=count_instances, default=statement.domain)
     points = np.concatenate([some_points(part, count // 2 + 1) for part in (smallest, statement.domain)])
     points = np.random.default_rng(0).permutation(points)[:count]
     iterators = {name: points[:, k] for k, name in enumerate(statement.iterators)}

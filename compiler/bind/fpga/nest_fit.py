@@ -129,7 +129,7 @@ def _deltas(loops: Sequence[_Loop]) -> tuple[int, ...] | None:
     if len(loops) == 1 and isinstance(loops[0].addresses, int):
         return (loops[0].addresses,)
     if length <= _LONG or len(loops) == 1:
-        found = periodic([int(step) for step in np.diff(_listed(loops, "addresses"))])
+        found = periodic(np.diff(_listed(loops, "addresses")))
         return found if length <= _LONG or len(found) <= LONGEST_TABLE else None
     return _around(loops[:-1], loops[-1])
 
@@ -141,8 +141,7 @@ def _around(inner: Sequence[_Loop], outer: _Loop) -> tuple[int, ...] | None:
     far = sum(loop.reach[1] for loop in inner)
     if deltas is None:
         return None
-    carries = [int(step) - far for step in _steps(outer)]
-    repeated = periodic(carries)
+    repeated = periodic(_steps(outer) - far)
     period = len(deltas)
     if len(repeated) == 1 and length % period == 0 and repeated[0] == deltas[(length - 1) % period]:
         return deltas
@@ -153,7 +152,8 @@ def _around(inner: Sequence[_Loop], outer: _Loop) -> tuple[int, ...] | None:
 
 
 def _steps(loop: _Loop) -> np.ndarray:
-    return np.full(loop.trips - 1, loop.addresses) if isinstance(loop.addresses, int) else np.diff(loop.addresses)
+    """How far addresses go from one iteration to the next; once where that is always the same."""
+    return np.array([loop.addresses]) if isinstance(loop.addresses, int) else np.diff(loop.addresses)
 
 
 def _joined(loops: Sequence[_Loop]) -> list[_Loop]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from compiler.analysis.instance_budget import require_enumerable
+from compiler.analysis.instance_budget import require_shallow
 from compiler.bind.fpga.design import FpgaDesign
 from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.options import Options
@@ -36,7 +36,7 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     """
     start = time.perf_counter()
     verify(program)
-    require_enumerable(program, "fpga", _MOST_LOOPS, FpgaError)
+    require_shallow(program, "fpga", _MOST_LOOPS, FpgaError)
     found = search(PipelineSpace(Stages(program, options)).strategy(), lambda system: system.cycles)
     if isinstance(found, Infeasible):
         raise found.cause

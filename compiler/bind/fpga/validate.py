@@ -27,11 +27,14 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.points import all_points, count_points, values_at
+from compiler.analysis.instance_budget import count_instances, require_few
+from compiler.analysis.points import all_points, values_at
 from compiler.bind.fpga.arithmetic import check_arithmetic
 from compiler.bind.fpga.build import BuiltPipeline
+from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.fanin import Leaf, accesses, leaves
 from compiler.bind.fpga.formats import check_formats, check_loaded, holds, type_of
+from compiler.bind.fpga.instance_trace import MOST_EVENTS
 from compiler.bind.fpga.nest_checks import NestChecks
 from compiler.ir.evaluate import integer
 from compiler.ir.expr import Const
@@ -50,6 +53,7 @@ from hw.pipeline.spec import (
     OutputCell,
     StoreCell,
     Tap,
+    Walk,
 )
 from hw.pipeline.streams import ArrayStream
 from hw.pipeline.system import SystemSpec
@@ -58,6 +62,8 @@ __all__ = ["validate"]
 
 _Meaning = dict[Source | int, isl.Map | isl.Set]
 """Origins, but of constants by their value where they are meant."""
+
+_NO_NEST = "what it sees is proven of no loop nest"
 
 _SPAN = 1 << 32
 """More than any statement has instances, or an array elements."""
@@ -141,6 +147,7 @@ class _Proof:
     def _instances(self, statement: Statement) -> np.ndarray:
         """Iterators of all instances, in order: shape [instances, iterators]."""
         if statement.name not in self._points:
+            require_few(statement.domain, str(statement), _NO_NEST, FpgaError)
             self._points[statement.name] = all_points(statement.domain)
         return self._points[statement.name]
 
@@ -189,8 +196,8 @@ class _Proof:
 
     def _stored(self, number: int, cell: BufferCell, cycles: np.ndarray) -> np.ndarray:
         """What a buffer gives: the last write to the address of the last read."""
-        reads, read_at = cell.read.events()
-        writes, write_at = cell.write.events()
+        reads, read_at = _listed(cell.read)
+        writes, write_at = _listed(cell.write)
         both = np.intersect1d(reads * cell.depth + read_at, writes * cell.depth + write_at)
         if len(both):
             cycle = both[0] // cell.depth
@@ -207,7 +214,7 @@ class _Proof:
 
     def _merged(self, cell: MergeCell, cycles: np.ndarray) -> np.ndarray:
         """What a merge gives: in the cycles of its events that of the source that is selected."""
-        times, addresses = cell.select.events()
+        times, addresses = _listed(cell.select)
         event = _place(times, cycles)
         result = np.full(len(cycles), -1)
         for number, source in enumerate(cell.sources):
@@ -334,7 +341,7 @@ class _Proof:
         """Which iterator a counter counts."""
         cell = self.spec.cells[leaf.cell]
         assert isinstance(cell, CounterCell)
-        times, values = cell.walk.events()
+        times, values = _listed(cell.walk)
         if np.array_equal(times, self._cycles(statement.name) - leaf.cycles):
             for place, name in enumerate(statement.iterators):
                 meant = self._instances(statement)[:, place]
@@ -351,7 +358,7 @@ class _Proof:
             name = self.carries.get(number)
             if name is None:
                 raise ValidationError(f"input {cell.name} is no statement's")
-            if not (self.nests.loads(name, cell) or np.array_equal(cell.walk.events()[0], self._cycles(name))):
+            if not (self.nests.loads(name, cell) or np.array_equal(_listed(cell.walk)[0], self._cycles(name))):
                 raise ValidationError(f"input {cell.name} is not taken when statement '{name}' has its values")
             check_loaded(self.program, stream.name, cell)
             self.streams[name] = stream
@@ -377,7 +384,7 @@ class _Proof:
     def _check_elements(self, stream: ArrayStream, cell: OutputCell, origins: Origins) -> None:
         """The output, element by element."""
         array = self.program.array(cell.name)
-        given = self._carried(cell.operand, cell.walk.events()[0])
+        given = self._carried(cell.operand, _listed(cell.walk)[0])
         elements = _elements(stream, array.shape)
         if len(elements) != len(given):
             raise ValidationError(f"output {cell.name}: {len(given)} words for {len(elements)} elements")
@@ -436,7 +443,7 @@ def _most(reads: Sequence[int], origins: Sequence[_Meaning]) -> int:
 def _size(part: isl.Map | isl.Set) -> int:
     """Number of points: those of a box without counting."""
     points = part.domain() if isinstance(part, isl.Map) else part
-    return count_points(points) if points.is_box() else points.count_val().to_python()
+    return count_instances(points)
 
 
 def _place(sorted_cycles: np.ndarray, cycles: np.ndarray) -> np.ndarray:
@@ -450,6 +457,14 @@ def _row_major(points: np.ndarray, low: np.ndarray, shape: tuple[int, ...]) -> n
     for k, size in enumerate(shape):
         number = number * size + (points[:, k] - low[k])
     return number
+
+
+def _listed(walk: Walk) -> tuple[np.ndarray, np.ndarray]:
+    """Cycles and addresses of all events. Raises `FpgaError` for too many."""
+    if walk.count > MOST_EVENTS:
+        raise FpgaError(f"a port has {walk.count} events, which would have to be listed ({_NO_NEST}); the fpga target "
+                        f"lists up to {MOST_EVENTS}: compile a smaller image, a tile of it at a time")
+    return walk.events()
 
 
 def _elements(stream: ArrayStream, shape: tuple[int, ...]) -> np.ndarray:

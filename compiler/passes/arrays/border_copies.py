@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from compiler.analysis.affine import affine_form, pieces
+from compiler.analysis.instance_budget import count_instances
 from compiler.ir.expr import Read
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
@@ -115,7 +116,7 @@ def _fold(linear: isl.Aff, function: isl.PwAff) -> isl.Map:
 def _unfolded(function: isl.PwAff) -> isl.Aff | None:
     """A piece of `function` of whose values all of it is a function: the one that is right for the most iterations."""
     found: list[tuple[int, isl.Aff]] = []
-    function.foreach_piece(lambda domain, part: found.append((domain.count_val().to_python(), part)))
+    function.foreach_piece(lambda domain, part: found.append((count_instances(domain), part)))
     for _, part in sorted(found, key=lambda piece: -piece[0]):
         if not part.dim(isl.dim_type.div) and not part.is_cst() and _fold(part, function).is_single_valued():
             return part

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.instance_budget import count_instances
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.passes.arrays.split_arrays import SplitArrays
@@ -264,7 +265,7 @@ class _Piece(NamedTuple):
 
 def _input_boxes(program: Program, array: Array, share: float, tile_depth: int) -> list[_Box]:
     """Boxes that reads touch, joined where one stream is as good as two."""
-    busiest = max(_first_tile(s, tile_depth).count_val().to_python() for s in program.statements)
+    busiest = max(count_instances(_first_tile(s, tile_depth)) for s in program.statements)
     pieces: list[_Piece] = []
     allowed: float = 0
     for statement in program.statements:

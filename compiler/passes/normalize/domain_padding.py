@@ -18,6 +18,7 @@ import islpy as isl
 
 from compiler.analysis.affine import pieces
 from compiler.analysis.dependences import DependenceError, flow
+from compiler.analysis.instance_budget import count_instances
 from compiler.ir.program import Access, Array, Program, Statement
 
 __all__ = [
@@ -62,7 +63,7 @@ class PaddedProgram:
 
     def asked_instances(self) -> dict[str, int]:
         """How many instances `before` has of the statements that are `guarded` or `clearing`."""
-        counts = {s.name: s.domain.count_val().to_python() for s in self.before.statements if s.name in self.guarded}
+        counts = {s.name: count_instances(s.domain) for s in self.before.statements if s.name in self.guarded}
         return counts | dict.fromkeys(self.clearing, 0)
 
     def moved(self, array: str) -> isl.Map:
@@ -121,7 +122,7 @@ def filled(statement: Statement) -> Statement | None:
     """The statement on the box around its domain, None if that has too many instances or other accesses."""
     dims = range(len(statement.iterators))
     bounds = [(statement.domain.dim_min_val(k).to_python(), statement.domain.dim_max_val(k).to_python()) for k in dims]
-    if prod(high - low + 1 for low, high in bounds) > _MOST * statement.domain.count_val().to_python():
+    if prod(high - low + 1 for low, high in bounds) > _MOST * count_instances(statement.domain):
         return None
     return on_box(statement, bounds)
 

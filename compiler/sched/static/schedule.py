@@ -15,6 +15,7 @@ from compiler.analysis.dependences import (
     constant_bounds,
     recurrences,
 )
+from compiler.analysis.instance_budget import count_instances
 from compiler.analysis.points import some_points, values_at
 from compiler.ir.expr import Const
 from compiler.ir.program import Statement
@@ -208,7 +209,7 @@ def _count(statement: Statement, instances: isl.Set) -> int:
     """Number of `instances` of a statement; quickly, if these are all."""
     if statement.domain.is_subset(instances):
         return prod(loop_trips(statement).values())
-    return instances.count_val().to_python()
+    return count_instances(instances)
 
 
 def _distance(dependence: Dependence, source: isl.Aff, sink: isl.Aff) -> tuple[int, int]:
