@@ -261,7 +261,7 @@ class _Proof:
         if cell.walk is None:
             return
         cycles = self.nests.clock(statement.name).plus(-access.cycles)
-        if not (self.nests.happens(cell.walk, cycles) or np.array_equal(cell.walk.events()[0], cycles.values())):
+        if not (self.nests.happens(cell.walk, cycles) or np.array_equal(_listed(cell.walk)[0], cycles.values())):
             raise ValidationError(f"{statement}: the access of cell {access.cell} to '{memory.label}' is not when its "
                                   "operands are there")
 
