@@ -13,7 +13,7 @@ from compiler.bind.registry import compile_program
 from compiler.hints.hint import Cause, Remedy
 from compiler.hints.rewrites import columns_read, transpose_array, unroll_window, window_loops
 from compiler.ir.program import Program
-from compiler.sched.space_time import without_tile_loops
+from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
 
 __all__ = ["TOO_MUCH", "find_causes", "target_of"]
 
@@ -138,7 +138,7 @@ def _idle(design: Any) -> Iterator[Cause]:
                for s in program.statements if s.name in names]
     statement, asked, done = max(counted, key=lambda item: item[2] - item[1], default=(None, 0, 0))
     if statement is not None and done > TOO_MUCH * max(asked, 1):
-        rewritten = without_tile_loops(program)
+        rewritten = coalesce_tile_loops(program)
         remedy = Remedy("the loops without tiles", _with(design, rewritten), _CLEAR * design.predicted_start_to_done)
         yield Cause(f"{done} instances run for {asked} iterations: its domain is no box of its loops, and what lies "
                     "beside it is predicated off", statement.label(), (remedy,) if rewritten != program else ())

@@ -11,6 +11,7 @@ _ROOT = "compiler.passes"
 
 PASSES: dict[str, str] = {
     "directives": f"{_ROOT}.directives.passes:ApplyDirectives",
+    "coalesce-tile-loops": f"{_ROOT}.normalize.passes:CoalesceTileLoops",
     "rename-clashing-statements": f"{_ROOT}.normalize.passes:RenameClashingStatements",
     "shorten-recurrences": f"{_ROOT}.recurrence.passes:ShortenRecurrences",
     "normalize-loops": f"{_ROOT}.normalize.passes:NormalizeLoops",

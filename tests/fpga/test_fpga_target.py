@@ -101,7 +101,8 @@ def test_equal_weights_share_a_multiplier():
 
 
 def test_tile_loops_where_they_save_storage():
-    tiled = compiled("gaussian_tiled", parameters={"width": 64, "tile": 31})
+    tiled = compiled("gaussian_tiled", parameters={"width": 64, "tile": 31}, loops="asked")
+    assert compiled("gaussian_tiled", parameters={"width": 64, "tile": 31}).schedule.staged.tiles == 1
     assert tiled.schedule.staged.tile_depth == 2
     assert compiled("gaussian").schedule.staged.tile_depth == 0
 

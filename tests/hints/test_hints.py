@@ -148,7 +148,7 @@ def test_a_recurrence() -> None:
 
 
 def test_tiles() -> None:
-    design = built(TILED, "fpga")
+    design = built(TILED, "fpga", loops="asked")
     [hint] = hints_of(design)
     assert re.fullmatch(r"statement 'S0' \(f.c:5\): \d+ instances run for 32 iterations: its domain is no box of its "
                         "loops, and what lies beside it is predicated off; try the loops without tiles", str(hint))

@@ -32,13 +32,15 @@ from compiler.passes.registry import PASSES, register_passes
 from compiler.passes.state import State
 from hw.errors import SluiceError
 
-TARGET_PIPELINES = ("shorten-recurrences,normalize-loops,reassociate,pad-domains,copy-borders,split-by-access,"
-                    "narrow-iterator-values,legalize-tables,legalize-arrays,static-form,insert-window-copies,"
+TARGET_PIPELINES = ("coalesce-tile-loops,shorten-recurrences,normalize-loops,reassociate,pad-domains,copy-borders,"
+                    "split-by-access,narrow-iterator-values,legalize-tables,legalize-arrays,static-form,insert-window-copies,"
                     "split-by-dependence,expand-arrays,materialize-iterator-values,partition-arrays,"
                     "remove-dead-statements")
 DRAWN = (constant_function, kernel_function, nest_function, order_function)
 FIRING = {
     "directives": "void f(const short a[8], short y[8]) { for (int i = 0; i < 8; i++) y[i] = a[i] + 1; }",
+    "coalesce-tile-loops": "void f(const short a[9], short y[9]) { for (int t = 0; t < 9; t += 3) "
+                           "for (int i = t; i < t + 3; i++) y[i] = a[i] + i; }",
     "rename-clashing-statements":
         "void f(const short S1[8], short S0[8]) { for (int i = 0; i < 8; i++) S0[i] = S1[i] + 1; }",
     "reassociate": "void f(const short a[9], short y[9]) { y[0] = a[0]; for (int i = 1; i < 9; i++) "
@@ -147,8 +149,8 @@ def test_the_pipeline_of_the_array_keeps_what_programs_compute(program: Program)
 
 def test_pipelines_print_and_parse_back() -> None:
     options = Options(transform="tile(y=8, x=8)")
-    for preparation in (Preparation(), Preparation(split=True), Preparation(bordered=True),
-                        Preparation(predicated=BEHIND_GUARDS[2])):
+    for preparation in (Preparation(), Preparation(coalesced=True), Preparation(split=True),
+                        Preparation(bordered=True), Preparation(predicated=BEHIND_GUARDS[2])):
         pipeline = preparation.pipeline(options)
         assert PassPipeline.parse(str(pipeline)) == pipeline
     assert str(PassPipeline((NormalizeLoops(), PadDomains(everywhere=True)))) == (

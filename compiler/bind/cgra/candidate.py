@@ -18,13 +18,15 @@ _PLAIN, _TIGHT = Preparation(), Relaxation()
 class Candidate:
     """One choice; with the fields that later stages read at their defaults, a partial one.
 
-    The program: `directives` that it goes through, those of the options among them; whether it is `one_tile`, larger
-    than the global buffer; its `preparation`; whether statements are `sharing` units where that costs no throughput.
+    The program: whether its tile loops are `coalesced`; `directives` that it goes through, those of the options among
+    them; whether it is `one_tile`, larger than the global buffer; its `preparation`; whether statements are `sharing`
+    units where that costs no throughput.
     The schedule: its `relaxation`, and `slack`: cycles that the way through shared units gets, None for the usual ones.
     The mapping: buffers that are `apart`, each in a memory tile of its own; and whether long sums are `balanced`, in
     as few levels as there can be, or chained. `added`: words for the directives that the search has added.
     """
 
+    coalesced: bool = False
     directives: str = ""
     one_tile: bool = False
     preparation: Preparation = _PLAIN
@@ -40,7 +42,8 @@ class Candidate:
         return ", ".join([str(self.relaxation), *self._mapping(), *self.added, *self._program()])
 
     def _program(self) -> list[str]:
-        words = {"one tile": self.one_tile, "statements share units": self.sharing}
+        words = {"tile loops coalesced": self.coalesced, "one tile": self.one_tile,
+                 "statements share units": self.sharing}
         return [*(word for word, used in words.items() if used), *filter(None, [str(self.preparation)])]
 
     def _mapping(self) -> list[str]:

@@ -19,7 +19,14 @@ from compiler.passes.arrays.passes import (
 )
 from compiler.passes.directives.passes import ApplyDirectives
 from compiler.passes.normalize.dead_statements import remove_dead_statements
-from compiler.passes.normalize.passes import NormalizeLoops, PadDomains, SplitByAccess, SplitByDependence, StaticForm
+from compiler.passes.normalize.passes import (
+    CoalesceTileLoops,
+    NormalizeLoops,
+    PadDomains,
+    SplitByAccess,
+    SplitByDependence,
+    StaticForm,
+)
 from compiler.passes.pipeline import PassPipeline
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, PredicatedReads
@@ -33,10 +40,11 @@ __all__ = ["Preparation", "prepare_program", "tile_depth_of"]
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is chosen between pipelines. `split`: statements are split by pieces of their reads and dependences.
-    `bordered`: arrays whose reads turn at edges are copied with a border. `predicated`: what predicated-off reads
-    deliver."""
+    """What is chosen between pipelines. `coalesced`: without the tile loops that the program has. `split`: statements
+    are split by pieces of their reads and dependences. `bordered`: arrays whose reads turn at edges are copied with a
+    border. `predicated`: what predicated-off reads deliver."""
 
+    coalesced: bool = False
     split: bool = False
     bordered: bool = False
     predicated: PredicatedReads = BEHIND_GUARDS[0]
@@ -53,6 +61,8 @@ class Preparation:
         return PassPipeline.parse(options.passes) if options.passes else PassPipeline(tuple(self._passes(options)))
 
     def _passes(self, options: Options) -> Iterator[ProgramPass]:
+        if self.coalesced:
+            yield CoalesceTileLoops()
         yield ApplyDirectives(options.transform)
         yield ShortenRecurrences()
         yield NormalizeLoops()

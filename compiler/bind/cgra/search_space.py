@@ -68,9 +68,16 @@ class ArraySpace:
         self.options: Options = stages.options
 
     def strategy(self) -> _Designs:
-        """All that is tried. With ``share=auto``, sums in rounds, as many as the array needs."""
-        first = found = yield from self._ordered(Candidate(self.options.transform))
-        choice = Candidate(self.options.transform)
+        """All that is tried: without the tile loops that the program has, or with them where it does not fit else."""
+        asked = Candidate(directives=self.options.transform)
+        if self.stages.coalesced is self.stages.program:
+            return (yield from self._in_rounds(asked))
+        whole = yield from self._in_rounds(replace(asked, coalesced=True))
+        return whole if not isinstance(whole, Infeasible) else (yield from self._in_rounds(asked))
+
+    def _in_rounds(self, choice: Candidate) -> _Designs:
+        """With ``share=auto``, sums in rounds, as many as the array needs."""
+        first = found = yield from self._ordered(choice)
         for _ in range(_MOST_FOLDS if self.options.share == "auto" else 0):
             if not isinstance(found, Infeasible) or not isinstance(found.cause, ArrayTooSmall):
                 return found

@@ -28,6 +28,7 @@ from compiler.passes.arrays.partition import Partition
 from compiler.passes.directives import apply_script
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
+from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
 from compiler.passes.recurrence.array_expansion import has_undefined_reads
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.sched.search.space import KeptResults
@@ -71,9 +72,17 @@ class Stages:
 
     # The program.
 
+    @cached_property
+    def coalesced(self) -> Program:
+        """The program without its tile loops; as it is if it has none, or if the options say which there are."""
+        given = self.options.transform or self.options.passes or self.options.tile_depth is not None
+        return self.program if given or not self.options.searches_orders else coalesce_tile_loops(self.program)
+
     def directed(self, choice: Candidate) -> Program:
         """The program after its directives."""
-        return self._kept.once(("directed", choice.directives), lambda: apply_script(self.program, choice.directives))
+        program = self.coalesced if choice.coalesced else self.program
+        return self._kept.once(("directed", choice.coalesced, choice.directives),
+                               lambda: apply_script(program, choice.directives))
 
     def loop_order(self, choice: Candidate, cycles: int) -> str:
         """Directives for loops in which recurrences have so many cycles; empty if nothing changes."""
@@ -84,8 +93,9 @@ class Stages:
         return self._kept.once(("parts", choice.prepared), lambda: self._prepared(choice))
 
     def _prepared(self, choice: Candidate) -> Partition:
+        preparation = replace(choice.preparation, coalesced=choice.coalesced)
         with self._timed("verify"):
-            return prepare_program(self.program, self.options_of(choice), self.spec, choice.preparation)
+            return prepare_program(self.program, self.options_of(choice), self.spec, preparation)
 
     def live(self, choice: Candidate) -> Program:
         """The prepared program without dead statements, with its shared units."""

@@ -48,5 +48,5 @@ def _searched(program: Program, options: Options, budget: Budget) -> CgraDesign 
 def schedule_of(program: Program, options: Options) -> Schedule:
     """The schedule alone, without a mapping: the tightest, which is what is tried first. For programs whose full size
     is only planned."""
-    budget = Budget.of_array(options.fabric())
-    return Stages(program, options, budget, merged=True).schedule(Candidate(options.transform))
+    stages = Stages(program, options, Budget.of_array(options.fabric()), merged=True)
+    return stages.schedule(Candidate(stages.coalesced is not program, options.transform))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import NamedTuple
 
+from compiler.analysis.instance_budget import require_shallow
 from compiler.attempts import attempt
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.chaining import chain_recurrences
@@ -25,8 +26,9 @@ from compiler.bind.dataflow.schedule_transforms import (
 from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, settle, short_recurrence, slowdown
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.ir.program import Program, Statement
-from compiler.passes.normalize.passes import RemoveDeadStatements
+from compiler.passes.normalize.passes import CoalesceTileLoops, RemoveDeadStatements
 from compiler.passes.pipeline import PassPipeline
+from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.passes import Reassociate, ShortenRecurrences
 from compiler.passes.recurrence.reassociate import OperandDepth
 from compiler.passes.state import State
@@ -40,6 +42,9 @@ _TRIALS = 8
 
 _BUSY = 1.1
 """Ticks over those of the busiest node above which other orders are looked for."""
+
+_MOST_LOOPS = 10
+"""Most loops around a statement: to find the next use of a value takes long in many."""
 
 _PADS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Idle ticks that are looked at, and those between the first that is enough and the one before."""
@@ -133,8 +138,8 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
 
     Raises `DataflowError`, `NetworkError`, `DependenceError`, each naming the statement.
     """
-    passes = (RemoveDeadStatements(), ShortenRecurrences(), Reassociate(_operand_ticks(program, options)))
-    state = PassPipeline(passes).run(State(program))
+    state = PassPipeline(tuple(_passes(program, options, sizes))).run(State(program))
+    require_shallow(state.program, "dataflow", _MOST_LOOPS, DataflowError)
     candidate, choices = _best(state.program, options, sizes)
     if Reassociate.name in state.notes:
         choices["terms"] = f"in {state.notes[Reassociate.name]} by the time at which they are there"
@@ -145,6 +150,15 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
         rules = _Rules(options, chained="chained" in choices)
         candidate = _measured(slowed(candidate.network, candidate.slow), rules, candidate.slow)
     return _finished(state.program.name, candidate, choices)
+
+
+def _passes(program: Program, options: Options, sizes: int) -> Iterator[ProgramPass]:
+    """The passes; loops stay as they are where directives have made them, or where sizes are iterators."""
+    if not sizes and not options.transform:
+        yield CoalesceTileLoops()
+    yield RemoveDeadStatements()
+    yield ShortenRecurrences()
+    yield Reassociate(_operand_ticks(program, options))
 
 
 def _operand_ticks(program: Program, options: Options) -> OperandDepth:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 
-from compiler.analysis.instance_budget import require_shallow
 from compiler.bind.dataflow.design import DataflowDesign
-from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import make_plan
 from compiler.bind.dataflow.runtime_sizes import compile_sizes
@@ -22,15 +20,10 @@ PLACE = "the dataflow engine"
 FLOATING = True
 """It has operators for floating-point numbers."""
 
-_MOST_LOOPS = 10
-"""Most loops around a statement: to find the next use of a value takes long in many."""
-
-
 def compile_program(program: Program, options: Options) -> DataflowDesign:
     """Compile `program`. Raises `ProgramError`, `DependenceError`, `NetworkError`, `TransformError`,
     `DataflowError`."""
     start = time.perf_counter()
     verify(program)
-    require_shallow(program, "dataflow", _MOST_LOOPS, DataflowError)
     plan = make_plan(apply_script(program, options.transform), options)
     return DataflowDesign(program, options, plan, time.perf_counter() - start)

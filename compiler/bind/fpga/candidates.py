@@ -31,7 +31,7 @@ from hw.pipeline.spec import BufferCell, LineCell
 from hw.pipeline.streams import ArrayStream
 from hw.pipeline.system import SystemSpec
 
-__all__ = ["BuiltSystem", "choose", "in_system", "is_worth", "moved_beats", "stagings", "tile_script",
+__all__ = ["BuiltSystem", "choose", "in_system", "is_close", "is_worth", "moved_beats", "stagings", "tile_script",
            "unstalled_cycles"]
 
 _T = TypeVar("_T")
@@ -128,6 +128,11 @@ def is_worth(bound: int, found: Collection[BuiltSystem], options: Options) -> bo
     return best is None or bound <= _SLOWER * best
 
 
+def is_close(cycles: int, bounds: Bounds) -> bool:
+    """Whether nothing that begins and ends as runs do takes much less."""
+    return cycles <= _CLOSE * bounds.cycles + _START
+
+
 def choose(found: Mapping[_T, BuiltSystem], options: Options) -> _T:
     """The key of the system that ends first from start to done; of those that take about as long the one with the least
     memory. What takes more memory than the options allow counts only if all do."""
@@ -153,7 +158,7 @@ def tile_script(program: Program, cycles: int, bounds: Bounds, in_order: Sequenc
     """The directive that cuts a program into tiles, where it takes `cycles` with the arrays `in_order` moved in the
     order of memory: the loops that move along memory, for all arrays; empty if it is close to its bounds, or if there
     are no two such loops."""
-    if not in_order or cycles <= _CLOSE * bounds.cycles + _START or len(program.statements) != 1:
+    if not in_order or is_close(cycles, bounds) or len(program.statements) != 1:
         return ""
     [statement] = program.statements
     trips = {name: high - low + 1 for name, (low, high) in constant_bounds(statement).items()}

@@ -9,7 +9,7 @@ from typing import Self
 from compiler.bind.fpga.options import Options
 from compiler.passes.arrays.passes import PartitionArrays
 from compiler.passes.directives.passes import ApplyDirectives
-from compiler.passes.normalize.passes import NormalizeLoops, PadDomains, SelectSources, StaticForm
+from compiler.passes.normalize.passes import CoalesceTileLoops, NormalizeLoops, PadDomains, SelectSources, StaticForm
 from compiler.passes.pipeline import PassPipeline
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, PredicatedReads
@@ -21,10 +21,12 @@ __all__ = ["Candidate", "pipeline_of"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One choice. `directives` for the order of loops, or for tiles; what `predicated` reads deliver that are switched
-    off; whether reads of several sources become reads of each, `selected` by conditions; initiation intervals (`pace`);
-    the `tile_depth` outer loops that enumerate tiles; arrays that are moved once, `in_order` of memory."""
+    """One choice. Whether the program's tile loops are `coalesced`; `directives` for the order of loops, or for tiles;
+    what `predicated` reads deliver that are switched off; whether reads of several sources become reads of each,
+    `selected` by conditions; initiation intervals (`pace`); the `tile_depth` outer loops that enumerate tiles; arrays
+    that are moved once, `in_order` of memory."""
 
+    coalesced: bool = False
     directives: str = ""
     predicated: PredicatedReads = BEHIND_GUARDS[0]
     selected: bool = False
@@ -39,7 +41,8 @@ class Candidate:
 
     def __str__(self) -> str:
         """What is chosen, in words."""
-        words = {f"{self.tile_depth} tile loops": self.tile_depth > 0,
+        words = {"tile loops coalesced": self.coalesced,
+                 f"{self.tile_depth} tile loops": self.tile_depth > 0,
                  f"{', '.join(sorted(self.in_order))} in the order of memory": bool(self.in_order),
                  f"loops changed: {self.directives}": bool(self.directives),
                  "last values also of predicated-off instances": not self.predicated.computed,
@@ -52,7 +55,13 @@ def pipeline_of(choice: Candidate, options: Options) -> PassPipeline:
     if options.passes:
         asked = PassPipeline.parse(options.passes).passes
         return PassPipeline((*_directives(choice), *asked, PartitionArrays()))
-    return PassPipeline((ShortenRecurrences(), *_directives(choice), *_passes(choice), PartitionArrays()))
+    return PassPipeline((*_tiles(choice), ShortenRecurrences(), *_directives(choice), *_passes(choice),
+                         PartitionArrays()))
+
+
+def _tiles(choice: Candidate) -> Iterator[ProgramPass]:
+    if choice.coalesced:
+        yield CoalesceTileLoops()
 
 
 def _directives(choice: Candidate) -> Iterator[ProgramPass]:

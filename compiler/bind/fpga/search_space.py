@@ -7,12 +7,14 @@ from functools import cached_property
 from typing import TypeAlias
 
 from compiler.analysis.dependences import flow, recurring_around
+from compiler.analysis.instance_budget import require_shallow
 from compiler.attempts import note_attempt
 from compiler.bind.fpga.build import build_pipeline
 from compiler.bind.fpga.candidates import (
     BuiltSystem,
     choose,
     in_system,
+    is_close,
     is_worth,
     stagings,
     tile_script,
@@ -26,6 +28,7 @@ from compiler.bind.fpga.validate import validate
 from compiler.ir.program import Program
 from compiler.passes.arrays.partition import Partition
 from compiler.passes.normalize.dead_statements import remove_dead_statements
+from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, has_undefined_reads
 from compiler.passes.recurrence.passes import ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
@@ -41,6 +44,9 @@ __all__ = ["PipelineSpace", "Stages"]
 _INTERVALS = (*range(1, 9), 12, 16, 24, 32, 48, 64)
 """Initiation intervals that are tried."""
 
+_MOST_LOOPS = 14
+"""Most loops around a statement; what is symbolic takes seconds then."""
+
 _MOST_IDLE = 16
 """Most times that a loop idles for longer."""
 
@@ -55,15 +61,23 @@ class Stages:
         self._kept = KeptResults()
 
     @cached_property
-    def alone(self) -> Program:
+    def coalesced(self) -> Program:
+        """The program without its tile loops; as it is if it has none, or if the options say which there are."""
+        given = self.options.passes or self.options.loops == "asked" or self.options.tile_depth is not None
+        return self.program if given else coalesce_tile_loops(self.program)
+
+    def alone(self, choice: Candidate) -> Program:
         """The program whose loops are ordered: here every statement has operators of its own."""
-        return ShortenRecurrences().apply(State(replace(self.program, shared=()))).program
+        program = self.coalesced if choice.coalesced else self.program
+        return self._kept.once(("alone", choice.coalesced),
+                               lambda: ShortenRecurrences().apply(State(replace(program, shared=()))).program)
 
     def parts(self, choice: Candidate) -> Partition:
         """The prepared program, with the record of its arrays."""
         return self._kept.once(("parts", choice.prepared), lambda: self._prepared(choice))
 
     def _prepared(self, choice: Candidate) -> Partition:
+        require_shallow(self.coalesced if choice.coalesced else self.program, "fpga", _MOST_LOOPS, FpgaError)
         return pipeline_of(choice, self.options).run(State(replace(self.program, shared=()))).layout()
 
     def live(self, choice: Candidate) -> Program:
@@ -115,34 +129,46 @@ class PipelineSpace:
         self.stages, self.options = stages, stages.options
 
     def strategy(self) -> _Designs:
-        """All that is tried: loops as they are, then in another order or in tiles, where that may end earlier."""
-        asked = yield from self._behind_guards(Candidate(), NEVER)
+        """All that is tried: without the tile loops that the program has, and with them where that may end earlier."""
+        if self.stages.coalesced is self.stages.program:
+            return (yield from self._in_order(Candidate()))
+        whole = yield from self._in_order(Candidate(coalesced=True))
+        if not isinstance(whole, Infeasible) and is_close(_cycles(whole), whole.bounds):
+            return whole
+        tiled = yield from self._in_order(Candidate())
+        designs = [found for found in (whole, tiled) if not isinstance(found, Infeasible)]
+        return min(designs, key=_cycles) if designs else tiled
+
+    def _in_order(self, choice: Candidate) -> _Designs:
+        """With loops as they are, then in another order or in tiles, where that may end earlier."""
+        asked = yield from self._behind_guards(choice, NEVER)
         if self.options.loops == "asked" or (isinstance(asked, Infeasible) and not asked.because(SlowRecurrence)):
             return asked
         if isinstance(asked, Infeasible):
-            ordered = yield from self._changed(recurrence_order(self.stages.alone, _INTERVALS[-1]), NEVER)
+            script = recurrence_order(self.stages.alone(choice), _INTERVALS[-1])
+            ordered = yield from self._changed(choice, script, NEVER)
             return asked if isinstance(ordered, Infeasible) else ordered
         best = asked
-        for script in (self._order(asked), self._tiles(asked)):
-            found = yield from self._changed(script, _cycles(best))
+        for script in (self._order(choice, asked), self._tiles(choice, asked)):
+            found = yield from self._changed(choice, script, _cycles(best))
             best = best if isinstance(found, Infeasible) else min(best, found, key=_cycles)
         return best
 
-    def _order(self, asked: FpgaDesign) -> str:
+    def _order(self, choice: Candidate, asked: FpgaDesign) -> str:
         """Directives that give recurrences more time, where they need any."""
         interval = asked.schedule.pace.interval
-        return recurrence_order(self.stages.alone, interval) if interval > 1 else ""
+        return recurrence_order(self.stages.alone(choice), interval) if interval > 1 else ""
 
-    def _tiles(self, asked: FpgaDesign) -> str:
+    def _tiles(self, choice: Candidate, asked: FpgaDesign) -> str:
         """Directives for tiles in which the orders of two arrays meet, where that may end before `asked`."""
         in_order = sorted(asked.schedule.staged.in_order)
-        return tile_script(self.stages.alone, asked.predicted_start_to_done, asked.bounds, in_order)
+        return tile_script(self.stages.alone(choice), asked.predicted_start_to_done, asked.bounds, in_order)
 
-    def _changed(self, script: str, known: int) -> _Designs:
+    def _changed(self, choice: Candidate, script: str, known: int) -> _Designs:
         """With loops that `script` changes."""
         if not script:
             return Infeasible(TooLateError("nothing changes"))
-        return (yield from self._behind_guards(Candidate(script), known))
+        return (yield from self._behind_guards(replace(choice, directives=script), known))
 
     def _behind_guards(self, choice: Candidate, known: int) -> _Designs:
         """Where guards leave it open what is read, the fastest way; one that ends before cycle `known`."""

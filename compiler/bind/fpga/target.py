@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from compiler.analysis.instance_budget import require_shallow
 from compiler.bind.fpga.design import FpgaDesign
-from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.search_space import PipelineSpace, Stages
 from compiler.ir.program import Program
@@ -23,9 +21,6 @@ PLACE = "a pipeline of its own"
 MEMORIES = True
 """Accesses at places that depend on data are taken."""
 
-_MOST_LOOPS = 14
-"""Most loops around a statement; what is symbolic takes seconds then."""
-
 
 def compile_program(program: Program, options: Options) -> FpgaDesign:
     """Compile `program`; the finished pipeline is proven from outside. With ``loops=auto`` loops around recurrences are
@@ -36,7 +31,6 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     """
     start = time.perf_counter()
     verify(program)
-    require_shallow(program, "fpga", _MOST_LOOPS, FpgaError)
     found = search(PipelineSpace(Stages(program, options)).strategy(), lambda system: system.cycles)
     if isinstance(found, Infeasible):
         raise found.cause

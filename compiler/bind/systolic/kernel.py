@@ -42,6 +42,7 @@ from compiler.ir.expr import (
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Int
+from compiler.passes.normalize.loop_coalescing import without_tile_loops
 from compiler.sched.space_time import (
     MODULAR,
     Analysis,
@@ -55,7 +56,6 @@ from compiler.sched.space_time import (
     plain_accumulations,
     subscripts,
     without_temporaries,
-    without_tile_loops,
 )
 
 __all__ = ["Kernel", "Reference", "recognise"]

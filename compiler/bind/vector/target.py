@@ -34,8 +34,11 @@ from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.passes.directives import apply_script
+from compiler.passes.normalize.passes import CoalesceTileLoops
+from compiler.passes.pipeline import PassPipeline
+from compiler.passes.recurrence.passes import ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
-from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
+from compiler.passes.state import State
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]
@@ -57,7 +60,8 @@ def compile_program(program: Program | ArrayProgram, options: Options) -> Vector
         return validate_design(compile_arrays(program, options))
     start = time.perf_counter()
     verify(program)
-    short = shorten_recurrences(replace(program, shared=()))
+    passes = PassPipeline((CoalesceTileLoops(), ShortenRecurrences()))
+    short = passes.run(State(replace(program, shared=()))).program
     wide = apply_script(short, recurrence_order(short, cycles=None, parts=False))
     design = compile_arrays(from_program(wide), options)
     design = validate_design(replace(design, program=program))

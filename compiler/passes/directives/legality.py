@@ -7,7 +7,7 @@ pair of accesses, and any point of it is the witness.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import islpy as isl
 
@@ -20,13 +20,15 @@ Images = Mapping[str, Sequence[isl.Map]]
 """Where the instances of every old statement went: maps from its instances to those of new statements."""
 
 
-def check_legal(before: Program, after: Program, images: Images, directive: str) -> None:
-    """Raise `TransformError` if two dependent instances of `before` change places in `after`."""
+def check_legal(before: Program, after: Program, images: Images, directive: str,
+                commuting: Collection[str] = ()) -> None:
+    """Raise `TransformError` if two dependent instances of `before` change places in `after`; instances of one of the
+    statements `commuting` may, which accumulate what can be accumulated in any order."""
     times = {s.name: _new_times(s, after, images[s.name]) for s in before.statements}
     for first in before.statements:
         for second in before.statements:
             touching = [pair for pair in _access_pairs(first, second) if pair[0].array == pair[1].array]
-            if not touching:
+            if not touching or (first is second and first.name in commuting):
                 continue
             earlier = before.order_of(first.name).lex_lt_map(before.order_of(second.name))
             swapped = earlier.intersect(times[first.name].lex_ge_map(times[second.name]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import islpy as isl
@@ -54,15 +54,16 @@ def unchanged(program: Program) -> dict[str, list[isl.Map]]:
 
 
 def rewritten(program: Program, statements: tuple[Statement, ...], where: Mapping[str, Place], images: Images,
-              directive: str) -> Program:
-    """`program` with other statements and places, checked: dependences kept, verifier passed.
+              directive: str, commuting: Collection[str] = ()) -> Program:
+    """`program` with other statements and places, checked: dependences kept (but between instances of one statement
+    of `commuting`), verifier passed.
 
     `images` says where the instances of every old statement went; the parts of statements that share units share them
     part by part. Raises `TransformError`.
     """
     result = replace(program, statements=statements, order=order_of_places(statements, where),
                      shared=tuple(g for group in program.shared for g in _parts(program, group, images, directive)))
-    check_legal(program, result, images, directive)
+    check_legal(program, result, images, directive, commuting)
     try:
         verify(result, guarded=True)
     except ProgramError as error:

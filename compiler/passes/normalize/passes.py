@@ -8,14 +8,25 @@ from compiler.passes.normalize.boundary_padding import pad_domains
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.distinct_names import rename_clashing_statements
 from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
+from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
 from compiler.passes.normalize.loop_normalization import normalize_loops
 from compiler.passes.normalize.source_selection import select_sources
 from compiler.passes.normalize.static_form import static_form
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.state import State
 
-__all__ = ["NormalizeLoops", "PadDomains", "RemoveDeadStatements", "RenameClashingStatements", "SelectSources",
-           "SplitByAccess", "SplitByDependence", "StaticForm"]
+__all__ = ["CoalesceTileLoops", "NormalizeLoops", "PadDomains", "RemoveDeadStatements", "RenameClashingStatements",
+           "SelectSources", "SplitByAccess", "SplitByDependence", "StaticForm"]
+
+
+@dataclass(frozen=True)
+class CoalesceTileLoops(ProgramPass):
+    """Loops over tiles and the loops inside a tile become one again, where dependences allow it."""
+
+    name = "coalesce-tile-loops"
+
+    def apply(self, state: State) -> State:
+        return state.with_program(coalesce_tile_loops(state.program))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from compiler.sched.space_time.errors import LargeIterationError, SpaceTimeError
 from compiler.sched.space_time.nests import Nest
 from compiler.sched.space_time.reuse import Subscript, composed, null_directions, subscripts
 from compiler.sched.space_time.temporaries import without_temporaries
-from compiler.sched.space_time.tile_loops import without_tile_loops
 
 __all__ = [
     "MODULAR",
@@ -36,5 +35,4 @@ __all__ = [
     "space_loops",
     "subscripts",
     "without_temporaries",
-    "without_tile_loops",
 ]
