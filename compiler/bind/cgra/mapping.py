@@ -59,6 +59,7 @@ class Application:
     """The netlist of a scheduled program and where its parts came from.
 
     `results`: stream of each statement's values. `reads`: stream that each read (statement, number) sees.
+    `delivered`: stream in which a dependence, by its key, brings values to the statement that has units of its own.
     `streams_in` and `streams_out`: stream unit of each main-memory array. `roms`: table of each ROM tile. `controls`:
     what each control tile plays. `addresses`: the units that compute addresses.
     `shared`: what statements share. `units`: number of processing elements that compute each statement's values.
@@ -81,6 +82,7 @@ class Application:
     shared: list[SharedUse] = field(default_factory=list)
     units: dict[str, int] = field(default_factory=dict)
     infeasible: list[str] = field(default_factory=list)
+    delivered: dict[tuple[str, int, str], Signal] = field(default_factory=dict)
 
     def require_followed(self) -> None:
         """Raise `NestError` if a memory cannot follow a reader, whatever the way through the array."""
@@ -120,7 +122,7 @@ class _Builder:
     controls: dict[str, PredicateTable] = field(default_factory=dict)
     units: dict[str, int] = field(default_factory=dict)
     infeasible: list[str] = field(default_factory=list)
-    _found: dict[tuple[str, int, str], Signal] = field(default_factory=dict)
+    delivered: dict[tuple[str, int, str], Signal] = field(default_factory=dict)
     _waiting: dict[tuple[str, int, str], Pin] = field(default_factory=dict)
     _awaited: dict[tuple[str, int, str], Pin] = field(default_factory=dict)
     _heads: dict[Pin, Signal] = field(default_factory=dict)
@@ -177,6 +179,7 @@ class _Builder:
         heads = self.shared.connect() | self._heads
         self.nodes |= self.shared.nodes
         self.reads = {key: _moved(signal, heads) for key, signal in self.reads.items()}
+        self.delivered = {key: _moved(signal, heads) for key, signal in self.delivered.items()}
         self.edges = [replace(edge, source=heads[edge.source].pin, distance=edge.distance + heads[edge.source].distance)
                       if edge.source in heads else edge for edge in self.edges]
         own = self.shared.multiplexers
@@ -252,10 +255,10 @@ class _Builder:
             value = self.schedule.staged.program.statement(source.source).value
             if isinstance(value, Const):
                 return value.value & _MASK
-            if source.key not in self._found:
+            if source.key not in self.delivered:
                 self._waiting[source.key] = pin
                 return None
-            source = self._found[source.key]
+            source = self.delivered[source.key]
         assert isinstance(source, Signal)
         self.edges.append(Edge(source.pin, pin, "word", source.distance))
         return None
@@ -286,7 +289,7 @@ class _Builder:
         if self.shared.takes(reader):
             self.shared.deliver(reader, signal)
             return
-        self._found[key] = signal
+        self.delivered[key] = signal
         if key in self._awaited:
             self._heads[self._awaited[key]] = signal
         elif key in self._waiting:
@@ -413,7 +416,8 @@ def map_program(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shar
     netlist.verify()
     return Application(schedule, netlist, builder.allocator.tiles, list(buffers.values()), builder.taps,
                        builder.results, builder.reads, builder.streams_in, builder.streams_out, builder.roms,
-                       builder.controls, builder.allocator.addresses, uses, builder.units, builder.infeasible)
+                       builder.controls, builder.allocator.addresses, uses, builder.units, builder.infeasible,
+                       builder.delivered)
 
 
 def _moved(signal: Signal, heads: Mapping[Pin, Signal]) -> Signal:

@@ -37,12 +37,15 @@ from hw.memtile.spec import ConfigurationError
 __all__ = ["ArraySpace"]
 
 _TRIES, _MARGIN = 3, 4
-"""How often the way through shared units gets more time, and by how many cycles more than it lacks; and how often
-buffers are set apart."""
+"""How often the way through shared units gets more time, and by how many cycles more than it lacks, as outer loops do
+that idle; and how often buffers are set apart."""
 
 _WAY_BACK, _GOOD = 8, 1.2
 """Cycles from one step of a sum to the next through an addition, a merge and wires between them; and how many times its
 bound a program with loops in another order may take without another attempt."""
+
+_MOST_IDLE = 32
+"""Most times that an outer loop idles for longer."""
 
 _WORTH = 0.95
 """Part of the cycles of a schedule within which another one has to end for another attempt."""
@@ -188,7 +191,8 @@ class ArraySpace:
                 break
             limit = best.application.schedule.end if best else known
             trial = replace(choice, relaxation=relaxation)
-            found = yield from self._with_slack(trial, NEVER if limit == NEVER else int(_WORTH * limit))
+            given = NEVER if limit == NEVER else int(_WORTH * limit)
+            found = yield from (self._idling if patient else self._with_slack)(trial, given)
             if not isinstance(found, Infeasible):
                 if self._is_good(found) or (relaxation.tight and relaxation.pace == UNIT_II):
                     return found
@@ -213,6 +217,22 @@ class ArraySpace:
                 space.note_pattern(choice.relaxation)
             case AccessPatternError() | ConfigurationError() | UnbalanceablePathsError():
                 space.note_memory()
+
+    def _idling(self, choice: Candidate, limit: int) -> _Designs:
+        """With outer loops that idle for as long as the recurrences that they carry need it."""
+        found = yield from self._with_slack(choice, limit)
+        before: RecurrenceViolation | None = None
+        for _ in range(_MOST_IDLE):
+            if not isinstance(found, Infeasible) or not isinstance(found.cause, RecurrenceViolation):
+                break
+            loop = found.cause
+            stuck = before is not None and before.units == loop.units and before.excess <= loop.excess
+            idle = None if stuck else self.stages.idling(choice, loop, _MARGIN)
+            if idle is None:
+                break
+            before, choice = loop, idle
+            found = yield from self._with_slack(choice, limit)
+        return found
 
     def _with_slack(self, choice: Candidate, limit: int) -> _Designs:
         """Where the way through shared units and back turns out longer than the schedule has time for, it gets more."""

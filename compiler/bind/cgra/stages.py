@@ -14,6 +14,7 @@ from compiler.bind.cgra.budget import Budget
 from compiler.bind.cgra.candidate import Candidate
 from compiler.bind.cgra.configuration import configure, configure_banks, plan_bands
 from compiler.bind.cgra.design import CgraDesign
+from compiler.bind.cgra.idle_loops import idle_longer
 from compiler.bind.cgra.labels import asked_labels
 from compiler.bind.cgra.mapping import Application, map_program
 from compiler.bind.cgra.options import Options, OptionsError
@@ -186,6 +187,13 @@ class Stages:
         return found
 
     # The mapping.
+
+    def idling(self, choice: Candidate, loop: RecurrenceViolation, margin: int) -> Candidate | None:
+        """The choice with a loop that idles for longer: for the cycles that a recurrence lacks and a margin."""
+        if self.options.schedule == "sequential":
+            return None
+        pace = idle_longer(self.application(choice), loop, margin)
+        return None if pace is None else replace(choice, relaxation=choice.relaxation._replace(pace=pace))
 
     def application_key(self, choice: Candidate) -> Hashable:
         """What the application depends on: equal schedules have equal ones, whatever was relaxed for them."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from compiler.bind.fpga.dataflow_graph import Net
-from compiler.sched.static.schedule import InitiationIntervals, Loop, Schedule
+from compiler.sched.static.schedule import InitiationIntervals, Schedule
 
 __all__ = ["idle_longer"]
 
@@ -17,7 +17,7 @@ def idle_longer(schedule: Schedule, net: Net, nodes: tuple[int, ...], excess: in
     `nodes`: each before the one that it waits for."""
     links = {link for user, source in pairwise((*nodes, nodes[0])) for link in _links(net, user, source)}
     carried = (d for d in schedule.timed if (d.source, d.sink, d.read) in links)
-    return schedule.idling(carried, excess, lambda loop: not _is_innermost(schedule, loop))
+    return schedule.idling(carried, excess, lambda loop: not schedule.is_innermost(loop))
 
 
 def _links(net: Net, user: int, source: int) -> list[tuple[str, str, int]]:
@@ -28,10 +28,3 @@ def _links(net: Net, user: int, source: int) -> list[tuple[str, str, int]]:
     else:
         reads = [read for (name, read), use in net.reads.items() if (name, use.node) == (node.statement, source)]
     return [(name, node.statement, read) for name, number in net.results.items() if number == source for read in reads]
-
-
-def _is_innermost(schedule: Schedule, loop: Loop) -> bool:
-    """Whether no statement has a loop inside of this one."""
-    level = schedule.levels[loop][0]
-    return all(name == [*entry.strides][-1] for entry in schedule.statements.values()
-               for name in entry.strides if schedule.levels[entry.statement, name][0] == level)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from math import prod
 
 import islpy as isl
@@ -167,6 +168,18 @@ class Schedule:
             return None
         loop, steps = max(found, key=lambda each: self.statements[each[0][0]].strides[each[0][1]])
         return self.pace.idling(loop, -(-excess // steps))
+
+    def is_innermost(self, loop: Loop) -> bool:
+        """Whether no statement has a loop inside of this one."""
+        level = self.levels[loop][0]
+        return all(name == [*entry.strides][-1] for entry in self.statements.values()
+                   for name in entry.strides if self.levels[entry.statement, name][0] == level)
+
+    def encloses(self, outer: Loop, inner: Loop) -> bool:
+        """Whether a statement has a loop of the level of `inner` inside of one of the level of `outer`."""
+        levels = self.levels[outer][0], self.levels[inner][0]
+        return any((self.levels[name, one][0], self.levels[name, other][0]) == levels
+                   for name, entry in self.statements.items() for one, other in combinations(entry.strides, 2))
 
     def __str__(self) -> str:
         head = f"tiles: {self.staged.tiles}, period: {self.period} cycles"
