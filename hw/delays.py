@@ -16,9 +16,12 @@ from itertools import pairwise
 from math import ceil, inf, log
 from pathlib import Path
 
-__all__ = ["COUNTS", "MEASURED", "TABLE_FILE", "WIDTHS", "OperatorDelays", "operator_delays"]
+__all__ = ["COUNTS", "MEASURED", "MEMORY_OUTPUT", "TABLE_FILE", "WIDTHS", "OperatorDelays", "operator_delays"]
 
 TABLE_FILE = Path(__file__).parent / "operator_delays.json"
+
+MEMORY_OUTPUT = 4.0
+"""Nanoseconds from the clock to the word of a block memory without a register behind it, on an ECP5."""
 
 WIDTHS = (8, 16, 32)
 """Bits of the operations that are measured."""

@@ -1,4 +1,4 @@
-"""Programs whose addresses depend on data, as pipelines on both simulators, with random stalls."""
+"""Programs whose addresses depend on data, as pipelines and as kernels on both simulators, with random stalls."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from irregular_programs import DATA, case_of, program_of
 
 import compiler
+from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.fpga.errors import FpgaError
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
@@ -15,11 +16,14 @@ from hw.sim.simulate import StallProfile
 
 STALLS = StallProfile(ar=0.3, r=0.3, aw=0.3, w=0.3)
 
+TARGETS = ("fpga", "dataflow")
 
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", DATA)
-def test_results_are_those_of_gcc(name: str, simulator: str) -> None:
+def test_results_are_those_of_gcc(name: str, target: str, simulator: str) -> None:
     inputs, wanted = case_of(name, 5)
-    design = compiler.compile(program_of(name), target="fpga")
+    design = compiler.compile(program_of(name), target=target)
     run = design.simulate(inputs, simulator, seed=7, stall=STALLS)
     for array, values in run.outputs.items():
         np.testing.assert_array_equal(values, wanted[array], err_msg=f"{name}: {array}")
@@ -38,19 +42,21 @@ SCATTER = """void f(const int x[8], int y[10]) {
 }"""
 
 
+@pytest.mark.parametrize(("target", "error"), [("fpga", FpgaError), ("dataflow", DataflowError)])
 @pytest.mark.parametrize("index", [10, -1])
 @pytest.mark.parametrize(("text", "access"), [(GATHER, "reads 't'"), (SCATTER, "writes 'y'")])
-def test_an_index_outside_ends_the_run_with_its_place(text: str, access: str, index: int, simulator: str) -> None:
+def test_an_index_outside_ends_the_run_with_its_place(text: str, access: str, index: int, target: str,
+                                                      error: type[Exception], simulator: str) -> None:
     program = parse_scop(text, "f.c")
     x = np.arange(8, dtype=np.int32)
     given = {"x": x, "t": 3 * np.arange(10, dtype=np.int32), "y_in": np.arange(10, dtype=np.int32)}
     inputs = {array.name: given[array.name] for array in program.inputs}
-    design = compiler.compile(program, target="fpga")
+    design = compiler.compile(program, target=target)
     fine = design.simulate(inputs, simulator).outputs
     np.testing.assert_array_equal(fine["y"], interpret(program, inputs)["y"])
     x[5] = index
     with pytest.raises(ProgramError, match=rf"index {index} is outside .* of 10 elements, at i=5"):
         interpret(program, inputs)
     wanted = rf"the run ended with error INDEX: statement 'S0' \(f.c:3\) {access} at {index}, outside its 10 elements"
-    with pytest.raises(FpgaError, match=wanted):
+    with pytest.raises(error, match=wanted):
         design.simulate(inputs, simulator)

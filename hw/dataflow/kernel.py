@@ -7,7 +7,7 @@ output that fires has no room, so gaps on streams change timing and never data.
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,6 +15,7 @@ from hw.dataflow.affine import piecewise_value, predicate_value
 from hw.dataflow.channels import DelayLine, FifoChannel, ReorderChannel
 from hw.dataflow.counters import CounterChain
 from hw.dataflow.edges import EdgeQueue
+from hw.dataflow.memory_accesses import INDEX_BITS, MemoryAccesses
 from hw.dataflow.operators import build_operators
 from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, Word
@@ -25,13 +26,16 @@ __all__ = ["STREAM_WORDS", "Kernel"]
 STREAM_WORDS = 4
 """Words that wait at each edge of the kernel, which cuts the path from stream to stream."""
 
+_TRAP = {"trap": Out(1), "trap_access": Out(INDEX_BITS), "trap_index": Out(signed(INDEX_BITS))}
+
 
 class Kernel(wiring.Component):
     """Ports: `start` begins a run when not `busy`; `done` is high for one cycle when the last word is on its way out.
     ``i_NAME``, ``o_NAME``: a stream per input and output of `spec`. `moved`: it makes a step in this cycle; `ticks`:
     steps of the run so far, `stalls`: cycles in which it stood still; the run takes `KernelSpec.total_ticks` ticks.
     ``size0`` ...: run-time sizes, which `start` takes. `observe` adds, for channel number k if it is a queue, the
-    output ``peak_k``: the most words there have been in it.
+    output ``peak_k``: the most words there have been in it. If it has traps, `trap`: an access was outside of its
+    memory since reset, the first one by number (`KernelSpec.accesses`) `trap_access` with `trap_index`.
     """
 
     def __init__(self, spec: KernelSpec, *, observe: bool = False):
@@ -48,6 +52,7 @@ class Kernel(wiring.Component):
             **{f"size{k}": In(spec.counters[k].shape) for k in range(len(spec.sizes))},
             **{f"i_{s.name}": In(stream.Signature(s.word.shape)) for s in spec.inputs},
             **{f"o_{s.name}": Out(stream.Signature(s.word.shape)) for s in spec.outputs},
+            **(_TRAP if spec.traps else {}),
             **({f"peak_{k}": Out(range(spec.channels[k].depth + 1)) for k in queues} if observe else {}),
         })
 
@@ -62,6 +67,8 @@ class Kernel(wiring.Component):
         self._words = [Signal(c.word.shape, name=f"channel{k}") for k, c in enumerate(spec.channels)]
         self._given_on = {k: Signal(c.word.shape, name=f"part{k}") for k, c in enumerate(spec.channels)
                           if c.kind == "line"}
+        self._accesses = MemoryAccesses(m, spec, self._en, self._taps, lambda number, ticks: self._when(
+            m, spec.nodes[number].fires, spec.nodes[number].delay + ticks))
         self._results: list[Signal] = []
         self._operands: list[list[Signal]] = []
         for node in spec.nodes:
@@ -72,6 +79,8 @@ class Kernel(wiring.Component):
         for number, channel in enumerate(spec.channels):
             self._channel(m, number, channel)
         self._control(m, Cat(ready).all())
+        if spec.traps:
+            m.d.comb += [getattr(self, name).eq(getattr(self._accesses, name)) for name in _TRAP]
         return m
 
     def _result_word(self, node: NodeSpec) -> Word:
@@ -127,7 +136,7 @@ class Kernel(wiring.Component):
         indices = [self._taps.delayed(_named(m, piecewise_value(pieces, vector), f"{node.name}_index{k}"), node.delay)
                    for k, pieces in enumerate(node.indices)]
         result = build_operators(m, self._taps, Label(node.name, node.source), node.operators, self._operands[number],
-                                 indices, self.spec.tables)
+                                 indices, self.spec.tables, self._accesses.units(number))
         m.d.comb += self._results[number].eq(result)
         return Value.cast(1)
 

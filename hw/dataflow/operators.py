@@ -18,8 +18,11 @@ Unit = Callable[[Operator, Sequence[Value], Sequence[Word]], Value | None]
 """What builds an operation: its result, `Operator.done` ticks after the firing, from operands of the tick of its start
 and their words; None for one that it leaves as it is."""
 
-_FORMATLESS = ("read", "const", "table", "pass", "select")
+_FORMATLESS = ("read", "const", "table", "load", "store", "pass", "select")
 """What does the same to words of all formats."""
+
+_TAKEN = {"load": 1, "store": 3}
+"""How many operands have values that matter; what comes after them is only waited for."""
 
 _MIRRORED = {"gt": "lt", "le": "ge"}
 """The same comparison with its operands exchanged."""
@@ -41,18 +44,19 @@ def build_operators(m: Module, taps: Taps, label: Label, operators: Sequence[Ope
     results: list[Value] = []
     floating = float_units(m, taps)
     for number, operator in enumerate(operators):
-        early = int(operator.latency > 1)
-        operands = [_at(taps, operators[k], results[k], operator.start + early) for k in operator.operands]
-        words = [operators[k].word for k in operator.operands]
+        taken = operator.operands[: _TAKEN.get(operator.op)]
+        words = [operators[k].word for k in taken]
         own = floating if _is_floating(operator, words) else units or {}
         if own is floating or operator.op in own:
-            arrived = [_at(taps, operators[k], results[k], operator.start) for k in operator.operands]
+            arrived = [_at(taps, operators[k], results[k], operator.start) for k in taken]
             built = _unit(own, operator)(operator, arrived, words)
             if built is not None:
                 result = label.signal(operator.word.shape, f"{operator.op}_{number}")
                 m.d.comb += result.eq(built)
                 results.append(result)
                 continue
+        early = int(operator.latency > 1)
+        operands = [_at(taps, operators[k], results[k], operator.start + early) for k in taken]
         match operator.op:
             case "read":
                 value = reads[operator.value]

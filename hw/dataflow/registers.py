@@ -34,6 +34,8 @@ class RunError(IntEnum):
     """Nothing moved for as many clock cycles as register WATCHDOG allows."""
     ADDRESS = 6
     """A stream goes beyond the last address of memory."""
+    INDEX = 7
+    """An access was outside of its array; registers TRAP_ACCESS and TRAP_INDEX say where."""
 
 
 _STATUS = (
@@ -47,10 +49,15 @@ _WAITING = (
     Field("outputs", 16, 16, "output streams with words that memory has not acknowledged"),
 )
 
+_TRAPS = (
+    Register("TRAP_ACCESS", 0x24, "read", "number of the load or store that was outside of its array"),
+    Register("TRAP_INDEX", 0x28, "read", "the index that it had, as a number with sign"),
+)
+
 
 def dataflow_registers(ports: KernelPorts) -> RegisterMap:
     """The registers of a kernel with these ports: control, counters, the byte address of every stream in memory; for a
-    kernel with run-time sizes these, and the length of every stream."""
+    kernel with run-time sizes these, and the length of every stream; for one with traps where an access was outside."""
     streams = [*((f"IN{k}", "input", s) for k, s in enumerate(ports.inputs)),
                *((f"OUT{k}", "output", s) for k, s in enumerate(ports.outputs))]
     wanted = [(f"{name}_ADDRESS", f"byte address of the words of {kind} {s.name}") for name, kind, s in streams]
@@ -65,6 +72,7 @@ def dataflow_registers(ports: KernelPorts) -> RegisterMap:
         Register("STATUS", 0x14, "read", "state of the run", _STATUS),
         Register("WAITING", 0x18, "read", "transfers that are not complete", _WAITING),
         watchdog_register(0x20),
+        *(_TRAPS if ports.traps else ()),
         Register("TICKS", 0x40, "read", "steps of the kernel"),
         Register("STALLS", 0x44, "read", "clock cycles in which the kernel stood still for a stream"),
         Register("WALL_CYCLES", 0x48, "read", "clock cycles from start to done"),

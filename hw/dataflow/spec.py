@@ -15,9 +15,9 @@ from amaranth.hdl import Shape
 
 from hw.errors import SluiceError
 
-__all__ = ["Affine", "ChannelSpec", "Constraint", "Counter", "Floor", "KernelError", "KernelPorts", "KernelSpec",
-           "NodeSpec", "Operator", "Piece", "Predicate", "ReadSpec", "SizeSpec", "Source", "StreamPorts", "StreamSpec",
-           "Word"]
+__all__ = ["LOAD_TICKS", "STORE_TICKS", "Affine", "ChannelSpec", "Constraint", "Counter", "Floor", "KernelError",
+           "KernelPorts", "KernelSpec", "MemorySpec", "NodeSpec", "Operator", "Piece", "Predicate", "ReadSpec",
+           "SizeSpec", "Source", "StreamPorts", "StreamSpec", "Word"]
 
 
 class KernelError(SluiceError):
@@ -93,8 +93,12 @@ class Operator:
 
     `op`: an operation of `hw.ops` (on floating-point words one of `hw.dataflow.floating`), or ``read`` (`value`: its
     number), ``const`` (`value`), ``index`` (`value`: its number among the node's indices), ``cast``, ``table``
-    (`value`: its number among the kernel's tables). `start`: ticks from the firing of the node to the arrival of the
-    operands; the result is there `latency` ticks later.
+    (`value`: its number among the kernel's tables), ``load`` or ``store`` (`value`: the number of the memory). `start`:
+    ticks from the firing of the node to the arrival of the operands; the result is there `latency` ticks later.
+
+    The operands of ``load`` are an index and what it comes after, those of ``store`` an index, a word, the bit that
+    enables it, whose value it gives, and what it comes after. A load takes 1 tick, or 2 with a register behind the
+    memory's, a store 1. What a load comes after may be there `MemorySpec.forwarded` ticks after `start`.
     """
 
     op: str
@@ -108,6 +112,24 @@ class Operator:
     def done(self) -> int:
         """Ticks from the firing to the result."""
         return self.start + self.latency
+
+
+LOAD_TICKS, STORE_TICKS = (1, 2), 1
+"""Latencies that loads can have, and that of stores."""
+
+
+@dataclass(frozen=True)
+class MemorySpec:
+    """`words` words whose addresses are data. `trap`: a load or an enabled store outside ends the run.
+
+    `forwarded`: a load sees stores that begin less than so many ticks after it: with 1 those of the same tick, with 2
+    those of the next one, too. All loads take at least as many ticks, so no later store can be among them.
+    """
+
+    word: Word
+    words: int
+    trap: bool = False
+    forwarded: int = 0
 
 
 @dataclass(frozen=True)
@@ -219,11 +241,12 @@ class SizeSpec:
 
 @dataclass(frozen=True)
 class KernelPorts:
-    """What a host has to know of a kernel: its run-time sizes and its streams."""
+    """What a host has to know of a kernel: its run-time sizes, its streams, and whether it has `traps`."""
 
     sizes: tuple[SizeSpec, ...]
     inputs: tuple[StreamSpec, ...]
     outputs: tuple[StreamSpec, ...]
+    traps: bool = False
 
 
 class StreamPorts(Protocol):
@@ -256,7 +279,8 @@ class KernelSpec:
 
     `sizes`: run-time sizes (Bok 2018: parameters). They are the values of the outermost counters, one each, which do
     not count; the others walk, for each value, the vectors that have it. `ticks`: vectors that the counters step
-    through, at most if there are sizes. Raises `KernelError` if there are no counters (other than sizes) or no outputs.
+    through, at most if there are sizes. Raises `KernelError` if there are no counters (other than sizes), no outputs,
+    or accesses to memories that there are not or with latencies that they do not have.
     """
 
     name: str
@@ -268,20 +292,49 @@ class KernelSpec:
     outputs: tuple[StreamSpec, ...]
     tables: tuple[tuple[int, ...], ...] = ()
     sizes: tuple[SizeSpec, ...] = ()
+    memories: tuple[MemorySpec, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.counters) <= len(self.sizes) or not self.outputs:
             raise KernelError(f"kernel {self.name} needs at least one counter and one output")
+        for node, number in self.accesses:
+            operator = self.nodes[node].operators[number]
+            if not self._can_be(operator):
+                raise KernelError(f"kernel {self.name}: operator {number} of node {self.nodes[node].name} is a "
+                                  f"{operator.op} of memory {operator.value} of {len(self.memories)} in "
+                                  f"{operator.latency} ticks")
+
+    def _can_be(self, operator: Operator) -> bool:
+        """Whether there are the memory and the latency of an access."""
+        if not 0 <= operator.value < len(self.memories):
+            return False
+        if operator.op == "store":
+            return operator.latency == STORE_TICKS
+        return operator.latency in LOAD_TICKS and operator.latency >= self.memories[operator.value].forwarded
+
+    @cached_property
+    def accesses(self) -> tuple[tuple[int, int], ...]:
+        """Numbers of the node and of its operator, of all loads and stores."""
+        return tuple((k, number) for k, node in enumerate(self.nodes) for number, operator in enumerate(node.operators)
+                     if operator.op in ("load", "store"))
+
+    @property
+    def traps(self) -> bool:
+        """Whether some access may be outside of its memory."""
+        return any(memory.trap for memory in self.memories)
 
     @property
     def ports(self) -> KernelPorts:
         """What a host has to know."""
-        return KernelPorts(self.sizes, self.inputs, self.outputs)
+        return KernelPorts(self.sizes, self.inputs, self.outputs, self.traps)
 
     @cached_property
     def depth(self) -> int:
-        """Ticks from the last vector of the counters until everything has left the kernel."""
-        return max(node.delay for node in self.nodes if node.kind == "output")
+        """Ticks from the last vector of the counters until everything has left the kernel, and no access that could be
+        outside of its memory is to come."""
+        watched = [self.nodes[node].delay + operator.start for node, number in self.accesses
+                   if self.memories[(operator := self.nodes[node].operators[number]).value].trap]
+        return max(*watched, *(node.delay for node in self.nodes if node.kind == "output"), 0)
 
     @property
     def total_ticks(self) -> int:

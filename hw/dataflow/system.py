@@ -33,9 +33,9 @@ class DataflowSystem(wiring.Component):
     `hw.dataflow.registers`), `irq` (high while a run has ended and the host has not cleared that).
 
     A run fetches every input stream from its address, runs the kernel and stores every output stream. A memory error, a
-    size that the kernel is not made for, a stream beyond the last address, ``clear`` or the watchdog ends it with a
-    code in STATUS; the next start begins from a clean state. `core`: what runs between the streams of `spec` instead of
-    a `Kernel`, with the same ports.
+    size that the kernel is not made for, a stream beyond the last address, an access outside of an array, ``clear`` or
+    the watchdog ends it with a code in STATUS; the next start begins from a clean state. `core`: what runs between the
+    streams of `spec` instead of a `Kernel`, with the same ports.
     """
 
     def __init__(self, spec: StreamPorts, core: wiring.Component | None = None):
@@ -117,6 +117,9 @@ class DataflowSystem(wiring.Component):
         causes, faults = [RunError.WRITE], [writer.error]
         if reader is not None:
             causes, faults = [*causes, RunError.READ], [*faults, reader.error]
+        if self.spec.ports.traps:
+            causes, faults = [RunError.INDEX, *causes], [kernel.trap, *faults]
+            m.d.comb += [registers.trap_access.eq(kernel.trap_access), registers.trap_index.eq(kernel.trap_index)]
         m.submodules.control = control = RunControl(RunError, causes, (RunError.SIZE, RunError.ADDRESS))
         connect_run(m, control, registers, reader, writer, kernel.busy)
         wall = Signal(32)

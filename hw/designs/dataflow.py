@@ -21,16 +21,17 @@ DATAFLOW_SOURCE = f"rtl/{SYSTEM_MODULE}.v"
 
 
 def dataflow_parameters(ports: KernelPorts) -> dict[str, Any]:
-    """What `DesignImage.parameters` says about a kernel: that it is one, its run-time sizes and streams."""
+    """What `DesignImage.parameters` says about a kernel: that it is one, its run-time sizes, streams and traps."""
     streams = {side: [[s.name, s.word.width, s.word.signed, s.words] for s in getattr(ports, side)]
                for side in ("inputs", "outputs")}
-    return {"system": DATAFLOW, "sizes": [[s.name, s.minimum, s.maximum] for s in ports.sizes], **streams}
+    return {"system": DATAFLOW, "sizes": [[s.name, s.minimum, s.maximum] for s in ports.sizes], **streams,
+            "traps": ports.traps}
 
 
 def dataflow_design(image: DesignImage, directory: Path) -> SystemDesign:
     """The system that `image`, which was read from `directory`, is for. Raises `DesignError`."""
     ports = KernelPorts(tuple(SizeSpec(*entry) for entry in _entries(image, "sizes", (str, int, int))),
-                        _streams(image, "inputs"), _streams(image, "outputs"))
+                        _streams(image, "inputs"), _streams(image, "outputs"), image.parameters.get("traps") is True)
     text = read_text(directory / DATAFLOW_SOURCE)
     return SystemDesign(image, dataflow_registers(ports), SYSTEM_MODULE, {f"{SYSTEM_MODULE}.v": text})
 

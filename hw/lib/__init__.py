@@ -1,1 +1,2 @@
-"""Small hardware that all modules use: configuration registers, multiplexers, rotations, named wires."""
+"""Small hardware that all modules use: configuration registers, multiplexers, rotations, named wires,
+memories with addresses of data."""

@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.dataflow.operators import applied
-from hw.pipeline.addressed_memory import AddressedMemory
+from hw.lib.addressed_memory import AddressedMemory
 from hw.pipeline.spec import (
     BufferCell,
     ConstantCell,
@@ -172,7 +172,7 @@ class Pipeline(wiring.Component):
                      if isinstance(c, LoadCell | StoreCell) and c.memory == memory]
             kinds = [[n for n, c in users if isinstance(c, kind)] for kind in (LoadCell, StoreCell)]
             if all(kinds):
-                made = AddressedMemory(word, depth, *map(len, kinds))
+                made = AddressedMemory(word.shape, depth, *map(len, kinds))
                 m.submodules[f"memory{memory}"] = made
                 m.d.comb += made.en.eq(self.en)
                 places |= {n: (made, place) for kind in kinds for place, n in enumerate(kind)}

@@ -20,7 +20,17 @@ from compiler.bind.dataflow.timing import Carried, hardware_offsets
 from compiler.ir.program import Statement
 from compiler.sched.process_network import Node, NodeKind, ProcessNetwork
 from compiler.sched.process_network.channels import FEW_WORDS
-from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, SizeSpec, Source, StreamSpec
+from hw.dataflow.spec import (
+    ChannelSpec,
+    KernelSpec,
+    MemorySpec,
+    NodeSpec,
+    Predicate,
+    ReadSpec,
+    SizeSpec,
+    Source,
+    StreamSpec,
+)
 
 __all__ = ["build_kernel"]
 
@@ -39,7 +49,18 @@ def build_kernel(name: str, network: ProcessNetwork, clock: TickClock, carried: 
         channels=builder.channels(),
         inputs=builder.streams(NodeKind.INPUT), outputs=builder.streams(NodeKind.OUTPUT),
         tables=tuple(table.values for table in network.program.tables),
+        memories=tuple(MemorySpec(word(memory.type, f"memory '{memory.label}'"), memory.words, memory.trap,
+                                  _forwarded(number, pipelines))
+                       for number, memory in enumerate(network.program.memories)),
     )
+
+
+def _forwarded(memory: int, pipelines: Mapping[str, Pipeline]) -> int:
+    """Ticks by which what loads from a memory come after is there later than these begin, at most."""
+    late = [line.operators[k].done - operator.start for line in pipelines.values() for operator in line.operators
+            if (operator.op, operator.value) == ("load", memory)
+            for k in operator.operands[1:] if line.operators[k].op != "const"]
+    return max(0, *late) if late else 0
 
 
 class _Builder:

@@ -20,8 +20,8 @@ from compiler.bind.dataflow.expressions import Pipeline
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.timing import Carried, timing_needs
 from compiler.sched.static.chaining import Stage, long_paths
-from hw.dataflow.spec import Operator
-from hw.delays import operator_delays
+from hw.dataflow.spec import LOAD_TICKS, STORE_TICKS, Operator
+from hw.delays import MEMORY_OUTPUT, operator_delays
 
 __all__ = ["chain_recurrences"]
 
@@ -31,10 +31,22 @@ _Vertex = TypeVar("_Vertex")
 def chain_recurrences(carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], options: Options,
                       slow: int = 1) -> tuple[list[Carried], dict[str, Pipeline]] | None:
     """`carried` and `pipelines` with the operators of short recurrences chained, but for those whose latency `options`
-    set, at `slow` ticks per time; None if they are too short even then."""
+    set, at `slow` ticks per time; None if they are too short even then. Loads take as many ticks as registers behind
+    memories leave paths short, or else one."""
+    for load_ticks in reversed(LOAD_TICKS):
+        found = _chained(carried, pipelines, options, slow, load_ticks)
+        if found is not None or not any(o.op == "load" for line in pipelines.values() for o in line.operators):
+            return found
+    return None
+
+
+def _chained(carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], options: Options, slow: int,
+             load_ticks: int) -> tuple[list[Carried], dict[str, Pipeline]] | None:
+    """As `chain_recurrences`, with so many ticks for loads. They see stores that begin in them."""
     found_carried, found = list(carried), dict(pipelines)
     for members in _short(carried, pipelines, slow):
-        graph = _OperatorGraph(carried, {name: pipelines[name] for name in members}, options, slow)
+        graph = _OperatorGraph(carried, {name: pipelines[name] for name in members}, options, slow,
+                               load_ticks)
         times = graph.times()
         if times is None:
             return None
@@ -74,8 +86,10 @@ class _OperatorGraph:
     """The operators of the nodes in `pipelines`, and channels of memory between them. Vertices are numbered, those of a
     node in a row; an edge (user, ticks) counts the ticks that the schedule leaves besides."""
 
-    def __init__(self, carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], options: Options, slow: int):
+    def __init__(self, carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], options: Options, slow: int,
+                 load_ticks: int):
         self.room = operator_delays().room(options.clock_mhz)
+        self.selecting = operator_delays().delay("select", 32)
         self.slow, self.lines = slow, dict(pipelines)
         self.first: dict[str, int] = {}
         self.operators: list[Operator] = []
@@ -97,8 +111,22 @@ class _OperatorGraph:
         for number, operator in enumerate(self.operators):
             fixed = operator.op in (options.latency or {})
             if number in self.recurring and not fixed and self.delays[number] <= self.room:
-                self.latencies[number] = 0
+                self.latencies[number] = {"load": load_ticks, "store": STORE_TICKS}.get(operator.op, 0)
+        self._forward()
         self.needs = self._needs()
+
+    def _forward(self) -> None:
+        """What loads of recurrences come after may be there as late as the memory can make up for."""
+        for source in self.recurring:
+            for place, (user, ticks) in enumerate(self.edges[source]):
+                operator = self.operators[user] if user < len(self.operators) else None
+                if user in self.recurring and operator is not None and operator.op == "load":
+                    index = self._first_of(user) + operator.operands[0]
+                    self.edges[source][place] = user, ticks + (self.latencies[user] if source != index else 0)
+
+    def _first_of(self, vertex: int) -> int:
+        """The first vertex of the node of an operator."""
+        return max(first for first in self.first.values() if first <= vertex)
 
     def _recurring(self) -> set[int]:
         """Vertices on loops."""
@@ -152,6 +180,8 @@ class _OperatorGraph:
         """Nanoseconds through an operator of a node."""
         operators = self.lines[name].operators
         operator = operators[number]
+        if operator.op in ("load", "store"):
+            return 0.0
         if operator.op == "read":
             more = self.sources[self.first[name] + number] - 1
             return max(0, more) * operator_delays().delay("select", operator.word.width)
@@ -169,6 +199,10 @@ class _OperatorGraph:
         latency = self.latencies[number]
         if number >= len(self.operators) or latency > 1 or self.operators[number].op in ("const", "index"):
             return Stage()
+        if self.operators[number].op == "store":
+            return Stage(self.selecting)
+        if self.operators[number].op == "load":
+            return Stage(launch=MEMORY_OUTPUT + self.selecting if latency == min(LOAD_TICKS) else 0.0)
         delay = self.delays[number]
         return Stage(delay, 0.0 if latency else delay, through=not latency)
 

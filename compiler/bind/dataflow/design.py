@@ -92,13 +92,14 @@ class DataflowDesign(StreamDesign):
         streams."""
         kernel = self.plan.kernel
         operators = [o.op for node in kernel.nodes for o in node.operators]
-        passive = ("read", "const", "index", "cast", "table", "pass")
+        passive = ("read", "const", "index", "cast", "table", "pass", "load", "store")
         multipliers = sum(op in ("mul", "mul_mid", "mul_high", "mad") for op in operators)
         kinds = {f"{kind} channels": sum(c.kind == kind and c.depth > 0 for c in kernel.channels)
                  for kind in ("delay", "register", "fifo", "reorder", "line")}
+        memories = {"memories": len(kernel.memories)} if kernel.memories else {}
         return {
             "multipliers": multipliers, "other operators": sum(op not in passive for op in operators) - multipliers,
-            **kinds, "input streams": len(kernel.inputs), "output streams": len(kernel.outputs),
+            **kinds, **memories, "input streams": len(kernel.inputs), "output streams": len(kernel.outputs),
         }
 
     @cached_property

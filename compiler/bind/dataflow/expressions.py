@@ -10,10 +10,23 @@ from dataclasses import dataclass
 
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, is_floating, postorder
+from compiler.ir.expr import (
+    Apply,
+    Cast,
+    Const,
+    Expr,
+    Iterator,
+    Load,
+    Lookup,
+    Read,
+    Store,
+    children,
+    is_floating,
+    postorder,
+)
 from compiler.ir.program import Statement
 from compiler.ir.types import Float, Int, Type
-from hw.dataflow.spec import Operator, Word
+from hw.dataflow.spec import LOAD_TICKS, STORE_TICKS, Operator, Word
 
 __all__ = ["Pipeline", "pipeline", "word"]
 
@@ -42,15 +55,15 @@ def word(type: Type, where: str) -> Word:
     return Word(type.width, type.signed)
 
 
-def pipeline(statement: Statement, options: Options, tables: Sequence[str]) -> Pipeline:
-    """The operators of `statement`; `tables`: names of the program's tables, by number."""
+def pipeline(statement: Statement, options: Options, tables: Sequence[str], memories: Sequence[str] = ()) -> Pipeline:
+    """The operators of `statement`; `tables`, `memories`: names of those of the program, by number."""
     nodes, arguments = _distinct(statement.value)
     latencies = [_ticks(node, options) for node in nodes]
     done = _latest(arguments, latencies)
     indices = tuple(dict.fromkeys(node.name for node in nodes if isinstance(node, Iterator)))
     operators = tuple(
         Operator(_name(node), tuple(args), word(node.type, statement.label()), latency, finish - latency,
-                 _value(node, indices, tables))
+                 _value(node, indices, tables, memories))
         for node, args, latency, finish in zip(nodes, arguments, latencies, done, strict=True)
     )
     offsets = [operators[-1].done] * len(statement.reads)
@@ -64,6 +77,8 @@ def _ticks(node: Expr, options: Options) -> int:
     """Latency of one operator."""
     if isinstance(node, Apply):
         return options.ticks(node.op, floating=is_floating(node))
+    if isinstance(node, Load | Store):
+        return max(LOAD_TICKS) if isinstance(node, Load) else STORE_TICKS
     return options.ticks("cast", floating=True) if isinstance(node, Cast) and is_floating(node) else 0
 
 
@@ -109,11 +124,15 @@ def _name(node: Expr) -> str:
             return "index"
         case Lookup():
             return "table"
+        case Load():
+            return "load"
+        case Store():
+            return "store"
         case Read():
             return "read"
 
 
-def _value(node: Expr, indices: tuple[str, ...], tables: Sequence[str]) -> int:
+def _value(node: Expr, indices: tuple[str, ...], tables: Sequence[str], memories: Sequence[str]) -> int:
     match node:
         case Const():
             return node.value
@@ -123,4 +142,6 @@ def _value(node: Expr, indices: tuple[str, ...], tables: Sequence[str]) -> int:
             return indices.index(node.name)
         case Lookup():
             return tables.index(node.table)
+        case Load() | Store():
+            return memories.index(node.memory)
     return 0

@@ -25,6 +25,7 @@ from compiler.bind.dataflow.schedule_transforms import (
 )
 from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, settle, short_recurrence, slowdown
 from compiler.bind.dataflow.validate import validate_kernel
+from compiler.ir.expr import memories_used
 from compiler.ir.program import Program, Statement
 from compiler.passes.normalize.passes import CoalesceTileLoops, RemoveDeadStatements
 from compiler.passes.pipeline import PassPipeline
@@ -86,8 +87,8 @@ class _Rules:
 
     def pipelines(self, network: ProcessNetwork) -> dict[str, Pipeline]:
         """The operators of all nodes, with their registers."""
-        tables = [table.name for table in network.program.tables]
-        return {node.name: pipeline(network.statement(node), self.options, tables) for node in network.nodes}
+        names = _numbered(network.program)
+        return {node.name: pipeline(network.statement(node), self.options, *names) for node in network.nodes}
 
     def fit(self, network: ProcessNetwork, carried: list[Carried]) -> _Fit:
         """The fit at the least ticks per time for which every recurrence has enough of them."""
@@ -163,13 +164,18 @@ def _passes(program: Program, options: Options, sizes: int) -> Iterator[ProgramP
 
 def _operand_ticks(program: Program, options: Options) -> OperandDepth:
     """Ticks from an operand to the result."""
-    tables = [table.name for table in program.tables]
+    names = _numbered(program)
 
     def ticks(statement: Statement, read: int) -> int:
-        found = pipeline(statement, options, tables)
+        found = pipeline(statement, options, *names)
         return found.latency - found.offsets[read]
 
     return ticks
+
+
+def _numbered(program: Program) -> tuple[list[str], list[str]]:
+    """Names of tables and of memories, by number."""
+    return [table.name for table in program.tables], [memory.name for memory in program.memories]
 
 
 def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, dict[str, str]]:
@@ -267,6 +273,10 @@ def _clocked(network: ProcessNetwork, rules: _Rules, clock: TickClock, idle: Idl
 
 def _replicated(network: ProcessNetwork, lanes: int, choices: dict[str, str]) -> ProcessNetwork:
     """Lanes along the innermost dimension that allows it. Raises `DataflowError` if none does."""
+    users = [s for s in network.program.statements if memories_used(s.value)]
+    if users:
+        raise DataflowError(f"{users[0].label()} accesses '{_memory_of(network.program, users[0])}' at places that "
+                            "depend on data, which lanes side by side would reorder; compile it with lanes=1")
     for dimension in parallel_dimensions(network):
         try:
             wide = with_lanes(network, dimension, lanes)
@@ -277,6 +287,10 @@ def _replicated(network: ProcessNetwork, lanes: int, choices: dict[str, str]) ->
             return wide
     raise DataflowError(f"program '{network.program.name}' has no loop whose iterations could run in {lanes} lanes: "
                         "every loop carries a value from one iteration to the next")
+
+
+def _memory_of(program: Program, statement: Statement) -> str:
+    return program.memory(min(memories_used(statement.value))).label
 
 
 def _interleaved(network: ProcessNetwork, base: _Candidate, rules: _Rules, choices: dict[str, str]) -> _Candidate:

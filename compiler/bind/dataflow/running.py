@@ -32,6 +32,7 @@ __all__ = ["Executable", "StreamExecutable", "StreamPlace", "in_memory"]
 _ALIGNMENT = 64
 _MEMORY_BYTES = 1 << 16
 _COUNTERS = ("TICKS", "STALLS", "WALL_CYCLES")
+_TRAP = ("TRAP_ACCESS", "TRAP_INDEX")
 _PATIENCE = 50
 
 
@@ -127,8 +128,13 @@ class StreamExecutable(ABC):
         start = self.registers.encode("CONTROL", start=1)
         return [*pairs, (self.registers.address("CONTROL"), start)]
 
-    def check(self, status: int, waiting: int) -> None:
-        """Raise `DataflowError` if registers STATUS and WAITING say that the run failed or has not ended."""
+    def outside(self, access: int, index: int) -> str:
+        """Which access was outside of its array; of hardware with traps."""
+        return f"access {access} at {index}"
+
+    def check(self, status: int, waiting: int, trap: Sequence[int] = ()) -> None:
+        """Raise `DataflowError` if registers STATUS and WAITING say that the run failed or has not ended; `trap`:
+        registers TRAP_ACCESS and TRAP_INDEX if there are any."""
         state = self.registers.decode("STATUS", status)
         if not state["done"]:
             raise DataflowError("the run has not ended")
@@ -141,6 +147,10 @@ class StreamExecutable(ABC):
         if state["error"] == RunError.WATCHDOG:
             stuck = self._explain({"WAITING": waiting})
             raise DataflowError(f"the run ended with error WATCHDOG: nothing moved; {stuck}")
+        if state["error"] == RunError.INDEX:
+            access, index = trap
+            index -= 1 << 32 if index >> 31 else 0
+            raise DataflowError(f"the run ended with error INDEX: {self.outside(access, index)}")
         if state["error"] != RunError.NONE:
             raise DataflowError(f"the run ended with error {RunError(state['error']).name}")
 
@@ -160,7 +170,7 @@ class StreamExecutable(ABC):
         return Job(
             sources=self.sources, top=SYSTEM_MODULE, memory_bytes=max(self.memory_bytes, _MEMORY_BYTES),
             loads=self.loads(inputs), writes=[*settings, *trial.writes(self.registers), start],
-            reads=[address(name) for name in ("STATUS", "WAITING", *_COUNTERS)],
+            reads=[address(name) for name in ("STATUS", "WAITING", *_COUNTERS, *(_TRAP if self.ports.traps else ()))],
             dumps=[(p.address, p.bytes) for p in self.places[1]], seed=seed, stall=stall or NO_STALLS,
             latency=self.main_memory.latency, bursts=self.main_memory.bursts,
             cycle_limit=limit, expected_cycles=self.cycles, simulator=simulator, waves=waves,
@@ -177,8 +187,8 @@ class StreamExecutable(ABC):
     def result(self, result: JobResult, simulator: str) -> Run:
         """What `job` gave. Raises `DataflowError` for an error that the hardware reports."""
         status, waiting, *counts = result.registers.values()
-        self.check(status, waiting)
-        counters = dict(zip(_COUNTERS, counts, strict=True))
+        self.check(status, waiting, counts[len(_COUNTERS):])
+        counters = dict(zip(_COUNTERS, counts[:len(_COUNTERS)], strict=True))
         return Run(
             outputs=self.outputs(result.dumps), cycles=counters["TICKS"], stall_cycles=counters["STALLS"],
             wall_cycles=counters["WALL_CYCLES"], simulator=simulator, clock_cycles=result.cycles,
@@ -200,6 +210,15 @@ class Executable(StreamExecutable):
     def ports(self) -> KernelPorts:
         """Those of the kernel."""
         return self.plan.kernel.ports
+
+    def outside(self, access: int, index: int) -> str:
+        """The statement, its line, the array and the index."""
+        kernel = self.plan.kernel
+        number, place = kernel.accesses[access]
+        node, operator = kernel.nodes[number], kernel.nodes[number].operators[place]
+        memory = self.plan.network.program.memories[operator.value]
+        verb, line = "reads" if operator.op == "load" else "writes", f" ({node.source})" if node.source else ""
+        return f"statement '{node.name}'{line} {verb} '{memory.label}' at {index}, outside its {memory.words} elements"
 
     @property
     def cycles(self) -> int:

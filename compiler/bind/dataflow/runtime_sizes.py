@@ -14,6 +14,7 @@ from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan, make_plan
+from compiler.ir.expr import memories_used
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.passes.directives import apply_script
@@ -56,8 +57,17 @@ def compile_sizes(build: Callable[..., Program], ranges: Ranges, options: Option
     programs = {point: build(**dict(zip(ranges, point, strict=True))) for point in size_points(ranges)}
     for program in programs.values():
         verify(program)
+        _check_affine(program)
     options = options or Options()
     common = family(ranges, lambda point: stage_transfers(
         remove_dead_statements(apply_script(programs[point], options.transform))))
     plan = make_plan(common, options, len(ranges))
     return SizedDesign(ranges, programs, options, plan, time.perf_counter() - start)
+
+
+def _check_affine(program: Program) -> None:
+    """Raise `DataflowError` for accesses at places that depend on data, whose order is that of one size."""
+    for statement in program.statements:
+        for memory in sorted(memories_used(statement.value)):
+            raise DataflowError(f"{statement.label()} accesses '{program.memory(memory).label}' at places that depend "
+                                "on data, which kernels for many sizes do not; compile one kernel for each size")

@@ -12,18 +12,25 @@ from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.passes.directives import apply_script
 
-__all__ = ["FLOATING", "PLACE", "Options", "compile_program", "compile_sizes"]
+__all__ = ["FLOATING", "MEMORIES", "PLACE", "Options", "compile_program", "compile_sizes"]
 
 PLACE = "the dataflow engine"
 """What results call the target."""
 
+MEMORIES = True
+"""Accesses at places that depend on data are taken."""
+
 FLOATING = True
 """It has operators for floating-point numbers."""
+
 
 def compile_program(program: Program, options: Options) -> DataflowDesign:
     """Compile `program`. Raises `ProgramError`, `DependenceError`, `NetworkError`, `TransformError`,
     `DataflowError`."""
     start = time.perf_counter()
     verify(program)
-    plan = make_plan(apply_script(program, options.transform), options)
+    changed = apply_script(program, options.transform)
+    if changed.memories:
+        verify(changed)
+    plan = make_plan(changed, options)
     return DataflowDesign(program, options, plan, time.perf_counter() - start)

@@ -19,6 +19,7 @@ from compiler.analysis.counting import UncountedError
 from compiler.analysis.dependences import Dependence, flow
 from compiler.analysis.instance_budget import require_few
 from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.dataflow.validate_memories import validate_access_order
 from compiler.bind.dataflow.validate_nodes import iterators_used, validate_nodes
 from compiler.bind.dataflow.validate_symbols import SymbolicValidation
 from compiler.ir.points import enumerate_points, evaluate_map
@@ -43,6 +44,7 @@ def validate_kernel(kernel: KernelSpec, program: Program, times: Mapping[str, is
     """
     _outputs(kernel, program)
     validate_nodes(kernel, program)
+    validate_access_order(kernel, program, times)
     dependences = flow(program)
     if kernel.ticks > FEW_TICKS and not kernel.sizes:
         try:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator as Stream
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compiler.bind.dataflow.errors import DataflowError
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, Store, children
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Float, Int, Type
-from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Operator, Word
+from hw.dataflow.spec import ChannelSpec, KernelSpec, MemorySpec, NodeSpec, Operator, Word
 
 __all__ = ["check_expression", "check_operands", "iterators_used", "validate_nodes", "word_of"]
 
@@ -26,6 +27,9 @@ Pair = tuple[int, Expr]
 def validate_nodes(kernel: KernelSpec, program: Program) -> None:
     """Raise `DataflowError` unless every node of `kernel` computes the expression of its statement, from operands and
     for channels that are there in time and have the same formats."""
+    meant = tuple(MemorySpec(word_of(m.type), m.words, m.trap) for m in program.memories)
+    if tuple(replace(memory, forwarded=0) for memory in kernel.memories) != meant:
+        raise DataflowError(f"kernel {kernel.name}: its memories are not those of the program")
     for node in kernel.nodes:
         statement = program.statement(node.name)
         _check_words(kernel, program, node, statement)
@@ -94,7 +98,7 @@ def _check_given(kernel: KernelSpec, channel: ChannelSpec) -> None:
 
 def _check_ticks(kernel: KernelSpec, node: NodeSpec) -> None:
     """Every operand of an operator is there when that begins, and arrives in the tick in which it is read."""
-    check_operands(f"kernel {kernel.name}", node.name, node.operators)
+    check_operands(f"kernel {kernel.name}", node.name, node.operators, kernel.memories)
     for number, operator in enumerate(node.operators):
         if operator.op == "read" and operator.done != node.reads[operator.value].offset:
             raise DataflowError(f"kernel {kernel.name}: operator {number} ('{operator.op}') of node {node.name} has "
@@ -102,15 +106,17 @@ def _check_ticks(kernel: KernelSpec, node: NodeSpec) -> None:
                                 f"{node.reads[operator.value].offset}")
 
 
-def check_operands(where: str, name: str, operators: Sequence[Operator]) -> None:
+def check_operands(where: str, name: str, operators: Sequence[Operator], memories: Sequence[MemorySpec] = ()) -> None:
     """Raise `DataflowError`, with what is `where` in front, unless operands of the `operators` of node `name` are there
-    when these begin."""
+    when these begin; or, for what loads come after, when the `memories` can still do with it."""
     for number, operator in enumerate(operators):
         label = f"{where}: operator {number} ('{operator.op}') of node {name}"
         if any(operand >= number for operand in operator.operands):
             raise DataflowError(f"{label} uses one that comes later")
         parts = [operators[operand] for operand in operator.operands]
-        late = [part.done for part in parts if part.op != "const" and part.done > operator.start]
+        spare = memories[operator.value].forwarded if operator.op == "load" else 0
+        late = [part.done for place, part in enumerate(parts)
+                if part.op != "const" and part.done > operator.start + (spare if place else 0)]
         if late or operator.latency < 0:
             raise DataflowError(f"{label} begins in tick {operator.start}, its operands are there in tick {max(late)}"
                                 if late else f"{label} has a latency of {operator.latency}")
@@ -160,6 +166,9 @@ def _computes(tables: Sequence[tuple[int, ...]], program: Program, operator: Ope
         case Lookup(table):
             values = next(t.values for t in program.tables if t.name == table)
             return operator.op == "table" and tables[operator.value] == values
+        case Load(memory) | Store(memory):
+            number = [m.name for m in program.memories].index(memory)
+            return (operator.op, operator.value) == ("load" if isinstance(part, Load) else "store", number)
         case Apply(op):
             return operator.op == op
     return False

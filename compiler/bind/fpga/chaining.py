@@ -8,14 +8,9 @@ import networkx as nx
 
 from compiler.bind.fpga.dataflow_graph import Net, Node, Use
 from compiler.sched.static.chaining import Path, Stage, long_paths
-from hw.delays import operator_delays
+from hw.delays import MEMORY_OUTPUT, operator_delays
 
 __all__ = ["chain_recurrences"]
-
-
-MEMORY_OUTPUT = 4.0
-"""Nanoseconds from the clock to the word of a block memory without a register behind it, on an ECP5."""
-
 
 def chain_recurrences(net: Net, clock_mhz: int) -> set[Path]:
     """Take the registers from the operators of those recurrences in `net` that are too slow with them. The paths that

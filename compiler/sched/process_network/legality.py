@@ -7,6 +7,7 @@ import networkx as nx
 
 from compiler.analysis.dependences import Dependence
 from compiler.ir.program import Program
+from compiler.sched.process_network.access_order import ORDER
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.instances import Flows, Times
 
@@ -27,6 +28,9 @@ def check_legal(program: Program, dependences: tuple[Dependence, ...], times: Ti
         if not wrong.is_empty():
             sink = program.statement(dependence.sink)
             pair = str(wrong.sample()).removeprefix("{ ").removesuffix(" }")
+            if dependence.read == ORDER:
+                raise NetworkError(f"{sink}: the schedule changes the order of its accesses to '{dependence.array}': "
+                                   f"{pair}")
             raise NetworkError(f"{sink.label(sink.reads[dependence.read])}: the schedule reads '{dependence.array}' "
                                f"of '{dependence.source}' before it is written: {pair}")
     firing_order(program, dependences, times)

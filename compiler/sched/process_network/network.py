@@ -18,6 +18,7 @@ from compiler.analysis.dependences import Dependence, flow
 from compiler.analysis.instance_budget import count_instances
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
+from compiler.sched.process_network.access_order import access_order
 from compiler.sched.process_network.channels import ChannelKind, Traffic, channel_kind, traffic
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.reuse import Link, links
@@ -138,11 +139,12 @@ def derive(program: Program, schedule: Times | None = None, *,
     staged = stage_transfers(program)
     _check_bounded(staged)
     dependences = flow(staged)
+    kept = (*dependences, *access_order(staged))
     if schedule is None:
-        schedule = align(staged, dependences, movable, sizes)
+        schedule = align(staged, kept, movable, sizes)
     else:
         schedule = _restricted(staged, schedule)
-        check_legal(staged, dependences, schedule)
+        check_legal(staged, kept, schedule)
     return _network(staged, dependences, schedule, sizes)
 
 
@@ -153,7 +155,7 @@ def networks(program: Program, movable: Callable[[Statement], bool] = lambda _: 
     staged = stage_transfers(program)
     _check_bounded(staged)
     dependences = flow(staged)
-    for times, schedule in alignments(staged, dependences, movable, sizes, levels=levels):
+    for times, schedule in alignments(staged, (*dependences, *access_order(staged)), movable, sizes, levels=levels):
         if not wanted(times):
             return
         yield _network(staged, dependences, schedule, sizes)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Value
+from amaranth.hdl import Module, Mux, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-
-from hw.pipeline.spec import Word
 
 __all__ = ["AddressedMemory"]
 
@@ -16,33 +14,49 @@ _MEMORY = {"no_rw_check": "1"}
 
 
 class AddressedMemory(wiring.Component):
-    """`depth` words of type `word`, one copy of them per load.
+    """`depth` words of `shape`, one copy of them per load.
 
     A cycle with `en`: load k asks for word ``load_address[k]``, which is ``load_data[k]`` until the next such cycle; of
     the stores at most one has `store` set, and its word is there for loads from the next cycle on.
+
+    `forwarded`: with 1, loads of the same cycle see the word, too, which goes past the memory then. With 2 those of the
+    cycle before as well, and ``load_data[k]`` comes a cycle later.
     """
 
-    def __init__(self, word: Word, depth: int, loads: int, stores: int):
-        self.word, self.depth = word, depth
+    def __init__(self, shape: Shape, depth: int, loads: int, stores: int, *, forwarded: int = 0):
+        self.shape, self.depth, self.forwarded = shape, depth, forwarded
         address = range(max(2, depth))
         super().__init__({
-            "en": In(1), "load_address": In(address).array(loads), "load_data": Out(word.shape).array(loads),
+            "en": In(1), "load_address": In(address).array(loads), "load_data": Out(shape).array(loads),
             "store": In(stores), "store_address": In(address).array(stores),
-            "store_data": In(word.shape).array(stores),
+            "store_data": In(shape).array(stores),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         address, data = self._stored()
+        attributes = {} if self.forwarded else _MEMORY
         for number, (wanted, found) in enumerate(zip(self.load_address, self.load_data, strict=True)):
-            memory = Memory(shape=self.word.width, depth=max(2, self.depth), init=[], attrs=_MEMORY)
+            memory = Memory(shape=self.shape.width, depth=max(2, self.depth), init=[], attrs=attributes)
             m.submodules[f"copy{number}"] = memory
-            write, read = memory.write_port(), memory.read_port()
+            write = memory.write_port()
+            read = memory.read_port(transparent_for=(write,) if self.forwarded else ())
             m.d.comb += [
                 write.en.eq(self.en & self.store.any()), write.addr.eq(address), write.data.eq(data),
-                read.en.eq(self.en), read.addr.eq(wanted), found.eq(read.data),
+                read.en.eq(self.en), read.addr.eq(wanted),
             ]
+            word: Value = read.data
+            if self.forwarded > 1:
+                word = self._overtaken(m, word, wanted, address, data)
+            m.d.comb += found.eq(word)
         return m
+
+    def _overtaken(self, m: Module, word: Value, wanted: Value, address: Value, data: Value) -> Value:
+        """`word`, or `data` if that is just being stored where the load has looked, a cycle later."""
+        asked, result = Signal.like(wanted, reset_less=True), Signal(self.shape, reset_less=True)
+        with m.If(self.en):
+            m.d.sync += [asked.eq(wanted), result.eq(Mux(self.store.any() & (asked == address), data, word))]
+        return result
 
     def _stored(self) -> tuple[Value, Value]:
         """Address and word of the store of this cycle."""
