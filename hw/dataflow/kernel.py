@@ -35,7 +35,8 @@ class Kernel(wiring.Component):
     steps of the run so far, `stalls`: cycles in which it stood still; the run takes `KernelSpec.total_ticks` ticks.
     ``size0`` ...: run-time sizes, which `start` takes. `observe` adds, for channel number k if it is a queue, the
     output ``peak_k``: the most words there have been in it. If it has traps, `trap`: an access was outside of its
-    memory since reset, the first one by number (`KernelSpec.accesses`) `trap_access` with `trap_index`.
+    memory since reset, the first one by number (`KernelSpec.accesses`) `trap_access` with `trap_index`; the kernel
+    stands still then, before the word can leave.
     """
 
     def __init__(self, spec: KernelSpec, *, observe: bool = False):
@@ -96,7 +97,7 @@ class Kernel(wiring.Component):
         begin = Signal()
         m.d.comb += [
             begin.eq(self.start & ~self.busy),
-            self._en.eq(self.busy & ready),
+            self._en.eq(self.busy & ready & ~self._accesses.trap),
             self.moved.eq(self._en),
             self._chain.load.eq(begin),
             self._chain.en.eq(self._en & self._running),

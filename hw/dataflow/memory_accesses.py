@@ -34,8 +34,7 @@ class MemoryAccesses:
 
     def __init__(self, m: Module, spec: KernelSpec, en: Value, taps: Taps, fires: Callable[[int, int], Value]):
         self._m, self._spec, self._en, self._taps, self._fires = m, spec, en, taps, fires
-        self.trap, self.trap_access = Signal(), Signal(INDEX_BITS)
-        self.trap_index = Signal(signed(INDEX_BITS))
+        self.trap, self.trap_access, self.trap_index = Signal(), Signal(INDEX_BITS), Signal(signed(INDEX_BITS))
         self._ports: dict[int, list[_Port]] = {}
         for memory in range(len(spec.memories)):
             self._memory(memory)
