@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.analysis.accesses import same_elements
 from compiler.analysis.points import some_points
-from compiler.analysis.sample_operands import operand_vectors
+from compiler.analysis.sample_operands import UnknownMemories, operand_vectors
 from compiler.ir.evaluate import evaluate, integer
 from compiler.ir.program import Program, Statement, Table
 from compiler.ir.types import Int
@@ -37,7 +37,7 @@ def stays(program: Program, statement: Statement, zeros: Collection[int], own: C
     columns, steps, tables = operands(program, statement, own, instances)
     for k in zeros:
         columns[k] = np.zeros_like(columns[k])
-    found = evaluate(statement.value, columns.__getitem__, steps, tables)
+    found = evaluate(statement.value, columns.__getitem__, steps, tables, UnknownMemories(program))
     return bool((found == columns[min(own)]).all())
 
 

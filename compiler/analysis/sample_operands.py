@@ -11,16 +11,20 @@ from itertools import product
 
 import numpy as np
 
-from compiler.ir.expr import Cast, Expr, Lookup, fold, with_children
-from compiler.ir.program import Table
-from compiler.ir.types import Int
+from compiler.ir.evaluate import integer, storage
+from compiler.ir.expr import Cast, Expr, Load, Lookup, Store, fold, with_children
+from compiler.ir.program import Program, Table
+from compiler.ir.types import Int, Type
 
-__all__ = ["VECTORS", "operand_vectors", "repeat_entries", "wrap_lookups"]
+__all__ = ["VECTORS", "UnknownMemories", "mixed", "operand_vectors", "repeat_entries", "wrap_lookups"]
 
 VECTORS = 256
 """Random operand vectors; corners come on top."""
 
 _SEED = 0x51C3
+_MULTIPLIER, _MODULUS = 0x9E3779B97F4A7C15, 1 << 64
+"""Of a congruential generator; its high bits depend on all bits of what is mixed in."""
+
 _FULL_CORNERS = 4
 """Up to so many operands, all combinations of corners are tried."""
 
@@ -57,6 +61,36 @@ def _corner_rows(types: Sequence[Int]) -> list[tuple[int, ...]]:
         rest = [{"low": t.minimum, "zero": 0, "high": t.maximum}[base] for t in types]
         rows += [(*rest[:k], value, *rest[k + 1:]) for k, values in enumerate(corners) for value in values]
     return rows
+
+
+def mixed(memory: int, stores: bool, arguments: Sequence[np.ndarray]) -> np.ndarray:
+    """A number that depends on all operands of an access and on where it goes, in place of what memory would give."""
+    total: np.ndarray = np.array([2 * memory + stores + 1], object)
+    for argument in arguments:
+        total = (total ^ argument.astype(object)) * _MULTIPLIER % _MODULUS
+    return total >> 20
+
+
+class UnknownMemories:
+    """Memories of which nothing is known (`compiler.ir.evaluate.Memories`)."""
+
+    def __init__(self, program: Program) -> None:
+        self._names = [memory.name for memory in program.memories]
+
+    def load(self, node: Load, index: np.ndarray, after: Sequence[np.ndarray]) -> np.ndarray:
+        """As `mixed`."""
+        value = mixed(self._names.index(node.memory), False, [index, *after])
+        return _in_type(value, node.type)
+
+    def store(self, node: Store, index: np.ndarray, value: np.ndarray, enable: np.ndarray,
+              after: Sequence[np.ndarray]) -> np.ndarray:
+        """As `mixed`."""
+        result = mixed(self._names.index(node.memory), True, [index, value, enable, *after])
+        return _in_type(result, node.type)
+
+
+def _in_type(value: np.ndarray, type: Type) -> np.ndarray:
+    return np.asarray(integer(type).wrap(value)).astype(storage(type))
 
 
 def wrap_lookups(value: Expr, tables: Sequence[Table]) -> tuple[Expr, dict[str, Table]]:

@@ -17,13 +17,18 @@ from compiler.ir.last_writes import last_writes
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import ProgramError
 
-__all__ = ["accesses_memory", "check_memories", "last_instances", "must_wait"]
+__all__ = ["accesses_memory", "check_memories", "last_instances", "must_wait", "stores"]
 
 
 def accesses_memory(statement: Statement, memory: str, kinds: tuple[type, ...] = (Load, Store)) -> bool:
     """Whether `statement` has a node of `kinds` that accesses `memory`."""
     return any(isinstance(node, kinds) and getattr(node, "memory", None) == memory
                for node in postorder(statement.value))
+
+
+def stores(statement: Statement) -> bool:
+    """Whether `statement` stores to a memory: its instances have to stay in their order, each exactly once."""
+    return any(isinstance(node, Store) for node in postorder(statement.value))
 
 
 def must_wait(later: Statement, earlier: Statement, memory: str) -> bool:

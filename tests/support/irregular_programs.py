@@ -12,7 +12,7 @@ from c_targets import gcc_results, inputs_of
 from compiler.frontend.c_scop import load_c
 from compiler.ir.program import Program
 
-__all__ = ["DATA", "case_of", "program_of", "text_of"]
+__all__ = ["DATA", "SIZES", "case_of", "program_of", "text_of"]
 
 _FOLDER = Path(__file__).resolve().parents[2] / "apps" / "irregular"
 
@@ -37,19 +37,31 @@ DATA: dict[str, Callable[[np.random.Generator], Data]] = {
     "radix_sort": lambda r: {"keys": _bytes(r, 64), "sorted": _bytes(r, 64)},
     "crc_table": lambda r: {"message": _bytes(r, 32),
                             "table": r.integers(0, 1 << 32, 256).astype(np.uint32), "crc": np.zeros(1, np.uint32)},
+    "kmp": lambda r: {"pattern": np.array([1, 2, 1, 3], np.int8), "text": r.integers(1, 4, 32).astype(np.int8),
+                      "failure": np.array([0, 0, 1, 0], np.int32), "matches": np.zeros(1, np.int32)},
+    "first_equal": lambda r: {"x": _words(r, 32, limit=9), "wanted": _words(r, 1, limit=9), "where": _words(r, 1)},
+    "merge_sort": lambda r: {"x": _words(r, 4)},
+    "crs": lambda r: {"values": _words(r, 32), "columns": _words(r, 32),
+                      "first": np.cumsum([0, *r.integers(0, 5, 8)]).astype(np.int32), "x": _words(r, 8),
+                      "y": _words(r, 8)},
 }
 """By program: its arrays, in the order of the function's parameters."""
 
 
+SIZES = {"merge_sort": {"N": 4}}
+"""Sizes where those of a file take long to compile."""
+
+
 @cache
 def program_of(name: str) -> Program:
-    """The program at the sizes that its file states."""
-    return load_c(_FOLDER / f"{name}.c")
+    """The program at the sizes that its file or `SIZES` states."""
+    return load_c(_FOLDER / f"{name}.c", **SIZES.get(name, {}))
 
 
 def text_of(name: str) -> str:
     """Its C text."""
-    return (_FOLDER / f"{name}.c").read_text()
+    sizes = "".join(f"#define {macro} {value}\n" for macro, value in SIZES.get(name, {}).items())
+    return sizes + (_FOLDER / f"{name}.c").read_text()
 
 
 def case_of(name: str, seed: int) -> tuple[Data, Data]:

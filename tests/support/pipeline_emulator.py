@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from graphlib import TopologicalSorter
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from hw.ops import operation
 from hw.pipeline.spec import (
     BUFFER_LATENCY,
     BufferCell,
+    Cell,
     ConstantCell,
     CounterCell,
     InputCell,
@@ -19,9 +22,12 @@ from hw.pipeline.spec import (
     LoadCell,
     MergeCell,
     OperatorCell,
+    OutputCell,
     PipelineSpec,
     StoreCell,
     Tap,
+    Walk,
+    operands,
 )
 from hw.pipeline.streams import ArrayStream
 
@@ -51,8 +57,10 @@ def _elements(stream: ArrayStream) -> np.ndarray:
 def run_pipeline(spec: PipelineSpec, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Words of every output stream, from those of every input stream (in their order).
 
-    Merges see nothing at first of what comes back to them; every round is right for some more cycles.
+    Where there are memories, cycle by cycle. Else merges see nothing at first of what comes back to them; every round is right for some more cycles.
     """
+    if spec.memories:
+        return _Cycles(spec, inputs).run()
     carried = [np.zeros(spec.cycles, object) for _ in spec.cells]
     while True:
         before = list(carried)
@@ -79,8 +87,6 @@ def _round(spec: PipelineSpec, inputs: Mapping[str, np.ndarray], carried: list[n
                 value[times[seen]] = Int(cell.word.width, cell.word.signed).wrap(values[seen])
             case OperatorCell():
                 value = _operator(spec, cell, [_late(carried, tap) for tap in cell.operands])
-            case LoadCell() | StoreCell():
-                continue
             case LineCell():
                 value = _delayed(_late(carried, cell.source), cell.cycles)
             case BufferCell():
@@ -93,29 +99,7 @@ def _round(spec: PipelineSpec, inputs: Mapping[str, np.ndarray], carried: list[n
             case _:
                 outputs[cell.name] = _late(carried, cell.operand)[cell.walk.events()[0]]
         carried[number] = value
-    for memory in range(len(spec.memories)):
-        _access(spec, memory, carried)
     return outputs
-
-
-def _access(spec: PipelineSpec, memory: int, carried: list[np.ndarray]) -> None:
-    """What loads and stores of a memory carry, cycle by cycle."""
-    users = [(n, c) for n, c in enumerate(spec.cells) if isinstance(c, LoadCell | StoreCell) and c.memory == memory]
-    _, depth = spec.memories[memory]
-    words = np.zeros(depth, object)
-    given = {n: [_late(carried, tap) for tap in cell.operands] for n, cell in users}
-    fires = {n: set(cell.walk.events()[0].tolist()) for n, cell in users if isinstance(cell, StoreCell)}
-    loads = {n: np.zeros(spec.cycles, object) for n, cell in users if isinstance(cell, LoadCell)}
-    for time in range(spec.cycles):
-        for n, values in loads.items():
-            index = int(given[n][0][time])
-            values[time] = words[index] if 0 <= index < depth else 0
-        for n, times in fires.items():
-            index, value, enable = (int(part[time]) for part in given[n][:3])
-            if time in times and enable & 1:
-                words[index] = value
-    for n, cell in users:
-        carried[n] = _delayed(loads[n] if n in loads else given[n][2], cell.latency)
 
 
 def _late(carried: list[np.ndarray], tap: Tap) -> np.ndarray:
@@ -151,3 +135,98 @@ def _buffer(cell: BufferCell, source: np.ndarray) -> np.ndarray:
         else:
             value[time + BUFFER_LATENCY :] = memory[address]
     return value
+
+
+class _Cycles:
+    """A pipeline cycle by cycle."""
+
+    def __init__(self, spec: PipelineSpec, inputs: Mapping[str, np.ndarray]) -> None:
+        self.spec = spec
+        self.values = [[0] * spec.cycles for _ in spec.cells]
+        self.words = [[0] * depth for _, depth in spec.memories]
+        self.outputs: dict[str, list[int]] = {cell.name: [] for cell in spec.outputs}
+        self.given = {cell.name: inputs[cell.name].ravel().tolist() for cell in spec.inputs}
+        self.events = {}
+        self.buffers: dict[int, tuple[list[int], int]] = {}
+        for number, cell in enumerate(spec.cells):
+            if isinstance(cell, BufferCell):
+                self.events[number] = _by_cycle(cell.write), _by_cycle(cell.read)
+                self.buffers[number] = [0] * cell.depth, 0
+            elif (walk := getattr(cell, "walk", None) or getattr(cell, "select", None)) is not None:
+                self.events[number] = (_by_cycle(walk),)
+        edges = {number: [tap.cell for tap in operands(cell) if self._at_once(cell, tap)]
+                 for number, cell in enumerate(spec.cells)}
+        self.order = list(TopologicalSorter(edges).static_order())
+
+    @staticmethod
+    def _at_once(cell: Cell, tap: Tap) -> bool:
+        return not tap.cycles and not isinstance(cell, BufferCell | LineCell) and not getattr(cell, "latency", 0)
+
+    def run(self) -> dict[str, np.ndarray]:
+        for time in range(self.spec.cycles):
+            for number in self.order:
+                self.values[number][time] = self._value(number, self.spec.cells[number], time)
+            for number, cell in sorted(enumerate(self.spec.cells), key=lambda item: isinstance(item[1], StoreCell)):
+                self._write(number, cell, time)
+        return {name: np.array(words, object) for name, words in self.outputs.items()}
+
+    def _tap(self, tap: Tap, time: int) -> int:
+        return self.values[tap.cell][time - tap.cycles] if time >= tap.cycles else 0
+
+    def _event(self, number: int, time: int, which: int = 0) -> int | None:
+        return self.events[number][which].get(time)
+
+    def _value(self, number: int, cell: Cell, time: int) -> int:
+        match cell:
+            case InputCell():
+                return self.given[cell.name].pop(0) if self._event(number, time) is not None else 0
+            case ConstantCell():
+                return cell.value
+            case CounterCell():
+                found = self._event(number, time)
+                held = self.values[number][time - 1] if time else 0
+                return held if found is None else int(Int(cell.word.width, cell.word.signed).wrap(found))
+            case LineCell():
+                return self._tap(cell.source, time - cell.cycles) if time >= cell.cycles else 0
+            case MergeCell():
+                found = self._event(number, time)
+                return self._tap(cell.sources[found is not None and found >= cell.cut], time)
+            case BufferCell():
+                return self.values[number][time]
+            case OutputCell():
+                if self._event(number, time) is not None:
+                    self.outputs[cell.name].append(self._tap(cell.operand, time))
+                return 0
+        start = time - cell.latency
+        given = [self._tap(tap, start) if start >= 0 else 0 for tap in cell.operands]
+        if isinstance(cell, LoadCell):
+            return self.values[number][time]  # put there when it was asked for
+        if isinstance(cell, StoreCell):
+            return given[2]
+        columns = [np.array([value], object) for value in given]
+        return int(_operator(self.spec, replace(cell, latency=0), columns)[0])
+
+    def _write(self, number: int, cell: Cell, time: int) -> None:
+        """What a cycle asks memories for and leaves in them; loads see what was there before the cycle's stores."""
+        match cell:
+            case LoadCell():
+                index, words = self._tap(cell.index, time), self.words[cell.memory]
+                self._later(number, time + cell.latency, words[index] if 0 <= index < len(words) else 0)
+            case StoreCell() if self._event(number, time) is not None and self._tap(cell.enable, time) & 1:
+                self.words[cell.memory][self._tap(cell.index, time)] = self._tap(cell.value, time)
+            case BufferCell():
+                memory, held = self.buffers[number]
+                read, write = self._event(number, time, 1), self._event(number, time)
+                held = held if read is None else memory[read]
+                if write is not None:
+                    memory[write] = self._tap(cell.source, time)
+                self.buffers[number] = memory, held
+                self._later(number, time + BUFFER_LATENCY, held)
+
+    def _later(self, number: int, time: int, value: int) -> None:
+        if time < self.spec.cycles:
+            self.values[number][time] = value
+
+
+def _by_cycle(walk: Walk) -> dict[int, int]:
+    return dict(zip(*(column.tolist() for column in walk.events()), strict=True))

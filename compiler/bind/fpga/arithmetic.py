@@ -8,11 +8,10 @@ import numpy as np
 
 from compiler.analysis.instance_budget import count_instances
 from compiler.analysis.points import some_points
-from compiler.analysis.sample_operands import repeat_entries, wrap_lookups
+from compiler.analysis.sample_operands import UnknownMemories, mixed, repeat_entries, wrap_lookups
 from compiler.bind.fpga.fanin import Leaf, resolved
 from compiler.bind.fpga.formats import contains_all, tapped_word, type_of
 from compiler.ir.evaluate import evaluate, integer, storage
-from compiler.ir.expr import Load, Store
 from compiler.ir.points import contains
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import ValidationError, operand_vectors
@@ -20,9 +19,6 @@ from hw.ops import operation
 from hw.pipeline.spec import ComputedCell, ConstantCell, OperatorCell, PipelineSpec, StoreCell
 
 __all__ = ["check_arithmetic"]
-
-_MULTIPLIER, _MODULUS = 0x9E3779B97F4A7C15, 1 << 64
-"""Of a congruential generator; its high bits depend on all bits of what is mixed in."""
 
 _ITERATIONS = 256
 """Instances that are tried of a statement without reads."""
@@ -40,7 +36,7 @@ def check_arithmetic(program: Program, statement: Statement, spec: PipelineSpec,
     reads, iterators = _operands(program, statement, same)
     values = {leaf: iterators[what] if isinstance(what, str) else reads[what] for leaf, what in operands.items()}
     value, tables = wrap_lookups(statement.value, program.tables)
-    meant = evaluate(value, lambda k: reads[k], iterators, tables, _Accesses([m.name for m in program.memories]))
+    meant = evaluate(value, lambda k: reads[k], iterators, tables, UnknownMemories(program))
     actual = _Machine(spec, values, {leaf.cell: "" for leaf in values}).value(Leaf(root, 0))
     wrong = np.flatnonzero(np.asarray(meant != actual))
     if len(wrong):
@@ -65,32 +61,6 @@ def _operands(program: Program, statement: Statement,
         open_ = asked[k].is_equal(statement.domain) or contains(asked[k], list(points.T), count)
         reads.append(np.where(open_, columns[same[k]], columns[k]).astype(storage(type_)))
     return reads, iterators
-
-
-def mixed(memory: int, stores: bool, arguments: Sequence[np.ndarray]) -> np.ndarray:
-    """A number that depends on all operands of an access and on where it goes, in place of what memory would give."""
-    total: np.ndarray = np.array([2 * memory + stores + 1], object)
-    for argument in arguments:
-        total = (total ^ argument.astype(object)) * _MULTIPLIER % _MODULUS
-    return total >> 20
-
-
-class _Accesses:
-    """Memories of which nothing is known (`compiler.ir.evaluate.Memories`)."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
-
-    def load(self, node: Load, index: np.ndarray, after: Sequence[np.ndarray]) -> np.ndarray:
-        """As `mixed`."""
-        value = mixed(self._names.index(node.memory), False, [index, *after])
-        return np.asarray(integer(node.type).wrap(value)).astype(storage(node.type))
-
-    def store(self, node: Store, index: np.ndarray, value: np.ndarray, enable: np.ndarray,
-              after: Sequence[np.ndarray]) -> np.ndarray:
-        """As `mixed`."""
-        result = mixed(self._names.index(node.memory), True, [index, value, enable, *after])
-        return np.asarray(integer(node.type).wrap(result)).astype(storage(node.type))
 
 
 class _Machine:

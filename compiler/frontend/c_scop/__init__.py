@@ -144,7 +144,7 @@ def _assembled(name: str, source: Source, scop: Scop, data: DataArrays) -> Progr
     depend on data."""
     inliner = Inliner(source, scop.functions, scop.taken)
     walker = Walker(source, data)
-    walker.run(normalize(inliner.items(scop.items), source), scop.scope)
+    walker.run(normalize(inliner.items(scop.items), source, scop.scope.free_name), scop.scope)
     around = Surroundings(scop.scope, scop.before, scop.after, scop.place)
     return assemble(name, walker.statements, around, data)
 

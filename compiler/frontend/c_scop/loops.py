@@ -9,7 +9,7 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
-from compiler.frontend.c_scop.affine import AffineReader, IteratorValue, NotAffine, value_range
+from compiler.frontend.c_scop.affine import AffineReader, DataDependent, IteratorValue, NotAffine, value_range
 from compiler.frontend.c_scop.constants import NotConstant
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.normalize.trees import contains
@@ -18,6 +18,7 @@ from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.types import Int
 
 __all__ = [
+    "DataBound",
     "LoopHead",
     "before_first",
     "counts",
@@ -147,12 +148,17 @@ def projected(inside: isl.Set) -> isl.Set:
     return inside.project_out(isl.dim_type.set, inside.dim(isl.dim_type.set) - 1, 1)
 
 
+class DataBound(ScopError):
+    """The end of a loop depends on data."""
+
+
 def _affine(source: Source, head: LoopHead, node: Any, read: Callable[[Any], Any]) -> Any:
     try:
         return read(node)
     except NotAffine as error:
         place = source.place(error.node.coord)
-        raise ScopError(place, f"bounds of loop '{head.name}' are not affine: {error.reason}") from None
+        kind = DataBound if isinstance(error, DataDependent) and node is head.condition else ScopError
+        raise kind(place, f"bounds of loop '{head.name}' are not affine: {error.reason}") from None
 
 
 def _variable(depth: int) -> isl.PwAff:

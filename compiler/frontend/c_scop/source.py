@@ -9,7 +9,7 @@ are those of the user's file, before macros are expanded. What it does:
 * ``#if``, ``#ifdef``, ``#ifndef``, ``#elif``, ``#else``, ``#endif`` with integer expressions and ``defined``;
 * ``#include "file"`` reads the file beside the including one or in a given folder; ``#include <...>`` is read if it
   is in a given folder, else left out, and types and limits of the standard headers are always there;
-* ``#pragma`` lines pass; ``#error`` is an error.
+* ``#pragma`` lines pass, macros are expanded in those that begin with ``sluice``; ``#error`` is an error.
 
 Parameters given by the caller are the values of the object-like macros that the file defines or tests, whatever its
 own ``#define`` says.
@@ -118,7 +118,7 @@ class _Preprocessor:
                 self._blank(line)
             elif not conditionals.active:
                 self._blank(line)
-            elif directive:
+            elif directive and directive[2].split()[:1] != ["sluice"]:
                 self._output.extend(line.split("\n"))
             else:
                 self._output.append(self._expanded(line, place))

@@ -17,7 +17,7 @@ from compiler.ir.types import FLOAT32, FLOAT64, Float, Int, Type
 
 __all__ = [
     "BAD_STRUCTURE", "BOOL", "BYTE", "INT", "LONG", "PRELUDE", "Bool", "Number",
-    "named_type", "number_type", "promote", "usual",
+    "named_type", "number_type", "promote", "type_names", "usual",
 ]
 
 BAD_STRUCTURE = ("unions, and structures with pointers, bit fields or fields that are no numbers, cannot be compiled; "
@@ -100,3 +100,9 @@ def usual(a: Number, b: Number) -> Number:
     if a.width != b.width:
         return a if a.width > b.width else b
     return Int(a.width, a.signed and b.signed)
+
+
+def type_names(type: Int) -> list[str]:
+    """The words of C that name an integer type."""
+    sign = "signed" if type.signed else "unsigned"
+    return [sign, {8: "char", 16: "short", 32: "int", 64: "long"}[type.width]]

@@ -25,6 +25,7 @@ from compiler.frontend.c_scop.initialisers import array_assignments
 from compiler.frontend.c_scop.limits import limit, limit_note
 from compiler.frontend.c_scop.local_values import LocalValues
 from compiler.frontend.c_scop.loops import (
+    DataBound,
     LoopHead,
     before_first,
     counts,
@@ -34,7 +35,8 @@ from compiler.frontend.c_scop.loops import (
     projected,
     read_head,
 )
-from compiler.frontend.c_scop.normalize.trees import contains, used_names
+from compiler.frontend.c_scop.normalize.exits import with_flag, with_hidden_iterator
+from compiler.frontend.c_scop.normalize.trees import block, contains, used_names
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.expr import Expr, Store
@@ -54,8 +56,8 @@ _REFUSED: dict[type, str] = {
 }
 
 
-_BREAK_ON_DATA = "'break' under a condition on data is not supported, since the trip count would depend on data; set " \
-                 "a variable instead, and put what the loop does under an 'if' on that variable"
+class BreakOnData(Exception):
+    """A ``break`` under a condition on data, which says when the loop ends."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,56 @@ class Walker:
     # Loops.
 
     def _loop(self, node: c_ast.For, context: Context) -> None:
+        """A loop; one that ends when the data say so makes all trips that there can be, some of which do nothing."""
+        try:
+            self._counted_loop(node, context)
+        except BreakOnData:
+            self._item(self._with_flag(node, context), context)
+        except DataBound as error:
+            self._item(self._with_known_bound(node, context, error), context)
+
+    def _with_flag(self, node: c_ast.For, context: Context) -> c_ast.Compound:
+        """The loop with a variable that says whether it goes on."""
+        place = self._source.place(node.coord)
+        flag = self._scalar("on", Int(8, signed=False), context, place)
+        if isinstance(node.init, c_ast.DeclList):
+            return block(with_flag(node, flag), node.coord)
+        head = read_head(node, context.scope.inner())
+        hidden, type = context.scope.free_name(f"{head.name}_trip"), iterator_type(head, context.scope)
+        return block(with_hidden_iterator(node, head.name, flag, hidden, type), node.coord)
+
+    def _with_known_bound(self, node: c_ast.For, context: Context, error: DataBound) -> c_ast.For:
+        """The loop with those of its conditions that are known before it runs; the others end it from inside."""
+        head = read_head(node, context.scope.inner())
+        parts = _operands(node.cond, "&&")
+        affine = [part for part in parts if self._is_known(part, head, context)]
+        if not affine or len(affine) == len(parts):
+            raise ScopError(error.place, f"{error.reason}; or say how many trips the loop makes at most, by #pragma sluice "
+                                         f"max_trips(N) before it, or in its condition: {head.name} < N && ...")
+        data = [part for part in parts if part not in affine]
+        head_condition, stays = (reduce(lambda a, b: c_ast.BinaryOp("&&", a, b, a.coord), kind)
+                                 for kind in (affine, data))
+        body = c_ast.If(stays, node.stmt, c_ast.Break(node.coord), node.coord)
+        return c_ast.For(node.init, head_condition, node.next, block([body], node.coord), node.coord)
+
+    @staticmethod
+    def _is_known(condition: Any, head: LoopHead, context: Context) -> bool:
+        """Whether a part of a loop's condition is a function of iterators."""
+        scope, depth = context.scope.apart().inner(), len(context.loops)
+        if head.declaration is not None:
+            scope.declare(head.declaration, "inner")
+        space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, depth + 1)
+        counter = isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, depth)
+        value = IteratorValue(isl.PwAff.from_aff(counter), iterator_type(head, scope), depth + 1)
+        reader = AffineReader(scope.source, scope, space, {**context.iterators, head.name: value},
+                              context.values.known, context.values.unknown)
+        try:
+            reader.condition(condition)
+        except NotAffine:
+            return False
+        return True
+
+    def _counted_loop(self, node: c_ast.For, context: Context) -> None:
         scope = context.scope.inner()
         head = read_head(node, scope)
         if head.declaration is not None:
@@ -257,7 +309,7 @@ class Walker:
 
     def _break(self, node: c_ast.Break, context: Context, breaks: Breaks) -> None:
         if len(context.guards) > breaks.guards:
-            raise ScopError(self._source.place(node.coord), _BREAK_ON_DATA)
+            raise BreakOnData
         breaks.reached = breaks.reached.union(context.domain)
 
     def _iterate(self, head: LoopHead, inside: Context, context: Context) -> None:
@@ -327,14 +379,18 @@ class Walker:
 
     def _stored_condition(self, node: c_ast.If, context: Context) -> c_ast.ID:
         """Keep the value of the condition, since the branches may change what it depends on."""
-        name = context.scope.free_name("condition")
-        place = self._source.place(node.cond.coord)
-        variable = Variable(name, name, Int(8, signed=False), (), "inner", place)
-        context.scope.names[name] = variable
+        name = self._scalar("condition", Int(8, signed=False), context, self._source.place(node.cond.coord))
         target = c_ast.ID(name, node.cond.coord)
         value = c_ast.BinaryOp("!=", node.cond, c_ast.Constant("int", "0", node.cond.coord), node.cond.coord)
         self._assignment(c_ast.Assignment("=", target, value, node.cond.coord), replace(context, guards=()), None)
         return target
+
+    @staticmethod
+    def _scalar(name: str, type: Int, context: Context, place: Place) -> str:
+        """A new scalar of the block; its name."""
+        chosen = context.scope.free_name(name)
+        context.scope.names[chosen] = Variable(chosen, chosen, type, (), "inner", place)
+        return chosen
 
     # Assignments.
 

@@ -19,6 +19,7 @@ import islpy as isl
 from compiler.analysis.affine import pieces
 from compiler.analysis.dependences import DependenceError, flow
 from compiler.analysis.instance_budget import count_instances
+from compiler.ir.expr import memories_used
 from compiler.ir.program import Access, Array, Program, Statement
 
 __all__ = [
@@ -119,7 +120,10 @@ def pad_to_bounding_boxes(program: Program) -> PaddedProgram | None:
 
 
 def filled(statement: Statement) -> Statement | None:
-    """The statement on the box around its domain, None if that has too many instances or other accesses."""
+    """The statement on the box around its domain, None if that has too many instances or other accesses, or if it
+    accesses memories, which more instances would change."""
+    if memories_used(statement.value):
+        return None
     dims = range(len(statement.iterators))
     bounds = [(statement.domain.dim_min_val(k).to_python(), statement.domain.dim_max_val(k).to_python()) for k in dims]
     if prod(high - low + 1 for low, high in bounds) > _MOST * count_instances(statement.domain):

@@ -13,6 +13,7 @@ import islpy as isl
 from compiler.analysis.affine import pieces
 from compiler.analysis.dependences import flow, recurring
 from compiler.ir.expr import with_children
+from compiler.ir.memory_order import stores
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Program, Statement
 from compiler.passes.directives.instances import Renaming
@@ -28,11 +29,11 @@ _MOST = 16
 def split_unions(program: Program) -> Program:
     """`program` with statements split whose domain is a union of a few boxes; others are left as they are.
 
-    Statements that share units have to stay alike and are left, too.
+    Statements that share units have to stay alike and are left, too, and those that store to memories in one order.
     """
     shared = {name for group in program.shared for name in group}
     for statement in program.statements:
-        if statement.box() is None and statement.name not in shared:
+        if statement.box() is None and statement.name not in shared and not stores(statement):
             boxes = few_boxes(statement.domain)
             if boxes is not None:
                 program = _split(program, statement, boxes)
@@ -44,7 +45,7 @@ def split_by_access(program: Program) -> Program:
     that every part reads by loop nests; itself if there are none, or none whose parts are a few boxes."""
     shared = {name for group in program.shared for name in group}
     for statement in program.statements:
-        if statement.name not in shared:
+        if statement.name not in shared and not stores(statement):
             boxes = _by_reads(statement)
             if boxes is not None:
                 program = _split(program, statement, boxes)
@@ -58,7 +59,7 @@ def split_by_dependence(program: Program) -> Program:
     dependences = flow(program)
     kept = {name for group in program.shared for name in group} | recurring(dependences)
     for statement in program.statements:
-        if statement.name not in kept:
+        if statement.name not in kept and not stores(statement):
             boxes = _by_functions(statement, [d.relation for d in dependences if d.sink == statement.name])
             if boxes is not None:
                 program = _split(program, statement, boxes)

@@ -21,7 +21,22 @@ from compiler.analysis.accesses import same_elements
 from compiler.analysis.affine import extremes
 from compiler.analysis.dependences import uninitialized_reads
 from compiler.analysis.domain_predicate import WidePredicate, membership
-from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr, Read, apply, converted, mentions
+from compiler.ir.expr import (
+    LUT3_TABLE,
+    Apply,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Read,
+    Store,
+    apply,
+    converted,
+    fold,
+    mentions,
+    with_children,
+)
+from compiler.ir.memory_order import stores
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import BIT, Int, Type
@@ -45,7 +60,7 @@ def predicate_domains(program: Program, everywhere: bool = False) -> PaddedProgr
     """
     shared = {name for group in program.shared for name in group}
     ragged = [s for s in program.statements
-              if s.name not in shared and s.box() is None and few_boxes(s.domain) is None]
+              if s.name not in shared and s.box() is None and (stores(s) or few_boxes(s.domain) is None)]
     if not ragged:
         return None
     try:
@@ -172,10 +187,23 @@ def predicate_statement(statement: Statement, whole: Statement, type_: Type) -> 
     except WidePredicate as error:
         raise WidePredicate(f"{statement.label()}: {error}: compute it in a type that does not wrap there, or read it "
                             "from a table") from None
-    value = converted(whole.value, type_)
+    value = converted(_guarded_accesses(whole.value, guard), type_)
     term = _in_the_sum(value, own, guard)
     chosen = term if term is not None else _chosen(guard, value, Read(own, type_))
     return replace(whole, reads=reads, value=chosen)
+
+
+def _guarded_accesses(value: Expr, guard: Expr) -> Expr:
+    """`value`, whose stores take place where `guard` holds, and whose loads are at index 0 elsewhere."""
+
+    def step(node: Expr, parts: list[Expr]) -> Expr:
+        if isinstance(node, Load | Store):
+            parts[0] = apply("select", guard, parts[0], Const(0, parts[0].type))
+        if isinstance(node, Store):
+            parts[2] = _chosen(guard, parts[2], Const(0, BIT))
+        return with_children(node, parts)
+
+    return fold(value, step)
 
 
 def _asked_only(program: Program, statement: Statement, whole: Statement) -> Statement:

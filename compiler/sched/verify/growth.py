@@ -8,6 +8,7 @@ import islpy as isl
 
 from compiler.analysis.accesses import same_elements
 from compiler.analysis.preserved_values import operands, stays
+from compiler.analysis.sample_operands import UnknownMemories
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Const, converted
 from compiler.ir.program import Access, Array, Program, Statement
@@ -90,8 +91,10 @@ def _check_guarded(growth: PaddedProgram, old: Statement, new: Statement, extra:
         raise ValidationError(f"{new} reads something else on its whole box")
     program = growth.after
     columns, steps, tables = operands(program, new, own, old.domain)
-    wanted = evaluate(converted(old.value, program.array(new.write.array).type), columns.__getitem__, steps, tables)
-    same = (evaluate(new.value, columns.__getitem__, steps, tables) == wanted).all()
+    wanted = evaluate(converted(old.value, program.array(new.write.array).type), columns.__getitem__, steps, tables,
+                      UnknownMemories(program))
+    found = evaluate(new.value, columns.__getitem__, steps, tables, UnknownMemories(program))
+    same = (found == wanted).all()
     if not same or not stays(program, new, (), own, extra):
         raise ValidationError(f"{new} stores something else on its whole box")
 

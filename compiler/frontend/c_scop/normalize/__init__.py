@@ -7,10 +7,12 @@ know, which the walk then refuses.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.normalize.counters import counted_loops, normalize_loops
+from compiler.frontend.c_scop.normalize.exits import bounded_loops
 from compiler.frontend.c_scop.normalize.jumps import remove_jumps
 from compiler.frontend.c_scop.normalize.steps import separate_steps
 from compiler.frontend.c_scop.normalize.switches import remove_switches
@@ -19,10 +21,12 @@ from compiler.frontend.c_scop.source import Source
 __all__ = ["normalize"]
 
 
-def normalize(items: list[Any], source: Source) -> list[Any]:
-    """The statements `items` in the forms that the walk knows. Raises `ScopError` for jumps that have none."""
+def normalize(items: list[Any], source: Source, name: Callable[[str], str]) -> list[Any]:
+    """The statements `items` in the forms that the walk knows; `name` makes a name that is not used. Raises `ScopError`
+    for jumps that have none."""
 
     def refuse(node: Any, reason: str) -> ScopError:
         return ScopError(source.place(node.coord), reason)
 
-    return normalize_loops(remove_jumps(counted_loops(remove_switches(separate_steps(items), refuse)), refuse))
+    loops = bounded_loops(counted_loops(remove_switches(separate_steps(items), refuse)), refuse, name)
+    return normalize_loops(remove_jumps(loops, refuse))

@@ -1,0 +1,115 @@
+"""Loops that end when the data say so, as loops with a known number of trips whose body is done under a condition.
+
+    while (c) { s; }   with at most N trips   is   for (int t = 0; t < N; t++) { if (!c) break; s; }
+
+and a ``break`` under a condition on data is a variable that says whether the loop goes on:
+
+    int on = 1;  for (...) if (on) { ... on = 0; ... }
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_parser import CParser, ParseError
+
+from compiler.frontend.c_scop.normalize.jumps import Body, Refuse
+from compiler.frontend.c_scop.normalize.trees import block, block_items, rebuild, substitute
+from compiler.frontend.c_scop.types import type_names
+from compiler.ir.types import Int
+
+__all__ = ["bounded_loops", "with_flag", "with_hidden_iterator"]
+
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+_BOUND = re.compile(r"sluice\s+max_trips\s*\((.*)\)")
+
+
+def bounded_loops(items: list[Any], refuse: Refuse, name: Callable[[str], str]) -> list[Any]:
+    """`items` whose loops behind ``#pragma sluice max_trips(N)`` make N trips and leave before, where their condition
+    does not hold. `name` makes a name that is not used. Raises what `refuse` makes of another pragma of this kind."""
+    found: list[Any] = []
+    most: Any = None
+    for item in (rebuild(item, lambda child: _inside(child, refuse, name)) for item in items):
+        if isinstance(item, c_ast.Pragma) and item.string.split()[:1] == ["sluice"]:
+            most = _most(item, refuse)
+        elif most is not None and isinstance(item, c_ast.For | c_ast.While):
+            found += _bounded(item, most, refuse, name("trip"))
+            most = None
+        else:
+            found.append(item)
+    return found
+
+
+def _inside(node: Any, refuse: Refuse, name: Callable[[str], str]) -> Any:
+    if isinstance(node, c_ast.Compound):
+        return c_ast.Compound(bounded_loops(node.block_items or [], refuse, name), node.coord)
+    return rebuild(node, lambda child: _inside(child, refuse, name))
+
+
+def _most(pragma: c_ast.Pragma, refuse: Refuse) -> Any:
+    match = _BOUND.fullmatch(pragma.string.strip())
+    with suppress(ParseError):
+        if match is not None:
+            return CParser().parse(f"int trips[{match[1]}];").ext[0].type.dim
+    raise refuse(pragma, f"'#pragma {pragma.string}' is not known; there is '#pragma sluice max_trips(N)'")
+
+
+def _bounded(loop: Any, most: Any, refuse: Refuse, trip: str) -> list[Any]:
+    """A loop of `most` trips in place of one that ends when its condition says so."""
+    coord, body, before = loop.coord, block_items(loop.stmt), []
+    if isinstance(loop, c_ast.For):
+        body = Body(loop, refuse, (c_ast.Continue,)).rest(body)
+        body = [*body, loop.next] if loop.next is not None else body
+        before = [loop.init] if loop.init is not None else []
+    counter = c_ast.ID(trip, coord)
+    kind = c_ast.TypeDecl(trip, [], None, c_ast.IdentifierType(["int"], coord), coord)
+    start = c_ast.Decl(trip, [], [], [], [], kind, c_ast.Constant("int", "0", coord), None, coord)
+    leaves = c_ast.If(c_ast.UnaryOp("!", loop.cond, coord), c_ast.Break(coord), None, coord)
+    made = c_ast.For(c_ast.DeclList([start], coord), c_ast.BinaryOp("<", counter, most, coord),
+                     c_ast.UnaryOp("p++", counter, coord), block([leaves, *body], coord), coord)
+    declared = [item for part in before for item in (part.decls if isinstance(part, c_ast.DeclList) else [part])]
+    return [block([*declared, made], coord)] if declared else [made]
+
+
+def with_flag(loop: c_ast.For, flag: str) -> list[Any]:
+    """`loop` with variable `flag` in place of every ``break``, each of which is the last thing of its iteration."""
+    coord, on = loop.coord, c_ast.ID(flag, loop.coord)
+    off = c_ast.Assignment("=", on, c_ast.Constant("int", "0", coord), coord)
+
+    def change(node: Any) -> Any:
+        if isinstance(node, c_ast.Break):
+            return off
+        return node if isinstance(node, _LOOPS) else rebuild(node, change)
+
+    body = c_ast.If(on, change(loop.stmt), None, coord)
+    first = c_ast.Assignment("=", on, c_ast.Constant("int", "1", coord), coord)
+    return [first, c_ast.For(loop.init, loop.cond, loop.next, block([body], coord), coord)]
+
+
+def with_hidden_iterator(loop: c_ast.For, name: str, flag: str, hidden: str, type: Int) -> list[Any]:
+    """`loop` behind `with_flag`, counted by `hidden`, of `type`, in place of variable `name`, which is set at the end of
+    every iteration that goes on: after the loop it says where it has ended."""
+    coord = loop.coord
+    [first, marked] = with_flag(loop, flag)
+    counter, on = c_ast.ID(hidden, coord), c_ast.ID(flag, coord)
+    replaced = {part: substitute(getattr(marked, part), name, counter) for part in ("cond", "next", "stmt")}
+    [body] = replaced["stmt"].block_items
+    stepped = _next_value(replaced["next"], counter)
+    follows = c_ast.If(on, c_ast.Assignment("=", c_ast.ID(name, coord), stepped, coord), None, coord)
+    inside = c_ast.If(body.cond, block([*block_items(body.iftrue), follows], coord), None, coord)
+    start = c_ast.Assignment("=", c_ast.ID(name, coord), loop.init.rvalue, coord)
+    kind = c_ast.TypeDecl(hidden, [], None, c_ast.IdentifierType(type_names(type), coord), coord)
+    declared = c_ast.Decl(hidden, [], [], [], [], kind, loop.init.rvalue, None, coord)
+    return [first, start, c_ast.For(c_ast.DeclList([declared], coord), replaced["cond"], replaced["next"],
+                                    block([inside], coord), coord)]
+
+
+def _next_value(step: Any, counter: c_ast.ID) -> Any:
+    """What a step makes of the counter."""
+    if isinstance(step, c_ast.UnaryOp):
+        return c_ast.BinaryOp(step.op[-1], counter, c_ast.Constant("int", "1", step.coord), step.coord)
+    return step.rvalue if step.op == "=" else c_ast.BinaryOp(step.op[:-1], counter, step.rvalue, step.coord)
