@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from irregular_programs import DATA, case_of, program_of
+from irregular_programs import DATA, case_of, design_of
 
 import compiler
 from compiler.bind.dataflow.errors import DataflowError
@@ -23,7 +23,7 @@ TARGETS = ("fpga", "dataflow")
 @pytest.mark.parametrize("name", DATA)
 def test_results_are_those_of_gcc(name: str, target: str, simulator: str) -> None:
     inputs, wanted = case_of(name, 5)
-    design = compiler.compile(program_of(name), target=target)
+    design = design_of(name, target)
     run = design.simulate(inputs, simulator, seed=7, stall=STALLS)
     for array, values in run.outputs.items():
         np.testing.assert_array_equal(values, wanted[array], err_msg=f"{name}: {array}")

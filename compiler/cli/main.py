@@ -32,6 +32,7 @@ from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.hints import Hint, find_hints
 from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
+from compiler.ir.memory_bounds import BOUNDS_CHECKS, with_bounds
 from compiler.ir.program import Array, Program
 from hw.command import run_command
 from hw.designs.hardware import load_hardware
@@ -80,6 +81,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
                         help="any option of the target (repeat)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the application")
     parser.add_argument("--function", metavar="NAME", help="the function of a C or SA-C file with several")
+    parser.add_argument("--bounds-check", choices=BOUNDS_CHECKS, default="trap",
+                        help="what becomes of an index of data that may be outside (default: trap)")
     parser.add_argument("--list", action="store_true", help="print the functions of a C file that can be compiled")
     parser.add_argument("-I", dest="include", action="append", default=[], metavar="DIR",
                         help="where a C file's includes are looked for (repeat)")
@@ -145,6 +148,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     program = _load(options)
     if isinstance(program, ArrayProgram):
         return run_vector(options, program, target_options(options), console)
+    program = with_bounds(program, options.bounds_check)
     inputs = _inputs(options, program)
     outputs = output_paths(program, options.output)
     progress = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),

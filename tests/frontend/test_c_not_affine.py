@@ -23,14 +23,27 @@ CASES = {
         LOOP.format("int p = i; y[p] = a[p]; if (p > 4) p -= 0;")),
     "bound of data": (
         "for (int i = 0; i < (a[0] & 15); i++) y[i] = 1;",
-        "bounds of loop 'i' are not affine: it depends on the contents of array 'a'; loop over all indices",
-        "for (int i = 0; i < 16; i++) if (i < (a[0] & 15)) y[i] = 1;"),
-    "break on data": (
-        LOOP.format("if (a[i] > 90) break; y[i] = a[i];"),
-        "set a variable instead, and put what the loop does under an 'if' on that variable",
-        "int done = 0; " + LOOP.format("if (a[i] > 90) done = 1; if (!done) y[i] = a[i];")),
+        "bounds of loop 'i' are not affine: it depends on the contents of array 'a'; loop over all indices and use the "
+        "one that is equal: for (k = 0; k < N; k++) if (k == INDEX) ...; or say how many trips the loop makes at most, "
+        "by #pragma sluice max_trips(N) before it, or in its condition: i < N && ...",
+        "for (int i = 0; i < 16 && i < (a[0] & 15); i++) y[i] = 1;"),
 }
 TAKEN = {
+    "bound of data, at most": "\n#pragma sluice max_trips(16)\nfor (int i = 0; i < (a[0] & 15); i++) y[i] = 1;",
+    "break on data": LOOP.format("if (a[i] > 90) break; y[i] = a[i];"),
+    "break on data at the end": LOOP.format("y[i] = a[i]; if (a[i] > 90) break;"),
+    "break out of the inner loop": LOOP.format(
+        "for (int j = 0; j < 4; j++) { if (a[i] > 20 * j) break; y[(i + j) % 16] += a[j]; }"),
+    "iterator after a break": "int i; for (i = 3; i < 16; i += 2) if (a[i] > 50) break; y[0] = i;",
+    "iterator after no break": "int i; for (i = 15; i > 2; i--) if (a[i] > 5000) break; y[0] = i;",
+    "continue and break": LOOP.format("if (a[i] & 1) continue; if (a[i] > 90) break; y[i] += 2;"),
+    "affine and data": "for (int i = 0; i < 16 && a[i] != 3; i++) y[i] = 7;",
+    "while that shrinks": "int n = a[0] & 63; int k = 0;\n#pragma sluice max_trips(6)\n"
+                          "while (n > 0) { n >>= 1; k++; } y[0] = k;",
+    "while in a loop": LOOP.format("int q = a[i] & 15;\n#pragma sluice max_trips(4 * 4)\n"
+                                   "while (q > 3 && z[q] != 5) q -= 1; y[i] = q;"),
+    "while with a break": "int s = 0, k = 0;\n#pragma sluice max_trips(16)\n"
+                          "while (s < 100) { if (k > 14) break; s += a[k]; k++; } y[0] = s; y[1] = k;",
     "product of iterators": "for (int i = 0; i < 3; i++) for (int j = 0; j < 6; j++) y[i * j] = a[j];",
     "division by an iterator": "for (int i = 1; i < 3; i++) for (int j = 0; j < 6; j++) y[j / i] = a[j];",
     "shift by an iterator": "for (int i = 0; i < 3; i++) y[1 << i] = a[i];",

@@ -46,7 +46,9 @@ FAULTS = {
     "for (i = 0; i < n; i++) b[i] = 1;":
         "6:17: bounds of loop 'i' are not affine: parameter 'n' has no value; give n=VALUE",
     "for (i = 0; i < a[0]; i++) b[i] = 1;":
-        "6:17: bounds of loop 'i' are not affine: it depends on the contents of array 'a'" + EVERY,
+        "6:17: bounds of loop 'i' are not affine: it depends on the contents of array 'a'" + EVERY
+        + "; or say how many trips the loop makes at most, by #pragma sluice max_trips(N) before it, or in its "
+        "condition: i < N && ...",
     "for (i = 0; i < N; i++) { i++; b[i] = 1; }":
         "6:27: 'i' is the iterator of a loop and cannot be changed in it; step it in the head of the loop, or change a "
         "copy of it",

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 from c_targets import gcc_results, inputs_of
 
+import compiler
+from compiler.bind.design import Design
 from compiler.frontend.c_scop import load_c
 from compiler.ir.program import Program
 
-__all__ = ["DATA", "SIZES", "case_of", "program_of", "text_of"]
+__all__ = ["DATA", "SIZES", "case_of", "design_of", "program_of", "text_of"]
 
 _FOLDER = Path(__file__).resolve().parents[2] / "apps" / "irregular"
 
@@ -56,6 +58,12 @@ SIZES = {"merge_sort": {"N": 4}}
 def program_of(name: str) -> Program:
     """The program at the sizes that its file or `SIZES` states."""
     return load_c(_FOLDER / f"{name}.c", **SIZES.get(name, {}))
+
+
+@cache
+def design_of(name: str, target: str = "fpga") -> Design:
+    """Its hardware."""
+    return compiler.compile(program_of(name), target=target)
 
 
 def text_of(name: str) -> str:

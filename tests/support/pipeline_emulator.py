@@ -57,7 +57,8 @@ def _elements(stream: ArrayStream) -> np.ndarray:
 def run_pipeline(spec: PipelineSpec, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Words of every output stream, from those of every input stream (in their order).
 
-    Where there are memories, cycle by cycle. Else merges see nothing at first of what comes back to them; every round is right for some more cycles.
+    Where there are memories, cycle by cycle. Else merges see nothing at first of what comes back to them; every round
+    is right for some more cycles.
     """
     if spec.memories:
         return _Cycles(spec, inputs).run()
@@ -96,8 +97,10 @@ def _round(spec: PipelineSpec, inputs: Mapping[str, np.ndarray], carried: list[n
                 for source, tap in enumerate(cell.sources):
                     mine = times[((addresses >= cell.cut) == bool(source)) & (times < spec.cycles)]
                     value[mine] = _late(carried, tap)[mine]
-            case _:
+            case OutputCell():
                 outputs[cell.name] = _late(carried, cell.operand)[cell.walk.events()[0]]
+            case _:
+                raise AssertionError("memories are run cycle by cycle")
         carried[number] = value
     return outputs
 

@@ -226,8 +226,9 @@ class Walker:
         parts = _operands(node.cond, "&&")
         affine = [part for part in parts if self._is_known(part, head, context)]
         if not affine or len(affine) == len(parts):
-            raise ScopError(error.place, f"{error.reason}; or say how many trips the loop makes at most, by #pragma sluice "
-                                         f"max_trips(N) before it, or in its condition: {head.name} < N && ...")
+            raise ScopError(error.place, f"{error.reason}; or say how many trips the loop makes at most, by "
+                                         "#pragma sluice max_trips(N) before it, or in its condition: "
+                                         f"{head.name} < N && ...")
         data = [part for part in parts if part not in affine]
         head_condition, stays = (reduce(lambda a, b: c_ast.BinaryOp("&&", a, b, a.coord), kind)
                                  for kind in (affine, data))

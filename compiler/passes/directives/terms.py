@@ -13,8 +13,10 @@ from compiler.ir.expr import (
     Const,
     Expr,
     Iterator,
+    Load,
     Lookup,
     Read,
+    Store,
     children,
     postorder,
     renumbered,
@@ -145,6 +147,8 @@ def _shape(node: Expr) -> str:
             return f"cast {type_}({parts})"
         case Lookup(table, _, type_):
             return f"{table} {type_}({parts})"
+        case Load() | Store():
+            return f"{type(node).__name__} {node.memory} {node.type}({parts})"
 
 
 def with_leaves(term: Term, others: Sequence[Expr]) -> Expr:

@@ -91,8 +91,8 @@ def with_flag(loop: c_ast.For, flag: str) -> list[Any]:
 
 
 def with_hidden_iterator(loop: c_ast.For, name: str, flag: str, hidden: str, type: Int) -> list[Any]:
-    """`loop` behind `with_flag`, counted by `hidden`, of `type`, in place of variable `name`, which is set at the end of
-    every iteration that goes on: after the loop it says where it has ended."""
+    """`loop` behind `with_flag`, counted by `hidden`, of `type`, in place of variable `name`, which is set at the end
+    of every iteration that goes on: after the loop it says where it has ended."""
     coord = loop.coord
     [first, marked] = with_flag(loop, flag)
     counter, on = c_ast.ID(hidden, coord), c_ast.ID(flag, coord)
