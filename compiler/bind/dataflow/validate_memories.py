@@ -14,7 +14,7 @@ import islpy as isl
 
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.ir.expr import Store, memories_used
-from compiler.ir.memory_order import accesses_memory, check_memories, must_wait
+from compiler.ir.memory_order import accesses_memory, check_memories, last_instances, must_wait
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import ProgramError
 from hw.dataflow.spec import KernelSpec
@@ -37,7 +37,8 @@ def validate_access_order(kernel: KernelSpec, program: Program, times: Mapping[s
 def _in_order(program: Program, statement: Statement, memory: str) -> bool:
     """Whether it matters which instance of the statement comes last."""
     return accesses_memory(statement, memory, (Store,)) or any(
-        must_wait(other, statement, memory) for other in program.statements)
+        must_wait(other, statement, memory) and not last_instances(program, other, statement).is_empty()
+        for other in program.statements)
 
 
 def _check_times(kernel: KernelSpec, program: Program, statement: Statement, time: isl.Map) -> None:
