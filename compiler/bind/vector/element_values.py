@@ -62,6 +62,7 @@ def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], A
                             mode="clip")
             case Apply(op, args, _):
                 return _applied(op, kind, [_integer(a.type) for a in args], args, arguments)
+        raise UnsupportedValue("accesses at places that depend on data are unsupported")
 
     return fold(without_dividers(value), step)
 
