@@ -49,20 +49,27 @@ def last_instances(program: Program, later: Statement, earlier: Statement) -> is
     return last.apply_range(times[1].reverse()).coalesce()
 
 
-def check_memories(program: Program) -> None:
-    """Raise `ProgramError` for an access to a memory that does not wait for one before it."""
+def check_memories(program: Program, guarded: bool = False) -> None:
+    """Raise `ProgramError` for an access to a memory that does not wait for one before it. `guarded`: instances of
+    which a read has no element access nothing, behind a guard that is closed."""
     for memory in program.memories:
         users = [s for s in program.statements if accesses_memory(s, memory.name)]
         for later in users:
             waits = dict(_waits(program, later, memory.name))
             for earlier in users:
                 if must_wait(later, earlier, memory.name):
-                    _check_pair(program, later, earlier, memory.name, waits)
+                    needed = last_instances(program, later, earlier)
+                    _check_pair(later, earlier, memory.label, waits, _open(needed, later) if guarded else needed)
 
 
-def _check_pair(program: Program, later: Statement, earlier: Statement, memory: str,
-                waits: dict[str, isl.Map]) -> None:
-    needed = last_instances(program, later, earlier)
+def _open(needed: isl.Map, statement: Statement) -> isl.Map:
+    """`needed` for those instances of `statement` whose reads have elements."""
+    for read in statement.reads:
+        needed = needed.intersect_domain(read.map.domain())
+    return needed
+
+
+def _check_pair(later: Statement, earlier: Statement, memory: str, waits: dict[str, isl.Map], needed: isl.Map) -> None:
     if not needed.is_empty() and not (earlier.name in waits and needed.is_subset(waits[earlier.name])):
         raise ProgramError(f"{later} accesses memory '{memory}' without waiting for {earlier}, which comes before")
 

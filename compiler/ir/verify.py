@@ -38,7 +38,7 @@ def verify(program: Program, guarded: bool = False) -> None:
         _check_write(program, statement)
         _check_value(program, statement)
     check_shared(program)
-    check_memories(program)
+    check_memories(program, guarded)
     _check_order(program)
     check_bounds(program)
     check_initialised(program)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 from c_targets import MODELS, Data, gcc_results, inputs_of, require_same, simulated
+from random_addresses import address_function
 from random_c import random_function
 from random_constants import constant_function
 from random_control import control_function
@@ -62,6 +63,7 @@ GENERATORS: Mapping[str, Generator] = {
     "language": Generator(language_function, 2),
     "control": Generator(control_function, 2),
     "statements": Generator(lambda random, name: random_function(random, name).text, 1),
+    "addresses": Generator(address_function, 3, ("fpga", "dataflow")),
     "floats": Generator(lambda random, name: random_float_function(random, name).text, 1, ("dataflow",)),
 }
 """All functions are called `NAME`, and all their parameters are arrays."""

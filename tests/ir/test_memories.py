@@ -52,13 +52,13 @@ def test_loads_see_what_was_stored():
 
 
 @pytest.mark.parametrize(("old", "new", "message"), [
-    (" after (#1:bit)", "", "statement 'take' accesses memory 'words' without waiting for statement 'fill', which"),
+    (" after (#1:bit)", "", "statement 'take' accesses memory 'x' without waiting for statement 'fill', which"),
     ("load words", "load wards", "program 'swap' has no memory 'wards'; there are: words"),
     ("uint8[4] of x", "uint16[4] of x", "memory 'words' holds uint16, not uint8"),
     ("if 1:bit:bit", "if #0:uint8:bit", "a store to 'words' is enabled by uint8, not by a bit"),
     ("memory words", "memory filled", "array, table or memory 'filled' is declared twice"),
     ("fill[i] -> [0, i]; take[i] -> [1, i]", "fill[i] -> [i, 0]; take[i] -> [i, 1]",
-     "statement 'fill' accesses memory 'words' without waiting for statement 'take', which comes before"),
+     "statement 'fill' accesses memory 'x' without waiting for statement 'take', which comes before"),
 ])
 def test_faults(old, new, message):
     changed = parse_program(TEXT.replace(old, new))

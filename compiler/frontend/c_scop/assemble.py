@@ -60,7 +60,7 @@ def assemble(name: str, raw: Sequence[RawStatement], around: Surroundings, data:
     order = _order({s.name: (_iterators(s), s.time) for s in raw})
     written = {s.write.variable.array for s in raw}
     arrays = tuple(_array(v, statements, _role(v, written, around)) for v in variables.values())
-    program = Program(name, arrays, (), statements, order, memories=declared_memories(data, raw))
+    program = Program(name, arrays, (), statements, order, memories=declared_memories(data))
     for variable in variables.values():
         if variable.array in written or not _has_value(variable, around):
             program = _with_initial(program, variable, around, {s.name: s for s in raw})

@@ -14,7 +14,6 @@ from math import prod
 from typing import Any
 
 import islpy as isl
-from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from compiler.frontend.c_scop import building
@@ -123,5 +122,5 @@ class _Generator(CGenerator):
 
 def tree_text(node: Any) -> str:
     """Equal for equal trees."""
-    text: str = _Generator().visit(node if not isinstance(node, c_ast.EmptyStatement) else c_ast.EmptyStatement())
+    text: str = _Generator().visit(node)
     return text

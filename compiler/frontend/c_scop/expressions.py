@@ -245,11 +245,6 @@ class Lowering:
             return self._load(node)
         return self._read(self.element(node))
 
-    def is_stored(self, node: Any) -> bool:
-        """Whether an lvalue is an element of a memory."""
-        name, subscripts = self._subscripts(node)
-        return bool(subscripts) and self._variable(name).array in self.data.names
-
     def address(self, node: Any) -> tuple[str, Variable, Expr]:
         """Memory, array and word of an element; 0 where C does not evaluate it. Raises `ScopError` and `Split`."""
         name, subscripts = self._subscripts(node)

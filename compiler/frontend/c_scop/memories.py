@@ -46,7 +46,7 @@ def with_memories(raw: Sequence[RawStatement], data: DataArrays, scope: Scope, k
     return [_waiting(statement, every) for statement in every]
 
 
-def declared_memories(data: DataArrays, raw: Sequence[RawStatement]) -> tuple[Memory, ...]:
+def declared_memories(data: DataArrays) -> tuple[Memory, ...]:
     """The memories of the program."""
     return tuple(Memory(name, words(variable), variable.type, variable.array)
                  for name, variable in data.memories.values())

@@ -1,0 +1,34 @@
+"""Random functions whose addresses, conditions and ends of loops depend on data."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from c_targets import MODELS, gcc_results, inputs_of, require_gcc_results
+from random_addresses import address_data, address_function
+
+from compiler.frontend.c_scop import ScopError, parse_scop
+from compiler.ir.interpret import interpret
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_programs_mean_what_gcc_computes(seed):
+    text, data = address_function(Random(seed), "f"), address_data(seed)
+    program = parse_scop(text, "f.c", function="f")
+    wanted = gcc_results(text, "f", data)
+    for name, values in interpret(program, inputs_of(program, data)).items():
+        assert (values == wanted[name]).all(), text
+
+
+@pytest.mark.parametrize(("seed", "target"), [(0, "fpga"), (1, "dataflow"), (2, "fpga"), (3, "dataflow"), (4, "fpga")])
+def test_targets_compute_what_gcc_computes(seed, target):
+    require_gcc_results(address_function(Random(seed), "f"), "f", address_data(seed), MODELS[target])
+
+
+def test_an_array_needs_a_size():
+    text = "void f(const int *x, const int t[4], int y[4]) {\n#pragma scop\n    y[0] = x[t[0]];\n#pragma endscop\n}\n"
+    message = "f.c:3:12: 'x' is accessed at places that depend on data, and has no size; declare it with one, as in int"
+    with pytest.raises(ScopError) as raised:
+        parse_scop(text, "f.c")
+    assert str(raised.value).startswith(message)
