@@ -85,3 +85,11 @@ def test_refusals_say_why_a_variable_is_not_known(body):
     with pytest.raises(ScopError) as raised:
         parse_scop(program_text(body))
     assert str(raised.value) == f"scop.c:{REFUSALS[body]}"
+
+
+def test_a_variable_that_is_never_assigned_keeps_its_initial_value():
+    body = "    for (int i = 0; i < 4; i++) { y[i] = s; if (i > 57) s = 9; }"
+    text = f"void f(int y[4]) {{\n    int s = 7;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    program = parse_scop(text)
+    assert not program.inputs
+    np.testing.assert_array_equal(interpret(program, {})["y"], [7] * 4)

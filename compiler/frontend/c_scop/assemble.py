@@ -62,7 +62,7 @@ def assemble(name: str, raw: Sequence[RawStatement], around: Surroundings, data:
     arrays = tuple(_array(v, statements, _role(v, written, around)) for v in variables.values())
     program = Program(name, arrays, (), statements, order, memories=declared_memories(data))
     for variable in variables.values():
-        if variable.array in written or not _has_value(variable, around):
+        if variable.array in written or not _has_value(variable, around) or _is_known(variable, around):
             program = _with_initial(program, variable, around, {s.name: s for s in raw})
     program = _without_dead(program)
     if not program.outputs:
@@ -111,7 +111,7 @@ def _order(times: dict[str, tuple[tuple[str, ...], tuple[int | str, ...]]]) -> i
 
 def _role(variable: Variable, written: set[str], around: Surroundings) -> Role:
     if variable.array not in written:
-        return "input"
+        return "intermediate" if _is_known(variable, around) else "input"
     if variable.storage == "global" or (variable.storage == "parameter" and not variable.scalar):
         return "output"
     return "output" if variable.storage == "local" and variable.name in around.after else "intermediate"
@@ -160,6 +160,11 @@ def _has_value(variable: Variable, around: Surroundings) -> bool:
     return outside or variable.storage in ("parameter", "global") or variable.values is not None
 
 
+def _is_known(variable: Variable, around: Surroundings) -> bool:
+    """Whether it is known what a variable holds before the scop."""
+    return variable.values is not None and variable.name not in around.before
+
+
 def _unassigned(reach: Reach, variable: Variable, raw: dict[str, RawStatement]) -> ScopError:
     statement = reach.statement
     values = _coordinates(reach.missing.lexmin().sample_point())
@@ -176,7 +181,7 @@ def _joined(program: Program, variable: Variable, missing: list[Reach], kept: is
             around: Surroundings) -> Program:
     """Give `variable` its initial values: reads that see only them go to the input, the rest is copied first."""
     array = program.array(variable.array)
-    known = variable.values if variable.name not in around.before else None
+    known = variable.values if _is_known(variable, around) else None
     initial = around.scope.free_name(f"{array.name}_in")
     whole = [reach for reach in missing if known is None and reach.missing.is_equal(reach.statement.domain)]
     copied = kept if kept is not None else isl.Set.empty(_box(array).get_space())
