@@ -16,8 +16,8 @@ PROGRAM = "gaussian"
 
 CLASSES = {
     "cgra": "loop nests with (quasi-)affine accesses: stencils, convolutions, products, eliminations; 16 and 32 bits",
-    "fpga": "the same programs, without an array: a circuit for one program",
-    "dataflow": "the same programs, C's `float` too; sizes in registers (`--sizes`)",
+    "fpga": "the same programs, gathers and scatters, without an array: a circuit for one program",
+    "dataflow": "what `fpga` takes, C's `float` too; sizes in registers (`--sizes`)",
     "systolic": "one kernel of products and sums in tiles, or one uniform recurrence (LU and others)",
     "vector": "numpy expressions and C loop nests of 8, 16 and 32 bits; other programs without new hardware",
 }
