@@ -59,6 +59,6 @@ def mapping_of(program: Program, memory: str, array: str = "8x8", **options: obj
 
 @cache
 def mapping(app: str, memory: str, half_words: int | None = None, **parameters: int) -> Mapping:
-    """Compile an application by name."""
+    """Compile an application by name, with its tile loops."""
     options = {} if half_words is None else {"half_words": half_words}
-    return mapping_of(load(app, **parameters), memory, **options)
+    return mapping_of(load(app, **parameters), memory, loops="asked", **options)
