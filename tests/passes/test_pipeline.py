@@ -158,7 +158,8 @@ def test_pipelines_print_and_parse_back() -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("normalise-loops", "there is no pass 'normalise-loops'; there are: directives, coalesce-tile-loops, rename-clashing-statements"),
+    ("normalise-loops", "there is no pass 'normalise-loops'; there are: directives, coalesce-tile-loops, "
+     "rename-clashing-statements"),
     ("static-form,pad-domains", "pass static-form follows pad-domains, which comes after it: write pad-domains first"),
     ("pad-domains{mode=1}", "pass pad-domains has no option 'mode'; it has: everywhere"),
     ("normalize-loops{a=1}", "pass normalize-loops has no option 'a'; it has: none"),
