@@ -30,6 +30,14 @@ def test_results_are_those_of_gcc(name: str, target: str, simulator: str) -> Non
     assert run.cycles == design.predicted_cycles
 
 
+@pytest.mark.parametrize("name", ["gamma_table", "ellpack"])
+def test_lanes_gather_what_gcc_reads(name: str, simulator: str) -> None:
+    inputs, wanted = case_of(name, 6)
+    run = design_of(name, "vector").simulate(inputs, simulator, seed=3, stall=STALLS)
+    for array, values in run.outputs.items():
+        np.testing.assert_array_equal(values, wanted[array], err_msg=f"{name}: {array}")
+
+
 GATHER = """void f(const int x[8], const int t[10], int y[8]) {
 #pragma scop
     for (int i = 0; i < 8; i++) y[i] = t[x[i]];

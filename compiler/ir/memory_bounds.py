@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -26,18 +27,26 @@ def with_bounds(program: Program, check: BoundsCheck = "trap") -> Program:
     if not program.memories:
         return program
     arrays = array_ranges(program)
-    doubtful: set[str] = set()
-    for statement in program.statements:
-        doubtful |= _doubtful(program, statement, arrays)
+    indices = {statement.name: _index_ranges(program, statement, arrays) for statement in program.statements}
     if check == "wrap":
-        statements = tuple(replace(s, value=_wrapped(s.value, program, doubtful)) for s in program.statements)
+        statements = tuple(_wrapped(s, program, indices[s.name]) for s in program.statements)
         return replace(program, statements=statements, memories=tuple(replace(m, trap=False) for m in program.memories))
+    doubtful = {node.memory for statement in program.statements for node in _accesses(statement)
+                if not _is_inside(program.memory(node.memory), indices[statement.name][id(node.index)])}
     traps = doubtful if check == "trap" else set()
     return replace(program, memories=tuple(replace(m, trap=m.name in traps) for m in program.memories))
 
 
-def _doubtful(program: Program, statement: Statement, arrays: dict[str, Range]) -> set[str]:
-    """Memories with an access of `statement` that may be outside."""
+def _accesses(statement: Statement) -> Iterator[Load | Store]:
+    return (node for node in postorder(statement.value) if isinstance(node, Load | Store))
+
+
+def _is_inside(memory: Memory, index: Range) -> bool:
+    return index[0] >= 0 and index[1] < memory.words
+
+
+def _index_ranges(program: Program, statement: Statement, arrays: dict[str, Range]) -> dict[int, Range]:
+    """The range of every node of a statement's value, by its `id`. Raises `ProgramError`."""
     reads = [arrays[access.array] for access in statement.reads]
     iterators, tables = iterator_ranges(statement), table_ranges(program)
     ranges: dict[int, Range] = {}
@@ -47,14 +56,9 @@ def _doubtful(program: Program, statement: Statement, arrays: dict[str, Range]) 
         return ranges[id(node)]
 
     fold(statement.value, step)
-    found: set[str] = set()
-    for node in postorder(statement.value):
-        if isinstance(node, Load | Store):
-            memory, (low, high) = program.memory(node.memory), ranges[id(node.index)]
-            _check_possible(statement, memory, low, high)
-            if low < 0 or high >= memory.words:
-                found.add(node.memory)
-    return found
+    for node in _accesses(statement):
+        _check_possible(statement, program.memory(node.memory), *ranges[id(node.index)])
+    return ranges
 
 
 def _check_possible(statement: Statement, memory: Memory, low: int, high: int) -> None:
@@ -63,15 +67,17 @@ def _check_possible(statement: Statement, memory: Memory, low: int, high: int) -
                            f"'{memory.label}' of {memory.words} elements")
 
 
-def _wrapped(value: Expr, program: Program, doubtful: set[str]) -> Expr:
-    """`value` with every index of the memories `doubtful` modulo their size."""
+def _wrapped(statement: Statement, program: Program, ranges: dict[int, Range]) -> Statement:
+    """`statement`, whose accesses that may be outside take their index modulo the size."""
 
     def step(node: Expr, parts: list[Expr]) -> Expr:
-        if isinstance(node, Load | Store) and node.memory in doubtful:
-            parts = [_modulo(parts[0], program.memory(node.memory).words), *parts[1:]]
+        if isinstance(node, Load | Store):
+            memory = program.memory(node.memory)
+            if not _is_inside(memory, ranges[id(node.index)]):
+                parts = [_modulo(parts[0], memory.words), *parts[1:]]
         return with_children(node, parts)
 
-    return fold(value, step)
+    return replace(statement, value=fold(statement.value, step))
 
 
 def _modulo(index: Expr, words: int) -> Expr:

@@ -199,8 +199,8 @@ def test_programs_that_are_no_reduction_kernels(body: str, message: str) -> None
 REFUSED = [
     ("for (int i = 0; i < 4; i++) y[i] = x[x[i] & 3];",
      "statement 'S1' (scop.c:4) reads 'x' at a place that depends on data: target systolic has affine addresses only; "
-     "with others: dataflow, fpga; or loop over all indices and use the one that is equal: for (k = 0; k < N; k++) if "
-     "(k == INDEX) ..."),
+     "with others: dataflow, fpga, vector; or loop over all indices and use the one that is equal: for (k = 0; k < N; "
+     "k++) if (k == INDEX) ..."),
     ("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 0; k < 3; k++) y[i] += x[2 * k + i]; }",
      "program 'scop' has no legal space loop: along 'i' a read dependence of 'x' in statement 'S1' (scop.c:4) has "
      "distance 2; along 'k' a read dependence of 'x' in statement 'S1' (scop.c:4) runs backwards along it (distance "

@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, array_constant
 from compiler.frontend.parallel_array.functions import abs_difference, maximum, minimum, multiply_high, take, where
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, fold
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, fold
 from compiler.ir.long_division import without_dividers
 from compiler.ir.program import Table
 from compiler.ir.types import BIT, Int, Type
@@ -38,9 +38,9 @@ def container(type: Int) -> np.dtype:
 
 
 def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], Array],
-             tables: Mapping[str, Table]) -> Array:
-    """`value` as an array, where `read` gives the words of reads and `index` the values of iterators. Look-ups outside
-    their table, which no right program does, find the nearest entry.
+             tables: Mapping[str, Table], memory: Callable[[str], Array]) -> Array:
+    """`value` as an array, where `read` gives the words of reads, `index` the values of iterators and `memory` the
+    words of memories. Look-ups outside their table, which no right program does, find the nearest entry.
 
     Raises `UnsupportedValue` naming an operation or a type that is not there.
     """
@@ -58,13 +58,18 @@ def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], A
                 return cut(arguments[0], kind)
             case Lookup(table, _, _):
                 entries = array_constant(np.array(tables[table].values).astype(container(kind)))
-                return take(entries, arguments[0].astype(np.uint8) if arguments[0].dtype == np.bool_ else arguments[0],
-                            mode="clip")
+                return take(entries, _as_index(arguments[0]), mode="clip")
+            case Load(name, _, _, _):
+                return take(memory(name), _as_index(arguments[0]), mode="clip")
             case Apply(op, args, _):
                 return _applied(op, kind, [_integer(a.type) for a in args], args, arguments)
-        raise UnsupportedValue("accesses at places that depend on data are unsupported")
+        raise UnsupportedValue("stores at places that depend on data are unsupported")
 
     return fold(without_dividers(value), step)
+
+
+def _as_index(value: Array) -> Array:
+    return value.astype(np.uint8) if value.dtype == np.bool_ else value
 
 
 def _integer(type: Type) -> Int:

@@ -134,7 +134,7 @@ class _Translation:
             return self._words(statement, statement.reads[number], space, None)
 
         try:
-            return value_of(value, read, space.index, self.tables)
+            return value_of(value, read, space.index, self.tables, lambda name: self._held(name).read())
         except UnsupportedValue as error:
             raise VectorTargetError(f"{statement}: {error}") from None
 

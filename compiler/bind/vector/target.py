@@ -15,6 +15,7 @@ from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.flatten import flattened
 from compiler.bind.vector.from_program import from_program
+from compiler.bind.vector.gathers import with_gathers
 from compiler.bind.vector.graph import Extend, Node, nodes_of
 from compiler.bind.vector.instruction_combining import CombinePass, CopyPass, NarrowPass
 from compiler.bind.vector.ir import MemoryArray, Statement, VectorProgram
@@ -41,7 +42,11 @@ from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.passes.state import State
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]
+__all__ = ["MEMORIES", "PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]
+
+MEMORIES = True
+SCATTERS = False
+"""Loads at places that depend on data are taken, stores are not; `compiler.bind.vector.gathers` says which."""
 
 PLACE = "the vector processor"
 """What results call the target."""
@@ -63,7 +68,7 @@ def compile_program(program: Program | ArrayProgram, options: Options) -> Vector
     passes = PassPipeline((CoalesceTileLoops(), ShortenRecurrences()))
     short = passes.run(State(replace(program, shared=()))).program
     wide = apply_script(short, recurrence_order(short, cycles=None, parts=False))
-    design = compile_arrays(from_program(wide), options)
+    design = compile_arrays(from_program(with_gathers(wide)), options)
     design = validate_design(replace(design, program=program))
     return replace(design, seconds=time.perf_counter() - start)
 
