@@ -46,6 +46,12 @@ DATA: dict[str, Callable[[np.random.Generator], Data]] = {
     "crs": lambda r: {"values": _words(r, 32), "columns": _words(r, 32),
                       "first": np.cumsum([0, *r.integers(0, 5, 8)]).astype(np.int32), "x": _words(r, 8),
                       "y": _words(r, 8)},
+    "viterbi": lambda r: {"symbols": _bytes(r, 8), "start": r.integers(0, 99, 4).astype(np.int16),
+                          "step": r.integers(0, 99, (4, 4)).astype(np.int16),
+                          "emit": r.integers(0, 99, (4, 8)).astype(np.int16), "path": _bytes(r, 8)},
+    "breadth_first": lambda r: {"tail": _words(r, 16), "head": _words(r, 16), "distance": _words(r, 8)},
+    "bit_packer": lambda r: {"symbols": _bytes(r, 32), "codes": r.integers(0, 1 << 16, 16).astype(np.uint16),
+                             "lengths": r.integers(1, 15, 16).astype(np.uint8), "words": np.zeros(32, np.uint32)},
 }
 """By program: its arrays, in the order of the function's parameters."""
 

@@ -36,7 +36,7 @@ from compiler.frontend.c_scop.loops import (
     read_head,
 )
 from compiler.frontend.c_scop.normalize.exits import with_flag, with_hidden_iterator
-from compiler.frontend.c_scop.normalize.trees import block, contains, used_names
+from compiler.frontend.c_scop.normalize.trees import assigned_names, block, contains, used_names
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.expr import Expr, Store
@@ -237,7 +237,9 @@ class Walker:
 
     @staticmethod
     def _is_known(condition: Any, head: LoopHead, context: Context) -> bool:
-        """Whether a part of a loop's condition is a function of iterators."""
+        """Whether a part of a loop's condition is a function of iterators, which the body does not change."""
+        if used_names(condition) & set(assigned_names(head.node.stmt)):
+            return False
         scope, depth = context.scope.apart().inner(), len(context.loops)
         if head.declaration is not None:
             scope.declare(head.declaration, "inner")

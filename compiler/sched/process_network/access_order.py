@@ -23,9 +23,9 @@ def access_order(program: Program) -> tuple[Dependence, ...]:
     found = []
     for statement in program.statements:
         memory = next((m for m in sorted(memories_used(statement.value)) if _matters(program, statement, m)), None)
-        if memory is not None:
-            found.append(Dependence(statement.name, ORDER, statement.name, program.memory(memory).label,
-                                    last_instances(program, statement, statement)))
+        before = None if memory is None else last_instances(program, statement, statement)
+        if memory is not None and before is not None and not before.is_empty():
+            found.append(Dependence(statement.name, ORDER, statement.name, program.memory(memory).label, before))
     return tuple(found)
 
 
