@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from compiler.ir.expr import Load, Read, Store, postorder
+from compiler.ir.expr import Expr, Load, Read, Store, postorder
 from compiler.ir.last_writes import last_writes
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import ProgramError
@@ -20,10 +20,9 @@ from compiler.ir.types import ProgramError
 __all__ = ["accesses_memory", "check_memories", "last_instances", "must_wait", "stores"]
 
 
-def accesses_memory(statement: Statement, memory: str, kinds: tuple[type, ...] = (Load, Store)) -> bool:
-    """Whether `statement` has a node of `kinds` that accesses `memory`."""
-    return any(isinstance(node, kinds) and getattr(node, "memory", None) == memory
-               for node in postorder(statement.value))
+def accesses_memory(value: Expr, memory: str, kinds: tuple[type, ...] = (Load, Store)) -> bool:
+    """Whether an expression has a node of `kinds` that accesses `memory`."""
+    return any(isinstance(node, kinds) and getattr(node, "memory", None) == memory for node in postorder(value))
 
 
 def stores(statement: Statement) -> bool:
@@ -33,8 +32,8 @@ def stores(statement: Statement) -> bool:
 
 def must_wait(later: Statement, earlier: Statement, memory: str) -> bool:
     """Whether accesses of `later` to `memory` have to wait for those of `earlier` that come before."""
-    loads, stores = (accesses_memory(later, memory, (kind,)) for kind in (Load, Store))
-    stored, accessed = accesses_memory(earlier, memory, (Store,)), accesses_memory(earlier, memory)
+    loads, stores = (accesses_memory(later.value, memory, (kind,)) for kind in (Load, Store))
+    stored, accessed = accesses_memory(earlier.value, memory, (Store,)), accesses_memory(earlier.value, memory)
     if later.name == earlier.name:
         return loads and stores
     return (stored and loads) or (stores and accessed)
@@ -53,7 +52,7 @@ def check_memories(program: Program, guarded: bool = False) -> None:
     """Raise `ProgramError` for an access to a memory that does not wait for one before it. `guarded`: instances of
     which a read has no element access nothing, behind a guard that is closed."""
     for memory in program.memories:
-        users = [s for s in program.statements if accesses_memory(s, memory.name)]
+        users = [s for s in program.statements if accesses_memory(s.value, memory.name)]
         for later in users:
             waits = dict(_waits(program, later, memory.name))
             for earlier in users:

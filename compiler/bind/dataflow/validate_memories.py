@@ -36,7 +36,7 @@ def validate_access_order(kernel: KernelSpec, program: Program, times: Mapping[s
 
 def _in_order(program: Program, statement: Statement, memory: str) -> bool:
     """Whether it matters which instance of the statement comes last."""
-    return accesses_memory(statement, memory, (Store,)) or any(
+    return accesses_memory(statement.value, memory, (Store,)) or any(
         must_wait(other, statement, memory) and not last_instances(program, other, statement).is_empty()
         for other in program.statements)
 

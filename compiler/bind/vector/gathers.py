@@ -48,7 +48,7 @@ def with_gathers(program: Program) -> Program:
 
 def _only_store(program: Program, memory: Memory) -> Statement:
     """The statement that fills a memory before all loads."""
-    stores = [s for s in program.statements if accesses_memory(s, memory.name, (Store,))]
+    stores = [s for s in program.statements if accesses_memory(s.value, memory.name, (Store,))]
     for store in stores:
         for node in postorder(store.value):
             if isinstance(node, Store) and any(isinstance(part, Read) for part in postorder(node.index)):
@@ -56,7 +56,7 @@ def _only_store(program: Program, memory: Memory) -> Statement:
                                         "vector target gathers only: use target fpga or dataflow, or loop over all "
                                         "indices and use the one that is equal")
     if len(stores) != 1 or any(not last_instances(program, stores[0], s).is_empty() for s in program.statements
-                               if accesses_memory(s, memory.name, (Load,))):
+                               if accesses_memory(s.value, memory.name, (Load,))):
         raise VectorTargetError(f"{stores[-1].label()} changes '{memory.label}', which is read at places that depend "
                                 "on data; the vector target gathers from arrays that are written once, before: copy it "
                                 "to another array")

@@ -20,6 +20,7 @@ from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.frontend.c_scop.walk import Loop, RawStatement
 from compiler.ir.expr import Const, Expr, Load, Read, Store, fold, postorder, with_children
 from compiler.ir.expr import Iterator as Counter
+from compiler.ir.memory_order import accesses_memory
 from compiler.ir.program import Memory
 from compiler.ir.types import BIT
 
@@ -100,7 +101,7 @@ def _to_scalar(domain: isl.Set) -> isl.Map:
 def _is_covered(array: str, data: DataArrays, raw: Sequence[RawStatement]) -> bool:
     """Whether the scop stores every word of a memory before anything else accesses it."""
     memory, variable = data.memories[array]
-    users = [s for s in raw if _accesses(s, memory, (Load, Store))]
+    users = [s for s in raw if accesses_memory(s.value, memory, (Load, Store))]
     first = [s for s in users if s.stored is not None]
     while True:
         others = [s for s in users if s not in first]
@@ -128,7 +129,6 @@ def _waiting(statement: RawStatement, every: Sequence[RawStatement]) -> RawState
             return node
         tokens = []
         for other in _before(statement, node, every):
-            assert isinstance(other.write.variable.type, type(INT))
             tokens.append(Read(len(reads), other.write.variable.type))
             reads.append(Element(other.write.variable, _to_scalar(statement.domain), statement.write.place))
         return replace(node, after=tuple(tokens))
@@ -141,13 +141,9 @@ def _before(statement: RawStatement, node: Load | Store, every: Sequence[RawStat
     """The statements that an access of `statement` waits for, of which some instance is earlier."""
     for other in every:
         kinds = (Store,) if isinstance(node, Load) else (Load, Store)
-        if _accesses(other, node.memory, kinds) and other is not statement and _some_before(other, statement):
+        accesses = other is not statement and accesses_memory(other.value, node.memory, kinds)
+        if accesses and _some_before(other, statement):
             yield other
-
-
-def _accesses(statement: RawStatement, memory: str, kinds: tuple[type, ...]) -> bool:
-    return any(isinstance(node, kinds) and getattr(node, "memory", None) == memory
-               for node in postorder(statement.value))
 
 
 def _some_before(first: RawStatement, second: RawStatement) -> bool:

@@ -31,7 +31,7 @@ def access_order(program: Program) -> tuple[Dependence, ...]:
 
 def _matters(program: Program, statement: Statement, memory: str) -> bool:
     """Whether it stores, or some statement waits for its last instance only."""
-    if accesses_memory(statement, memory, (Store,)):
+    if accesses_memory(statement.value, memory, (Store,)):
         return True
     waiting = [s for s in program.statements if must_wait(s, statement, memory)]
     return any(not last_instances(program, s, statement).is_empty() for s in waiting)
