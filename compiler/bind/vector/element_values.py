@@ -37,8 +37,12 @@ def container(type: Int) -> np.dtype:
     return np.dtype(np.bool_) if type == BIT else type.dtype
 
 
+def _no_memory(name: str) -> Array:
+    raise UnsupportedValue(f"memory {name}: only arrays that are written once, before, can be gathered from")
+
+
 def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], Array],
-             tables: Mapping[str, Table], memory: Callable[[str], Array]) -> Array:
+             tables: Mapping[str, Table], memory: Callable[[str], Array] = _no_memory) -> Array:
     """`value` as an array, where `read` gives the words of reads, `index` the values of iterators and `memory` the
     words of memories. Look-ups outside their table, which no right program does, find the nearest entry.
 
