@@ -388,11 +388,11 @@ class Walker:
         self._assignment(c_ast.Assignment("=", target, value, node.cond.coord), replace(context, guards=()), None)
         return target
 
-    @staticmethod
-    def _scalar(name: str, type: Int, context: Context, place: Place) -> str:
-        """A new scalar of the block; its name."""
+    def _scalar(self, name: str, type: Int, context: Context, place: Place) -> str:
+        """A new scalar of the block, which is dead where the conditions around it fail; its name."""
         chosen = context.scope.free_name(name)
-        context.scope.names[chosen] = Variable(chosen, chosen, type, (), "inner", place)
+        variable = context.scope.names[chosen] = Variable(chosen, chosen, type, (), "inner", place)
+        self._declared_under[variable] = len(context.guards)
         return chosen
 
     # Assignments.
