@@ -44,8 +44,8 @@ TAKEN = {
                                    "while (q > 3 && z[q] != 5) q -= 1; y[i] = q;"),
     "while with a break": "int s = 0, k = 0;\n#pragma sluice max_trips(16)\n"
                           "while (s < 100) { if (k > 14) break; s += a[k]; k++; } y[0] = s; y[1] = k;",
-    "while in a while": "int n = 1, m = 0, k = 0;\n#pragma sluice max_trips(4)\nwhile (m < n) { int q = a[m] & 7; m++;\n"
-                        "#pragma sluice max_trips(8)\nfor (int e = q; e < (z[m] & 7); e++) {\n"
+    "while in a while": "int n = 1, m = 0, k = 0;\n#pragma sluice max_trips(4)\nwhile (m < n) {\n"
+                        "int q = a[m] & 7; m++;\n#pragma sluice max_trips(8)\nfor (int e = q; e < (z[m] & 7); e++) {\n"
                         "if (n < 4 && z[e] != 9) { z[e] = 9; n++; } k++; } } y[0] = n; y[1] = k;",
     "product of iterators": "for (int i = 0; i < 3; i++) for (int j = 0; j < 6; j++) y[i * j] = a[j];",
     "division by an iterator": "for (int i = 1; i < 3; i++) for (int j = 0; j < 6; j++) y[j / i] = a[j];",
