@@ -10,7 +10,7 @@ from functools import cached_property
 
 import islpy as isl
 
-from compiler.analysis.counting import Term, UncountedError, lex_count
+from compiler.analysis.counting import Term, UncountedError, joined, lex_count
 
 __all__ = ["Walk", "beside"]
 
@@ -33,13 +33,16 @@ class Walk:
 
     @cached_property
     def _tried(self) -> tuple[list[Term], int] | UncountedError:
-        """Numbers that come before a vector and of all, or why they are not known."""
-        try:
-            found = lex_count(self.points)
-        except UncountedError as reason:
-            return reason
-        degree = max((term.value.degree for term in found[0]), default=0)
-        return found if degree <= _MOST_DEGREE else UncountedError(f"counts are polynomials of degree {degree}")
+        """Numbers that come before a vector and of all, or why they are not known. A box without its last point is a
+        convex set, too, but one with a bound that is a sum of all dimensions: what a box lacks is counted then."""
+        found = _few_terms(self.points)
+        if isinstance(found, UncountedError) and self.dims:
+            box = _box_around(self.points)
+            missing = _few_terms(box.subtract(self.points).coalesce())
+            if not isinstance(missing, UncountedError):
+                (below, count), (less, fewer) = lex_count(box), missing
+                return joined(below, less), count - fewer
+        return found
 
     @property
     def _counted(self) -> tuple[list[Term], int]:
@@ -138,6 +141,24 @@ class Walk:
             return isl.Map("{ [] -> [] : false }")
         later = isl.Map.lex_lt(self.points.get_space())
         return later.intersect_domain(self.points).intersect_range(self.points).lexmin().coalesce()
+
+
+def _box_around(points: isl.Set) -> isl.Set:
+    """The least box with all points of a bounded, non-empty set."""
+    box = isl.Set.universe(points.get_space())
+    for dim in range(points.dim(_SET)):
+        box = box.lower_bound_val(_SET, dim, points.dim_min_val(dim)).upper_bound_val(_SET, dim, points.dim_max_val(dim))
+    return box
+
+
+def _few_terms(points: isl.Set) -> tuple[list[Term], int] | UncountedError:
+    """How many points come before a vector, and in all, by polynomials of low degree; or why not."""
+    try:
+        found = lex_count(points)
+    except UncountedError as reason:
+        return reason
+    degree = max((term.value.degree for term in found[0]), default=0)
+    return found if degree <= _MOST_DEGREE else UncountedError(f"counts are polynomials of degree {degree}")
 
 
 def _with_ends(first: isl.Map, moved: isl.Map, second: isl.Map, value: isl.Map) -> isl.Map:

@@ -83,6 +83,16 @@ def test_steps(some: list[isl.Set], steps: int) -> None:
     assert found == {p: order[k + steps] for k, p in enumerate(order) if 0 <= k + steps < len(order)}
 
 
+@pytest.mark.parametrize("left_out", ["lexmin", "lexmax"])
+@pytest.mark.parametrize("some", ["0 <= i <= 6 and 0 <= j < 4 and 2 <= k <= 5", "0 <= i <= 6 and 0 <= j <= i and k = 0"])
+def test_walks_without_an_end_are_of_no_higher_degree(some: str, left_out: str) -> None:
+    whole = isl.Set(f"{{ [i, j, k] : {some} }}")
+    walk = Walk(whole.subtract(getattr(whole, left_out)()))
+    order = points(walk.points)
+    assert walk.count == len(order)
+    assert values_of(walk.below, list(np.array(order, np.int64).T), len(order)).tolist() == list(range(len(order)))
+
+
 def test_sums_of_powers() -> None:
     for exponent, high in product(range(5), range(-1, 6)):
         power = Polynomial.affine((1,)).power(exponent)

@@ -54,9 +54,10 @@ def test_many_instances_take_no_time_where_relations_prove_them(target):
     assert time.process_time() - start < 10
 
 
+@pytest.mark.parametrize("target", ["fpga", "dataflow"])
 @pytest.mark.parametrize(("name", "small", "large"), [("gemm", 64, 4096), ("conv_3_3", 64, 4096), ("harris", 64, 4096)])
-def test_large_matrices_and_pictures_take_little_on_fpga(name, small, large):
-    found = {size: measured(name, "fpga", size) for size in (small, large)}
+def test_large_matrices_and_pictures_take_little(name, target, small, large):
+    found = {size: measured(name, target, size) for size in (small, large)}
     assert found[large]["start to done (model)"] <= 1.01 * found[large]["bound"]
     assert found[large]["seconds"] < 10
     assert found[large]["MB"] < 1.5 * found[small]["MB"]
