@@ -147,7 +147,8 @@ def _box_around(points: isl.Set) -> isl.Set:
     """The least box with all points of a bounded, non-empty set."""
     box = isl.Set.universe(points.get_space())
     for dim in range(points.dim(_SET)):
-        box = box.lower_bound_val(_SET, dim, points.dim_min_val(dim)).upper_bound_val(_SET, dim, points.dim_max_val(dim))
+        low, high = points.dim_min_val(dim), points.dim_max_val(dim)
+        box = box.lower_bound_val(_SET, dim, low).upper_bound_val(_SET, dim, high)
     return box
 
 
