@@ -1,0 +1,261 @@
+"""Pipelines of the package `halide`, as objects or files. Nothing else in this project imports that package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.frontend.halide.decode import decode_pipeline
+from compiler.frontend.halide.errors import PipelineError
+from compiler.frontend.halide.names import plain
+from compiler.frontend.halide.nodes import Bound, Func, Node, Pipeline
+from compiler.frontend.halide.translate import Given, Translation, translate
+from compiler.ir.program import Array, Program
+from compiler.ir.types import BIT
+
+__all__ = ["HalideProgram", "from_bytes", "from_pipeline", "load_pipeline"]
+
+Sizes = Sequence[int] | Mapping[str, Sequence[int]] | None
+
+
+def import_halide() -> Any:
+    """The package. Raises `PipelineError` if it is not installed."""
+    try:
+        import halide
+    except ImportError:
+        raise PipelineError("this needs the package halide: type `pip install sluice[halide]`") from None
+    return halide
+
+
+@dataclass(frozen=True)
+class HalideProgram:
+    """A pipeline of the package, its translation, and Halide's own result."""
+
+    pipeline: Any
+    parameters: Mapping[str, Any]
+    translation: Translation
+
+    @property
+    def program(self) -> Program:
+        """What targets take."""
+        return self.translation.program
+
+    def reference(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs that Halide computes on this machine, one rounding per operation of floating-point numbers.
+
+        Arrays as the interpreter takes and gives them. Raises `PipelineError` with Halide's own message.
+        """
+        halide = import_halide()
+        before = {name: p.buffer() for name, p in self.parameters.items() if p.is_buffer()}
+        kept = [self._set(halide, array, inputs[array.name]) for array in self.program.inputs]
+        try:
+            return self._realized(halide)
+        except halide.HalideError as error:
+            raise PipelineError(f"Halide refuses this pipeline: {_one_line(error)}") from None
+        finally:
+            for name, buffer in before.items():
+                self.parameters[name].set_buffer(buffer)
+            kept.clear()
+
+    def _realized(self, halide: Any) -> dict[str, np.ndarray]:
+        outputs = [self.program.array(name) for names in self.translation.outputs for name in names]
+        results = {array.name: np.zeros(array.shape, _dtype(array)) for array in outputs}
+        buffers = [self._buffer(halide, name, data) for name, data in results.items()]
+        target = halide.get_jit_target_from_environment().with_feature(halide.TargetFeature.StrictFloat)
+        self.pipeline.realize(buffers[0] if len(buffers) == 1 else buffers, target)
+        return {array.name: results[array.name].astype(array.type.dtype, copy=False) for array in outputs}
+
+    def _buffer(self, halide: Any, name: str, data: np.ndarray) -> Any:
+        origin = self.translation.origins[name]
+        buffer = halide.Buffer(data) if origin else halide.Buffer(data.reshape(()))
+        if any(origin):
+            buffer.set_min(list(origin))
+        return buffer
+
+    def _set(self, halide: Any, array: Array, data: np.ndarray) -> Any:
+        """Give an input its data, which have to live until the pipeline has run."""
+        parameter = self.parameters[self.translation.inputs[array.name]]
+        if not parameter.is_buffer():
+            parameter.set_scalar(data.reshape(-1)[0].item())
+            return data
+        data = np.ascontiguousarray(data, _dtype(array))
+        buffer = self._buffer(halide, array.name, data)
+        parameter.set_buffer(buffer)
+        return data, buffer
+
+
+def _dtype(array: Array) -> np.dtype:
+    """What Halide's Buffers hold."""
+    if array.type == BIT:
+        return np.dtype(bool)
+    dtype = array.type.dtype
+    return np.dtype(dtype.char.translate({ord("l"): "q", ord("L"): "Q"}))  # the one 64-bit type of two that it knows
+
+
+def load_pipeline(outputs: Any, sizes: Sizes = None, *, inputs: Mapping[str, Sequence[int]] | None = None,
+                  name: str = "pipeline", **parameters: float) -> HalideProgram:
+    """The translation of a Halide pipeline: a Func, several, or a Pipeline.
+
+    `sizes`: extents of the outputs as `realize` takes them, [width, height], or those of each by its name; what is left
+    out is taken from ``bound``, or else from ``set_estimate``. `inputs`: likewise of ImageParams, whose size is that of
+    their buffer, or else what is needed. `parameters`: values of Params; those without one are inputs of one element.
+    Arrays are in numpy's order, [y, x]. Raises `PipelineError`.
+    """
+    halide = import_halide()
+    try:
+        pipeline = outputs if isinstance(outputs, halide.Pipeline) else halide.Pipeline(
+            [outputs] if isinstance(outputs, halide.Func) else list(outputs))
+        data, given = halide.serialize_pipeline(pipeline, get_params=True)
+        translation = _translation(data, sizes, _input_sizes(given) | dict(inputs or {}), name,
+                                   _numbers(given, halide) | parameters)
+    except (halide.HalideError, TypeError) as error:
+        raise PipelineError(f"Halide refuses this pipeline: {_one_line(error)}") from None
+    return HalideProgram(pipeline, given, translation)
+
+
+def from_pipeline(outputs: Any, sizes: Sizes = None, *, inputs: Mapping[str, Sequence[int]] | None = None,
+                  name: str = "pipeline", **parameters: float) -> Program:
+    """The program of `load_pipeline`."""
+    return load_pipeline(outputs, sizes, inputs=inputs, name=name, **parameters).program
+
+
+def from_bytes(data: bytes, sizes: Sizes = None, *, inputs: Mapping[str, Sequence[Any]] | None = None,
+               name: str = "pipeline", **parameters: float) -> Program:
+    """As `from_pipeline`, of what ``halide.serialize_pipeline`` gave: the package is not needed."""
+    return _translation(data, sizes, inputs or {}, name, parameters).program
+
+
+def _translation(data: bytes, sizes: Sizes, inputs: Mapping[str, Sequence[Any]], name: str,
+                 parameters: Mapping[str, float]) -> Translation:
+    pipeline = decode_pipeline(data)
+    known = {key: [_interval(entry) for entry in extents] for key, extents in inputs.items()}
+    _check_names(pipeline, known, parameters)
+    return translate(pipeline, Given(_output_sizes(pipeline, sizes), known, parameters), name)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).removeprefix("Error: ").split())
+
+
+def _interval(entry: Any) -> tuple[int, int]:
+    """First coordinate and extent; an extent alone starts at 0."""
+    return (0, int(entry)) if not isinstance(entry, tuple) else (int(entry[0]), int(entry[1]))
+
+
+def _check_names(pipeline: Pipeline, inputs: Mapping[str, Any], parameters: Mapping[str, Any]) -> None:
+    for name, sizes in inputs.items():
+        parameter = pipeline.parameters.get(name)
+        if parameter is None or not parameter.is_buffer:
+            raise PipelineError(f"the pipeline has no input '{name}'; it has: {_listed(pipeline, True)}")
+        if len(sizes) != parameter.dimensions:
+            raise PipelineError(f"input '{name}' has {parameter.dimensions} dimensions, and is given {len(sizes)} "
+                                "sizes")
+    for name in parameters:
+        if name not in pipeline.parameters or pipeline.parameters[name].is_buffer:
+            raise PipelineError(f"the pipeline has no parameter '{name}'; it has: {_listed(pipeline, False)}")
+
+
+def _listed(pipeline: Pipeline, buffers: bool) -> str:
+    return ", ".join(p.name for p in pipeline.parameters.values() if p.is_buffer == buffers) or "none"
+
+
+# Sizes of the outputs.
+
+
+def _output_sizes(pipeline: Pipeline, sizes: Sizes) -> dict[str, list[tuple[int, int]]]:
+    given = sizes if isinstance(sizes, Mapping) else {plain(name): sizes for name in pipeline.outputs}
+    names = {plain(name) for name in pipeline.outputs}
+    for name in given:
+        if name not in names:
+            raise PipelineError(f"the pipeline has no output '{name}'; it has: {', '.join(sorted(names))}")
+    return {name: _sizes_of(pipeline.funcs[name], given.get(plain(name))) for name in pipeline.outputs}
+
+
+def _sizes_of(func: Func, sizes: Sequence[int] | None) -> list[tuple[int, int]]:
+    if sizes is not None:
+        if len(sizes) != len(func.args):
+            raise PipelineError(f"output '{plain(func.name)}' has {len(func.args)} dimensions, and is given "
+                                f"{len(sizes)} sizes")
+        return [_interval(size) for size in sizes]
+    bounds = {**_intervals(func.schedule.estimates), **_intervals(func.schedule.bounds)}
+    for name in func.args:
+        if name not in bounds:
+            raise PipelineError(f"output '{plain(func.name)}' has no size in '{plain(name)}': give sizes=[...], or say "
+                                f"{plain(func.name)}.bound({plain(name)}, 0, extent)")
+    return [bounds[name] for name in func.args]
+
+
+def _intervals(bounds: Sequence[Bound]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for bound in bounds:
+        first, extent = _whole(bound.min), _whole(bound.extent)
+        if first is not None and extent is not None:
+            found[bound.variable] = first, extent
+    return found
+
+
+def _whole(node: Node | None) -> int | None:
+    """The integer that an expression is, None if it is none."""
+    return node.value if node is not None and node.op == "int" and isinstance(node.value, int) else None
+
+
+# What only the package knows.
+
+
+def _input_sizes(parameters: Mapping[str, Any]) -> dict[str, list[tuple[int, int]]]:
+    """Coordinates and extents of the inputs that have a buffer or bounds."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for name, parameter in parameters.items():
+        if parameter.is_buffer():
+            sizes = _sizes_of_input(parameter)
+            if sizes is not None:
+                found[name] = sizes
+    return found
+
+
+def _sizes_of_input(parameter: Any) -> list[tuple[int, int]] | None:
+    dimensions = range(parameter.dimensions())
+    buffer = parameter.buffer()
+    if buffer.defined():
+        return [(buffer.dim(k).min(), buffer.dim(k).extent()) for k in dimensions]
+    for first, extent in (("min_constraint", "extent_constraint"),
+                          ("min_constraint_estimate", "extent_constraint_estimate")):
+        sizes = [(_integer(getattr(parameter, first)(k), 0), _integer(getattr(parameter, extent)(k), None))
+                 for k in dimensions]
+        if all(size is not None for _, size in sizes):
+            return sizes  # type: ignore[return-value]
+    return None
+
+
+def _integer(expression: Any, otherwise: int | None) -> int | None:
+    return int(str(expression)) if expression.defined() and str(expression).lstrip("-").isdigit() else otherwise
+
+
+def _numbers(parameters: Mapping[str, Any], halide: Any) -> dict[str, int | float]:
+    """The values of the Params that have one."""
+    found: dict[str, int | float] = {}
+    for name, parameter in parameters.items():
+        if not parameter.is_buffer():
+            value = _scalar(parameter, halide)
+            if value is not None:
+                found[name] = value
+    return found
+
+
+def _scalar(parameter: Any, halide: Any) -> int | float | None:
+    """The value of a Param, read off a Func that has nothing else; None if it has none."""
+    try:
+        expression = parameter.scalar_expr()
+    except halide.HalideError:
+        return None
+    func = halide.Func("value")
+    func[()] = expression
+    data, _ = halide.serialize_pipeline(halide.Pipeline([func]), get_params=True)
+    pipeline = decode_pipeline(data)
+    node = pipeline.funcs[pipeline.outputs[0]].stages[0].values[0]
+    while node.op == "cast":
+        node = node.args[0]
+    return node.value if isinstance(node.value, int | float) else None
