@@ -18,7 +18,7 @@ from compiler.ir.program import Table
 from compiler.ir.types import Float, Int, ProgramError, Type
 from hw.ops import operation
 
-__all__ = ["Memories", "TableIndexError", "evaluate", "integer", "storage"]
+__all__ = ["Memories", "TableIndexError", "constant_words", "evaluate", "integer", "storage"]
 
 _NARROW = 31
 
@@ -80,7 +80,7 @@ def evaluate(
     def step(node: Expr, arguments: list[np.ndarray]) -> np.ndarray:
         match node:
             case Const(constant, type):
-                return _constants(type, (constant,))
+                return constant_words(type, (constant,))
             case Read(index, _):
                 return read(index)
             case Iterator(name, type):
@@ -104,7 +104,7 @@ def evaluate(
     return fold(value, step)
 
 
-def _constants(type: Type, values: Sequence[int]) -> np.ndarray:
+def constant_words(type: Type, values: Sequence[int]) -> np.ndarray:
     """Constants of the program text: floating-point ones are bit patterns."""
     held = storage(type)
     return decode(type, np.array(values, np.int64)) if isinstance(type, Float) else np.array(values, held)
@@ -146,4 +146,4 @@ def _looked_up(table: Table, index: np.ndarray, type: Type) -> np.ndarray:
     if outside.size:
         first, size = index[outside[0]], len(table.values)
         raise TableIndexError(f"index {first} is outside table '{table.name}' of {size} entries", outside)
-    return _constants(type, table.values)[index.astype(np.int64, copy=False)]
+    return constant_words(type, table.values)[index.astype(np.int64, copy=False)]

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.ir.evaluate import TableIndexError, storage
+from compiler.ir.evaluate import TableIndexError, constant_words, storage
 from compiler.ir.expr import Load, Store
-from compiler.ir.program import Program
+from compiler.ir.program import Memory, Program
 
 __all__ = ["MemoryState"]
 
 
 class MemoryState:
-    """All memories of a program, zero at first; see `compiler.ir.evaluate.Memories`."""
+    """All memories of a program, with what they hold at first, or else zeros; see `compiler.ir.evaluate.Memories`."""
 
     def __init__(self, program: Program) -> None:
         self._labels = {memory.name: memory.label for memory in program.memories}
-        self._words = {memory.name: np.zeros(memory.words, storage(memory.type)) for memory in program.memories}
+        self._words = {memory.name: _first_words(memory) for memory in program.memories}
 
     def load(self, node: Load, index: np.ndarray, after: Sequence[np.ndarray]) -> np.ndarray:
         """The words at `index`. Raises `TableIndexError` for what is outside."""
@@ -40,3 +40,10 @@ class MemoryState:
         if outside.size:
             message = f"index {index[outside[0]]} is outside '{self._labels[memory]}' of {size} elements"
             raise TableIndexError(message, outside)
+
+
+def _first_words(memory: Memory) -> np.ndarray:
+    """What a memory holds before anything is stored."""
+    if memory.initial is None:
+        return np.zeros(memory.words, storage(memory.type))
+    return np.repeat(constant_words(memory.type, (memory.initial,)), memory.words)

@@ -83,14 +83,16 @@ class Table:
 @dataclass(frozen=True)
 class Memory:
     """Words with addresses that data decide, accessed by the nodes `Load` and `Store` of expressions. It holds what was
-    stored last; what it holds before is not defined. `array`: what it is called in the program that was asked for.
-    `trap`: accesses outside end the run with an error; without, it is known that there are none."""
+    stored last; what it holds before is `initial` in every word, or not defined. `array`: what it is called in the
+    program that was asked for. `trap`: accesses outside end the run with an error; without, it is known that there are
+    none."""
 
     name: str
     words: int
     type: Type
     array: str = ""
     trap: bool = False
+    initial: int | None = None
 
     @property
     def label(self) -> str:

@@ -54,6 +54,9 @@ def _check_declarations(program: Program) -> None:
     check_array_bytes({array.name: (array.shape, array.type.width) for array in program.arrays
                        if array.role != "intermediate"})
     check_array_bytes({memory.name: ((memory.words,), memory.type.width) for memory in program.memories})
+    for memory in program.memories:
+        if memory.initial is not None and not _holds(memory.type, memory.initial):
+            raise ProgramError(f"memory '{memory.name}' begins with {memory.initial}, which does not fit {memory.type}")
     for table in program.tables:
         _check_table(table.name, table.values, table.type)
     if not program.outputs:
@@ -78,8 +81,13 @@ def _check_table(name: str, values: tuple[int, ...], type: Type) -> None:
     if not values:
         raise ProgramError(f"table '{name}' is empty")
     for index, value in enumerate(values):
-        if isinstance(type, Fixed) or not type.contains(value):
+        if not _holds(type, value):
             raise ProgramError(f"table '{name}': entry {index}, {value}, does not fit {type}")
+
+
+def _holds(type: Type, value: int) -> bool:
+    """Whether words of a type can be given as constants, and `value` is one of them."""
+    return not isinstance(type, Fixed) and type.contains(value)
 
 
 def _check_domain(statement: Statement) -> None:

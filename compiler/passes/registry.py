@@ -13,6 +13,7 @@ PASSES: dict[str, str] = {
     "directives": f"{_ROOT}.directives.passes:ApplyDirectives",
     "coalesce-tile-loops": f"{_ROOT}.normalize.passes:CoalesceTileLoops",
     "rename-clashing-statements": f"{_ROOT}.normalize.passes:RenameClashingStatements",
+    "fold-constant-fills": f"{_ROOT}.normalize.passes:FoldConstantFills",
     "shorten-recurrences": f"{_ROOT}.recurrence.passes:ShortenRecurrences",
     "normalize-loops": f"{_ROOT}.normalize.passes:NormalizeLoops",
     "reassociate": f"{_ROOT}.recurrence.passes:Reassociate",

@@ -62,14 +62,14 @@ class Kernel(wiring.Component):
         spec = self.spec
         m.submodules.chain = self._chain = CounterChain(spec.counters, len(spec.sizes))
         m.d.comb += [getattr(self._chain, f"size{k}").eq(getattr(self, f"size{k}")) for k in range(len(spec.sizes))]
-        self._en, self._running = Signal(), Signal()
+        self._en, self._running, self._begin = Signal(), Signal(), Signal()
         self._taps = Taps(m, self._en)
         self._predicates: dict[Predicate, Signal] = {}
         self._words = [Signal(c.word.shape, name=f"channel{k}") for k, c in enumerate(spec.channels)]
         self._given_on = {k: Signal(c.word.shape, name=f"part{k}") for k, c in enumerate(spec.channels)
                           if c.kind == "line"}
         self._accesses = MemoryAccesses(m, spec, self._en, self._taps, lambda number, ticks: self._when(
-            m, spec.nodes[number].fires, spec.nodes[number].delay + ticks))
+            m, spec.nodes[number].fires, spec.nodes[number].delay + ticks), self._begin)
         self._results: list[Signal] = []
         self._operands: list[list[Signal]] = []
         for node in spec.nodes:
@@ -94,16 +94,15 @@ class Kernel(wiring.Component):
 
     def _control(self, m: Module, ready: Value) -> None:
         left = Signal(range(self.spec.depth + 1))
-        begin = Signal()
         m.d.comb += [
-            begin.eq(self.start & ~self.busy),
+            self._begin.eq(self.start & ~self.busy),
             self._en.eq(self.busy & ready & ~self._accesses.trap),
             self.moved.eq(self._en),
-            self._chain.load.eq(begin),
+            self._chain.load.eq(self._begin),
             self._chain.en.eq(self._en & self._running),
             self.done.eq(self._en & ~self._running & (left == 1)),
         ]
-        with m.If(begin):
+        with m.If(self._begin):
             m.d.sync += [self._running.eq(1), self.busy.eq(1), left.eq(self.spec.depth), self.ticks.eq(0),
                          self.stalls.eq(0)]
         with m.Elif(self._en):

@@ -26,14 +26,15 @@ _Port = tuple[int, AddressedMemory, int]
 
 class MemoryAccesses:
     """The memories of `spec`, built in `m`, which step with `en`. ``fires(node, ticks)``: whether node number `node`
-    fired `ticks` ago, by its operators' time.
+    fired `ticks` ago, by its operators' time. `begin`: a run begins after this cycle, which is no step.
 
     `trap`: an access was outside of its memory, the first one by number (`KernelSpec.accesses`) `trap_access` with
     `trap_index`.
     """
 
-    def __init__(self, m: Module, spec: KernelSpec, en: Value, taps: Taps, fires: Callable[[int, int], Value]):
-        self._m, self._spec, self._en, self._taps, self._fires = m, spec, en, taps, fires
+    def __init__(self, m: Module, spec: KernelSpec, en: Value, taps: Taps, fires: Callable[[int, int], Value],
+                 begin: Value):
+        self._m, self._spec, self._en, self._taps, self._fires, self._begin = m, spec, en, taps, fires, begin
         self.trap, self.trap_access, self.trap_index = Signal(), Signal(INDEX_BITS), Signal(signed(INDEX_BITS))
         self._ports: dict[int, list[_Port]] = {}
         for memory in range(len(spec.memories)):
@@ -47,9 +48,11 @@ class MemoryAccesses:
         kinds = [[k for k in own if operators[k].op == kind] for kind in ("load", "store")]
         memory = spec.memories[number]
         made = AddressedMemory(memory.word.shape, memory.words, len(kinds[0]), max(1, len(kinds[1])),
-                               forwarded=memory.forwarded)
+                               forwarded=memory.forwarded, initial=memory.initial)
         self._m.submodules[f"memory{number}"] = made
         self._m.d.comb += made.en.eq(self._en)
+        if memory.initial is not None:
+            self._m.d.comb += made.clear.eq(self._begin)
         for k in own:
             port = next(kind.index(k) for kind in kinds if k in kind)
             self._ports.setdefault(spec.accesses[k][0], []).append((k, made, port))

@@ -123,13 +123,15 @@ class MemorySpec:
     """`words` words whose addresses are data. `trap`: a load or an enabled store outside ends the run.
 
     `forwarded`: a load sees stores that begin less than so many ticks after it: with 1 those of the same tick, with 2
-    those of the next one, too. All loads take at least as many ticks, so no later store can be among them.
+    those of the next one, too. All loads take at least as many ticks, so no later store can be among them. `initial`:
+    what all words hold when a run begins, as a word's bits; anything without.
     """
 
     word: Word
     words: int
     trap: bool = False
     forwarded: int = 0
+    initial: int | None = None
 
 
 @dataclass(frozen=True)

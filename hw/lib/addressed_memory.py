@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+
+from hw.lib.valid_bits import ValidBits
 
 __all__ = ["AddressedMemory"]
 
@@ -21,21 +23,26 @@ class AddressedMemory(wiring.Component):
 
     `forwarded`: with 1, loads of the same cycle see the word, too, which goes past the memory then. With 2 those of the
     cycle before as well, and ``load_data[k]`` comes a cycle later.
+
+    `initial`: what all words hold after a cycle with `clear`, which is one without `en` (`ValidBits`).
     """
 
-    def __init__(self, shape: Shape, depth: int, loads: int, stores: int, *, forwarded: int = 0):
-        self.shape, self.depth, self.forwarded = shape, depth, forwarded
+    def __init__(self, shape: Shape, depth: int, loads: int, stores: int, *, forwarded: int = 0,
+                 initial: int | None = None):
+        self.shape, self.depth, self.forwarded, self.initial = shape, depth, forwarded, initial
         address = range(max(2, depth))
         super().__init__({
             "en": In(1), "load_address": In(address).array(loads), "load_data": Out(shape).array(loads),
             "store": In(stores), "store_address": In(address).array(stores),
             "store_data": In(shape).array(stores),
+            **({} if initial is None else {"clear": In(1)}),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         address, data = self._stored()
         attributes = {} if self.forwarded else _MEMORY
+        valid = self._valid_bits(m, address)
         for number, (wanted, found) in enumerate(zip(self.load_address, self.load_data, strict=True)):
             memory = Memory(shape=self.shape.width, depth=max(2, self.depth), init=[], attrs=attributes)
             m.submodules[f"copy{number}"] = memory
@@ -46,10 +53,22 @@ class AddressedMemory(wiring.Component):
                 read.en.eq(self.en), read.addr.eq(wanted),
             ]
             word: Value = read.data
+            if valid is not None and self.initial is not None:
+                m.d.comb += valid.asked[number].eq(wanted)
+                word = Mux(valid.valid[number], word, Const(self.initial, self.shape))
             if self.forwarded > 1:
                 word = self._overtaken(m, word, wanted, address, data)
             m.d.comb += found.eq(word)
         return m
+
+    def _valid_bits(self, m: Module, address: Value) -> ValidBits | None:
+        """Which words have been stored to, if that matters."""
+        if self.initial is None:
+            return None
+        m.submodules.valid = valid = ValidBits(max(2, self.depth), len(self.load_address))
+        m.d.comb += [valid.clear.eq(self.clear), valid.en.eq(self.en), valid.set.eq(self.store.any()),
+                     valid.address.eq(address)]
+        return valid
 
     def _overtaken(self, m: Module, word: Value, wanted: Value, address: Value, data: Value) -> Value:
         """`word`, or `data` if that is just being stored where the load has looked, a cycle later."""

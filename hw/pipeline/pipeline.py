@@ -167,14 +167,17 @@ class Pipeline(wiring.Component):
         """For every load and store its memory, and its number among the loads, or the stores, of that."""
         self._outside: list[tuple[int, Value, Value]] = []
         places: dict[int, tuple[AddressedMemory, int]] = {}
-        for memory, (word, depth) in enumerate(self.spec.memories):
+        for memory, spec in enumerate(self.spec.memories):
             users = [(n, c) for n, c in enumerate(self.spec.cells)
                      if isinstance(c, LoadCell | StoreCell) and c.memory == memory]
             kinds = [[n for n, c in users if isinstance(c, kind)] for kind in (LoadCell, StoreCell)]
-            if all(kinds):
-                made = AddressedMemory(word.shape, depth, *map(len, kinds))
+            if any(kinds):
+                made = AddressedMemory(spec.word.shape, spec.words, len(kinds[0]), max(1, len(kinds[1])),
+                                       forwarded=spec.forwarded, initial=spec.initial)
                 m.submodules[f"memory{memory}"] = made
                 m.d.comb += made.en.eq(self.en)
+                if spec.initial is not None:
+                    m.d.comb += made.clear.eq(self.start)
                 places |= {n: (made, place) for kind in kinds for place, n in enumerate(kind)}
         return places
 
@@ -184,7 +187,7 @@ class Pipeline(wiring.Component):
         if cell.walk is not None:
             self._check_index(number, index, memory.depth, self._walker(m, cell.walk).fire)
         value: Value = self._shaped(m, number, memory.load_data[port])
-        return self._late(m, value, number, "_stage_2") if cell.latency > 1 else value
+        return self._late(m, value, number, "_stage_2") if cell.latency > max(1, cell.forwarded) else value
 
     def _store(self, m: Module, number: int, cell: StoreCell, memory: AddressedMemory, port: int) -> Value:
         index, enable = self._tap(m, cell.index), self._tap(m, cell.enable)

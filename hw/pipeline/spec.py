@@ -15,14 +15,14 @@ from math import prod
 
 import numpy as np
 
-from hw.dataflow.spec import Word
+from hw.dataflow.spec import MemorySpec, Word
 from hw.errors import SluiceError
 from hw.labels import Label
 
 __all__ = [
     "BUFFER_LATENCY", "LOAD_LATENCY", "MINIMUM_LINE", "STORE_LATENCY", "TABLE_LATENCY", "BufferCell", "Cell",
-    "ComputedCell", "ConstantCell", "CounterCell", "InputCell", "Level", "LineCell", "LoadCell", "MergeCell",
-    "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "StoreCell", "Tap", "Walk", "Word",
+    "ComputedCell", "ConstantCell", "CounterCell", "InputCell", "Level", "LineCell", "LoadCell", "MemorySpec",
+    "MergeCell", "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "StoreCell", "Tap", "Walk", "Word",
 ]
 
 BUFFER_LATENCY = 2
@@ -156,8 +156,10 @@ class OperatorCell:
 @dataclass(frozen=True)
 class LoadCell:
     """Word `index` of memory number `memory`, `latency` cycles later: 1, or 2 with a register behind the memory's.
-    `after` are what the load comes after (results of stores), which costs no hardware. With `walk`, whose events are
-    those of `index`, an index outside of the memory is reported."""
+    `after` are what the load comes after (results of stores), which costs no hardware; they are there `forwarded`
+    cycles after the index: with 1 the load sees stores of its own cycle, with 2 those of the next one, too
+    (`MemorySpec.forwarded`). With `walk`, whose events are those of `index`, an index outside of the memory is
+    reported."""
 
     memory: int
     index: Tap
@@ -165,10 +167,13 @@ class LoadCell:
     word: Word
     latency: int = LOAD_LATENCY
     walk: Walk | None = None
+    forwarded: int = 0
 
     def __post_init__(self) -> None:
         if self.latency not in (1, LOAD_LATENCY):
             raise PipelineError(f"a load takes 1 or {LOAD_LATENCY} cycles, not {self.latency}")
+        if not 0 <= self.forwarded <= self.latency:
+            raise PipelineError(f"a load of {self.latency} cycles does not see stores {self.forwarded} cycles on")
 
     @property
     def operands(self) -> tuple[Tap, ...]:
@@ -270,7 +275,7 @@ class OutputCell:
 
 
 ComputedCell = OperatorCell | LoadCell | StoreCell
-"""Cells whose value follows from their operands of one cycle, `latency` cycles later."""
+"""Cells whose value follows from their operands, `operand_delays` cycles later."""
 
 Cell = InputCell | ConstantCell | CounterCell | ComputedCell | LineCell | BufferCell | MergeCell | OutputCell
 
@@ -289,6 +294,13 @@ def operands(cell: Cell) -> Sequence[Tap]:
     return ()
 
 
+def operand_delays(cell: ComputedCell) -> Sequence[int]:
+    """Cycles from each operand of a cell to its value."""
+    if isinstance(cell, LoadCell):
+        return (cell.latency, *(cell.latency - cell.forwarded for _ in cell.after))
+    return (cell.latency,) * len(cell.operands)
+
+
 def _at_once(cell: Cell) -> Sequence[int]:
     """Cells whose values of the same cycle the cell's value depends on."""
     if isinstance(cell, LineCell | BufferCell) or (isinstance(cell, ComputedCell) and cell.latency):
@@ -299,14 +311,14 @@ def _at_once(cell: Cell) -> Sequence[int]:
 @dataclass(frozen=True)
 class PipelineSpec:
     """A pipeline. Cells come after those that they use; the sources of merges may come later, if there is a register
-    on the way back. `memories`: word and number of words of each. `labels`: what each cell belongs to, or none at all.
+    on the way back. `memories`: those that data address. `labels`: what each cell belongs to, or none at all.
     Raises `PipelineError` if that is not so, or without an output."""
 
     name: str
     cells: tuple[Cell, ...]
     tables: tuple[tuple[int, ...], ...] = ()
     labels: tuple[Label, ...] = ()
-    memories: tuple[tuple[Word, int], ...] = ()
+    memories: tuple[MemorySpec, ...] = ()
 
     def __post_init__(self) -> None:
         if self.labels and len(self.labels) != len(self.cells):
@@ -327,6 +339,9 @@ class PipelineSpec:
             if isinstance(cell, LoadCell | StoreCell) and not 0 <= cell.memory < len(self.memories):
                 raise PipelineError(f"cell {number} of pipeline {self.name} accesses memory {cell.memory} of "
                                     f"{len(self.memories)}")
+            if isinstance(cell, LoadCell) and cell.forwarded != self.memories[cell.memory].forwarded:
+                raise PipelineError(f"cell {number} of pipeline {self.name} sees stores {cell.forwarded} cycles on, "
+                                    f"its memory {self.memories[cell.memory].forwarded} cycles on")
 
     def label(self, number: int) -> Label:
         """What cell number `number` is called."""

@@ -19,6 +19,7 @@ from compiler.bind.dataflow.runtime_sizes import compile_sizes
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.bind.dataflow.validate_memories import validate_access_order
 from compiler.frontend.c_scop import load_c, parse_scop
+from compiler.ir.expr import Store
 from compiler.ir.program import Program
 from compiler.sched.process_network import NetworkError, derive
 from hw.dataflow.spec import KernelError, KernelSpec, Operator
@@ -57,7 +58,7 @@ def rejected(design: DataflowDesign, kernel: KernelSpec, message: str) -> None:
 def test_one_element_of_a_histogram_per_tick():
     design = compiler.compile(program_of("histogram"), target="dataflow")
     assert [memory.forwarded for memory in design.plan.kernel.memories] == [2]
-    assert 256 + 64 + 256 - 2 <= design.predicted_cycles <= 256 + 64 + 256 + 10
+    assert 64 + 256 - 2 <= design.predicted_cycles <= 64 + 256 + 10  # the bins begin with 0
 
 
 @pytest.mark.parametrize(("name", "ticks"), [("ellpack", 16 + 64 + 8), ("gamma_table", 256 + 64 + 8)])
@@ -79,9 +80,10 @@ def test_accesses_need_all_that_they_wait_for(equalise, op):
     kernel, count = equalise.plan.kernel, 0
     for node, place in accesses(kernel, op):
         for operands in without_operand(kernel.nodes[node].operators, place):
-            rejected(equalise, changed(kernel, node, place, operands=operands), "operands, not|not what the expression")
+            rejected(equalise, changed(kernel, node, place, operands=operands),
+                     "operands, not|not what the expression|begins in tick")
             count += 1
-    assert count >= 6
+    assert count >= 5
 
 
 @pytest.mark.parametrize("op", ["load", "store"])
@@ -124,7 +126,7 @@ def test_accesses_do_not_begin_at_other_times(equalise):
 
 @pytest.mark.parametrize("change", [
     lambda memory: replace(memory, words=memory.words - 1), lambda memory: replace(memory, trap=not memory.trap),
-    lambda memory: replace(memory, word=replace(memory.word, width=31))])
+    lambda memory: replace(memory, word=replace(memory.word, width=31)), lambda memory: replace(memory, initial=1)])
 def test_the_memories_are_those_of_the_program(equalise, change: Callable):
     kernel = equalise.plan.kernel
     memories = (change(kernel.memories[0]), *kernel.memories[1:])
@@ -133,10 +135,10 @@ def test_the_memories_are_those_of_the_program(equalise, change: Callable):
 
 def test_stores_keep_the_order_of_the_program(equalise):
     network = equalise.plan.network
-    fill = next(s for s in network.program.statements if s.name == "S0")
+    fill = next(s for s in network.program.statements if isinstance(s.value, Store))
     times = dict(network.times)
     times[fill.name] = times[fill.name].neg()
-    with pytest.raises(DataflowError, match="node S0 accesses a memory in another order than its statement"):
+    with pytest.raises(DataflowError, match=f"node {fill.name} accesses a memory in another order than its statement"):
         validate_access_order(equalise.plan.kernel, network.program, times)
 
 
@@ -196,17 +198,30 @@ def test_run_time_sizes_are_refused():
 
 # The memory.
 
-def followed(forwarded: int, cycles: int, seed: int) -> tuple[list[int], list[int]]:
-    """What loads of a small memory give with random gaps, and what they have to give."""
+def followed(forwarded: int, cycles: int, seed: int, initial: int | None = None) -> tuple[list[int], list[int]]:
+    """What loads of a small memory give with random gaps, and what they have to give, in the second of two runs where
+    it begins with `initial`."""
     random = np.random.default_rng(seed)
-    loads = random.integers(0, 4, cycles).tolist()
-    stores = [(int(random.integers(0, 4)), int(random.integers(0, 256)), bool(random.random() < 0.7))
+    places = random.integers(0, 40, 4)
+    loads = random.choice(places, cycles).tolist()
+    stores = [(int(random.choice(places)), int(random.integers(0, 256)), bool(random.random() < 0.7))
               for _ in range(cycles)]
     ticks = max(1, forwarded)
-    memory = AddressedMemory(Shape(8), 4, 1, 1, forwarded=forwarded)
+    memory = AddressedMemory(Shape(8), 40, 1, 1, forwarded=forwarded, initial=initial)
     found: list[int] = []
 
     async def bench(context):
+        if initial is not None:
+            context.set(memory.en, 1)
+            context.set(memory.store, 1)
+            for address in range(40):
+                context.set(memory.store_address[0], address)
+                context.set(memory.store_data[0], 99)
+                await context.tick()
+            context.set(memory.en, 0)
+            context.set(memory.clear, 1)
+            await context.tick()
+            context.set(memory.clear, 0)
         for cycle in range(cycles):
             while random.random() < 0.3:
                 context.set(memory.en, 0)
@@ -228,8 +243,15 @@ def followed(forwarded: int, cycles: int, seed: int) -> tuple[list[int], list[in
     wanted = []
     for cycle in range(cycles - ticks):
         before = [value for address, value, on in stores[: cycle + forwarded] if on and address == loads[cycle]]
-        wanted.append(before[-1] if before else 0)
+        wanted.append(before[-1] if before else initial or 0)
     return found, wanted
+
+
+@pytest.mark.parametrize("forwarded", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_words_begin_with_a_constant_in_every_run(forwarded, seed):
+    found, wanted = followed(forwarded, 40, seed, initial=7)
+    assert found == wanted and 7 in found
 
 
 @pytest.mark.parametrize("forwarded", [0, 1, 2])

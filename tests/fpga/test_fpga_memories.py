@@ -48,7 +48,7 @@ def changed(design, kind, change, which=0):
 
 
 def test_accesses_that_wait_for_nothing_are_rejected(histogram):
-    for kind, count in ((LoadCell, 2), (StoreCell, 2)):
+    for kind, count in ((LoadCell, 2), (StoreCell, 1)):
         for which in range(count):
             cells = [c for c in histogram.system.pipeline.cells if isinstance(c, kind)]
             if cells[which].after:
@@ -70,27 +70,53 @@ def test_stores_at_other_times_are_rejected(histogram):
         return replace(cell, walk=replace(cell.walk, start=cell.walk.start + 1))
 
     with pytest.raises(ValidationError, match=r"the access of cell .* to 'bins' is not when its operands are there"):
-        changed(histogram, StoreCell, late, 1)
+        changed(histogram, StoreCell, late)
 
 
 def test_other_words_and_places_are_rejected(histogram):
     for change in (lambda c: replace(c, value=c.index), lambda c: replace(c, index=c.value)):
         with pytest.raises(ValidationError):
-            changed(histogram, StoreCell, change, 1)
+            changed(histogram, StoreCell, change)
 
 
 def test_other_memories_are_rejected(histogram):
-    pipeline = replace(histogram.system.pipeline, memories=((Word(32, True), 255),))
-    with pytest.raises(ValidationError, match="the memories of the pipeline are not those of the program"):
-        validate(histogram.parts.program, histogram.built, replace(histogram.system, pipeline=pipeline))
+    own, = histogram.system.pipeline.memories
+    for other in (replace(own, words=255), replace(own, word=Word(31, True)), replace(own, initial=1),
+                  replace(own, initial=None)):
+        pipeline = replace(histogram.system.pipeline, memories=(other,))
+        with pytest.raises(ValidationError, match="the memories of the pipeline are not those of the program"):
+            validate(histogram.parts.program, histogram.built, replace(histogram.system, pipeline=pipeline))
+
+
+def test_loads_that_see_later_stores_only_are_rejected(histogram):
+    """The proof holds for two cycles of forwarding, and for no fewer."""
+    for forwarded in (0, 1):
+        cells = [replace(c, forwarded=forwarded) if isinstance(c, LoadCell) else c
+                 for c in histogram.system.pipeline.cells]
+        memories = tuple(replace(m, forwarded=forwarded) for m in histogram.system.pipeline.memories)
+        pipeline = replace(histogram.system.pipeline, cells=tuple(cells), memories=memories)
+        with pytest.raises(ValidationError):
+            validate(histogram.parts.program, histogram.built, replace(histogram.system, pipeline=pipeline))
+
+
+def test_one_element_of_a_histogram_per_cycle(histogram):
+    """No cycles for clearing the bins, nor for equal elements."""
+    assert histogram.choices["initiation interval"] == "1"
+    assert histogram.predicted_cycles <= 64 + 256 + 10
+    inputs = {"x": np.full(64, 77, np.uint8)}
+    assert run_design(histogram, inputs)["bins"].tolist() == np.bincount(inputs["x"], minlength=256).tolist()
 
 
 def test_cells_have_memories():
     with pytest.raises(PipelineError, match="a load takes 1 or 2 cycles, not 3"):
         LoadCell(0, Tap(0), (), Word(8, False), 3)
+    with pytest.raises(PipelineError, match="a load of 1 cycles does not see stores 2 cycles on"):
+        LoadCell(0, Tap(0), (), Word(8, False), 1, forwarded=2)
     output = compiler.compile(program_of("histogram"), target="fpga").system.pipeline
     with pytest.raises(PipelineError, match=re.escape("accesses memory 0 of 0")):
         PipelineSpec("p", output.cells, output.tables)
+    with pytest.raises(PipelineError, match="sees stores 2 cycles on, its memory 1 cycles on"):
+        PipelineSpec("p", output.cells, memories=tuple(replace(m, forwarded=1) for m in output.memories))
 
 
 @pytest.mark.parametrize("target", ["cgra", "systolic"])

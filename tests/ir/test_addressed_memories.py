@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from irregular_programs import DATA, program_of
 
+from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
 from compiler.ir.memory_bounds import with_bounds
 from compiler.ir.text import parse_program, print_program
 from compiler.ir.types import ProgramError
 from compiler.ir.verify import verify
+from compiler.passes.normalize.constant_fills import fold_constant_fills
 
 TEXT = """program "swap" {
   input x : uint8[4]
@@ -77,6 +79,35 @@ def test_bounds_are_proven_trapped_wrapped_or_assumed():
     wrapped = with_bounds(unmasked, "wrap")
     verify(wrapped)
     np.testing.assert_array_equal(interpret(wrapped, {"x": x})["y"], x[x % 4])
+
+
+def test_memories_begin_with_a_constant():
+    text = re.sub(r"(memory \w+ : \S+ of \w+)", r"\1 initial 9", TEXT)
+    program = parse_program(text)
+    assert program.memories[0].initial == 9 and parse_program(print_program(program)) == program
+    with pytest.raises(ProgramError, match="memory 'words' begins with 300, which does not fit uint8"):
+        verify(parse_program(text.replace("initial 9", "initial 300")))
+
+
+def test_fills_with_a_constant_are_folded():
+    text = """void f(const unsigned char a[8], int y[12]) {{
+#pragma scop
+    {fill}
+    for (int i = 0; i < 8; i++) y[a[i] & 7] += i;
+#pragma endscop
+}}"""
+    inputs = {"a": np.array([3, 3, 0, 7, 7, 7, 1, 2], np.uint8), "y": np.arange(12, dtype=np.int32)}
+    for fill, initial in (("for (int i = 0; i < 3; i++) for (int j = 0; j < 4; j++) y[4 * i + 3 - j] = -5;", -5),
+                          ("for (int i = 0; i < 12; i++) y[i] = i;", None),
+                          ("for (int i = 0; i < 11; i++) y[i] = 4;", None)):
+        program = parse_scop(text.format(fill=fill))
+        folded = fold_constant_fills(program)
+        verify(folded)
+        assert folded.memories[0].initial == initial
+        assert (len(folded.statements) < len(program.statements)) == (initial is not None)
+        given = {array.name: inputs[array.name[0]] for array in program.inputs}
+        (found,), (wanted,) = (interpret(p, given).values() for p in (folded, program))
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_an_index_that_is_always_outside_is_an_error():

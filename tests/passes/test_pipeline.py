@@ -58,6 +58,8 @@ FIRING = {
     "select-sources": "void f(const short a[6][6], short y[6][6]) { short t[6][6]; for (int i = 0; i < 6; i++) "
                       "for (int j = 0; j <= i; j++) { t[i][j] = a[i][j] * 3; if (j < i) t[j][i] = a[j][i] + 5; } "
                       "for (int i = 0; i < 6; i++) for (int j = 0; j < 6; j++) y[i][j] = t[i][j] - a[j][i]; }",
+    "fold-constant-fills": "void f(const unsigned char a[16], int y[8]) { for (int i = 0; i < 8; i++) y[7 - i] = 5; "
+                           "for (int i = 0; i < 16; i++) y[a[i] & 7] += i; }",
     "legalize-tables": "static const int t[4] = {1, 70000, -5, 1 << 30}; void f(const short a[8], int y[8]) { "
                        "for (int i = 0; i < 8; i++) y[i] = t[a[i] & 3]; }",
     "partition-arrays": "void f(const short a[2][32], short y[2][32]) { for (int i = 0; i < 32; i++) { "
@@ -212,5 +214,5 @@ def test_the_passes_of_fpga_are_those_that_run(passes: str) -> None:
     ran: list[str] = []
     with observe_passes(lambda one, *_: ran.append(one.name)):
         compiler.compile(load("gaussian", width=8, height=8), target="fpga", passes=passes)
-    usual = "shorten-recurrences,normalize-loops,pad-domains,static-form,expand-arrays"
+    usual = "shorten-recurrences,fold-constant-fills,normalize-loops,pad-domains,static-form,expand-arrays"
     assert ran == [*(passes or usual).split(","), "partition-arrays"]

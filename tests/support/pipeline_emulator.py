@@ -146,7 +146,7 @@ class _Cycles:
     def __init__(self, spec: PipelineSpec, inputs: Mapping[str, np.ndarray]) -> None:
         self.spec = spec
         self.values = [[0] * spec.cycles for _ in spec.cells]
-        self.words = [[0] * depth for _, depth in spec.memories]
+        self.words = [[memory.initial or 0] * memory.words for memory in spec.memories]
         self.outputs: dict[str, list[int]] = {cell.name: [] for cell in spec.outputs}
         self.given = {cell.name: inputs[cell.name].ravel().tolist() for cell in spec.inputs}
         self.events = {}
@@ -169,7 +169,7 @@ class _Cycles:
         for time in range(self.spec.cycles):
             for number in self.order:
                 self.values[number][time] = self._value(number, self.spec.cells[number], time)
-            for number, cell in sorted(enumerate(self.spec.cells), key=lambda item: isinstance(item[1], StoreCell)):
+            for number, cell in sorted(enumerate(self.spec.cells), key=lambda item: _turn(item[1])):
                 self._write(number, cell, time)
         return {name: np.array(words, object) for name, words in self.outputs.items()}
 
@@ -210,11 +210,12 @@ class _Cycles:
         return int(_operator(self.spec, replace(cell, latency=0), columns)[0])
 
     def _write(self, number: int, cell: Cell, time: int) -> None:
-        """What a cycle asks memories for and leaves in them; loads see what was there before the cycle's stores."""
+        """What a cycle asks memories for and leaves in them."""
         match cell:
             case LoadCell():
-                index, words = self._tap(cell.index, time), self.words[cell.memory]
-                self._later(number, time + cell.latency, words[index] if 0 <= index < len(words) else 0)
+                start, words = time - max(0, cell.forwarded - 1), self.words[cell.memory]
+                index = self._tap(cell.index, start) if start >= 0 else 0
+                self._later(number, start + cell.latency, words[index] if 0 <= index < len(words) else 0)
             case StoreCell() if self._event(number, time) is not None and self._tap(cell.enable, time) & 1:
                 self.words[cell.memory][self._tap(cell.index, time)] = self._tap(cell.value, time)
             case BufferCell():
@@ -229,6 +230,11 @@ class _Cycles:
     def _later(self, number: int, time: int, value: int) -> None:
         if time < self.spec.cycles:
             self.values[number][time] = value
+
+
+def _turn(cell: Cell) -> int:
+    """When in a cycle a cell's access is: loads see what was there before the cycle's stores, or they have left."""
+    return 1 if isinstance(cell, StoreCell) else 2 * (isinstance(cell, LoadCell) and cell.forwarded > 0)
 
 
 def _by_cycle(walk: Walk) -> dict[int, int]:

@@ -50,7 +50,7 @@ def build_kernel(name: str, network: ProcessNetwork, clock: TickClock, carried: 
         inputs=builder.streams(NodeKind.INPUT), outputs=builder.streams(NodeKind.OUTPUT),
         tables=tuple(table.values for table in network.program.tables),
         memories=tuple(MemorySpec(word(memory.type, f"memory '{memory.label}'"), memory.words, memory.trap,
-                                  _forwarded(number, pipelines))
+                                  _forwarded(number, pipelines), memory.initial)
                        for number, memory in enumerate(network.program.memories)),
     )
 

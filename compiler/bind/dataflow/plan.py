@@ -27,7 +27,7 @@ from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, 
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.ir.expr import memories_used
 from compiler.ir.program import Program, Statement
-from compiler.passes.normalize.passes import CoalesceTileLoops, RemoveDeadStatements
+from compiler.passes.normalize.passes import CoalesceTileLoops, FoldConstantFills, RemoveDeadStatements
 from compiler.passes.pipeline import PassPipeline
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.passes import Reassociate, ShortenRecurrences
@@ -157,6 +157,7 @@ def _passes(program: Program, options: Options, sizes: int) -> Iterator[ProgramP
     """The passes; loops stay as they are where directives have made them, or where sizes are iterators."""
     if not sizes and not options.transform:
         yield CoalesceTileLoops()
+    yield FoldConstantFills()
     yield RemoveDeadStatements()
     yield ShortenRecurrences()
     yield Reassociate(_operand_ticks(program, options))

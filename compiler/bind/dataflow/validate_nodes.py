@@ -27,7 +27,7 @@ Pair = tuple[int, Expr]
 def validate_nodes(kernel: KernelSpec, program: Program) -> None:
     """Raise `DataflowError` unless every node of `kernel` computes the expression of its statement, from operands and
     for channels that are there in time and have the same formats."""
-    meant = tuple(MemorySpec(word_of(m.type), m.words, m.trap) for m in program.memories)
+    meant = tuple(MemorySpec(word_of(m.type), m.words, m.trap, initial=m.initial) for m in program.memories)
     if tuple(replace(memory, forwarded=0) for memory in kernel.memories) != meant:
         raise DataflowError(f"kernel {kernel.name}: its memories are not those of the program")
     for node in kernel.nodes:

@@ -16,7 +16,7 @@ from compiler.ir.points import contains
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import ValidationError, operand_vectors
 from hw.ops import operation
-from hw.pipeline.spec import ComputedCell, ConstantCell, OperatorCell, PipelineSpec, StoreCell
+from hw.pipeline.spec import ComputedCell, ConstantCell, OperatorCell, PipelineSpec, StoreCell, operand_delays
 
 __all__ = ["check_arithmetic"]
 
@@ -89,7 +89,8 @@ class _Machine:
         if not isinstance(cell, ComputedCell):
             return []
         taps = [resolved(self.spec, tap, self.carries) for tap in cell.operands]
-        return [Leaf(tap.cell, place.cycles + tap.cycles + cell.latency) for tap in taps]
+        return [Leaf(tap.cell, place.cycles + tap.cycles + delay)
+                for tap, delay in zip(taps, operand_delays(cell), strict=True)]
 
     def _new(self, place: Leaf) -> np.ndarray:
         cell = self.spec.cells[place.cell]

@@ -31,6 +31,7 @@ from hw.pipeline.spec import (
     InputCell,
     LineCell,
     LoadCell,
+    MemorySpec,
     MergeCell,
     OperatorCell,
     OutputCell,
@@ -133,11 +134,16 @@ class _Assembly:
                     storage[producers[number]] = found
         self._merges()
         tables = tuple(table.values for table in self.schedule.staged.program.tables)
-        memories = tuple((word_of(memory.type, f"memory {memory.name}"), memory.words)
-                         for memory in self.schedule.staged.program.memories)
+        memories = tuple(MemorySpec(word_of(memory.type, f"memory {memory.name}"), memory.words, memory.trap,
+                                    self._forwarded(number), memory.initial)
+                         for number, memory in enumerate(self.schedule.staged.program.memories))
         spec = PipelineSpec(name, tuple(self.cells), tables, tuple(self._labels()), memories)
         results = {s: Claim(self.place[node], self.times[node]) for s, node in self.net.results.items()}
         return BuiltPipeline(self.schedule, self.events, spec, self.buffers, results, storage)
+
+    def _forwarded(self, memory: int) -> int:
+        """How many cycles on loads from a memory see stores."""
+        return max((node.forwarded for node in self.net.nodes if (node.op, node.value) == ("load", memory)), default=0)
 
     def _labels(self) -> list[Label]:
         """What each cell belongs to: the statement of its node; memories to that of the values in them."""
@@ -184,7 +190,7 @@ class _Assembly:
             index, value, enable, *after = taps
             return StoreCell(node.value, index, value, enable, tuple(after), _walk(clock, events, 1), trap)
         return LoadCell(node.value, taps[0], taps[1:], node.word, node.latency,
-                        _walk(clock, events, 1) if trap else None)
+                        _walk(clock, events, 1) if trap else None, node.forwarded)
 
     def _taps(self, number: int) -> tuple[Tap, ...]:
         """Where the operands of a node come from."""

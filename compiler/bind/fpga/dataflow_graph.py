@@ -36,7 +36,8 @@ class Node:
     A port delivers a read whose distance varies: its operand is the producer, its `distance` the smallest number of
     cycles from producing a value to this read of it. A merge has one of two operands, as `selection` says, which may be
     later nodes. `statement`: whose cycles it counts; `read` of a port or a merge: its number; `leaves`: which values
-    their operands are (None: those of another merge); `name`: array of a stream, iterator of a counter.
+    their operands are (None: those of another merge); `name`: array of a stream, iterator of a counter. `forwarded`: of
+    a load, cycles after its index at which what it comes after is there (`hw.pipeline.spec.LoadCell`).
     """
 
     kind: Kind
@@ -52,6 +53,11 @@ class Node:
     leaves: tuple[Leaf | None, ...] = ()
     selection: Selection | None = None
     arrival: int = 0
+    forwarded: int = 0
+
+    def delay(self, place: int) -> int:
+        """Cycles from operand number `place` to the value."""
+        return self.latency - (self.forwarded if place else 0)
 
 
 @dataclass

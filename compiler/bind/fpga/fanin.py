@@ -17,6 +17,7 @@ from hw.pipeline.spec import (
     PipelineSpec,
     StoreCell,
     Tap,
+    operand_delays,
 )
 
 __all__ = ["Leaf", "accesses", "leaves", "resolved"]
@@ -69,8 +70,9 @@ def _fan_in(spec: PipelineSpec, root: int, carries: Mapping[int, str]) -> list[L
         if place.cell != root and (place.cell in carries or isinstance(cell, _LEAVES)):
             continue
         if isinstance(cell, ComputedCell):
-            for tap in (resolved(spec, operand, carries) for operand in cell.operands):
-                pending.append(Leaf(tap.cell, place.cycles + tap.cycles + cell.latency))
+            for operand, delay in zip(cell.operands, operand_delays(cell), strict=True):
+                tap = resolved(spec, operand, carries)
+                pending.append(Leaf(tap.cell, place.cycles + tap.cycles + delay))
         else:
             raise ValidationError(f"cell {place.cell} is used, but carries no statement's values")
     return list(seen)

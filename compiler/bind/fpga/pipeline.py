@@ -9,7 +9,14 @@ from typing import Self
 from compiler.bind.fpga.options import Options
 from compiler.passes.arrays.passes import PartitionArrays
 from compiler.passes.directives.passes import ApplyDirectives
-from compiler.passes.normalize.passes import CoalesceTileLoops, NormalizeLoops, PadDomains, SelectSources, StaticForm
+from compiler.passes.normalize.passes import (
+    CoalesceTileLoops,
+    FoldConstantFills,
+    NormalizeLoops,
+    PadDomains,
+    SelectSources,
+    StaticForm,
+)
 from compiler.passes.pipeline import PassPipeline
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, PredicatedReads
@@ -70,6 +77,7 @@ def _directives(choice: Candidate) -> Iterator[ProgramPass]:
 
 
 def _passes(choice: Candidate) -> Iterator[ProgramPass]:
+    yield FoldConstantFills()
     yield NormalizeLoops()
     yield PadDomains(choice.predicated.everywhere)
     yield StaticForm()

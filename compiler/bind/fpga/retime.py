@@ -15,7 +15,7 @@ from compiler.bind.fpga.dataflow_graph import Net, Node
 from compiler.bind.fpga.errors import SlowRecurrence
 from compiler.sched.static.chaining import Path
 
-__all__ = ["retime", "start_time", "wait"]
+__all__ = ["retime", "wait"]
 
 _NEVER = -(1 << 30)
 
@@ -25,15 +25,10 @@ that of a cycle of any time: of two equal solutions the one that stores what the
 produced; and of those the earliest."""
 
 
-def start_time(net: Net, times: Sequence[int], number: int) -> int:
-    """Cycle in which a node's operands for logical cycle 0 are wanted."""
-    return times[number] - net.nodes[number].latency
-
-
 def wait(net: Net, times: Sequence[int], number: int, place: int) -> int:
     """Cycles from the value of a node's operand number `place` to its use."""
     use = net.nodes[number].uses[place]
-    return start_time(net, times, number) + use.distance - times[use.node]
+    return times[number] - net.nodes[number].delay(place) + use.distance - times[use.node]
 
 
 def retime(net: Net, first: Mapping[str, int], last: Mapping[str, int], paths: Collection[Path] = ()) -> list[int]:
@@ -91,8 +86,8 @@ def _recurrence(net: Net, moved: int, causes: Mapping[int, int]) -> tuple[int, .
 
 def _needs(net: Net, paths: Collection[Path]) -> list[list[tuple[int, int]]]:
     """For each node (another one, cycles that it comes after it at least)."""
-    needs = [[(use.node, node.latency - use.distance) for use in node.uses if not net.is_constant(use)]
-             for node in net.nodes]
+    needs = [[(use.node, node.delay(place) - use.distance) for place, use in enumerate(node.uses)
+              if not net.is_constant(use)] for node in net.nodes]
     for source, sink, distance in sorted(paths):
         needs[sink].append((source, net.nodes[sink].latency - distance + 1))
     return needs
@@ -117,8 +112,8 @@ def _cheapest(net: Net, earliest: list[int], end: int, last: Mapping[str, int], 
         latest = end - last[node.statement] if node.kind == "output" else infinity
         times.append(solver.NumVar(time, latest, ""))
     lengths: dict[int, pywraplp.Variable] = {}
-    for number, _, use in net.edges():
-        delay = times[number] - net.nodes[number].latency + use.distance - times[use.node]
+    for number, place, use in net.edges():
+        delay = times[number] - net.nodes[number].delay(place) + use.distance - times[use.node]
         solver.Add(delay >= 0)
         if use.node not in lengths:
             lengths[use.node] = solver.NumVar(0, infinity, "")

@@ -245,8 +245,8 @@ class _Proof:
 
     def _check_memories(self) -> None:
         """The memories are those of the program."""
-        meant = tuple((integer(memory.type), memory.words) for memory in self.program.memories)
-        if tuple((type_of(word), words) for word, words in self.spec.memories) != meant:
+        meant = [(integer(memory.type), memory.words, memory.initial) for memory in self.program.memories]
+        if [(type_of(memory.word), memory.words, memory.initial) for memory in self.spec.memories] != meant:
             raise ValidationError("the memories of the pipeline are not those of the program")
 
     def _check_access(self, statement: Statement, access: Leaf) -> None:

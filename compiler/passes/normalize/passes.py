@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from compiler.passes.normalize.boundary_padding import pad_domains
+from compiler.passes.normalize.constant_fills import fold_constant_fills
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.distinct_names import rename_clashing_statements
 from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
@@ -15,8 +16,8 @@ from compiler.passes.normalize.static_form import static_form
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.state import State
 
-__all__ = ["CoalesceTileLoops", "NormalizeLoops", "PadDomains", "RemoveDeadStatements", "RenameClashingStatements",
-           "SelectSources", "SplitByAccess", "SplitByDependence", "StaticForm"]
+__all__ = ["CoalesceTileLoops", "FoldConstantFills", "NormalizeLoops", "PadDomains", "RemoveDeadStatements",
+           "RenameClashingStatements", "SelectSources", "SplitByAccess", "SplitByDependence", "StaticForm"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,16 @@ class CoalesceTileLoops(ProgramPass):
 
     def apply(self, state: State) -> State:
         return state.with_program(coalesce_tile_loops(state.program))
+
+
+@dataclass(frozen=True)
+class FoldConstantFills(ProgramPass):
+    """Memories that are filled with a constant first hold it from the beginning."""
+
+    name = "fold-constant-fills"
+
+    def apply(self, state: State) -> State:
+        return state.with_program(fold_constant_fills(state.program))
 
 
 @dataclass(frozen=True)

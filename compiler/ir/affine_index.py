@@ -1,0 +1,68 @@
+"""Indices that are affine functions of iterators, though they are expressions."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, fold
+from compiler.ir.narrow import iterator_ranges
+from compiler.ir.program import Statement
+from compiler.ir.ranges import Range, value_range
+
+__all__ = ["affine_index"]
+
+
+def affine_index(statement: Statement, index: Expr) -> isl.Aff | None:
+    """`index` of an access of `statement` as a function on its domain's space; None if it is none, or may wrap."""
+    space = isl.LocalSpace.from_space(statement.domain.get_space())
+    iterators = iterator_ranges(statement)
+
+    def step(node: Expr, parts: list[tuple[isl.Aff | None, Range]]) -> tuple[isl.Aff | None, Range]:
+        functions, ranges = [part[0] for part in parts], [part[1] for part in parts]
+        function = _function(statement, space, node, functions)
+        if function is None:
+            return None, (0, 0)
+        range = value_range(node, ranges, [], iterators, {})
+        return (function, range) if _is_exact(node, ranges, range) else (None, (0, 0))
+
+    return fold(index, step)[0]
+
+
+def _function(statement: Statement, space: isl.LocalSpace, node: Expr, parts: list[isl.Aff | None]) -> isl.Aff | None:
+    """The function of a node of those of its operands, if none of them wraps."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    match node:
+        case Const(value, _):
+            return isl.Aff.zero_on_domain(space) + value
+        case Iterator(name, _):
+            return isl.Aff.var_on_domain(space, isl.dim_type.set, statement.iterators.index(name))
+        case Cast():
+            return known[0]
+        case Apply("add", _, _):
+            return known[0].add(known[1])
+        case Apply("sub", _, _):
+            return known[0].sub(known[1])
+        case Apply("shl", (_, Const(bits, _)), _):
+            return known[0].scale_val(isl.Val(1 << bits))
+        case Apply("mul", _, _) if any(part.is_cst() for part in known):
+            return known[0].mul(known[1])
+    return None
+
+
+def _is_exact(node: Expr, operands: list[Range], range: Range) -> bool:
+    """Whether an affine node surely does not wrap: what it can give is what the exact operation can give."""
+    match node:
+        case Cast():
+            return range == operands[0]
+        case Apply("add", _, _):
+            return range == (operands[0][0] + operands[1][0], operands[0][1] + operands[1][1])
+        case Apply("sub", _, _):
+            return range == (operands[0][0] - operands[1][1], operands[0][1] - operands[1][0])
+        case Apply("shl", (_, Const(bits, _)), _):
+            return range == (operands[0][0] << bits, operands[0][1] << bits)
+        case Apply("mul", _, _):
+            corners = [a * b for a in operands[0] for b in operands[1]]
+            return range == (min(corners), max(corners))
+    return True
