@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from irregular_programs import DATA, case_of, design_of
+from irregular_programs import DATA, INTEGERS, case_of, design_of
 
 import compiler
 from compiler.bind.dataflow.errors import DataflowError
@@ -16,11 +16,10 @@ from hw.sim.simulate import StallProfile
 
 STALLS = StallProfile(ar=0.3, r=0.3, aw=0.3, w=0.3)
 
-TARGETS = ("fpga", "dataflow")
+CASES = [("fpga", name) for name in INTEGERS] + [("dataflow", name) for name in DATA]
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(("target", "name"), CASES)
 def test_results_are_those_of_gcc(name: str, target: str, simulator: str) -> None:
     inputs, wanted = case_of(name, 5)
     design = design_of(name, target)

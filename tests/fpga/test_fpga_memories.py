@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from irregular_programs import DATA, case_of, design_of, program_of
+from irregular_programs import INTEGERS, case_of, design_of, program_of
 from pipeline_emulator import run_design
 
 import compiler
@@ -23,7 +23,7 @@ def histogram():
     return compiler.compile(program_of("histogram"), target="fpga")
 
 
-@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("name", INTEGERS)
 def test_pipelines_give_what_gcc_gives(name):
     inputs, wanted = case_of(name, 3)
     design = design_of(name)
