@@ -51,9 +51,10 @@ class Interface:
     rank: int
     scalars: tuple[tuple[int, Scalar], ...]
 
-    def prepare(self, operands: Sequence[np.ndarray], extents: Sequence[int]
+    def prepare(self, operands: Sequence[np.ndarray], extents: Sequence[int], first: int | None = None
                 ) -> tuple[list[int], list[tuple[int, ...]]]:
-        """Memory before the run, arguments at its bottom; and where each result begins, its words and its shape."""
+        """Memory before the run, arguments at its bottom; and where each result begins, its words and its shape: behind
+        the arrays, or from address `first` of another memory."""
         arrays = [operands[number] for number, _ in self.arrays]
         shapes = [result.shape(extents, operands) for result in self.results]
         count = sum(1 + array.ndim for array in arrays) + len(shapes) + self.rank + 1 + len(self.scalars)
@@ -64,13 +65,14 @@ class Interface:
             contents += words
             free += len(words)
         targets = []
+        free = free if first is None else first
         for result, shape in zip(self.results, shapes, strict=True):
             targets.append((free, words_of(shape, result.scalar.width), *shape))
             arguments.append(free)
             free += targets[-1][1]
         arguments += [*extents, prod(extents)]
         arguments += [int(operands[n]) % (1 << scalar.width) for n, scalar in self.scalars]
-        return arguments + contents + [0] * (free - count - len(contents)), targets
+        return arguments + contents + [0] * sum(words for _, words, *_ in targets if first is None), targets
 
     def collect(self, memory: Sequence[int], targets: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
         """The results that a run left in memory."""

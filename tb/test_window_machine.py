@@ -1,0 +1,110 @@
+"""Loops on the window machine, on both simulators: results of the interpreter, words as the host's counts have them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_sac_loops import LoopWriter
+
+from compiler.bind.window.application import WindowApplication, place_on_windows
+from compiler.bind.window.errors import WindowError
+from compiler.frontend.apps import sac_applications
+from compiler.frontend.sac import SacProgram, load_sac, parse_sac, random_inputs
+from compiler.frontend.sac.ddcf import interpret
+
+_ALL = ("all",)
+
+
+def check(program: SacProgram, inputs: dict, simulator: str, memories: int = 1, passes=_ALL, **settings
+          ) -> WindowApplication:
+    """Run it; every word is read and written as `WindowLoop.traffic` says."""
+    sized = program.with_extents({name: np.shape(value) for name, value in inputs.items() if np.ndim(value)})
+    held = program.held(inputs)
+    placed = place_on_windows(sized.optimised(list(passes))[0], memories)
+    found = placed.simulate(held, simulator, **settings)
+    for one, other in zip(interpret(program.module, program.main.name, held), found, strict=True):
+        assert one.dtype == other.dtype and np.array_equal(one, other)
+    for _, run in placed.runs:
+        assert (run.reads - run.arguments, run.writes) == (run.traffic.reads, run.traffic.writes)
+        assert run.cycles >= run.least_cycles
+    return placed
+
+
+def strip(bits: int, window: int, depth: int) -> SacProgram:
+    return parse_sac(f"uint{bits}[:,:] main (uint{bits} A[:,:]) return (// PRAGMA (stripmine ({depth},3))\n"
+                     f"for window W[{window},3] in A return (array (array_max (W))));")
+
+
+def picture(bits: int, shape: tuple[int, int]) -> dict:
+    return {"A": np.random.default_rng(bits).integers(0, 1 << bits, shape)}
+
+
+@pytest.mark.parametrize(("bits", "memories", "stall", "simulator"), [
+    (1, 1, 0.0, "icarus"), (2, 2, 0.0, "verilator"), (4, 1, 0.3, "icarus"), (8, 2, 0.3, "icarus"),
+    (8, 2, 0.3, "verilator"), (16, 1, 0.0, "icarus"), (32, 2, 0.0, "icarus")])
+def test_packed_words(bits, memories, stall, simulator):
+    """Every width of elements, rows that end inside a word, memories that are not always ready."""
+    placed = check(strip(bits, 2, 4), picture(bits, (8, 37)), simulator, memories, stall=stall)
+    (_, run), *_ = placed.runs
+    assert run.iterations == 2 * 35 and run.arguments == 7
+    if not stall:  # two columns of each sweep fill the window; start, arguments, first and last words
+        assert run.cycles <= run.least_cycles + 2 * 2 + 45
+
+
+@pytest.mark.parametrize(("name", "simulator"), [
+    ("prewitt", "icarus"), ("prewitt", "verilator"), ("combined_pair", "icarus"), ("dot_product", "icarus")])
+def test_applications(name, simulator):
+    """Roots, several generators, fixed point, sums."""
+    program = load_sac(sac_applications()[f"sac/{name}"])
+    inputs = random_inputs(program, 1, 80 if name == "dot_product" else 12)
+    assert check(program, inputs, simulator, 1, ("inline", "tables", "inline", "cycle")).runs
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_random_loops(seed):
+    """Any windows, steps and tiles, masks, reductions, several results."""
+    program = parse_sac(LoopWriter(seed).strip(("stripmine",), known=False))
+    size = 90 if program.inputs["A"].types[0].rank == 1 else 13
+    placed = check(program, random_inputs(program, seed, size), "icarus", 1 + seed % 2, stall=0.3 * (seed == 1))
+    assert placed.runs
+
+
+_CARRIED = """int16[:], uint8, int20, uint8[:] main (int12 A[:], uint8 n) {
+    uint8 c = n;
+    int16 R[:], uint8 last, int20 s, uint8 T[:] =
+        for a in A dot uint8 k in [3~40] {
+            next c = c + k;
+            uint8 P[2] = {k, c};
+        } return (array ((int16)a * (a > 3 ? 2 : -1)), final (c), sum ((int20)a, k > 9), tile (P));
+} return (R, last, s, T);"""
+
+
+def test_carried_values(simulator):
+    """Registers between iterations, scalars as arguments, numbers of a generator, masks, wide tiles."""
+    program = parse_sac(_CARRIED)
+    values = np.random.default_rng(0).integers(-2048, 2048, 38)
+    check(program, {"A": values, "n": 5}, simulator)
+
+
+def test_no_iterations():
+    """A loop of no windows leaves what reductions of nothing are."""
+    program = parse_sac("int8[:], int12 main (int8 A[:]) {\n  int8 R[:], int12 m = for window W[5] in A return "
+                        "(array (W[0]), max ((int12)W[1]));\n} return (R, m);")
+    held = program.held({"A": np.arange(3)})
+    placed = place_on_windows(program)
+    found = placed.simulate(held, "icarus")
+    for one, other in zip(interpret(program.module, "main", held), found, strict=True):
+        assert np.array_equal(one, other)
+    assert len(placed.runs) == 1 and placed.runs[0][1].iterations == 0
+
+
+def test_refusals():
+    program = load_sac(sac_applications()["sac/histogram"])
+    (_, obstacle), *_ = place_on_windows(program.optimised(list(_ALL))[0]).host
+    assert "HISTOGRAM_VALUES at" in obstacle.reason and "writes where values of the run say" in obstacle.reason
+    loop = place_on_windows(strip(32, 1, 1)).loops
+    (machine,) = loop.values()
+    with pytest.raises(WindowError, match="takes 500508 words of a memory of 262144; the pragma block"):
+        machine.run([np.zeros((500, 1001), dtype=np.int64)], (500, 999))
+    with pytest.raises(WindowError, match="has an extent of 70000, and the machine counts to 65535"):
+        machine.run([np.zeros((1, 70000), dtype=np.int64)], (1, 69998))
