@@ -12,14 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import islpy as isl
 import numpy as np
 
 from compiler.analysis.polynomial import Polynomial
 
-__all__ = ["Term", "Terms", "UncountedError", "basic_sets", "count", "greatest", "joined", "least", "lex_below",
-           "lex_count", "values_of"]
+__all__ = ["Term", "Terms", "UncountedError", "affine_values", "basic_sets", "box_volume", "count", "greatest",
+           "joined", "least", "lex_below", "lex_count", "values_of"]
 
 _MOST_CELLS = 100
 """Cells into which a domain is split."""
@@ -140,10 +141,20 @@ def _merged(terms: Iterable[Term]) -> list[Term]:
 
 def count(points: isl.Set) -> int:
     """The number of points of a bounded set."""
-    terms = [Term(piece, Polynomial.constant(1)) for piece in _disjoint(points)]
-    for _ in range(points.dim(isl.dim_type.set)):
+    pieces = [(piece, isl.Set.from_basic_set(piece)) for piece in _disjoint(points)]
+    terms = [Term(piece, Polynomial.constant(1)) for piece, whole in pieces if not whole.is_box()]
+    for _ in range(points.dim(isl.dim_type.set) if terms else 0):
         terms = _merged(part for term in terms for part in _summed(term, False))
-    return int(sum((term.value.offset for term in terms), Fraction(0)))
+    boxes = sum(box_volume(whole) for _, whole in pieces if whole.is_box())
+    return boxes + int(sum((term.value.offset for term in terms), Fraction(0)))
+
+
+def box_volume(points: isl.Set) -> int:
+    """Points of the box around a bounded set: what looking at each takes."""
+    if points.is_empty():
+        return 0
+    return prod(points.dim_max_val(k).to_python() - points.dim_min_val(k).to_python() + 1
+                for k in range(points.dim(isl.dim_type.set)))
 
 
 def lex_count(points: isl.Set, leading: int | None = None) -> tuple[list[Term], int]:
@@ -172,6 +183,21 @@ def lex_below(terms: Terms, dims: int, first: int, width: int) -> list[Term]:
 def joined(positive: Terms, negative: Terms = ()) -> list[Term]:
     """The sum of `positive` less that of `negative`."""
     return [*positive, *(Term(term.where, term.value.scaled(-1)) for term in negative)]
+
+
+def affine_values(terms: Terms, domain: isl.Set) -> isl.Map:
+    """{point of `domain` -> the function there}. Raises `UncountedError` where it is no affine function with whole
+    coefficients."""
+    dims = domain.dim(isl.dim_type.set)
+    space = domain.get_space().add_dims(isl.dim_type.set, 1)
+    found = isl.Set.empty(space)
+    for cell, value in _cells(terms, domain):
+        row = (*(value.coefficient(k) for k in range(dims)), Fraction(-1), value.offset)
+        if value.degree > 1 or any(c.denominator > 1 for c in row):
+            raise UncountedError("ranks that are not affine")
+        graph = isl.Set.from_basic_set(made(dims + 1, [tuple(map(int, row))], []))
+        found = found.union(graph.intersect(cell.add_dims(isl.dim_type.set, 1)))
+    return isl.Map.from_range(found).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, dims)
 
 
 def values_of(terms: Terms, columns: Sequence[np.ndarray], count: int) -> np.ndarray:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import islpy as isl
 
-from compiler.analysis.counting import UncountedError, count
+from compiler.analysis.counting import UncountedError, box_volume, count
 from compiler.ir.limits import PROGRAM_LIMITS
 from compiler.ir.program import Program, Statement
 from hw.errors import SluiceError
@@ -16,14 +14,6 @@ __all__ = ["box_volume", "count_instances", "require_few", "require_shallow"]
 
 _FEW = 4096
 """Points that are looked at sooner than counted."""
-
-
-def box_volume(points: isl.Set) -> int:
-    """Points of the box around a bounded set: what looking at each takes."""
-    if points.is_empty():
-        return 0
-    return prod(points.dim_max_val(k).to_python() - points.dim_min_val(k).to_python() + 1
-                for k in range(points.dim(isl.dim_type.set)))
 
 
 def count_instances(points: isl.Set) -> int:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import islpy as isl
 
-from compiler.analysis.counting import Term, UncountedError, joined, lex_count
+from compiler.analysis.counting import Term, UncountedError, affine_values, joined, lex_count
 
 __all__ = ["Walk", "beside"]
 
@@ -62,7 +62,7 @@ class Walk:
 
     def shift(self, steps: int) -> isl.Map:
         """{point -> the point so many steps later, or earlier}, where there is one. Raises `UncountedError` if rows of
-        points have gaps."""
+        points have gaps and numbers of points are no affine functions."""
         if steps < 0:
             return self.shift(-steps).reverse()
         if steps not in self._shifts:
@@ -74,8 +74,16 @@ class Walk:
             return isl.Map.identity(self.points.get_space().map_from_set()).intersect_domain(self.points)
         if not self.dims:
             return isl.Map("{ [] -> [] : false }")
-        length = self._row_length
+        try:
+            length = self._row_length
+        except UncountedError:
+            return self._by_ranks(steps)
         return self._by_rows(steps) if length is None else self._by_digits(steps, length)
+
+    def _by_ranks(self, steps: int) -> isl.Map:
+        """From the number of a point to that of the other, where these are affine functions of points."""
+        ranks = affine_values(self.below, self.points)
+        return ranks.apply_range(isl.Map(f"{{ [n] -> [n + {steps}] }}")).apply_range(ranks.reverse())
 
     # Rows: points that differ in the innermost dimension only.
 

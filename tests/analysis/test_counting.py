@@ -93,6 +93,18 @@ def test_walks_without_an_end_are_of_no_higher_degree(some: str, left_out: str) 
     assert values_of(walk.below, list(np.array(order, np.int64).T), len(order)).tolist() == list(range(len(order)))
 
 
+@pytest.mark.parametrize("steps", [-30, -3, 1, 7, 40])
+def test_steps_around_a_frame(steps: int) -> None:
+    inner = isl.Set("{ [i, j, k] : 0 <= i <= 1 and 1 <= j <= 3 and 1 <= k <= 4 }")
+    frame = isl.Set("{ [i, j, k] : 0 <= i <= 1 and 0 <= j <= 4 and 0 <= k <= 5 }").subtract(inner)
+    order = points(frame)
+    moved = Walk(frame).shift(steps)
+    for number, point in enumerate(order):
+        image = isl.Set(f"{{ {list(point)} }}").apply(moved)
+        wanted = order[number + steps : number + steps + 1] if number + steps >= 0 else []
+        assert points(image) == wanted if wanted else image.is_empty()
+
+
 def test_sums_of_powers() -> None:
     for exponent, high in product(range(5), range(-1, 6)):
         power = Polynomial.affine((1,)).power(exponent)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import islpy as isl
 
 from compiler.analysis.counting import UncountedError
-from compiler.analysis.instance_budget import require_few
+from compiler.analysis.instance_budget import box_volume, require_few
 from compiler.bind.dataflow.addresses import plan_memory
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, word
@@ -137,14 +137,14 @@ class _Builder:
         return with_lines(alone, self.carried, self._firings)
 
     def _firings(self, number: int, reason: UncountedError | None) -> tuple[Firings, Predicate]:
-        """When node `number` fires by the counters, one by one if that is not often or there is a `reason` not to count
-        with symbols; and the predicate."""
+        """When node `number` fires by the counters, one by one if there are few points to look at or a `reason` not to
+        count with symbols; and the predicate."""
         node = self.network.nodes[number]
         fired = node.schedule.range()
         push = predicate(fired, self.clock.box)
         if reason is not None:
             require_few(node.schedule.domain(), self.network.statement(node).label(), reason, DataflowError)
-        if reason is None and node.firings > FEW_WORDS:
+        if reason is None and box_volume(node.schedule.domain()) > FEW_WORDS:
             return SymbolicFirings(fired, self.clock.walk, self.times), push
         return CountedFirings(firing_ticks(self.network, node, self.clock)), push
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import NamedTuple
 
+import networkx as nx
+
 from compiler.analysis.instance_budget import require_shallow
 from compiler.attempts import attempt
 from compiler.bind.dataflow.build_kernel import build_kernel
@@ -43,6 +45,12 @@ _TRIALS = 8
 
 _BUSY = 1.1
 """Ticks over those of the busiest node above which other orders are looked for."""
+
+_MOST_LISTED = 1 << 18
+"""Words of an edge that are looked at one by one for an interleaving that was not asked for."""
+
+_NO_LIMIT = 1 << 62
+"""More ticks than any schedule has."""
 
 _MOST_LOOPS = 10
 """Most loops around a statement: to find the next use of a value takes long in many."""
@@ -187,7 +195,7 @@ def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, d
         for network in networks(program, lambda _: options.reorder == "host", sizes, levels=levels,
                                 wanted=lambda times: not best or times < best[0][0].ticks):
             with attempt(f"schedule of {network.busiest} firings{' by levels' if levels else ''}") as tried:
-                found = _faster(network, options, levels)
+                found = _faster(network, options, levels, best[0][0].ticks if best else _NO_LIMIT)
                 tried.outcome = f"{found[0].ticks} ticks"
             if not best or found[0].ticks < best[0][0].ticks:
                 best[:] = [found]
@@ -196,30 +204,32 @@ def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, d
     return best[0]
 
 
-def _faster(network: ProcessNetwork, options: Options, levels: bool) -> tuple[_Candidate, dict[str, str]]:
+def _faster(network: ProcessNetwork, options: Options, levels: bool, limit: int) -> tuple[_Candidate, dict[str, str]]:
     """`network` with registers behind all operators, or, where that does not keep the busiest node busy and this is
-    faster, without those of short recurrences; and the choices."""
+    faster, without those of short recurrences; and the choices. Idle ticks are looked for if there may be fewer ticks
+    than `limit`."""
     choices: dict[str, str] = {}
-    found = _fitted(network, _Rules(options), choices, levels)
+    found = _fitted(network, _Rules(options), choices, levels, limit)
     if found.ticks > network.busiest:
         others: dict[str, str] = {}
-        chained = _fitted(network, _Rules(options, chained=True), others, levels)
+        rules = _Rules(options, chained=True)
+        chained = _fitted(network, rules, others, levels, min(limit, found.ticks))
         if chained.ticks < found.ticks:
             return chained, others | {"chained": f"operators of recurrences, at {options.clock_mhz} MHz"}
     return found, choices
 
 
-def _fitted(network: ProcessNetwork, rules: _Rules, choices: dict[str, str], levels: bool) -> _Candidate:
+def _fitted(network: ProcessNetwork, rules: _Rules, choices: dict[str, str], levels: bool, limit: int) -> _Candidate:
     """`network` with lanes, memory order, turns (unless it has `levels`) and idle ticks, as far as they are wanted and
-    help."""
+    help: idle ticks to get below `limit`."""
     if rules.options.lanes > 1:
         network = _replicated(network, rules.options.lanes, choices)
     candidate = _measured(_placed(network, rules.options), rules)
     if levels:
         choices["interleaved"] = "everything that does not wait for each other"
     elif candidate.slow > 1 and rules.options.interleave != 1:
-        return _interleaved(network, candidate, rules, choices)
-    return _padded(candidate, rules)
+        return _interleaved(network, candidate, rules, choices, limit)
+    return _padded(candidate, rules, limit)
 
 
 def _placed(network: ProcessNetwork, options: Options) -> ProcessNetwork:
@@ -231,41 +241,55 @@ def _measured(network: ProcessNetwork, rules: _Rules, counted: int = 1) -> _Cand
     return _clocked(network, rules, tick_clock(network.times.values(), counted))
 
 
-def _padded(candidate: _Candidate, rules: _Rules) -> _Candidate:
-    """The fewest idle ticks with which recurrences go at full rate, if that is faster than slowing everything down."""
-    best = candidate
-    if best.slow == 1:
-        return best
-    found: list[tuple[int, Idle]] = []
+def _padded(candidate: _Candidate, rules: _Rules, limit: int) -> _Candidate:
+    """The fewest idle ticks with which recurrences go at full rate, if that is faster than slowing everything down and
+    there are fewer ticks than `limit` then."""
+    if candidate.slow == 1:
+        return candidate
+    search = _IdleSearch(candidate, rules)
+    best: Idle | None = None
+    room = min(limit, candidate.ticks) - candidate.clock.ticks
     for level, least in product(range(candidate.network.sizes + 1, len(candidate.clock.counters)), (True, False)):
-        idle = _least_idle(candidate, rules, level, least)
+        idle = search.least(level, least, room)
         if idle is not None:
-            found.append((candidate.clock.idle_ticks(idle), idle))
-    for added, idle in sorted(found, key=lambda entry: entry[0]):
-        if candidate.clock.ticks + added >= best.ticks:
-            break
-        padded = _clocked(candidate.network, rules, tick_clock(candidate.network.times.values(), idle=idle), idle)
-        if padded.ticks < best.ticks:
-            best = padded
-    return best
+            best, room = idle, candidate.clock.idle_ticks(idle)
+    if best is None:
+        return candidate
+    return _clocked(candidate.network, rules, tick_clock(candidate.network.times.values(), idle=best), best)
 
 
-def _least_idle(candidate: _Candidate, rules: _Rules, level: int, least: bool) -> Idle | None:
-    """The fewest idle ticks after runs of time dimension `level` with which recurrences go at full rate, None if none
-    are faster than slowing everything down."""
-    network, pipelines = candidate.network, rules.pipelines(candidate.network)
-    carried = carry(network, candidate.clock)
+class _IdleSearch:
+    """Idle ticks for the recurrences of a candidate, whose channels are all that counts: every other node can be put
+    off."""
 
-    def enough(ticks: int) -> bool:
-        late = put_off(carried, network, candidate.clock, Idle(level, ticks, least))
-        return rules.is_full_rate(network, late, pipelines)
+    def __init__(self, candidate: _Candidate, rules: _Rules):
+        self.candidate, self.rules = candidate, rules
+        self.pipelines = rules.pipelines(candidate.network)
+        graph: nx.DiGraph[str] = nx.DiGraph((edge.source, edge.sink) for edge in candidate.network.edges)
+        loops = list(nx.strongly_connected_components(graph))
+        kept = [k for k, edge in enumerate(candidate.network.edges)
+                if any({edge.source, edge.sink} <= members for members in loops)]
+        self.carried = carry(candidate.network, candidate.clock, kept)
 
-    for before, ticks in pairwise(_PADS):
-        if candidate.clock.ticks + candidate.clock.idle_ticks(Idle(level, ticks, least)) >= candidate.ticks:
-            return None
-        if enough(ticks):
-            return Idle(level, next(t for t in range(before + 1, ticks + 1) if t == ticks or enough(t)), least)
-    return None
+    def least(self, level: int, least: bool, room: int) -> Idle | None:
+        """The fewest idle ticks after runs of time dimension `level` with which recurrences go at full rate, None if
+        they add as many as `room`, or more than slowing everything down."""
+        clock = self.candidate.clock
+        slower = self.candidate.ticks - clock.ticks
+        for before, ticks in pairwise(_PADS):
+            if clock.idle_ticks(Idle(level, ticks, least)) >= slower:
+                return None
+            if clock.idle_ticks(Idle(level, before + 1, least)) >= room:
+                return None
+            if self._enough(Idle(level, ticks, least)):
+                trials = (Idle(level, t, least) for t in range(before + 1, ticks + 1))
+                found = next(idle for idle in trials if idle.ticks == ticks or self._enough(idle))
+                return found if clock.idle_ticks(found) < room else None
+        return None
+
+    def _enough(self, idle: Idle) -> bool:
+        late = put_off(self.carried, self.candidate.network, self.candidate.clock, idle)
+        return self.rules.is_full_rate(self.candidate.network, late, self.pipelines)
 
 
 def _clocked(network: ProcessNetwork, rules: _Rules, clock: TickClock, idle: Idle | None = None) -> _Candidate:
@@ -294,22 +318,29 @@ def _memory_of(program: Program, statement: Statement) -> str:
     return program.memory(min(memories_used(statement.value))).label
 
 
-def _interleaved(network: ProcessNetwork, base: _Candidate, rules: _Rules, choices: dict[str, str]) -> _Candidate:
+def _interleaved(network: ProcessNetwork, base: _Candidate, rules: _Rules, choices: dict[str, str],
+                 limit: int) -> _Candidate:
     """The best of `base` and its interleavings: the fewest ticks, then the fewest words in channels; the first one in
     which some node fires in every tick ends the search."""
     busiest = base.network.busiest
     found: list[tuple[int, int, str, _Candidate]] = []
     for dimension, factor in _trials(network, base, rules.options):
-        try:
-            turned = _measured(_placed(interleaved(network, dimension, factor), rules.options), rules)
-        except NetworkError:
-            continue
-        found.append(_rated(turned, f"{factor} of time dimension {dimension}"))
+        text = f"{factor} of time dimension {dimension}"
+        with attempt(f"turns: {text}") as tried:
+            try:
+                listed = None if rules.options.interleave else _MOST_LISTED
+                turned = _measured(_placed(interleaved(network, dimension, factor, listed), rules.options), rules)
+            except NetworkError as reason:
+                tried.outcome = str(reason)
+                continue
+            tried.outcome = f"{turned.ticks} ticks"
+        found.append(_rated(turned, text))
         if turned.ticks == busiest:
             break
     best = min(found, key=lambda entry: entry[:2], default=_rated(base, ""))
     if best[0] > busiest:
-        ends = _rated(_padded(best[3], rules), best[2]), _rated(_padded(base, rules), "")
+        turned = _padded(best[3], rules, limit)
+        ends = _rated(turned, best[2]), _rated(_padded(base, rules, min(limit, turned.ticks + 1)), "")
         best = min(ends, key=lambda entry: entry[:2])
     if best[2]:
         choices["interleaved"] = best[2]

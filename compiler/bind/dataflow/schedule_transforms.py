@@ -37,11 +37,12 @@ def slowed(network: ProcessNetwork, factor: int) -> ProcessNetwork:
     return derive(network.program, fixed, sizes=network.sizes)
 
 
-def interleaved(network: ProcessNetwork, dimension: int, factor: int) -> ProcessNetwork:
+def interleaved(network: ProcessNetwork, dimension: int, factor: int, listed: int | None = None) -> ProcessNetwork:
     """C-slow: `factor` values of time dimension `dimension` take turns in every step of the dimensions inside it.
     Words come from main memory when they are wanted first, if their places in the turns would be too late.
 
-    Raises `NetworkError` if that breaks a dependence.
+    Raises `NetworkError` if that breaks a dependence, or if more than `listed` words of an edge would have to be looked
+    at.
     """
     count = next(iter(network.times.values())).dim(isl.dim_type.out)
     names = [f"t{k}" for k in range(count)]
@@ -49,9 +50,9 @@ def interleaved(network: ProcessNetwork, dimension: int, factor: int) -> Process
     turn = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(outer)}, {names[dimension]} mod {factor}] }}")
     times = {name: time.apply_range(turn) for name, time in network.times.items()}
     try:
-        return derive(network.program, times, sizes=network.sizes)
+        return derive(network.program, times, sizes=network.sizes, listed=listed)
     except NetworkError:
-        return derive(network.program, times | _first_uses(network, times), sizes=network.sizes)
+        return derive(network.program, times | _first_uses(network, times), sizes=network.sizes, listed=listed)
 
 
 def _first_uses(network: ProcessNetwork, times: Mapping[str, isl.Map]) -> dict[str, isl.Map]:

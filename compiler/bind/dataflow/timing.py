@@ -8,7 +8,7 @@ program must be interleaved or slowed down (Bok 2018, sections 5.2 and 5.5).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -65,10 +65,10 @@ class Carried:
         return 1 if self.in_order and not self.memory else 2
 
 
-def carry(network: ProcessNetwork, clock: TickClock) -> list[Carried]:
-    """All edges in ticks."""
-    return [_carried(edge, _words(network, edge, moved, clock))
-            for edge, moved in zip(network.edges, network.traffic, strict=True)]
+def carry(network: ProcessNetwork, clock: TickClock, numbers: Iterable[int] | None = None) -> list[Carried]:
+    """Edges in ticks: all, or those of these numbers."""
+    return [_carried(network.edges[k], _words(network, network.edges[k], network.traffic[k], clock))
+            for k in (range(len(network.edges)) if numbers is None else numbers)]
 
 
 def _carried(edge: Edge, words: WordTicks) -> Carried:
@@ -94,7 +94,9 @@ def _counted(moved: Traffic, clock: TickClock) -> CountedTicks:
 def put_off(carried: list[Carried], network: ProcessNetwork, clock: TickClock, idle: Idle) -> list[Carried]:
     """`carried` when there are `idle` ticks in `clock`."""
     if any(isinstance(item.words, SymbolicTicks) for item in carried):
-        return carry(network, tick_clock(network.times.values(), idle=idle))
+        numbers = {edge.name: k for k, edge in enumerate(network.edges)}
+        kept = [numbers[item.edge.name] for item in carried]
+        return carry(network, tick_clock(network.times.values(), idle=idle), kept)
     later, _ = clock.put_off(idle)
     return [_carried(item.edge, item.words.put_off(later)) for item in carried if isinstance(item.words, CountedTicks)]
 

@@ -88,16 +88,21 @@ class Traffic:
         return int((np.arange(1, self.words + 1) - gone).max(initial=0))
 
 
-def traffic(link: Link, times: Times) -> Traffic | SymbolicTraffic:
+def traffic(link: Link, times: Times, listed: int | None = None) -> Traffic | SymbolicTraffic:
     """The traffic of `link` under the schedule `times`; the relation must be bounded.
 
-    Raises `NetworkError` for one of many words that are not counted with symbols, and are too many to look at.
+    Raises `NetworkError` for one of many words that are not counted with symbols, and are too many to look at: more
+    than `listed`, if that is given.
     """
     if box_volume(link.relation.domain()) > FEW_WORDS:
         try:
             return symbolic_traffic(link, times)
         except UncountedError as reason:
-            require_few(link.relation.domain(), f"edge from {link.source} to {link.sink}", reason, NetworkError)
+            what = f"edge from {link.source} to {link.sink}"
+            require_few(link.relation.domain(), what, reason, NetworkError)
+            if listed is not None and (volume := box_volume(link.relation.domain())) > listed:
+                raise NetworkError(f"{what}: {volume} values would have to be looked at one by one ({reason}), which a "
+                                   f"schedule that is only tried is not worth beyond {listed}") from None
     return counted_traffic(link, times)
 
 

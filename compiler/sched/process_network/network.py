@@ -128,13 +128,15 @@ class ProcessNetwork:
         return "\n".join([f"network {self.program.name}", "nodes", *nodes, "edges", *edges])
 
 
-def derive(program: Program, schedule: Times | None = None, *,
-           movable: Callable[[Statement], bool] = lambda _: False, sizes: int = 0) -> ProcessNetwork:
+def derive(program: Program, schedule: Times | None = None, *, movable: Callable[[Statement], bool] = lambda _: False,
+           sizes: int = 0, listed: int | None = None) -> ProcessNetwork:
     """The process network of `program`, whose host transfers become nodes (`stage_transfers`).
 
     `schedule` gives the time of every statement of the staged program; without it one is computed (`align`), in which
-    statements that are not `movable` keep the order of their own loops. Raises `NetworkError` if `schedule` is not
-    legal, with the dependence, and `DependenceError` if a value is read before it is written.
+    statements that are not `movable` keep the order of their own loops. `listed`: most words of an edge that are looked
+    at one by one, where they are not counted with symbols (None: as many as programs may have). Raises `NetworkError`
+    if there are more, or if `schedule` is not legal, with the dependence, and `DependenceError` if a value is read
+    before it is written.
     """
     staged = stage_transfers(program)
     _check_bounded(staged)
@@ -145,7 +147,7 @@ def derive(program: Program, schedule: Times | None = None, *,
     else:
         schedule = _restricted(staged, schedule)
         check_legal(staged, kept, schedule)
-    return _network(staged, dependences, schedule, sizes)
+    return _network(staged, dependences, schedule, sizes, listed)
 
 
 def networks(program: Program, movable: Callable[[Statement], bool] = lambda _: False, sizes: int = 0, *,
@@ -161,31 +163,33 @@ def networks(program: Program, movable: Callable[[Statement], bool] = lambda _: 
         yield _network(staged, dependences, schedule, sizes)
 
 
-def _network(staged: Program, dependences: tuple[Dependence, ...], schedule: Times, sizes: int) -> ProcessNetwork:
+def _network(staged: Program, dependences: tuple[Dependence, ...], schedule: Times, sizes: int,
+             listed: int | None = None) -> ProcessNetwork:
     order = firing_order(staged, dependences, schedule)
     nodes = tuple(
         Node(number, name, node_kind(staged, dependences, staged.statement(name)), schedule[name])
         for number, name in enumerate(order)
     )
-    edges = (edge for link in links(dependences, schedule) for edge in _channels(link, schedule, order))
+    edges = (edge for link in links(dependences, schedule)
+             for edge in _channels(link, schedule, order, listed))
     return ProcessNetwork(staged, nodes, tuple(edges), sizes)
 
 
-def _channels(link: Link, times: Times, order: tuple[str, ...]) -> list[Edge]:
+def _channels(link: Link, times: Times, order: tuple[str, ...], listed: int | None) -> list[Edge]:
     """`link` with its channel; reuse with several if that spares a reordering buffer: one for each distance, if few."""
-    whole = _sized(link, times, order)
+    whole = _sized(link, times, order, listed)
     if whole.kind is not ChannelKind.REORDERING or link.origin == "flow":
         return [whole]
-    distances = traffic(link, times).few_distances(_MOST_PARTS)
+    distances = traffic(link, times, listed).few_distances(_MOST_PARTS)
     if distances is None or len(distances) == 1:
         return [whole]
     parts = [replace(link, relation=_at_distance(link, times, distance), part=number)
              for number, distance in enumerate(distances, 1)]
-    return [_sized(part, times, order) for part in parts]
+    return [_sized(part, times, order, listed) for part in parts]
 
 
-def _sized(link: Link, times: Times, order: tuple[str, ...]) -> Edge:
-    moved = traffic(link, times)
+def _sized(link: Link, times: Times, order: tuple[str, ...], listed: int | None) -> Edge:
+    moved = traffic(link, times, listed)
     size = moved.high_water(read_first=order.index(link.sink) <= order.index(link.source))
     return Edge(**vars(link), kind=channel_kind(link, moved, size), size=size)
 
