@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from addressed_nests import A, B, T, X, gather, histogram
 from irregular_programs import DATA, INTEGERS, case_of, design_of
 
 import compiler
@@ -67,3 +68,15 @@ def test_an_index_outside_ends_the_run_with_its_place(text: str, access: str, in
     wanted = rf"the run ended with error INDEX: statement 'S0' \(f.c:3\) {access} at {index}, outside its 10 elements"
     with pytest.raises(error, match=wanted):
         design.simulate(inputs, simulator)
+
+
+NESTS = {"histogram": (histogram, {"x": X}), "gather": (gather, {"b": B, "a": A, "t": T})}
+
+
+@pytest.mark.parametrize(("target", "name"), [("fpga", "histogram"), ("dataflow", "gather")])
+def test_loop_nests_give_what_the_interpreter_gives(name: str, target: str, simulator: str) -> None:
+    build, inputs = NESTS[name]
+    program = build()
+    run = compiler.compile(program, target=target).simulate(inputs, simulator, seed=5, stall=STALLS)
+    for array, values in interpret(program, inputs).items():
+        np.testing.assert_array_equal(run.outputs[array], values)

@@ -6,7 +6,7 @@ Everything else is refused with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -15,7 +15,7 @@ import lark
 
 from compiler.ir.types import ProgramError
 
-__all__ = ["address_map"]
+__all__ = ["address_map", "affine_map", "parse_address"]
 
 
 @cache
@@ -29,7 +29,13 @@ def address_map(space: isl.Space, array: str, addresses: list[str], constants: M
 
     Raises `ProgramError` with the offending address and the reason.
     """
-    functions = [_parse(space, text, constants) for text in addresses]
+    return affine_map(space, array, [(text, parse_address(text)) for text in addresses], constants)
+
+
+def affine_map(space: isl.Space, array: str, addresses: Sequence[tuple[str, lark.Tree]],
+               constants: Mapping[str, int]) -> isl.Map:
+    """The same for addresses that are parsed; the text of each is what messages quote."""
+    functions = [_affine(space, text, tree, constants) for text, tree in addresses]
     element = isl.Space.set_alloc(space.get_ctx(), 0, len(functions)).set_tuple_name(isl.dim_type.set, array)
     result = isl.MultiAff.zero(space.map_from_domain_and_range(element))
     for position, function in enumerate(functions):
@@ -37,12 +43,16 @@ def address_map(space: isl.Space, array: str, addresses: list[str], constants: M
     return isl.Map.from_multi_aff(result)
 
 
-def _parse(space: isl.Space, text: str, constants: Mapping[str, int]) -> isl.Aff:
+def parse_address(text: str) -> lark.Tree:
+    """The tree of an address. Raises `ProgramError`."""
     try:
-        tree = _parser().parse(text)
+        return _parser().parse(text)
     except lark.UnexpectedInput as error:
         place = "at its end" if _at_end(error) else f"at column {error.column}"
         raise ProgramError(f"address '{text}' cannot be read {place}") from None
+
+
+def _affine(space: isl.Space, text: str, tree: lark.Tree, constants: Mapping[str, int]) -> isl.Aff:
     try:
         return _Affine(space, constants).transform(tree)
     except lark.exceptions.VisitError as error:
@@ -75,6 +85,9 @@ class _Affine(lark.Transformer):
             return isl.Aff.zero_on_domain(self._space) + self._constants[token]
         known = ", ".join([*self._names, *self._constants]) or "none"
         raise ProgramError(f"names '{token}', no loop around it and no constant; there are: {known}")
+
+    def element(self, token: lark.Token, *indices: isl.Aff) -> isl.Aff:
+        raise ProgramError(f"is not affine: it depends on the contents of array '{token}'")
 
     def add(self, a: isl.Aff, b: isl.Aff) -> isl.Aff:
         return a + b

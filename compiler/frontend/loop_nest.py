@@ -20,6 +20,10 @@
   (`compiler.frontend.address`) or an int.
 * A function is a Python function over typed values (`compiler.frontend.kernel`); its parameters are the loaded
   words in the order of the `add_load` calls. An operation with one load and no function copies.
+* An address may use elements of integer arrays, fastest coordinate first: ``add_load("table", "pixel[x, y] % 16")``. An
+  array with such an access has a declared shape and is a memory on the chip: it is filled from an input before the
+  program, else with zeros, and an output is written from it at the end; all accesses to it take place in their order.
+  Which targets take it, and what becomes of an index outside, is as in C.
 * Arrays that are stored and not declared are intermediates. Types default to the `type` of `prog`, shapes to the
   bounding box of all accesses.
 """
@@ -34,34 +38,28 @@ from functools import cache
 from operator import index
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import islpy as isl
 
 from compiler.frontend import kernel
-from compiler.frontend.address import address_map
 from compiler.frontend.apps import load
 from compiler.frontend.kernel import Typed
-from compiler.ir.expr import Expr, Read
+from compiler.frontend.nest_accesses import DataAccesses, Nest, Request, data_arrays
+from compiler.frontend.nest_memories import TimedStatement, order_of, with_memories
+from compiler.ir.expr import Const, Expr, Read
+from compiler.ir.memory_bounds import with_bounds
 from compiler.ir.names import check_name
 from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
-from compiler.ir.types import UINT16, Float, ProgramError, Type
+from compiler.ir.types import BIT, UINT16, Float, ProgramError, Type
 from compiler.ir.verify import verify
 from hw.ops import OPERATIONS
 
 __all__ = ["LoopNode", "OpNode", "Prog", "load", "prog"]
 
 Function = Callable[..., Any]
+T = TypeVar("T")
 _ROOT = Path(__file__).resolve().parents[2]
-
-
-@dataclass(frozen=True)
-class _Request:
-    """One `add_load` or `add_store` call; addresses fastest first."""
-
-    array: str
-    addresses: tuple[str, ...]
-    location: Location
 
 
 @dataclass(frozen=True)
@@ -125,17 +123,17 @@ class OpNode:
     _position: tuple[int, ...]
     name: str
     location: Location
-    _loads: list[_Request] = field(default_factory=list)
-    _store: _Request | None = None
+    _loads: list[Request] = field(default_factory=list)
+    _store: Request | None = None
     _function: Function | None = None
 
     def add_load(self, name: str, *addr: str | int) -> None:
         """Load one word of array `name`; the next parameter of the function."""
-        self._loads.append(_Request(name, tuple(map(str, addr)), _caller()))
+        self._loads.append(Request(name, tuple(map(str, addr)), _caller()))
 
     def add_store(self, name: str, *addr: str | int) -> None:
         """Store the function's result to array `name`. One store per operation."""
-        request = _Request(name, tuple(map(str, addr)), _caller())
+        request = Request(name, tuple(map(str, addr)), _caller())
         if self._store is not None:
             raise ProgramError(f"{self._label(request.location)} has a second store; an operation stores one word")
         self._store = request
@@ -170,26 +168,31 @@ class OpNode:
         bounds = " and ".join(f"{loop.start} <= {loop.name} < {loop.start + loop.bound}" for loop in self._loops)
         return isl.Set(f"{{ {self.name}[{names}] : {bounds} }}" if bounds else f"{{ {self.name}[] }}")
 
-    def _access(self, domain: isl.Set, request: _Request) -> Access:
-        addresses = list(reversed(request.addresses))
+    def _located(self, request: Request, build: Callable[..., T], *args: Any) -> T:
+        """`build(*args)`; its errors name the statement and the access."""
         try:
-            mapping = address_map(domain.get_space(), request.array, addresses, self._program._constants)
+            return build(*args)
         except ProgramError as error:
             raise ProgramError(f"{self._label(request.location)}: access to '{request.array}': {error}") from None
-        return Access(request.array, mapping, request.location)
 
-    def _requests(self) -> list[_Request]:
+    def _requests(self) -> list[Request]:
         if self._store is None:
             raise ProgramError(f"{self._label()} has no store")
         return [*self._loads, self._store]
 
-    def _statement(self, types: dict[str, Type]) -> Statement:
+    def _statements(self, nest: Nest) -> list[TimedStatement]:
+        """The operation, after the loads from memories that it needs."""
         *loads, store = self._requests()
-        domain = self._domain()
-        reads = tuple(self._access(domain, load) for load in loads)
+        domain, nowhere = self._domain(), Access(store.array, isl.Map("{ [] -> [] }"), store.location)
         iterators = tuple(loop.name for loop in self._loops)
-        value = self._value([types[load.array] for load in loads], types[store.array])
-        return Statement(self.name, iterators, domain, reads, self._access(domain, store), value, self.location)
+        frame = Statement(self.name, iterators, domain, (), nowhere, Const(0, BIT), self.location)
+        accesses = DataAccesses(frame, nest)
+        reads = tuple(self._located(load, accesses.load, load) for load in loads)
+        value = self._value([nest.types[load.array] for load in loads], nest.types[store.array])
+        whole = self._located(store, accesses.complete, reads, value, store)
+        loops = tuple(map(id, self._loops))
+        timed = enumerate([*accesses.loads, whole])
+        return [TimedStatement(statement, (*self._order, *nest.rank(k)), loops) for k, statement in timed]
 
     def _value(self, read_types: list[Type], result_type: Type) -> Expr:
         """The function's result for symbolic loads, of `result_type`; a Python number becomes a constant."""
@@ -272,11 +275,32 @@ class Prog(_Scope):
             self._check_arrays(op)
         types = {name: declaration.type for name, declaration in self._declarations.items()}
         types |= {name: self.type for name in self._stored() if name not in types}
-        statements = tuple(op._statement(types) for op in self._ops.values())
+        nest = self._nest(types)
+        timed = [statement for op in self._ops.values() for statement in op._statements(nest)]
+        statements = tuple(each.statement for each in timed)
         arrays = tuple(self._array(name, statements) for name in types)
-        program = Program(self.name, arrays, tuple(self._tables.values()), statements, self._order())
+        program = Program(self.name, arrays, tuple(self._tables.values()), statements, order_of(timed))
+        if nest.memories:
+            program = with_memories(program, timed, nest)
         verify(program)
-        return program
+        return with_bounds(program)
+
+    def _nest(self, types: dict[str, Type]) -> Nest:
+        """What all operations share; arrays with accesses at places that depend on data are memories."""
+        data: dict[str, Request] = {}
+        for op in self._ops.values():
+            for request in op._requests():
+                data |= dict.fromkeys(op._located(request, data_arrays, request), request)
+        nest = Nest(types, self._constants, {*types, *self._tables, *self._constants, *self._ops})
+        for array, request in data.items():
+            declaration = self._declarations.get(array)
+            if array not in types:
+                continue
+            if declaration is None or declaration.shape is None:
+                raise ProgramError(f"array '{array}' ({request.location}) is accessed at places that depend on data, "
+                                   "and has no shape; declare it with one, as in add_intermediate(name, shape=(100,))")
+            nest.add_memory(Array(array, declaration.shape, declaration.type, declaration.role), declaration.location)
+        return nest
 
     def _add(self, op: OpNode) -> None:
         if op.name in self._ops:
@@ -328,16 +352,6 @@ class Prog(_Scope):
             counts = " and ".join(str(count) for count in sorted({len(extent) for extent in extents}))
             raise ProgramError(f"array '{name}' is accessed with {counts} coordinates")
         return tuple(map(max, zip(*extents, strict=True)))
-
-    def _order(self) -> isl.UnionMap:
-        vectors = {op: op._order for op in self._ops.values()}
-        length = max((len(vector) for vector in vectors.values()), default=1)
-        maps = []
-        for op, vector in vectors.items():
-            names = ", ".join(loop.name for loop in op._loops)
-            time = ", ".join(map(str, (*vector, *[0] * (length - len(vector)))))
-            maps.append(f"{op.name}[{names}] -> [{time}]")
-        return isl.UnionMap(f"{{ {'; '.join(maps)} }}")
 
 
 prog = Prog

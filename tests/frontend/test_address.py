@@ -57,7 +57,7 @@ def test_addresses_keep_their_order_and_may_be_none() -> None:
         ("", "address '' cannot be read at its end"),
         ("x y", "address 'x y' cannot be read at column 3"),
         ("x / 2", "address 'x / 2' cannot be read at column 3"),
-        ("input[x]", "address 'input[x]' cannot be read at column 6"),
+        ("input[x]", "address 'input[x]' is not affine: it depends on the contents of array 'input'"),
     ],
 )
 def test_other_addresses_are_errors_with_the_reason(address: str, message: str) -> None:

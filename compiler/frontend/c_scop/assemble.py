@@ -6,7 +6,7 @@
 * A variable that is both is a pair: the input ``NAME_in`` and the output ``NAME``. So is an output that the scop does
   not assign completely: its other elements keep what ``NAME_in`` holds.
 * All others are intermediate. Scalars, and arrays declared in a loop's body, are expanded
-  (`compiler.frontend.c_scop.expand`).
+  (`compiler.frontend.expand`).
 * Constants with an initialiser are part of the expressions, as numbers or tables.
 """
 
@@ -21,12 +21,12 @@ import islpy as isl
 
 from compiler.frontend.c_scop.data_addresses import DataArrays
 from compiler.frontend.c_scop.errors import Place, ScopError
-from compiler.frontend.c_scop.expand import expand
 from compiler.frontend.c_scop.expressions import Element
-from compiler.frontend.c_scop.flow import Reach, reaching_writes
 from compiler.frontend.c_scop.memories import declared_memories, with_memories
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.frontend.c_scop.walk import RawStatement
+from compiler.frontend.expand import expand
+from compiler.frontend.flow import Reach, reaching_writes
 from compiler.ir.expr import Apply, Const, Expr, Iterator, Lookup, Read, postorder
 from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
 from compiler.ir.relations import maps, resolve_wraps

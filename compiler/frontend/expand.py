@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 import networkx as nx
 
-from compiler.frontend.c_scop.flow import Reach, reaching_writes
+from compiler.frontend.flow import Reach, reaching_writes
 from compiler.ir.program import Access, Array, Program, Statement
 
 __all__ = ["expand"]
