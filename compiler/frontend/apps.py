@@ -1,6 +1,8 @@
 """Loading application files: Python modules that define ``build(**parameters) -> Program``, and C files with a scop.
 
-A Python application is executed, with all rights of whoever compiles it; a C application is only parsed.
+``FILE.py:NAME`` is a file with another function. In place of a program it may return a pipeline of the package
+`halide`; a file may also define a Generator of that package, or be a pipeline that it has serialised. A Python
+application is executed, with all rights of whoever compiles it; a C application is only parsed.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from compiler.frontend.c_scop import load_c
+from compiler.frontend.halide import files as halide_files
 from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
 from hw.errors import SluiceError
 
-__all__ = ["SHIPPED", "applications", "built", "load", "sac_applications", "shipped"]
+__all__ = ["SHIPPED", "applications", "built", "is_file_name", "load", "sac_applications", "shipped"]
 
 _Built = TypeVar("_Built")
 
@@ -58,29 +61,63 @@ def load(path_or_name: str | Path, /, **parameters: Any) -> Program:
     function (`compiler.frontend.c_scop`). Raises `ProgramError`, in one line, if there is no such file or parameter,
     or the file fails.
     """
-    path = _find(path_or_name)
-    return load_c(path, **parameters) if path.suffix == ".c" else built(path, parameters, Program)
+    file, function = _split(str(path_or_name))
+    path = _find(file)
+    if path.suffix == ".c":
+        return load_c(path, **parameters)
+    if path.suffix == halide_files.SERIALISED:
+        return halide_files.load_serialised(path, parameters)
+    return built(path, parameters, Program, function)
 
 
-def built(path: Path, parameters: dict[str, Any], kind: type[_Built] | tuple[type[_Built], ...]) -> _Built:
-    """What the function ``build`` of an application file returns, of a `kind`. Raises `ProgramError`, in one line."""
-    build = _import(path)
-    _check_parameters(path.stem, build, parameters)
+def is_file_name(text: str) -> bool:
+    """Whether `text` names a file, with or without a function, and not an application."""
+    return _split(text)[0].endswith((".py", ".c", halide_files.SERIALISED))
+
+
+def _split(text: str) -> tuple[str, str]:
+    """A file, and the name of its function that makes the program."""
+    file, separator, function = text.rpartition(".py:")
+    return (f"{file}.py", function) if separator else (text, "build")
+
+
+def built(path: Path, parameters: dict[str, Any], kind: type[_Built] | tuple[type[_Built], ...],
+          function: str = "build") -> _Built:
+    """What a function of an application file returns, of a `kind`. Raises `ProgramError`, in one line."""
+    module = _import(path)
+    build = getattr(module, function, None)
+    generator = halide_files.find_generator(module) if build is None else build
+    if isinstance(generator, type):
+        program = halide_files.from_generator(generator, path.stem, parameters)
+    elif callable(build):
+        program = _called(path, build, function, parameters, halide_files.uses_halide(module))
+    else:
+        raise ProgramError(f"application {path} defines no function '{function}'")
+    if not isinstance(program, kind):
+        kinds = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+        raise ProgramError(f"application {path}: {function} returned {type(program).__name__}, not a {kinds}")
+    return program
+
+
+def _called(path: Path, build: Any, function: str, parameters: dict[str, Any], halide: bool) -> Any:
+    """What a function returns; a pipeline of Halide as its program, which takes the other parameters."""
+    accepted = inspect.signature(build).parameters
+    others = {name: value for name, value in parameters.items() if halide and name not in accepted}
+    own = {name: value for name, value in parameters.items() if name not in others}
+    _check_parameters(path.stem, build, own)
     try:
-        program = build(**parameters)
+        result = build(**own)
+        return halide_files.from_result(result, path.stem, others) if halide_files.is_pipeline(result) else result
     except SluiceError:
         raise
     except Exception as error:
-        raise ProgramError(f"application {path}: build failed: {type(error).__name__}: {error}") from error
-    if not isinstance(program, kind):
-        kinds = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
-        raise ProgramError(f"application {path}: build returned {type(program).__name__}, not a {kinds}")
-    return program
+        message = " ".join(str(error).split())
+        raise ProgramError(f"application {path}: {function} failed: {type(error).__name__}: {message}") from error
 
 
 def _find(path_or_name: str | Path) -> Path:
     text = str(path_or_name)
-    if not text.endswith((".py", ".c")):
+    if not is_file_name(text):
         names = shipped()
         if text in names:
             return names[text]
@@ -106,9 +143,7 @@ def _import(path: Path) -> Any:
     except Exception as error:
         message = str(error).splitlines()[0] if str(error) else ""
         raise ProgramError(f"application {path} cannot be imported: {type(error).__name__}: {message}") from error
-    if not callable(getattr(module, "build", None)):
-        raise ProgramError(f"application {path} defines no function 'build'")
-    return module.build
+    return module
 
 
 def _check_parameters(name: str, build: Any, parameters: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.frontend.apps import SHIPPED, built, shipped
+from compiler.frontend.apps import SHIPPED, built, is_file_name, shipped
 from compiler.frontend.apps import applications as loop_nest_applications
 from compiler.frontend.apps import load as load_program
 from compiler.frontend.parallel_array.program import ArrayProgram
@@ -37,7 +37,7 @@ def load_any(name: str, /, **parameters: Any) -> ArrayProgram | Program:
     path = Path(name) if name.endswith(".py") else _FOLDER / f"{name.removeprefix('vector/')}.py"
     if path.is_file():
         return built(path, parameters, (ArrayProgram, Program))
-    if not name.endswith((".py", ".c")) and name not in shipped():
+    if not is_file_name(name) and name not in shipped():
         known = ", ".join(applications())
         others = ", ".join(sorted(set(loop_nest_applications()) - set(applications())))
         raise VectorTargetError(f"there is no application '{name}'; of parallel arrays there are: {known}; of loop "

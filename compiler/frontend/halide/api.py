@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from compiler.frontend.halide.decode import decode_pipeline
+from compiler.frontend.halide.drafts import Region
 from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.names import plain
 from compiler.frontend.halide.nodes import Bound, Func, Node, Pipeline
 from compiler.frontend.halide.translate import Given, Translation, translate
+from compiler.frontend.halide.types import Number, number_type
 from compiler.ir.program import Array, Program
 from compiler.ir.types import BIT
 
-__all__ = ["HalideProgram", "from_bytes", "from_pipeline", "load_pipeline"]
+__all__ = ["HalideProgram", "from_bytes", "from_pipeline", "import_halide", "load_pipeline", "one_line"]
 
 Sizes = Sequence[int] | Mapping[str, Sequence[int]] | None
 
@@ -54,7 +56,7 @@ class HalideProgram:
         try:
             return self._realized(halide)
         except halide.HalideError as error:
-            raise PipelineError(f"Halide refuses this pipeline: {_one_line(error)}") from None
+            raise PipelineError(f"Halide refuses this pipeline: {one_line(error)}") from None
         finally:
             for name, buffer in before.items():
                 self.parameters[name].set_buffer(buffer)
@@ -88,10 +90,14 @@ class HalideProgram:
 
 
 def _dtype(array: Array) -> np.dtype:
-    """What Halide's Buffers hold."""
-    if array.type == BIT:
+    return _host_type(array.type)  # type: ignore[arg-type]
+
+
+def _host_type(type: Number) -> np.dtype:
+    """What Halide's Buffers of a type hold."""
+    if type == BIT:
         return np.dtype(bool)
-    dtype = array.type.dtype
+    dtype = type.dtype
     return np.dtype(dtype.char.translate({ord("l"): "q", ord("L"): "Q"}))  # the one 64-bit type of two that it knows
 
 
@@ -112,7 +118,7 @@ def load_pipeline(outputs: Any, sizes: Sizes = None, *, inputs: Mapping[str, Seq
         translation = _translation(data, sizes, _input_sizes(given) | dict(inputs or {}), name,
                                    _numbers(given, halide) | parameters)
     except (halide.HalideError, TypeError) as error:
-        raise PipelineError(f"Halide refuses this pipeline: {_one_line(error)}") from None
+        raise PipelineError(f"Halide refuses this pipeline: {one_line(error)}") from None
     return HalideProgram(pipeline, given, translation)
 
 
@@ -133,10 +139,38 @@ def _translation(data: bytes, sizes: Sizes, inputs: Mapping[str, Sequence[Any]],
     pipeline = decode_pipeline(data)
     known = {key: [_interval(entry) for entry in extents] for key, extents in inputs.items()}
     _check_names(pipeline, known, parameters)
-    return translate(pipeline, Given(_output_sizes(pipeline, sizes), known, parameters), name)
+    given = Given(_output_sizes(pipeline, sizes), known, parameters)
+    return translate(pipeline, given, name, _Constants(data, pipeline).realise)
 
 
-def _one_line(error: Exception) -> str:
+class _Constants:
+    """Elements of the Funcs of a serialised pipeline that have no inputs, computed by Halide."""
+
+    def __init__(self, data: bytes, pipeline: Pipeline) -> None:
+        self._data, self._pipeline = data, pipeline
+
+    def realise(self, name: str, component: int, box: Region) -> np.ndarray:
+        """Those of a component in a box, in numpy's order."""
+        halide = import_halide()
+        shape = tuple(last - first + 1 for first, last in reversed(box))
+        func = self._pipeline.funcs[name]
+        results = [np.zeros(shape, _host_type(number_type(type))) for type in func.types]
+        buffers = [halide.Buffer(data) for data in results]
+        for buffer in buffers:
+            buffer.set_min([first for first, _ in box])
+        try:
+            whole = halide.deserialize_pipeline(self._data, {})
+            numbered = (whole.get_func(number) for number in range(len(self._pipeline.funcs)))
+            found = next(other for other in numbered if other.name() == name)
+            found.realize(buffers[0] if len(buffers) == 1 else buffers)
+        except halide.HalideError as error:
+            raise PipelineError(f"Func '{plain(name)}' has no input, and Halide cannot compute it: "
+                                f"{one_line(error)}") from None
+        return results[component]
+
+
+def one_line(error: Exception) -> str:
+    """The message of Halide's errors, which have several lines."""
     return " ".join(str(error).removeprefix("Error: ").split())
 
 

@@ -8,14 +8,14 @@ from functools import cached_property
 
 import islpy as isl
 
+from compiler.frontend.halide.drafts import Draft, Element, Region
 from compiler.frontend.halide.errors import PipelineError
-from compiler.frontend.halide.evaluate import Element
+from compiler.frontend.halide.memories import Words
 from compiler.frontend.halide.names import legal_names
 from compiler.frontend.halide.nodes import Pipeline
-from compiler.frontend.halide.stages import Draft, Region
-from compiler.frontend.halide.types import number_type
+from compiler.frontend.halide.types import Number, number_type
 from compiler.ir.names import fresh_name
-from compiler.ir.program import Access, Array, Program, Role, Statement, Table
+from compiler.ir.program import Access, Array, Memory, Program, Role, Statement, Table
 
 __all__ = ["Layout", "assemble"]
 
@@ -24,11 +24,13 @@ _IN, _OUT, _SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
 
 @dataclass(frozen=True)
 class Layout:
-    """Names, shapes and origins of all arrays. `inputs`: coordinates and extents of inputs where these are given."""
+    """Names, shapes and origins of all arrays. `inputs`: coordinates and extents of inputs where these are given;
+    `temporaries`: types of arrays that belong to no Func."""
 
     pipeline: Pipeline
     regions: Mapping[str, Region]
     inputs: Mapping[str, Sequence[tuple[int, int]]]
+    temporaries: Mapping[str, Number]
 
     def origins(self) -> dict[str, tuple[int, ...]]:
         """The coordinate of the first element of every input and output array, in Halide's order."""
@@ -42,7 +44,7 @@ class Layout:
 
     def components(self, name: str) -> int:
         """Arrays of a Func, input or parameter."""
-        func = self.pipeline.funcs.get(name.removesuffix(".new"))
+        func = self.pipeline.funcs.get(name)
         return 1 if func is None or name in self.pipeline.parameters else len(func.types)
 
     @cached_property
@@ -70,14 +72,16 @@ class Layout:
 
     def array(self, key: tuple[str, int]) -> Array:
         """The array of one component."""
+        shape = tuple(last - first + 1 for first, last in reversed(self.box(key[0]))) or (1,)
+        return Array(self.array_name(key), shape, self._type(key), _role(key[0], self.pipeline))
+
+    def _type(self, key: tuple[str, int]) -> Number:
         name, component = key
-        shape = tuple(last - first + 1 for first, last in reversed(self.box(name))) or (1,)
-        func = self.pipeline.funcs.get(name.removesuffix(".new"))
-        if name in self.pipeline.parameters or func is None:
-            type, role = number_type(self.pipeline.parameters[name].type), "input"
-        else:
-            type, role = number_type(func.types[component]), _role(name, self.pipeline)
-        return Array(self.array_name(key), shape, type, role)  # type: ignore[arg-type]
+        if name in self.temporaries:
+            return self.temporaries[name]
+        if name in self.pipeline.parameters:
+            return number_type(self.pipeline.parameters[name].type)
+        return number_type(self.pipeline.funcs[name].types[component])
 
     def access(self, element: Element, statement: str, draft: Draft) -> Access:
         """An access of a statement, from its iterations to elements."""
@@ -96,19 +100,20 @@ class Layout:
 
 
 def _role(name: str, pipeline: Pipeline) -> Role:
-    return "output" if name in pipeline.outputs else "intermediate"
+    return "output" if name in pipeline.outputs else "input" if name in pipeline.parameters else "intermediate"
 
 
 def _shifted(function: isl.PwAff, origin: int) -> isl.PwAff:
     return function if origin == 0 else function.add_constant_val(isl.Val(-origin))
 
 
-def assemble(name: str, drafts: Sequence[Draft], layout: Layout, tables: Sequence[Table]) -> Program:
+def assemble(name: str, drafts: Sequence[Draft], layout: Layout, tables: Sequence[Table],
+             memories: Sequence[Words]) -> Program:
     """The program of `drafts`, in their order: those of one stage share their loops."""
     keys = dict.fromkeys(element.key for draft in drafts for element in (*draft.reads, draft.write))
     arrays = sorted((layout.array(key) for key in sorted(keys, key=layout.position)),
                     key=lambda array: _ROLES.index(array.role))
-    taken = {array.name for array in arrays} | {table.name for table in tables}
+    taken = {item.name for item in (*arrays, *tables, *memories)}
     names: list[str] = []
     for draft in drafts:
         names.append(fresh_name(_statement_name(draft, layout), {*taken, *names}))
@@ -117,12 +122,15 @@ def assemble(name: str, drafts: Sequence[Draft], layout: Layout, tables: Sequenc
         statements.append(_statement(statement, draft, layout))
         head = f"{statement}[{', '.join(draft.iterators)}]"
         orders = orders.union(isl.UnionMap(f"{{ {head} -> [{', '.join(time)}] }}"))
-    return Program(name, tuple(arrays), tuple(tables), tuple(statements), orders)
+    declared = tuple(Memory(m.name, m.words, m.type, layout.array_name(m.key)) for m in memories)
+    return Program(name, tuple(arrays), tuple(tables), tuple(statements), orders, memories=declared)
 
 
 def _statement_name(draft: Draft, layout: Layout) -> str:
+    """What a draft is called, with the name of the array in place of the key's."""
     array = layout.array_name(draft.write.key)
-    return f"{array}_update{draft.stage - 1}" if draft.stage else f"{array}_pure"
+    (name,) = legal_names([draft.name.replace(draft.write.key[0], array, 1)]).values()
+    return name
 
 
 _ROLES = ("input", "output", "intermediate")
@@ -142,7 +150,7 @@ def _times(drafts: Sequence[Draft]) -> list[list[str]]:
     times: list[list[str]] = []
     stage = inside = -1
     for number, draft in enumerate(drafts):
-        same = number > 0 and (draft.func, draft.stage) == (drafts[number - 1].func, drafts[number - 1].stage)
+        same = number > 0 and draft.nest == drafts[number - 1].nest
         stage, inside = (stage, inside + 1) if same else (stage + 1, 0)
         time = [str(stage)]
         for position, iterator in enumerate(draft.iterators):

@@ -16,6 +16,7 @@ import islpy as isl
 from compiler.frontend.c_scop import building
 from compiler.frontend.halide import arithmetic
 from compiler.frontend.halide.affine import COMPARISONS, Space, chosen, constant_of, quotient, remainder
+from compiler.frontend.halide.drafts import Element, Key
 from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.intrinsics import TRANSPARENT, intrinsic
 from compiler.frontend.halide.nodes import Func, Node
@@ -24,10 +25,7 @@ from compiler.ir.expr import Const, Expr, Iterator, Read, children, postorder
 from compiler.ir.ranges import Range, type_range, value_range
 from compiler.ir.types import BIT, Float, Int
 
-__all__ = ["Element", "Evaluator", "Surroundings", "Value"]
-
-Key = tuple[str, int]
-"""A stored array: the name of its Func or input, and the component of a Tuple."""
+__all__ = ["Evaluator", "OwnFunc", "Surroundings", "Value"]
 
 
 @dataclass(frozen=True)
@@ -40,14 +38,6 @@ class Value:
 
 
 Environment = Mapping[str, Value]
-
-
-@dataclass(frozen=True)
-class Element:
-    """An access to an array: its coordinates in Halide's order, those of the first iteration are not shifted."""
-
-    key: Key
-    index: tuple[isl.PwAff, ...]
 
 
 class Surroundings(Protocol):
@@ -71,14 +61,30 @@ class Surroundings(Protocol):
         ...
 
 
+class OwnFunc(Protocol):
+    """The Func that a stage updates, where that needs a memory."""
+
+    name: str
+
+    def element(self, component: int, args: Sequence[Value], reader: Evaluator) -> Expr | None:
+        """An element; None if it is read as that of any other Func."""
+        ...
+
+
 @dataclass
 class Evaluator:
-    """Evaluates expressions for the iterations `domain` of one stage, and collects the elements that they read."""
+    """Evaluates expressions for the iterations `domain` of one stage, and collects the elements that they read.
+
+    `loads`: accesses to memories that come before the stage's own statements, with what they give. `own`: the Func that
+    is updated.
+    """
 
     space: Space
     domain: isl.Set
     around: Surroundings
     reads: list[Element] = field(default_factory=list)
+    loads: list[tuple[Element, Expr]] = field(default_factory=list)
+    own: OwnFunc | None = None
 
     def __post_init__(self) -> None:
         self._numbers: dict[tuple, Read] = {}
@@ -376,6 +382,10 @@ def _extern(node: Node, args: list[Value], evaluator: Evaluator) -> Value:
 
 def _access(node: Node, args: list[Value], evaluator: Evaluator) -> Value:
     """A call of a stored Func, or an element of an input."""
+    if node.op == "halide" and evaluator.own is not None and node.name == evaluator.own.name:
+        own = evaluator.own.element(node.index, args, evaluator)
+        if own is not None:
+            return Value(own)
     table = evaluator.around.table(node, args, evaluator)
     if table is not None:
         return _indexed(table, None, evaluator) if table.type != BIT else Value(table)

@@ -1,74 +1,111 @@
-"""Constant arrays of a pipeline, as tables that expressions look up."""
+"""Constant arrays of a pipeline, as tables that expressions look up.
+
+These are the Buffers that it brings along, and those Funcs without inputs that are read at places which data decide, or
+that call functions without hardware: their elements are computed by Halide.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from compiler.frontend.c_scop import building
-from compiler.frontend.halide import arithmetic
+from compiler.frontend.halide.drafts import Region
 from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.evaluate import Evaluator, Value
-from compiler.frontend.halide.names import legal_names
-from compiler.frontend.halide.nodes import Constants, Node, Pipeline
-from compiler.frontend.halide.types import INDEX, number_type
+from compiler.frontend.halide.memories import flat_index, needed_box
+from compiler.frontend.halide.names import legal_names, plain
+from compiler.frontend.halide.nodes import Constants, Func, HalideType, Node, Pipeline, postorder
+from compiler.frontend.halide.types import number_type
 from compiler.ir.expr import Const, Expr, Lookup
 from compiler.ir.floating import encode
 from compiler.ir.program import Table
 from compiler.ir.types import BIT, Float
 
-__all__ = ["Tables", "elements"]
+__all__ = ["Realise", "Tables", "elements"]
+
+Realise = Callable[[str, int, Region], np.ndarray]
+"""The elements of a component of a Func in a box, in numpy's order. Raises `PipelineError`."""
 
 
 class Tables:
-    """The Buffers that a pipeline brings along, each a table once it is looked up."""
+    """The constant arrays, each a table once it is looked up."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._buffers = pipeline.buffers
-        self._names = legal_names(pipeline.buffers, taken=legal_names(pipeline.funcs).values())
-        self._used: dict[str, Table] = {}
+    def __init__(self, pipeline: Pipeline, realise: Realise) -> None:
+        self._pipeline, self._realise = pipeline, realise
+        self._used: dict[tuple, Table] = {}
+        self._constant: dict[str, bool] = {}
+        self._unusual: dict[str, bool] = {}
 
     def used(self) -> tuple[Table, ...]:
         """The tables that were looked up."""
         return tuple(self._used.values())
 
+    def is_needed(self, name: str) -> bool:
+        """Whether a Func can only be a table: it has no input, and calls something without hardware."""
+        func = self._pipeline.funcs[name]
+        if name not in self._unusual:
+            self._unusual[name] = False
+            self._unusual[name] = any(_is_unusual(node) or self._calls_unusual(node) for node in _nodes(func))
+        return self._unusual[name] and self._is_constant(name)
+
+    def _calls_unusual(self, node: Node) -> bool:
+        return node.op == "halide" and node.name in self._pipeline.funcs and self.is_needed(node.name)
+
+    def _is_constant(self, name: str) -> bool:
+        if name not in self._constant:
+            self._constant[name] = True
+            func = self._pipeline.funcs.get(name)
+            self._constant[name] = func is not None and not func.extern and not any(
+                node.param or (node.op == "halide" and not self._is_constant(node.name)) for node in _nodes(func))
+        return self._constant[name]
+
     def lookup(self, node: Node, args: Sequence[Value], reader: Evaluator) -> Expr | None:
-        """The element of a Buffer, None if `node` accesses something else."""
-        buffer = self._buffers.get(node.image) if node.op == "image" else None
-        if buffer is None:
-            return None
-        index: Expr = Const(0, INDEX)
-        for arg, first, extent in reversed(list(zip(args, buffer.mins, buffer.extents, strict=True))):
-            index = _next(index, extent, _from(first, arg.expr))
-        low, high = reader.range(index)
-        table = self._table(buffer)
-        if isinstance(index, Const) and 0 <= index.value < len(table.values):
-            return Const(table.values[index.value], table.type)
-        if any(arg.index is None for arg in args) and (low < 0 or high >= len(table.values)):
-            raise PipelineError(f"it reads buffer '{node.image}' of {len(table.values)} elements at {low} to {high}: "
-                                "clamp the index")
-        return Lookup(table.name, index, table.type)
+        """The element of a constant array, None if `node` accesses something else."""
+        if node.op == "image" and node.image in self._pipeline.buffers:
+            buffer = self._pipeline.buffers[node.image]
+            box = [(first, first + extent - 1) for first, extent in zip(buffer.mins, buffer.extents, strict=True)]
+            _check_inside(node.image, needed_box(node.image, args, reader), box)
+            return self._element(node, args, box, lambda: elements(buffer))
+        if node.op == "halide" and self._is_constant(node.name) and node.name not in self._pipeline.outputs and (
+                self.is_needed(node.name) or any(arg.index is None for arg in args)):
+            box = needed_box(node.name, args, reader)
+            return self._element(node, args, box, lambda: self._realise(node.name, node.index, box))
+        return None
 
-    def _table(self, buffer: Constants) -> Table:
-        if buffer.name not in self._used:
-            type = number_type(buffer.type)
-            if type == BIT:
-                raise PipelineError(f"buffer '{buffer.name}' holds bool: make it uint8")
-            values = elements(buffer).ravel()
-            words = encode(type, values) if isinstance(type, Float) else values
-            self._used[buffer.name] = Table(self._names[buffer.name], tuple(map(int, words)), type)
-        return self._used[buffer.name]
+    def _element(self, node: Node, args: Sequence[Value], box: Region, values: Callable[[], np.ndarray]) -> Expr:
+        key = (node.op, node.name, node.index, *box)
+        if key not in self._used:
+            self._used[key] = self._table(plain(node.image or node.name), node.type, values())
+        table = self._used[key]
+        index = flat_index([arg.expr for arg in args], box)
+        return Const(table.values[index.value], table.type) if isinstance(index, Const) else \
+            Lookup(table.name, index, table.type)
 
-
-def _next(index: Expr, extent: int, coordinate: Expr) -> Expr:
-    if index == Const(0, INDEX):
-        return coordinate
-    return building.apply("add", building.apply("mul", index, arithmetic.constant(extent, INDEX)), coordinate)
+    def _table(self, name: str, kind: HalideType, values: np.ndarray) -> Table:
+        type = number_type(kind)
+        if type == BIT:
+            raise PipelineError(f"the constants '{name}' are bool: make them uint8")
+        words = encode(type, values.ravel()) if isinstance(type, Float) else values.ravel()
+        (legal,) = legal_names([f"{name}_table{len(self._used) or ''}"]).values()
+        return Table(legal, tuple(map(int, words)), type)
 
 
-def _from(first: int, coordinate: Expr) -> Expr:
-    return coordinate if first == 0 else building.apply("sub", coordinate, arithmetic.constant(first, INDEX))
+def _check_inside(name: str, want: Region, have: Region) -> None:
+    for dimension, (wanted, given) in enumerate(zip(want, have, strict=True)):
+        if wanted[0] < given[0] or wanted[1] > given[1]:
+            raise PipelineError(f"it reads buffer '{name}' from {wanted[0]} to {wanted[1]} in dimension {dimension}, "
+                                f"which has elements {given[0]} to {given[1]}: clamp the index")
+
+
+def _nodes(func: Func) -> list[Node]:
+    roots = [(*stage.values, *stage.args, stage.predicate) for stage in func.stages]
+    return list(postorder(*(node for part in roots for node in part if node is not None)))
+
+
+def _is_unusual(node: Node) -> bool:
+    """Whether there is no hardware for a node."""
+    return node.op == "extern" or (node.type.code == "float" and node.type.bits != 32) or node.name == "round"
 
 
 def elements(buffer: Constants) -> np.ndarray:
@@ -81,3 +118,5 @@ def elements(buffer: Constants) -> np.ndarray:
         raise PipelineError(f"the serialised pipeline is damaged: buffer '{buffer.name}' has too few elements")
     strides = tuple(stride * dtype.itemsize for stride in reversed(buffer.strides))
     return np.lib.stride_tricks.as_strided(data, tuple(reversed(buffer.extents)), strides, writeable=False)
+
+

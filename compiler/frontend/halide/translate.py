@@ -15,16 +15,20 @@ import islpy as isl
 
 from compiler.frontend.halide.affine import Space, hull
 from compiler.frontend.halide.arrays import Layout, assemble
+from compiler.frontend.halide.drafts import Draft, Element, Region
 from compiler.frontend.halide.errors import PipelineError
-from compiler.frontend.halide.evaluate import Element, Evaluator, Value
-from compiler.frontend.halide.names import plain
+from compiler.frontend.halide.evaluate import Evaluator, Value
+from compiler.frontend.halide.memories import Words, fill, load, needed_box
+from compiler.frontend.halide.names import legal_names, plain
 from compiler.frontend.halide.nodes import Func, Node, Pipeline, postorder
-from compiler.frontend.halide.stages import Draft, Region, translate_stage
-from compiler.frontend.halide.tables import Tables
+from compiler.frontend.halide.stages import translate_stage
+from compiler.frontend.halide.tables import Realise, Tables
+from compiler.frontend.halide.types import Number, number_type
 from compiler.ir.expr import Expr
 from compiler.ir.memory_bounds import with_bounds
 from compiler.ir.narrow import narrow
 from compiler.ir.program import Program
+from compiler.ir.types import BIT
 from compiler.ir.verify import verify
 
 __all__ = ["Given", "Translation", "translate"]
@@ -51,10 +55,10 @@ class Translation:
     inputs: Mapping[str, str]
 
 
-def translate(pipeline: Pipeline, given: Given, name: str = "pipeline") -> Translation:
-    """The program of a pipeline. Raises `PipelineError`."""
+def translate(pipeline: Pipeline, given: Given, name: str, realise: Realise) -> Translation:
+    """The program of a pipeline; `realise` gives the elements of Funcs without inputs. Raises `PipelineError`."""
     try:
-        program, layout = _Translator(pipeline, given).program(name)
+        program, layout = _Translator(pipeline, given, realise).program(name)
         verify(program)
         outputs = tuple(tuple(layout.array_name((output, k)) for k in range(layout.components(output)))
                         for output in pipeline.outputs)
@@ -69,11 +73,13 @@ def translate(pipeline: Pipeline, given: Given, name: str = "pipeline") -> Trans
 class _Translator:
     """The work on one pipeline; what expressions refer to (`compiler.frontend.halide.evaluate.Surroundings`)."""
 
-    def __init__(self, pipeline: Pipeline, given: Given) -> None:
+    def __init__(self, pipeline: Pipeline, given: Given, realise: Realise) -> None:
         self._pipeline, self._given = pipeline, given
-        self._tables = Tables(pipeline)
+        self._tables = Tables(pipeline, realise)
         self._regions: dict[str, Region] = {}
-        self._read: set[str] = set()
+        self._temporaries: dict[str, Number] = {}
+        self._memories: list[Words] = []
+        self._copies: dict[tuple, Words] = {}
 
     def program(self, name: str) -> tuple[Program, Layout]:
         """The program before it is verified, and the places of its arrays."""
@@ -84,12 +90,13 @@ class _Translator:
         drafts: list[list[Draft]] = []
         for func in reversed(stored):
             if func.name in self._regions:
-                drafts.append(self._stages(func))
+                drafts.append([*self._stages(func), *self._filled(func.name)])
                 self._check_output(func)
         self._check_requirements()
-        placed = [draft for stage in reversed(drafts) for draft in stage]
-        layout = Layout(self._pipeline, self._regions, self._given.inputs)
-        return assemble(name, placed, layout, self._tables.used()), layout
+        inputs = [draft for input in self._pipeline.parameters for draft in self._filled(input)]
+        placed = [*inputs, *(draft for stage in reversed(drafts) for draft in stage)]
+        layout = Layout(self._pipeline, self._regions, self._given.inputs, self._temporaries)
+        return assemble(name, placed, layout, self._tables.used(), self._memories), layout
 
     # Surroundings of expressions.
 
@@ -99,6 +106,8 @@ class _Translator:
         if func is None:
             raise PipelineError(f"it calls Func '{plain(name)}', which is not part of the pipeline")
         if name in self._pipeline.outputs or len(func.stages) > 1 or func.schedule.compute.variable:
+            return None
+        if self._tables.is_needed(name):
             return None
         if func.extern or not func.stages:
             raise PipelineError(f"Func '{plain(name)}' is computed outside of Halide"
@@ -131,8 +140,35 @@ class _Translator:
 
     def gather(self, node: Node, args: Sequence[Value], reader: Evaluator) -> Expr:
         """The element of an array at a place that data decide."""
-        position = next(k for k, arg in enumerate(args) if arg.index is None)
-        raise PipelineError(f"it reads '{plain(node.name)}' where data says (argument {position + 1})")
+        box = needed_box(node.name, args, reader)
+        component = node.index if node.op == "halide" else 0
+        key = (node.name, component, *box)
+        if key not in self._copies:
+            self._copies[key] = self.memory(node.name, component, number_type(node.type), box, updated=False)
+            self._grow(node.name, box)
+        return load(self._copies[key], args, reader, self.temporary(f"{node.name}.load", number_type(node.type)))
+
+    def temporary(self, name: str, type: Number) -> str:
+        """A new array beside those of Funcs."""
+        found = f"{plain(name)}.{len(self._temporaries)}"
+        self._temporaries[found] = type
+        return found
+
+    def memory(self, func: str, component: int, type: Number, box: Region, updated: bool) -> Words:
+        """A new memory."""
+        (legal,) = legal_names([plain(func)]).values()
+        name = f"{legal}_memory{len(self._memories)}"
+        stored = self.temporary(f"{func}.stored", BIT) if updated else ""
+        words = Words(name, (func, component), type, tuple(box), self.temporary(f"{func}.filled", BIT), stored)
+        self._memories.append(words)
+        return words
+
+    def _filled(self, name: str) -> list[Draft]:
+        """The statements that fill the memories of a Func or an input, which is complete."""
+        found = [fill(words) for words in self._copies.values() if words.key[0] == name]
+        for draft in found:
+            self._require(draft.write, draft)
+        return found
 
     # Regions.
 
@@ -171,7 +207,9 @@ class _Translator:
             ends = hull(isl.Map.from_pw_aff(function).intersect_domain(draft.domain).range())
             assert ends is not None
             touched.append(ends[0])
-        name = element.key[0]
+        self._grow(element.key[0], touched)
+
+    def _grow(self, name: str, touched: Region) -> None:
         old = self._regions.get(name)
         self._regions[name] = touched if old is None else [
             (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, touched, strict=True)]
