@@ -53,7 +53,7 @@ def diagonal(name: str, green: hl.Func, colour: hl.Func, own: hl.Func, dx: int, 
 def curve(name: str = "curve") -> hl.Func:
     """256 times a power of 10-bit numbers, at most 255."""
     func = hl.Func(name)
-    scaled = hl.pow(hl.cast(hl.Float(32), x) / 1024.0, 1.0 / 1.8) * 256.0
+    scaled = hl.pow(hl.cast(hl.Float(32), x) / 1024.0, hl.f32(1.0 / 1.8)) * 256.0
     func[x] = hl.cast(UINT16, hl.clamp(scaled, 0.0, 255.0))
     func.compute_root()
     return func

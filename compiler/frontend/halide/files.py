@@ -61,7 +61,7 @@ def find_generator(module: ModuleType) -> Any:
     if halide is None:
         return None
     found = [value for value in vars(module).values() if isinstance(value, type)
-             and issubclass(value, halide.Generator) and value.__module__ == module.__name__]
+             and issubclass(value, halide.Generator) and value is not halide.Generator]
     return found[0] if len(found) == 1 else None
 
 
@@ -69,7 +69,10 @@ def from_generator(generator: Any, name: str, settings: Mapping[str, Any]) -> Pr
     """The program of a Generator class; settings with the names of its GeneratorParams are their values. Raises
     `PipelineError`."""
     halide = import_halide()
-    own = {key for key, value in vars(generator).items() if isinstance(value, halide.GeneratorParam)}
+    if not hasattr(generator, "_halide_registered_name"):
+        raise PipelineError(f"Generator {generator.__name__} has no name: write "
+                            f"@hl.generator(name='{generator.__name__.lower()}') above it")
+    own = {key for key in dir(generator) if isinstance(getattr(generator, key, None), halide.GeneratorParam)}
     try:
         with halide.GeneratorContext(halide.get_jit_target_from_environment()):
             made = generator({key: str(value) for key, value in settings.items() if key in own})
