@@ -9,13 +9,22 @@ from typing import NoReturn
 from hw.lib.configuration import ConfigurationError, Field, Layout, Words
 from hw.ops import OPERATIONS, Kind, Operation
 
-__all__ = ["COUNT", "PE_FEATURE", "PeConfig", "PeSpec", "pe_layout"]
+__all__ = ["COUNT", "FACTORS", "PE_FEATURE", "PRODUCTS", "RESTART", "PeConfig", "PeSpec", "pe_layout"]
 
 PE_FEATURE = 0
 """Feature of the configuration bus that holds a processing element's registers."""
 
 OPERANDS = 3
 """Word operands and bit operands that a processing element has, each."""
+
+RESTART = "bit2"
+"""Input that tells where an operand is not the own result; no operation with a word operand reads it."""
+
+PRODUCTS = frozenset({"mul", "mul_mid", "mul_high", "mad"})
+"""Operations whose first two operands go through the multiplier, before which there is no time for a choice."""
+
+FACTORS = 2
+"""How many operands those are."""
 
 _TABLE_BITS = 8
 
@@ -53,6 +62,10 @@ class PeConfig:
     and its bit operands bit0, bit1, bit2. `signed` selects how words are extended. `constants` and `bit_constants`
     replace an input by a constant where they are not None; a word constant is a bit pattern, 0 to 2**width - 1.
     `table` is the truth table of lut3: bit ``p | q << 1 | r << 2`` is the result.
+
+    `feedback` numbers the word operand that is the element's own result of the cycle before, None for none; factors
+    cannot be (`PRODUCTS`). With `restart` it is that only where the bit at input bit2 is 0: where it is 1, the operand
+    is the input or the constant of that number, as of the first step of a sum.
     """
 
     op: str
@@ -60,6 +73,8 @@ class PeConfig:
     constants: tuple[int | None, int | None, int | None] = (None, None, None)
     bit_constants: tuple[int | None, int | None, int | None] = (None, None, None)
     table: int = 0
+    feedback: int | None = None
+    restart: bool = False
 
     @property
     def operation(self) -> Operation:
@@ -70,15 +85,17 @@ class PeConfig:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Input ports that the operation reads and that are not constant, in the order of its operands."""
+        """Input ports that the operation reads and that are not constant, in the order of its operands; then that of
+        `restart`."""
         count = {Kind.WORD: 0, Kind.BIT: 0}
         ports: list[str] = []
         for kind in self.operation.operands:
             index = count[kind]
             count[kind] += 1
-            if (self.constants if kind is Kind.WORD else self.bit_constants)[index] is None:
+            own = kind is Kind.WORD and index == self.feedback and not self.restart
+            if not own and (self.constants if kind is Kind.WORD else self.bit_constants)[index] is None:
                 ports.append(f"{kind.value}{index}")
-        return tuple(ports)
+        return (*ports, RESTART) if self.restart else tuple(ports)
 
     @property
     def output(self) -> str:
@@ -89,6 +106,7 @@ class PeConfig:
         """Configuration words. Raises `ConfigurationError` for an unknown operation or a value that is too wide."""
         if self.op == COUNT.name:
             self._check_count(spec)
+        self._check_feedback()
         values = {"enable": 1, "op": self.operation.code, "signed": int(self.signed), "table": self.table}
         for index, constant in enumerate(self.constants):
             if constant is not None:
@@ -96,6 +114,8 @@ class PeConfig:
         for index, constant in enumerate(self.bit_constants):
             if constant is not None:
                 values |= {f"bit_constant{index}_used": 1, f"bit_constant{index}": constant}
+        if self.feedback is not None:
+            values |= {f"feedback{self.feedback}": 1, "restart": int(self.restart)}
         return pe_layout(spec).encode(values)
 
     def _check_count(self, spec: PeSpec) -> None:
@@ -103,6 +123,22 @@ class PeConfig:
             raise ConfigurationError("processing element: it has no counter")
         if None in self.constants:
             raise ConfigurationError("processing element: a counter takes three constants and no input")
+
+    def _check_feedback(self) -> None:
+        if self.feedback is None:
+            if self.restart:
+                raise ConfigurationError("processing element: nothing restarts without feedback")
+            return
+        words = self.operation.operands.count(Kind.WORD)
+        if self.operation.result is not Kind.WORD or self.op == COUNT.name or not 0 <= self.feedback < words:
+            raise ConfigurationError(f"processing element: '{self.op}' has no word operand {self.feedback} that its own "
+                                     "result can be")
+        if self.op in PRODUCTS and self.feedback < FACTORS:
+            raise ConfigurationError(f"processing element: the own result is no factor of '{self.op}'")
+        if self.restart and self.bit_constants[-1] is not None:
+            raise ConfigurationError(f"processing element: the bit that restarts is no constant; leave {RESTART} to it")
+        if not self.restart and self.constants[self.feedback] is not None:
+            raise ConfigurationError("processing element: an operand is a constant and the own result")
 
     @classmethod
     def decode(cls, words: Words, spec: PeSpec) -> PeConfig | None:
@@ -121,6 +157,8 @@ class PeConfig:
             constants=_optional(values, "constant"),
             bit_constants=_optional(values, "bit_constant"),
             table=values["table"],
+            feedback=_feedback(values),
+            restart=bool(values["restart"]),
         )
         if config.words(spec) != pe_layout(spec).encode(values):
             raise ConfigurationError("processing element: a constant or operation is set that is not in use")
@@ -134,6 +172,11 @@ def _optional(values: dict[str, int], name: str) -> tuple[int | None, int | None
     return first, second, third
 
 
+def _feedback(values: dict[str, int]) -> int | None:
+    """The operand that the own result is; the first one of several, which no configuration has."""
+    return next((index for index in range(OPERANDS) if values[f"feedback{index}"]), None)
+
+
 @lru_cache
 def pe_layout(spec: PeSpec) -> Layout:
     """Registers of a processing element."""
@@ -141,5 +184,6 @@ def pe_layout(spec: PeSpec) -> Layout:
     fields += [Field(f"constant{index}_used", 1) for index in range(OPERANDS)]
     for index in range(OPERANDS):
         fields += [Field(f"bit_constant{index}_used", 1), Field(f"bit_constant{index}", 1)]
+    fields += [*(Field(f"feedback{index}", 1) for index in range(OPERANDS)), Field("restart", 1)]
     fields += [Field(f"constant{index}", spec.width) for index in range(OPERANDS)]
     return Layout("processing element", PE_FEATURE, tuple(fields))

@@ -25,6 +25,10 @@ class Pe(wiring.Component):
     result is at `o_word` or `o_bit`, by the kind of the operation's result, `PE_LATENCY` cycles later; the other
     output is zero. Everything holds while `en` is 0 and while the processing element is off.
 
+    A word operand can be the element's own result, straight from the result register to the operation: a sum, a
+    minimum or a choice that goes on in every cycle has a recurrence latency of 1 (`PeConfig.feedback`). The multiplier
+    takes the operand registers themselves, so the choice is no part of the way through it.
+
     With `spec.counter` there are the operation `hw.pe.config.COUNT`, whose value is on the outputs in the first cycle
     after `flush` and counts the cycles with `en` from then on, and the port `flush`.
 
@@ -84,20 +88,36 @@ class Pe(wiring.Component):
         return results
 
     def _datapath(self, m: Module, store: ConfigurationStore, advance: Value) -> Datapath:
-        """Operand registers, and the one multiplier and one subtractor that all operations share."""
-        a, b, c = (self._word(m, store, advance, index) for index in range(OPERANDS))
+        """Operand registers, the choice of the own result, and the one multiplier and one subtractor that all operations
+        share."""
+        words = [self._word(m, store, advance, index) for index in range(OPERANDS)]
         p, q, r = (self._bit(m, store, advance, index) for index in range(OPERANDS))
-        product = Signal((a * b).shape())
+        a, b, c = self._with_own_result(m, store, words, r)
+        product = Signal((words[0] * words[1]).shape())
         difference = Signal((a - b).shape())
-        m.d.comb += [product.eq(a * b), difference.eq(a - b)]
+        m.d.comb += [product.eq(words[0] * words[1]), difference.eq(a - b)]
         return Datapath(self.spec.width, a, b, c, p, q, r, store.value("table"), product, difference)
 
     def _word(self, m: Module, store: ConfigurationStore, advance: Value, index: int) -> Value:
         """A word operand with one more bit that extends it by its sign or by zero."""
         word = self._choice(store, f"constant{index}", f"i_word{index}")
         register = Signal(signed(self.spec.width + 1), name=f"word{index}")
-        m.d.sync += register.eq(hold(register, advance, Cat(word, word[-1] & store.value("signed")).as_signed()))
+        m.d.sync += register.eq(hold(register, advance, self._extend(store, word)))
         return register
+
+    def _extend(self, store: ConfigurationStore, word: Value) -> Value:
+        """A word with one more bit: its sign, or zero."""
+        return Cat(word, word[-1] & store.value("signed")).as_signed()
+
+    def _with_own_result(self, m: Module, store: ConfigurationStore, words: list[Value], restarts: Value) -> list[Value]:
+        """The word operands, in place of one of which the own result comes, except where it restarts."""
+        own = self._extend(store, self.o_word)
+        operands: list[Value] = []
+        for index, word in enumerate(words):
+            operands.append(operand := Signal(signed(self.spec.width + 1), name=f"operand{index}"))
+            chosen = store.value(f"feedback{index}") & ~(store.value("restart") & restarts)
+            m.d.comb += operand.eq(Mux(chosen, own, word))
+        return operands
 
     def _bit(self, m: Module, store: ConfigurationStore, advance: Value, index: int) -> Value:
         register = Signal(name=f"bit{index}")

@@ -80,6 +80,8 @@ def _check_added(netlist: Netlist, original: Netlist) -> None:
 def _check_pass(node: Node, edge: Edge) -> None:
     """The unit gives its first input of the edge's network on its output."""
     config = node.config if isinstance(node, PeNode) else None
+    if config is not None and config.feedback is not None:
+        raise PhysicalError(f"{node.name} is not in the original and takes its own result")
     if config is not None and edge.network == "word" and config.op == "pass" and config.constants[0] is None:
         return
     if config is not None and edge.network == "bit" and config.op == "lut3" and config.bit_constants == (None, 0, 0):

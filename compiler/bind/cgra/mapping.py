@@ -14,6 +14,7 @@ from compiler.bind.buffers.wide_fetch import NestError
 from compiler.bind.cgra.addresses import AddressUnits
 from compiler.bind.cgra.instruction_selection import ExpressionSelector
 from compiler.bind.cgra.legalize_arrays import without_words
+from compiler.bind.cgra.local_feedback import LocalFeedback, fold_feedback
 from compiler.bind.cgra.memories import BufferKey, MemoryAllocator, MemoryTile
 from compiler.bind.cgra.netlist import Edge, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.operand_multiplexing import Group, SharedUnits
@@ -414,10 +415,21 @@ def map_program(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shar
     nodes = builder.heard_nodes(edges) | builder.allocator.nodes()
     netlist = Netlist(nodes, edges, tuple(builder.allocator.separations))
     netlist.verify()
-    return Application(schedule, netlist, builder.allocator.tiles, list(buffers.values()), builder.taps,
-                       builder.results, builder.reads, builder.streams_in, builder.streams_out, builder.roms,
+    local = fold_feedback(netlist, {signal.pin for signal in builder.results.values()})
+    return Application(schedule, local.netlist, builder.allocator.tiles, list(buffers.values()), builder.taps,
+                       builder.results, _local_reads(builder, local), builder.streams_in, builder.streams_out, builder.roms,
                        builder.controls, builder.allocator.addresses, uses, builder.units, builder.infeasible,
                        builder.delivered)
+
+
+def _local_reads(builder: _Builder, local: LocalFeedback) -> dict[tuple[str, int], Signal]:
+    """The streams of all reads: of those that are inside an element now, the operand that they are."""
+    found: dict[tuple[str, int], Signal] = {}
+    for (statement, read), signal in builder.reads.items():
+        taker = builder.results[statement].pin.node if statement in builder.results else ""
+        pin = local.operand_of(signal.pin, taker)
+        found[statement, read] = signal if pin is None else Signal(pin, signal.kind)
+    return found
 
 
 def _moved(signal: Signal, heads: Mapping[Pin, Signal]) -> Signal:

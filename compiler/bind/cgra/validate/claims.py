@@ -10,11 +10,12 @@ from functools import cached_property
 
 import islpy as isl
 
+from compiler.bind.cgra.local_feedback import result_pin
 from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.netlist import Pin, StreamIn, StreamOut
 from compiler.bind.cgra.operands import Signal
 from compiler.bind.cgra.place_and_route import Physical
-from compiler.bind.cgra.validate.fabric import Origin
+from compiler.bind.cgra.validate.fabric import PE_LATENCY, Origin
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import ValidationError
 from hw.fabric.routing import CoreOutput, StreamSource
@@ -48,7 +49,8 @@ class Claims:
         return self.origin(self.application.results[statement].pin)
 
     def read(self, statement: str, index: int) -> Origin | None:
-        """The output that carries what a read sees, None if the read is not served."""
+        """The output, or the operand of an element that takes its own result, that carries what a read sees; None if
+        the read is not served."""
         signal = self.application.reads.get((statement, index))
         return None if signal is None else self.origin(signal.pin)
 
@@ -57,7 +59,9 @@ class Claims:
         return self._shift(self.application.results[statement]) - self._shift(self.application.reads[statement, index])
 
     def _shift(self, signal: Signal) -> int:
-        return self.physical.retiming.times.get(signal.pin, 0) - signal.distance
+        times, result = self.physical.retiming.times, result_pin(signal.pin)
+        time = times.get(signal.pin, 0) if result is None else times.get(result, 0) - PE_LATENCY
+        return time - signal.distance
 
     def visible(self, statement: Statement) -> isl.Map:
         """{instance -> [cycle]} in which its value is visible at `result`."""

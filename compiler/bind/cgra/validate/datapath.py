@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compiler.bind.cgra.validate.equivalent_reads import operand_types
-from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin
+from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin, operand
 from compiler.bind.cgra.validate.operands import expected_values
 from compiler.ir.expr import Lookup, postorder
 from compiler.ir.program import Program, Statement
@@ -89,6 +89,8 @@ class Datapath:
         if isinstance(origin, StreamSource):
             raise self._fail(f"it takes the {origin}, which none of its reads is")
         core = self.fabric.tile(origin.row, origin.column).core
+        if self.fabric.fed_back(origin) is not None:
+            raise self._fail(f"its value depends on itself: {origin} is a result, which none of its reads is")
         if isinstance(core, PeConfig):
             self.units.add(origin)
             return self._pe(origin, core, lag)
@@ -113,6 +115,9 @@ class Datapath:
         for kind in entry.operands:
             index = count[kind]
             count[kind] += 1
+            if kind is Kind.WORD and index == config.feedback:
+                operands.append(self._at(operand(unit, index), lag + PE_LATENCY)[0])
+                continue
             constant = (config.constants if kind is Kind.WORD else config.bit_constants)[index]
             operands.append(_constant(constant) if constant is not None else
                             self._operand(unit, f"{kind.value}{index}", lag + PE_LATENCY, kind))

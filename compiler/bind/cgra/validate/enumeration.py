@@ -21,7 +21,7 @@ from compiler.sched.verify import Source
 from hw.fabric.routing import CoreOutput, StreamSource
 from hw.fabric.spec import GLB_INPUT_LATENCY
 from hw.memtile import DualPortConfig, PubConfig
-from hw.pe.config import PeConfig
+from hw.pe.config import RESTART, PeConfig
 
 __all__ = ["Enumeration"]
 
@@ -105,6 +105,9 @@ class Enumeration:
         passed = self.fabric.passed(origin)
         if passed is not None:
             return self._right(passed.origin, source, cycles - passed.lag, values)
+        fed_back = self.fabric.fed_back(origin)
+        if fed_back is not None:
+            return self._restarted(origin, fed_back, source, cycles, values)
         core = self.fabric.tile(origin.row, origin.column).core
         if isinstance(core, PeConfig):
             return self._selected(origin, core, source, cycles, values)
@@ -113,10 +116,12 @@ class Enumeration:
     # Merges of several sources.
 
     def is_merge(self, origin: Origin) -> bool:
-        """Whether a word comes from a unit that selects one of two words by a bit, or from a memory that passes others
-        on between its own."""
+        """Whether a word comes from a unit that selects one of two words by a bit, as of an operand that is the own
+        result or an input, or from a memory that passes others on between its own."""
         if not isinstance(origin, CoreOutput):
             return False
+        if self.fabric.fed_back(origin) is not None:
+            return True
         core = self.fabric.tile(origin.row, origin.column).core
         if isinstance(core, PubConfig | DualPortConfig):
             port = core.outputs[int(origin.port.removeprefix("out"))]
@@ -127,29 +132,48 @@ class Enumeration:
                   values: np.ndarray) -> np.ndarray:
         """The value is on the way that the bit of that cycle selects."""
         right = np.zeros(len(cycles), dtype=bool)
-        if core.op == "pass" and core.constants[0] is not None:
+        if core.op == "pass" and core.constants[0] is not None and core.feedback is None:
             return np.full(len(cycles), source.computed and self._is_constant(source.name, core.constants[0]))
         if not self.is_merge(origin):
             return right
         operands = cycles - PE_LATENCY
-        bit = self._bits(origin, operands)
+        bit = self._bits(origin, "bit0", operands)
         for port, here in ((0, bit == 1), (1, bit == 0)):
-            constant = core.constants[port]
-            if constant is not None:
-                right[here] = source.computed and self._is_constant(source.name, constant)
-            elif here.any():
-                arrival = self.fabric.arrival(origin.row, origin.column, f"word{port}")
-                right[here] = self._right(arrival.origin, source, operands[here] - arrival.lag, values[here])
+            if port != core.feedback:  # what an element holds is its own statement's value, which is known by its name
+                right[here] = self._taken(origin, core, port, source, operands[here], values[here])
         return right
+
+    def _restarted(self, origin: CoreOutput, core: PeConfig, source: Source, cycles: np.ndarray,
+                   values: np.ndarray) -> np.ndarray:
+        """The value is the element's own result, or on the way to the input where the bit of that cycle restarts."""
+        assert core.feedback is not None
+        bit = self._bits(origin, RESTART, cycles) if core.restart else np.zeros(len(cycles), dtype=np.int64)
+        result = CoreOutput(origin.row, origin.column, core.output)
+        right = np.zeros(len(cycles), dtype=bool)
+        if self._is_result(result, source):
+            right[bit == 0] = self._right(result, source, cycles[bit == 0], values[bit == 0])
+        right[bit == 1] = self._taken(origin, core, core.feedback, source, cycles[bit == 1], values[bit == 1])
+        return right
+
+    def _taken(self, unit: CoreOutput, core: PeConfig, number: int, source: Source, cycles: np.ndarray,
+               values: np.ndarray) -> np.ndarray:
+        """Whether word input `number`, or the constant in its place, has the value in these cycles."""
+        constant = core.constants[number]
+        if constant is not None:
+            return np.full(len(cycles), source.computed and self._is_constant(source.name, constant))
+        if not len(cycles):
+            return np.zeros(0, dtype=bool)
+        arrival = self.fabric.arrival(unit.row, unit.column, f"word{number}")
+        return self._right(arrival.origin, source, cycles - arrival.lag, values)
 
     def _is_constant(self, statement: str, pattern: int) -> bool:
         value = self.claims.program.statement(statement).value
         return isinstance(value, Const) and value.value & ((1 << self.fabric.spec.width) - 1) == pattern
 
-    def _bits(self, unit: CoreOutput, cycles: np.ndarray) -> np.ndarray:
-        """The bit that a merge takes in these cycles: whether a table's word differs from a constant; -1 if unknown."""
+    def _bits(self, unit: CoreOutput, port: str, cycles: np.ndarray) -> np.ndarray:
+        """The bit that a merge takes at a port in these cycles: whether a table's word differs from a constant; -1 if unknown."""
         unknown = np.full(len(cycles), -1)
-        test, lag = self._behind_delays(unit, "bit0")
+        test, lag = self._behind_delays(unit, port)
         if not isinstance(test, CoreOutput):
             return unknown
         core = self.fabric.tile(test.row, test.column).core

@@ -25,12 +25,18 @@ from hw.fabric.routing import (
 from hw.fabric.spec import IO_OUTPUT_LATENCY, FabricSpec
 from hw.pe.config import PeConfig
 
-__all__ = ["PE_LATENCY", "Arrival", "Fabric", "Origin"]
+__all__ = ["PE_LATENCY", "Arrival", "Fabric", "Origin", "operand"]
 
 Origin = CoreOutput | StreamSource
 
 PE_LATENCY = 1
 """Cycles from the operands of a processing element to its result."""
+
+
+def operand(unit: CoreOutput, number: int | None) -> CoreOutput:
+    """Word operand `number` of a processing element, as a place where a word is visible: where its operation takes
+    it, `PE_LATENCY` before the result."""
+    return CoreOutput(unit.row, unit.column, f"operand{number}")
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,14 @@ class Fabric:
         origin, hops = self._walk(row, column, network, tile.connections[port], what)
         return Arrival(origin, hops + 1 + tile.delays.get(port, 0))
 
+    def fed_back(self, origin: Origin) -> PeConfig | None:
+        """The configuration of the element if `origin` is its operand that can be its own result, as the operation
+        takes it; None for any output."""
+        if not isinstance(origin, CoreOutput):
+            return None
+        core = self.tile(origin.row, origin.column).core
+        return core if isinstance(core, PeConfig) and origin == operand(origin, core.feedback) else None
+
     def passed(self, origin: Origin) -> Arrival | None:
         """What a unit that only passes its input on takes, a cycle before it shows it; None for any other unit."""
         return self._passed(origin, "word0", lambda core: core.op == "pass" and core.constants[0] is None)
@@ -76,7 +90,9 @@ class Fabric:
         if not isinstance(origin, CoreOutput):
             return None
         core = self.tile(origin.row, origin.column).core
-        if not isinstance(core, PeConfig) or origin.port != core.output or not passes(core):
+        if not isinstance(core, PeConfig) or origin.port != core.output or core.feedback is not None:
+            return None
+        if not passes(core):
             return None
         arrival = self.arrival(origin.row, origin.column, port)
         return Arrival(arrival.origin, arrival.lag + PE_LATENCY)
