@@ -131,8 +131,8 @@ class PeConfig:
             return
         words = self.operation.operands.count(Kind.WORD)
         if self.operation.result is not Kind.WORD or self.op == COUNT.name or not 0 <= self.feedback < words:
-            raise ConfigurationError(f"processing element: '{self.op}' has no word operand {self.feedback} that its own "
-                                     "result can be")
+            raise ConfigurationError(f"processing element: '{self.op}' has no word operand {self.feedback} that its "
+                                     "own result can be")
         if self.op in PRODUCTS and self.feedback < FACTORS:
             raise ConfigurationError(f"processing element: the own result is no factor of '{self.op}'")
         if self.restart and self.bit_constants[-1] is not None:

@@ -88,8 +88,8 @@ class Pe(wiring.Component):
         return results
 
     def _datapath(self, m: Module, store: ConfigurationStore, advance: Value) -> Datapath:
-        """Operand registers, the choice of the own result, and the one multiplier and one subtractor that all operations
-        share."""
+        """Operand registers, the choice of the own result, and the one multiplier and one subtractor that all
+        operations share."""
         words = [self._word(m, store, advance, index) for index in range(OPERANDS)]
         p, q, r = (self._bit(m, store, advance, index) for index in range(OPERANDS))
         a, b, c = self._with_own_result(m, store, words, r)
@@ -109,7 +109,8 @@ class Pe(wiring.Component):
         """A word with one more bit: its sign, or zero."""
         return Cat(word, word[-1] & store.value("signed")).as_signed()
 
-    def _with_own_result(self, m: Module, store: ConfigurationStore, words: list[Value], restarts: Value) -> list[Value]:
+    def _with_own_result(self, m: Module, store: ConfigurationStore, words: list[Value],
+                         restarts: Value) -> list[Value]:
         """The word operands, in place of one of which the own result comes, except where it restarts."""
         own = self._extend(store, self.o_word)
         operands: list[Value] = []

@@ -117,8 +117,9 @@ def test_unrolled_sums_are_chains_of_multiply_adds() -> None:
 
 @pytest.mark.parametrize("memory", ["pub", "dual-port"])
 def test_a_recurrence_that_is_too_fast_gets_a_longer_interval(memory: str) -> None:
-    slow, fast = (compiler.compile(running_sum(d), memory=memory, array="4x4") for d in (1, 12))
-    assert slow.schedule.pace.interval > fast.schedule.pace.interval == 1
+    """Of a value of two steps ago, over wires; one of the step before is inside the element."""
+    slow, fast, local = (compiler.compile(running_sum(d), memory=memory, array="4x4") for d in (2, 12, 1))
+    assert slow.schedule.pace.interval > fast.schedule.pace.interval == local.schedule.pace.interval == 1
 
 
 def test_a_wrong_control_table_is_caught() -> None:

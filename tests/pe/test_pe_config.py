@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pe_reference import feedback_configurations
 
 from hw.lib.configuration import ConfigurationError
 from hw.ops import OPERATIONS
@@ -26,6 +27,17 @@ configs = st.builds(
 @given(configs)
 def test_words_decode_to_the_configuration(config: PeConfig) -> None:
     assert PeConfig.decode(config.words(SPEC), SPEC) == config
+
+
+@pytest.mark.parametrize("config", feedback_configurations())
+def test_words_of_feedback_decode_to_the_configuration(config: PeConfig) -> None:
+    assert PeConfig.decode(config.words(SPEC), SPEC) == config
+
+
+def test_the_own_result_takes_no_input_but_what_restarts_does() -> None:
+    assert PeConfig("add", feedback=1).inputs == ("word0",)
+    assert PeConfig("add", feedback=1, restart=True).inputs == ("word0", "word1", "bit2")
+    assert PeConfig("select", feedback=0, restart=True, constants=(7, None, None)).inputs == ("bit0", "word1", "bit2")
 
 
 @given(configs, configs)
@@ -58,6 +70,14 @@ def test_a_narrow_element_has_narrow_constants() -> None:
         (PeConfig("add", constants=(65536, 0, None)), "processing element: constant0 = 65536 does not fit in 16 bits"),
         (PeConfig("lut3", bit_constants=(None, 2, 1)), "processing element: bit_constant1 = 2 does not fit in 1 bits"),
         (PeConfig("lut3", table=256), "processing element: table = 256 does not fit in 8 bits"),
+        (PeConfig("add", feedback=2), "processing element: 'add' has no word operand 2 that its own result can be"),
+        (PeConfig("lt", feedback=0), "processing element: 'lt' has no word operand 0 that its own result can be"),
+        (PeConfig("mad", feedback=1), "processing element: the own result is no factor of 'mad'"),
+        (PeConfig("add", restart=True), "processing element: nothing restarts without feedback"),
+        (PeConfig("add", feedback=0, restart=True, bit_constants=(None, None, 1)),
+         "processing element: the bit that restarts is no constant; leave bit2 to it"),
+        (PeConfig("add", feedback=0, constants=(1, None, None)),
+         "processing element: an operand is a constant and the own result"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_an_error(config: PeConfig, message: str) -> None:

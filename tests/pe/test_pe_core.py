@@ -8,7 +8,15 @@ import pytest
 from amaranth.sim import Simulator, SimulatorContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pe_reference import Operands, all_operands, configurations, expected, random_operands
+from pe_reference import (
+    Operands,
+    all_operands,
+    configurations,
+    expected,
+    feedback_configurations,
+    feedback_results,
+    random_operands,
+)
 
 from hw.ops import OPERATIONS
 from hw.pe import PE_LATENCY, Pe, PeConfig, PeSpec
@@ -110,6 +118,26 @@ def test_random_programs_with_constants_at_16_bits(program: list) -> None:
                 assert await driver.compute(operands) == expected(config, operands, spec.width), (config, operands)
 
     run(spec, bench)
+
+
+@pytest.mark.parametrize("width", [3, 16])
+def test_the_own_result_is_an_operand_one_cycle_later(width: int) -> None:
+    """Every operation that can take it, through cycles in which nothing moves."""
+    async def bench(driver: Driver) -> None:
+        for number, config in enumerate(feedback_configurations()):
+            rng = random.Random(number)
+            rows = [random_operands(rng, width) for _ in range(12)]
+            await driver.configure(config)
+            await driver.step(rows[0])
+            held = driver.ctx.get(driver.pe.o_word)
+            shown = []
+            for row in (*rows[1:], rows[-1]):
+                while rng.random() < 0.3:
+                    await driver.step(random_operands(rng, width), en=0)
+                shown.append(await driver.step(row))
+            assert shown == feedback_results(config, rows, width, held), config
+
+    run(PeSpec(width), bench)
 
 
 def test_outputs_hold_while_en_is_0_and_configuration_does_not() -> None:

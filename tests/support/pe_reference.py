@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 from hw.ops import OPERATIONS, Kind
-from hw.pe.config import PeConfig
+from hw.pe.config import FACTORS, PRODUCTS, PeConfig
 
 TABLES = (0x00, 0x96, 0xE8, 0x1B)
 """Truth tables that tell the three inputs of lut3 apart."""
@@ -44,6 +45,32 @@ def result(config: PeConfig, values: dict[Kind, list[int]], width: int) -> tuple
     table = [config.table] if entry.name == "lut3" else []
     number = int(entry.evaluate(width, *table, *(next(remaining[kind]) for kind in entry.operands)))
     return (number % (1 << width), 0) if entry.result is Kind.WORD else (0, number & 1)
+
+
+def feedback_results(config: PeConfig, rows: Sequence[Operands], width: int, held: int) -> list[tuple[int, int]]:
+    """What the element shows for rows of operands, one per cycle, when its result before the first is `held`."""
+    assert config.feedback is not None
+    shown = []
+    for row in rows:
+        values = operand_values(config, row, width)
+        if not (config.restart and row.bits[2]):
+            values[Kind.WORD][config.feedback] = _number(config, held, width)
+        shown.append(result(config, values, width))
+        held = shown[-1][0]
+    return shown
+
+
+def feedback_configurations() -> list[PeConfig]:
+    """Every operation and operand that the own result can be, always and with a bit that restarts, from an input or
+    from a constant."""
+    found = []
+    for plain in configurations():
+        words = plain.operation.operands.count(Kind.WORD) if plain.operation.result is Kind.WORD else 0
+        for number in range(FACTORS if plain.op in PRODUCTS else 0, words):
+            start = tuple(5 if k == number else None for k in range(3))
+            found += [replace(plain, feedback=number), replace(plain, feedback=number, restart=True),
+                      replace(plain, feedback=number, restart=True, constants=start)]
+    return found
 
 
 def configurations() -> list[PeConfig]:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from verify_mappings import Mapping, mapping
+from local_feedback_programs import running_sums
+from verify_mappings import Mapping, mapping, mapping_of
 from verify_model import ArrayModel
 
 from compiler.bind.cgra.validate import ValidationError, validate
@@ -22,11 +23,14 @@ SMALL = {
     "brighten_blur": {"tiles": 3, "size": 6, "half_words": 64},
     "gaussian_tiled": {"width": 10, "tile": 4, "half_words": 64},
 }
-CASES = [(app, memory) for app in SMALL for memory in ("pub", "dual-port")]
+SUMS = "running sums, whose recurrence is inside an element"
+CASES = [(app, memory) for app in (*SMALL, SUMS) for memory in ("pub", "dual-port")]
 
 
 @cache
 def small(app: str, memory: str) -> Mapping:
+    if app == SUMS:
+        return mapping_of(running_sums(), memory)
     return mapping(app, memory, **SMALL[app])
 
 

@@ -112,6 +112,9 @@ class ArrayModel:
             count[kind] += 1
             constant = (core.constants if kind is Kind.WORD else core.bit_constants)[index]
             value = self._input(place, f"{kind.value}{index}", cycle) if constant is None else constant
+            own = kind is Kind.WORD and index == core.feedback
+            if own and not (core.restart and self._input(place, "bit2", cycle)):
+                value = self._value(CoreOutput(*place, core.output), cycle)
             operands.append(word.wrap(value) if kind is Kind.WORD else value)
         table = [core.table] if core.op == "lut3" else []
         result = int(OPERATIONS[core.op].evaluate(self.spec.width, *table, *operands))

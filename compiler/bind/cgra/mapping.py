@@ -417,9 +417,9 @@ def map_program(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shar
     netlist.verify()
     local = fold_feedback(netlist, {signal.pin for signal in builder.results.values()})
     return Application(schedule, local.netlist, builder.allocator.tiles, list(buffers.values()), builder.taps,
-                       builder.results, _local_reads(builder, local), builder.streams_in, builder.streams_out, builder.roms,
-                       builder.controls, builder.allocator.addresses, uses, builder.units, builder.infeasible,
-                       builder.delivered)
+                       builder.results, _local_reads(builder, local), builder.streams_in, builder.streams_out,
+                       builder.roms, builder.controls, builder.allocator.addresses, uses, builder.units,
+                       builder.infeasible, builder.delivered)
 
 
 def _local_reads(builder: _Builder, local: LocalFeedback) -> dict[tuple[str, int], Signal]:

@@ -171,7 +171,8 @@ class Enumeration:
         return isinstance(value, Const) and value.value & ((1 << self.fabric.spec.width) - 1) == pattern
 
     def _bits(self, unit: CoreOutput, port: str, cycles: np.ndarray) -> np.ndarray:
-        """The bit that a merge takes at a port in these cycles: whether a table's word differs from a constant; -1 if unknown."""
+        """The bit that a merge takes at a port in these cycles: whether a table's word differs from a constant; -1 if
+        unknown."""
         unknown = np.full(len(cycles), -1)
         test, lag = self._behind_delays(unit, port)
         if not isinstance(test, CoreOutput):

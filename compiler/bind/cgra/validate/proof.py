@@ -263,7 +263,8 @@ class Proof:
     def _prove_each(self, origin: Origin, source: Source, demand: Demand) -> None:
         wrong = self._enumeration.first_wrong(origin, source, demand.cycles, demand.origins)
         if wrong is not None:
-            self._prove(origin, source, demand.at(wrong))
+            if self.fabric.fed_back(origin) is None:
+                self._prove(origin, source, demand.at(wrong))
             raise ValidationError(f"{demand.describe(wrong)}, but {self.claims.name(origin)} delivers another word")
 
     def _cycles(self, statement: Statement) -> isl.Map:
