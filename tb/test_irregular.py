@@ -30,6 +30,17 @@ def test_results_are_those_of_gcc(name: str, target: str, simulator: str) -> Non
     assert run.cycles == design.predicted_cycles
 
 
+@pytest.mark.parametrize("target", ["fpga", "dataflow"])
+def test_a_histogram_of_equal_bytes_ends_in_time(target: str, simulator: str) -> None:
+    """Start to done, with all bins cleared and read out."""
+    design = design_of("histogram", target)
+    run = design.simulate({"x": np.full(64, 77, np.uint8)}, simulator)
+    assert run.outputs["bins"].tolist() == [64 * (bin == 77) for bin in range(256)]
+    assert run.cycles == design.predicted_cycles
+    assert run.wall_cycles <= 64 + 300
+    assert abs(run.wall_cycles - design.predicted_start_to_done) <= 0.02 * run.wall_cycles + 1
+
+
 @pytest.mark.parametrize("name", ["gamma_table", "ellpack"])
 def test_lanes_gather_what_gcc_reads(name: str, simulator: str) -> None:
     inputs, wanted = case_of(name, 6)

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from compiler.ir.program import Program
+from compiler.passes.arrays.packed_drains import PackedArrays
 from compiler.passes.arrays.partition import Partition
 from compiler.passes.arrays.split_arrays import SplitArrays
 from compiler.passes.normalize.domain_padding import PaddedProgram
@@ -20,13 +21,14 @@ __all__ = ["State"]
 class State:
     """A `program` on its way to hardware, with the witness of every change of its arrays.
 
-    `padded`: the program before and after its domains were padded. `words`: before and after wide elements became
-    words. `elements`: before arrays got an element for every value. `unstreamed`: before values of iterators became
-    inputs, which are `constants` by name. `partition`: before and after arrays were split into parts. `notes`: what
-    passes did that a user may want to know, by pass.
+    `packed`: the program before outputs got wide elements, and these. `padded`: the program before and after its
+    domains were padded. `words`: before and after wide elements became words. `elements`: before arrays got an element
+    for every value. `unstreamed`: before values of iterators became inputs, which are `constants` by name. `partition`:
+    before and after arrays were split into parts. `notes`: what passes did that a user may want to know, by pass.
     """
 
     program: Program
+    packed: PackedArrays | None = None
     padded: PaddedProgram | None = None
     words: SplitArrays | None = None
     elements: Program | None = None
@@ -44,4 +46,4 @@ class State:
         whole = self.unstreamed or (self.partition.original if self.partition else self.program)
         parts = self.partition or Partition(whole, self.program, ())
         return replace(parts, original=whole, program=self.program, constants=self.constants, growth=self.padded,
-                       words=self.words, elements=self.elements or whole)
+                       words=self.words, packed=self.packed, elements=self.elements or whole)

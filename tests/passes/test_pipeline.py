@@ -60,6 +60,8 @@ FIRING = {
                       "for (int i = 0; i < 6; i++) for (int j = 0; j < 6; j++) y[i][j] = t[i][j] - a[j][i]; }",
     "fold-constant-fills": "void f(const unsigned char a[16], int y[8]) { for (int i = 0; i < 8; i++) y[7 - i] = 5; "
                            "for (int i = 0; i < 16; i++) y[a[i] & 7] += i; }",
+    "pack-drains": "void f(const unsigned char a[16], short y[2][6]) { for (int i = 0; i < 16; i++) "
+                   "y[a[i] & 1][a[i] >> 1 & 3] -= i * 5000; }",
     "legalize-tables": "static const int t[4] = {1, 70000, -5, 1 << 30}; void f(const short a[8], int y[8]) { "
                        "for (int i = 0; i < 8; i++) y[i] = t[a[i] & 3]; }",
     "partition-arrays": "void f(const short a[2][32], short y[2][32]) { for (int i = 0; i < 32; i++) { "
@@ -214,5 +216,5 @@ def test_the_passes_of_fpga_are_those_that_run(passes: str) -> None:
     ran: list[str] = []
     with observe_passes(lambda one, *_: ran.append(one.name)):
         compiler.compile(load("gaussian", width=8, height=8), target="fpga", passes=passes)
-    usual = "shorten-recurrences,fold-constant-fills,normalize-loops,pad-domains,static-form,expand-arrays"
+    usual = "shorten-recurrences,fold-constant-fills,pack-drains,normalize-loops,pad-domains,static-form,expand-arrays"
     assert ran == [*(passes or usual).split(","), "partition-arrays"]

@@ -14,6 +14,7 @@ from compiler.analysis.instance_budget import require_shallow
 from compiler.attempts import attempt
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.chaining import chain_recurrences
+from compiler.bind.dataflow.drain_lanes import with_drain_lanes
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, pipeline
 from compiler.bind.dataflow.iteration_counters import Idle, TickClock, tick_clock
@@ -201,7 +202,22 @@ def _best(program: Program, options: Options, sizes: int) -> tuple[_Candidate, d
                 best[:] = [found]
         if options.interleave is not None or best[0][0].ticks <= _BUSY * best[0][0].network.busiest:
             break
-    return best[0]
+    return _drained(*best[0], options)
+
+
+def _drained(candidate: _Candidate, choices: dict[str, str], options: Options) -> tuple[_Candidate, dict[str, str]]:
+    """A candidate whose outputs leave memories several words at a time, if that is faster, and the choices."""
+    if options.reorder == "chip" or candidate.network.sizes:
+        return candidate, choices
+    wide = with_drain_lanes(candidate.network, options.main_memory().port_bits)
+    if wide is None:
+        return candidate, choices
+    with attempt("several words of outputs at a time") as tried:
+        found = _faster(wide, options, "interleaved" in choices, candidate.ticks)
+        tried.outcome = f"{found[0].ticks} ticks"
+    if found[0].ticks >= candidate.ticks:
+        return candidate, choices
+    return found[0], choices | found[1] | {"drains": "several words at a time"}
 
 
 def _faster(network: ProcessNetwork, options: Options, levels: bool, limit: int) -> tuple[_Candidate, dict[str, str]]:

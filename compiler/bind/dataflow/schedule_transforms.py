@@ -6,7 +6,7 @@ sections 5.2, 5.5 and 7.1).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import reduce
 
@@ -69,12 +69,14 @@ def _first_uses(network: ProcessNetwork, times: Mapping[str, isl.Map]) -> dict[s
     return found
 
 
-def with_lanes(network: ProcessNetwork, dimension: int, lanes: int) -> ProcessNetwork:
-    """`lanes` copies of every node that has that much to do at a time: times ``lanes * q + r`` of `dimension` become q,
-    in lane r. Raises `NetworkError` if that breaks a dependence."""
+def with_lanes(network: ProcessNetwork, dimension: int, lanes: int, only: Collection[str] | None = None,
+               origin: int = 0) -> ProcessNetwork:
+    """`lanes` copies of every node (of those in `only`, if given) that has that much to do at a time: times
+    ``origin + lanes * q + r`` of `dimension` become ``origin + q``, in lane r. Raises `NetworkError` if that breaks a
+    dependence."""
     count = next(iter(network.times.values())).dim(isl.dim_type.out)
     names = [f"t{k}" for k in range(count)]
-    outer = [f"floor({n} / {lanes})" if k == dimension else n for k, n in enumerate(names)]
+    outer = [f"{origin} + floor(({n} - {origin}) / {lanes})" if k == dimension else n for k, n in enumerate(names)]
     fold = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(outer)}] }}")
     program, times = network.program, {}
     statements: list[Statement] = []
@@ -82,12 +84,15 @@ def with_lanes(network: ProcessNetwork, dimension: int, lanes: int) -> ProcessNe
     for statement in program.statements:
         time = network.times[statement.name]
         order = program.order_of(statement.name)
-        copies = [statement]
-        if not time.apply_range(fold).is_injective():
-            copies = [c for lane in range(lanes) if (c := _lane(statement, time, dimension, lanes, lane)) is not None]
+        copies, folded = [statement], time
+        if only is None or statement.name in only:
+            folded = time.apply_range(fold)
+        if not folded.is_injective():
+            copies = [c for lane in range(lanes)
+                      if (c := _lane(statement, time, dimension, lanes, (origin + lane) % lanes)) is not None]
         for copy in copies:
             statements.append(copy)
-            times[copy.name] = _of(copy, time.apply_range(fold))
+            times[copy.name] = _of(copy, folded)
             orders = orders.union(isl.UnionMap.from_map(_of(copy, order)))
     return derive(replace(program, statements=tuple(statements), order=orders), times, sizes=network.sizes)
 

@@ -17,7 +17,7 @@ from compiler.ir.program import Statement
 from compiler.ir.types import BIT, Int, Type
 from hw.pipeline.spec import LOAD_LATENCY, STORE_LATENCY, TABLE_LATENCY, Word
 
-__all__ = ["Operators", "read_label", "word_of"]
+__all__ = ["WIDEST", "Operators", "read_label", "word_of"]
 
 WIDEST = 64
 """Bits of the widest integers."""

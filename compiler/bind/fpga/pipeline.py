@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
+from compiler.bind.fpga.expressions import WIDEST
 from compiler.bind.fpga.options import Options
-from compiler.passes.arrays.passes import PartitionArrays
+from compiler.passes.arrays.passes import PackDrains, PartitionArrays
 from compiler.passes.directives.passes import ApplyDirectives
 from compiler.passes.normalize.passes import (
     CoalesceTileLoops,
@@ -62,7 +63,7 @@ def pipeline_of(choice: Candidate, options: Options) -> PassPipeline:
     if options.passes:
         asked = PassPipeline.parse(options.passes).passes
         return PassPipeline((*_directives(choice), *asked, PartitionArrays()))
-    return PassPipeline((*_tiles(choice), ShortenRecurrences(), *_directives(choice), *_passes(choice),
+    return PassPipeline((*_tiles(choice), ShortenRecurrences(), *_directives(choice), *_passes(choice, options),
                          PartitionArrays()))
 
 
@@ -76,8 +77,9 @@ def _directives(choice: Candidate) -> Iterator[ProgramPass]:
         yield ApplyDirectives(choice.directives)
 
 
-def _passes(choice: Candidate) -> Iterator[ProgramPass]:
+def _passes(choice: Candidate, options: Options) -> Iterator[ProgramPass]:
     yield FoldConstantFills()
+    yield PackDrains(min(WIDEST, options.bus_bits))
     yield NormalizeLoops()
     yield PadDomains(choice.predicated.everywhere)
     yield StaticForm()

@@ -23,6 +23,7 @@ import numpy as np
 from compiler.analysis.instance_budget import count_instances
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
+from compiler.passes.arrays.packed_drains import PackedArrays
 from compiler.passes.arrays.split_arrays import SplitArrays
 from compiler.passes.normalize.domain_padding import PaddedProgram
 from compiler.passes.normalize.identity_copies import Untouched, remove_identity_copies
@@ -74,7 +75,8 @@ class Partition:
     keep what is `untouched`. `constants`: inputs of `program` that are none of `original`, with their elements.
     `words`: where `original` is a program on arrays of words, what it was made from. `growth`: where that is, or
     `original` is, one on whole boxes, what it was made from. `elements`: where `original` has arrays of values
-    (`compiler.passes.recurrence.array_expansion`), the program on elements."""
+    (`compiler.passes.recurrence.array_expansion`), the program on elements. `packed`: how all outputs are read, where
+    some have wide elements."""
 
     original: Program
     program: Program
@@ -84,6 +86,7 @@ class Partition:
     growth: PaddedProgram | None = None
     words: SplitArrays | None = None
     elements: Program | None = None
+    packed: PackedArrays | None = None
 
     @property
     def asked(self) -> Program:
@@ -112,7 +115,8 @@ class Partition:
             parts = [part for part in self.parts if part.parent == array.name]
             found[array.name] = self._joined(array, parts, outputs, inputs) if parts else outputs[array.name]
         found = self.words.join(found) if self.words else found
-        return {name: whole[self._place(name)] for name, whole in found.items()}
+        found = {name: whole[self._place(name)] for name, whole in found.items()}
+        return self.packed.join(found) if self.packed else found
 
     def _place(self, output: str) -> tuple[slice, ...]:
         """Where an output that is asked for is in one that has grown."""

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 
 from compiler.passes.arrays.border_copies import copy_borders
 from compiler.passes.arrays.iterator_tables import constant_inputs, narrow_iterator_values
+from compiler.passes.arrays.packed_drains import pack_drains
 from compiler.passes.arrays.partition import partition
 from compiler.passes.arrays.window_reuse import insert_window_copies
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.state import State
 
-__all__ = ["CopyBorders", "InsertWindowCopies", "MaterializeIteratorValues", "NarrowIteratorValues", "PartitionArrays"]
+__all__ = ["CopyBorders", "InsertWindowCopies", "MaterializeIteratorValues", "NarrowIteratorValues", "PackDrains",
+           "PartitionArrays"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,19 @@ class InsertWindowCopies(ProgramPass):
 
     def apply(self, state: State) -> State:
         return state.with_program(insert_window_copies(state.program))
+
+
+@dataclass(frozen=True)
+class PackDrains(ProgramPass):
+    """Outputs that are read out of a memory get several elements at a time, of `bits` bits together."""
+
+    bits: int = 64
+    name = "pack-drains"
+    witness = "packed"
+
+    def apply(self, state: State) -> State:
+        found = pack_drains(state.program, self.bits)
+        return replace(state, program=found[0], packed=found[1]) if found else state
 
 
 @dataclass(frozen=True)
