@@ -1,6 +1,6 @@
 """What compiling takes as sizes grow, on every target: seconds, and the memory of the process at its highest.
 
-    python -m benchmarks.compile_growth [PROGRAM ...] [--target TARGET ...] [--size N ...] [-o FILE]
+    python -m benchmarks.compile_growth [PROGRAM ...] [--target TARGET ...] [--size N ...] [--seconds S] [-o FILE]
 
 Every program is compiled in a process of its own, which also loads the compiler; seconds are processor time of loading
 the program and compiling it. A size that a target refuses has its message; one that takes too much of the budget says
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -38,7 +39,7 @@ _KERNELS = {"gemm": ("NI", "NJ", "NK"), "jacobi_2d": ("N",), "trisolv": ("N",)}
 """Those of the PolyBench suite, and the macros that are their size; the others are pictures of `apps`."""
 
 _SECONDS = 120
-"""Processor time after which compiling is given up."""
+"""Processor time after which compiling is given up, if nothing else is asked for."""
 
 _BYTES = 4 << 30
 """Address space that compiling may take."""
@@ -53,22 +54,22 @@ def program_of(name: str, size: int) -> Program:
     return load(name, width=size, height=size)
 
 
-def measured(name: str, target: str, size: int) -> dict[str, Any]:
-    """Compile a program in a process of its own and say what that takes, or why it is not compiled."""
-    command = [sys.executable, "-m", "benchmarks.compile_growth", "--one", name, target, str(size)]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=2 * _SECONDS)
-    except subprocess.TimeoutExpired:
-        return {"given up": f"after {2 * _SECONDS} seconds"}
+def measured(name: str, target: str, size: int, seconds: int = _SECONDS) -> dict[str, Any]:
+    """Compile a program in a process of its own and say what that takes, or why it is not compiled: also because it
+    takes more `seconds` of processor time."""
+    command = [sys.executable, "-m", "benchmarks.compile_growth", "--one", name, target, str(size), str(seconds)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    if found.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return {"given up": f"after {seconds} s of processor time"}
     if found.returncode:
         last = (found.stderr.strip().splitlines() or ["no message"])[-1]
-        return {"given up": f"code {found.returncode} within {_SECONDS} s and {_BYTES >> 30} GB: {last}"}
+        return {"given up": f"code {found.returncode} within {_BYTES >> 30} GB: {last}"}
     return json.loads(found.stdout.splitlines()[-1])
 
 
-def _compile_here(name: str, target: str, size: int) -> dict[str, Any]:
+def _compile_here(name: str, target: str, size: int, seconds: int) -> dict[str, Any]:
     """Compile a program in this process, which has compiled nothing yet."""
-    resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
     start = time.process_time()
     try:
@@ -80,11 +81,11 @@ def _compile_here(name: str, target: str, size: int) -> dict[str, Any]:
     return {"seconds": round(time.process_time() - start, 2), "MB": round(megabytes), **found}
 
 
-def _growth(name: str, target: str, sizes: list[int]) -> dict[str, Any]:
+def _growth(name: str, target: str, sizes: list[int], seconds: int) -> dict[str, Any]:
     """By size what compiling takes, up to the first one that is given up."""
     found: dict[str, Any] = {}
     for size in sizes:
-        found[str(size)] = measured(name, target, size)
+        found[str(size)] = measured(name, target, size, seconds)
         if "given up" in found[str(size)]:
             break
     return found
@@ -96,9 +97,10 @@ def main() -> None:
     parser = MEASUREMENT.parser(__doc__)
     parser.add_argument("--target", action="append", choices=TARGETS, help="(repeat; default: all)")
     parser.add_argument("--size", action="append", type=int, help=f"(repeat; default: {SIZES})")
+    parser.add_argument("--seconds", type=int, default=_SECONDS, help="processor time (default: %(default)s)")
     if sys.argv[1:2] == ["--one"]:
-        name, target, size = sys.argv[2:]
-        print(json.dumps(_compile_here(name, target, int(size))))
+        name, target, *numbers = sys.argv[2:]
+        print(json.dumps(_compile_here(name, target, *map(int, numbers))))
         return
     options = MEASUREMENT.parse(parser)
     kept = kept_results(options.output, "programs")
@@ -106,7 +108,8 @@ def main() -> None:
     def measure(name: str) -> dict[str, Any]:
         found = dict(kept.get(name, {}))
         for target in options.target or TARGETS:
-            found[target] = found.get(target, {}) | _growth(name, target, sorted(options.size or SIZES))
+            found[target] = found.get(target, {}) | _growth(name, target, sorted(options.size or SIZES),
+                                                                   options.seconds)
         return found
 
     MEASUREMENT.run(options, measure, {"options": TARGETS})

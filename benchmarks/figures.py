@@ -17,7 +17,8 @@ __all__ = ["main"]
 MEASUREMENTS = ("applications", "storage", "sharing", "large_array", "compile_times",
                 "resnet_layers --memory pub --memory dual-port", "unrolled", "address_units",
                 "area", "area --intel", "fpga", "vector", "vector_compiled", "dataflow", "dataflow --area", "systolic",
-                "systolic_resources", "systolic_area", "systolic_lu", "targets", "polybench", "sac_loops")
+                "systolic_resources", "systolic_area", "systolic_lu", "targets", "polybench", "compile_growth",
+                "sac_loops")
 ROOT = Path(__file__).parents[1]
 
 

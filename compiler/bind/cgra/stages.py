@@ -226,7 +226,7 @@ class Stages:
             config = configure(application, physical, spec)
             designs = [CgraDesign(parts.asked, parts, self.options_of(choice), spec, application, physical,
                                   replace(config, banks=configure_banks(application, physical, spec, bands)), bands,
-                                  self.seconds) for bands in plan_bands(application, spec)]
+                                  self.seconds, choice.coalesced) for bands in plan_bands(application, spec)]
             design = min(designs, key=lambda made: made.predicted_start_to_done)
             _ = design.words
         with self._timed("validate"):

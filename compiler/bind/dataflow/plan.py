@@ -30,7 +30,7 @@ from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, 
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.ir.expr import memories_used
 from compiler.ir.program import Program, Statement
-from compiler.passes.normalize.passes import CoalesceTileLoops, FoldConstantFills, RemoveDeadStatements
+from compiler.passes.normalize.passes import COALESCED, CoalesceTileLoops, FoldConstantFills, RemoveDeadStatements
 from compiler.passes.pipeline import PassPipeline
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.passes import Reassociate, ShortenRecurrences
@@ -151,6 +151,8 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
     state = PassPipeline(tuple(_passes(program, options, sizes))).run(State(program))
     require_shallow(state.program, "dataflow", _MOST_LOOPS, DataflowError)
     candidate, choices = _best(state.program, options, sizes)
+    if CoalesceTileLoops.name in state.notes:
+        choices |= COALESCED
     if Reassociate.name in state.notes:
         choices["terms"] = f"in {state.notes[Reassociate.name]} by the time at which they are there"
     if candidate.idle:

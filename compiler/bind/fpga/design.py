@@ -23,6 +23,7 @@ from compiler.bind.page import html_page, html_table, html_text
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.passes.arrays.partition import Partition
+from compiler.passes.normalize.passes import COALESCED
 from compiler.sched.static.schedule import Schedule
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.pipeline import pipeline_parameters
@@ -41,7 +42,8 @@ _PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
 @dataclass
 class FpgaDesign(Design):
     """See `Design`. `parts` holds the program that was mapped, `built` its pipeline, `system` what is emitted.
-    `transform`: the schedule directives that put loops in another order."""
+    `transform`: the schedule directives that put loops in another order; `coalesced`: whether the program's tile loops
+    were."""
 
     program: Program
     parts: Partition
@@ -50,6 +52,7 @@ class FpgaDesign(Design):
     system: SystemSpec
     seconds: float
     transform: str = ""
+    coalesced: bool = False
 
     @property
     def schedule(self) -> Schedule:
@@ -138,6 +141,7 @@ class FpgaDesign(Design):
                  "period": f"{self.schedule.period} cycles",
                  "initiation interval": str(self.schedule.pace), "loops moved": self.transform or "none",
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
+        taken |= COALESCED if self.coalesced else {}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 
     # Running.

@@ -115,7 +115,8 @@ class Stages:
         check_parts(parts)
         note_attempt("validation")
         validate(parts.program, chosen.built, chosen.system)
-        return FpgaDesign(self.program, parts, self.options, chosen.built, chosen.system, 0.0, choice.directives)
+        return FpgaDesign(self.program, parts, self.options, chosen.built, chosen.system, 0.0, choice.directives,
+                          choice.coalesced)
 
     def around(self, choice: Candidate, name: str) -> frozenset[str]:
         """The statements of the recurrences through statement `name`."""

@@ -22,6 +22,7 @@ from compiler.bind.vector.options import Options
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
+from compiler.passes.normalize.passes import COALESCED
 from hw.designs.directory import write_design
 from hw.main_memory import MainMemory
 from hw.vector_lanes.isa import Entry, Status
@@ -62,7 +63,8 @@ class VectorDesign(Design):
     """See `Design`. `program` is one of loop nests or of parallel arrays; `arrays` is the same as parallel arrays.
 
     `code` is the vector program; `phases` the plans chosen; `constants` are arrays that belong to the program;
-    `cycles`: clock cycles by the cost model; `seconds` is the compile time.
+    `cycles`: clock cycles by the cost model; `seconds` is the compile time; `coalesced`: whether the program's tile
+    loops were.
     """
 
     predicts_exactly: ClassVar[bool] = False
@@ -77,6 +79,7 @@ class VectorDesign(Design):
     constants: dict[str, np.ndarray]
     cycles: int
     seconds: float
+    coalesced: bool = False
 
     # Answers before any run.
 
@@ -172,6 +175,7 @@ class VectorDesign(Design):
     def choices(self) -> dict[str, str]:
         """Options the user set and choices the compiler took."""
         taken = {f"segment {i}": "x".join(map(str, c.plan.layout.tile)) or "1" for i, c in enumerate(self.phases)}
+        taken |= COALESCED if self.coalesced else {}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 
     @cached_property

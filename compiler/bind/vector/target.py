@@ -66,10 +66,11 @@ def compile_program(program: Program | ArrayProgram, options: Options) -> Vector
     start = time.perf_counter()
     verify(program)
     passes = PassPipeline((CoalesceTileLoops(), ShortenRecurrences()))
-    short = passes.run(State(replace(program, shared=()))).program
+    state = passes.run(State(replace(program, shared=())))
+    short, coalesced = state.program, CoalesceTileLoops.name in state.notes
     wide = apply_script(short, recurrence_order(short, cycles=None, parts=False))
     design = compile_arrays(from_program(with_gathers(wide)), options)
-    design = validate_design(replace(design, program=program))
+    design = validate_design(replace(design, program=program, coalesced=coalesced))
     return replace(design, seconds=time.perf_counter() - start)
 
 

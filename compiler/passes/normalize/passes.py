@@ -16,8 +16,13 @@ from compiler.passes.normalize.static_form import static_form
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.state import State
 
-__all__ = ["CoalesceTileLoops", "FoldConstantFills", "NormalizeLoops", "PadDomains", "RemoveDeadStatements",
-           "RenameClashingStatements", "SelectSources", "SplitByAccess", "SplitByDependence", "StaticForm"]
+__all__ = ["COALESCED", "CoalesceTileLoops", "FoldConstantFills", "NormalizeLoops", "PadDomains",
+           "RemoveDeadStatements", "RenameClashingStatements", "SelectSources", "SplitByAccess", "SplitByDependence",
+           "StaticForm"]
+
+
+COALESCED = {"loops coalesced": "tile loops of the program"}
+"""What designs say among their choices where `CoalesceTileLoops` has changed the program."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,9 @@ class CoalesceTileLoops(ProgramPass):
     name = "coalesce-tile-loops"
 
     def apply(self, state: State) -> State:
-        return state.with_program(coalesce_tile_loops(state.program))
+        after = state.with_program(coalesce_tile_loops(state.program))
+        notes = {**state.notes, self.name: COALESCED["loops coalesced"]}
+        return after if after is state else replace(after, notes=notes)
 
 
 @dataclass(frozen=True)
