@@ -164,7 +164,7 @@ class _Translation:
 
     def _loads(self) -> list[Draft]:
         """The statements that access memories before all others."""
-        return [self._draft(value, place, place.key[0]) for place, value in self._evaluator.loads]
+        return [self._draft(value, place, f"{place.key[0]}.read") for place, value in self._evaluator.loads]
 
     # Through memories.
 
