@@ -140,7 +140,20 @@ class Schedule:
 
     def distance(self, dependence: Dependence) -> tuple[int, int]:
         """Smallest and largest number of cycles from producing a value to this read of it."""
-        return _distance(dependence, self.time(dependence.source), self.time(dependence.sink))
+        source, sink = self.statements[dependence.source], self.statements[dependence.sink]
+        key = id(dependence.relation), tuple(source.strides.values()), tuple(sink.strides.values())
+        if key not in self._distances:
+            found = _distance(dependence, self.time(dependence.source), self.time(dependence.sink))
+            apart = sink.offset - source.offset
+            self._distances[key] = dependence.relation, found[0] - apart, found[1] - apart
+        _, low, high = self._distances[key]
+        return low + sink.offset - source.offset, high + sink.offset - source.offset
+
+    @cached_property
+    def _distances(self) -> dict[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[isl.Map, int, int]]:
+        """By relation and strides of both ends: the relation, which keeps its number, and the distances of statements
+        that start together."""
+        return {}
 
     def carrying_loop(self, dependence: Dependence) -> tuple[Loop, int] | None:
         """The outermost loop that carries a dependence where its distance is smallest: (statement that reads, iterator)
