@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.bind.window.board_time import Start
 from compiler.bind.window.errors import WindowError
 from compiler.bind.window.loop import WindowLoop, WindowRun, compile_loop
 from compiler.frontend.sac.dfg import LoopFate, Obstacle, convert_loops, run_on_dfgs
@@ -42,6 +43,10 @@ class WindowApplication:
             return run.outputs
 
         return run_on_dfgs(self.program.module, self.program.main.name, inputs, execute)
+
+    def starts(self, mhz: float) -> list[Start]:
+        """The latest `simulate` as a host sees it, with machines clocked at `mhz`: for `Board.elapsed`."""
+        return [Start(name, run.bytes_down, run.bytes_up, run.cycles / (1000 * mhz)) for name, run in self.runs]
 
 
 def place_on_windows(program: SacProgram, memories: int = 1) -> WindowApplication:

@@ -24,6 +24,7 @@ __all__ = ["TOP", "WindowLoop", "WindowRun", "Words", "compile_loop"]
 TOP = "window_machine"
 _SPARE_CYCLES = 10_000
 _SLOWEST = 64
+_WORD_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Words:
 class WindowRun:
     """One run in RTL: results; cycles from start to done; iterations; words that were read and written. The argument
     words, which are among those that are read, are `arguments`; the others should be as `traffic` says. `least_cycles`:
-    the fewest that a machine of this kind takes."""
+    the fewest that a machine of this kind takes. `bytes_down`: of the arrays that the host writes before; `bytes_up`:
+    of the results that it reads."""
 
     outputs: list[np.ndarray]
     cycles: int
@@ -48,6 +50,8 @@ class WindowRun:
     arguments: int
     traffic: Words
     least_cycles: int
+    bytes_down: int
+    bytes_up: int
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,10 @@ class WindowLoop:
         found = run_local(job)
         outputs = self.interface.collect(found.memories[-1], targets)
         return WindowRun(outputs, found.cycles, found.iterations, sum(found.reads), sum(found.writes),
-                         len(self.spec.arguments), self.traffic(operands, extents), expected)
+                         len(self.spec.arguments), self.traffic(operands, extents), expected,
+                         _WORD_BYTES * sum(words_of(operands[number].shape, scalar.width)
+                                           for number, scalar in self.interface.arrays),
+                         _WORD_BYTES * sum(words for _, words, *_ in targets))
 
     def traffic(self, operands: Sequence[np.ndarray], extents: Sequence[int]) -> Words:
         """The words of a run: all words of the rows that windows stand on, for each sweep along the last dimension; all
