@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from addressed_nests import A, B, T, X, gather, histogram
+from c_targets import require_gcc_results, simulated
 from irregular_programs import DATA, INTEGERS, case_of, design_of
 
 import compiler
@@ -91,3 +92,19 @@ def test_loop_nests_give_what_the_interpreter_gives(name: str, target: str, simu
     run = compiler.compile(program, target=target).simulate(inputs, simulator, seed=5, stall=STALLS)
     for array, values in interpret(program, inputs).items():
         np.testing.assert_array_equal(run.outputs[array], values)
+
+
+FLOATS = """void f(const unsigned char x[8], const float w[8], float y[8], float s[4]) {
+#pragma scop
+    for (int i = 0; i < 8; i++) y[x[i] & 7] = w[i];
+    for (int b = 0; b < 4; b++) s[b] = 0;
+    for (int i = 0; i < 8; i++) s[x[i] & 3] += w[i] * y[i];
+#pragma endscop
+}"""
+
+
+def test_floating_point_numbers_are_scattered_and_added(simulator: str) -> None:
+    random = np.random.default_rng(8)
+    data = {"x": np.array([3, 3, 0, 250, 3, 3, 1, 9], np.uint8),
+            **{name: random.normal(size=count).astype(np.float32) for name, count in (("w", 8), ("y", 8), ("s", 4))}}
+    require_gcc_results(FLOATS, "f", data, simulated("dataflow", simulator))

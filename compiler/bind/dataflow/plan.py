@@ -158,10 +158,23 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
     if candidate.idle:
         choices["idle ticks"] = str(candidate.idle)
     if candidate.slow > 1:
-        choices["ticks per time"] = f"{candidate.slow}: the recurrence latency, in times of the schedule"
-        rules = _Rules(options, chained="chained" in choices)
-        candidate = _measured(slowed(candidate.network, candidate.slow), rules, candidate.slow)
+        factor, candidate = _at_rate(candidate, _Rules(options, chained="chained" in choices))
+        choices["ticks per time"] = f"{factor}: the recurrence latency, in times of the schedule"
     return _finished(state.program.name, candidate, choices)
+
+
+def _at_rate(candidate: _Candidate, rules: _Rules) -> tuple[int, _Candidate]:
+    """Ticks per time, and `candidate` with as many in its schedule: what its recurrences need, or a little more where
+    counters that are as dense as the times make some distance shorter. Those that it needs if nothing fits."""
+    def measured(factor: int) -> tuple[int, _Candidate]:
+        return factor, _measured(slowed(candidate.network, factor), rules, factor)
+
+    found = map(measured, range(candidate.slow, 2 * candidate.slow + 1))
+    return next((entry for entry in found if _settled(entry[1]) is not None), None) or measured(candidate.slow)
+
+
+def _settled(candidate: _Candidate) -> tuple[list[Carried], dict[str, int]] | None:
+    return settle(candidate.network, candidate.fit.carried, candidate.fit.pipelines)
 
 
 def _passes(program: Program, options: Options, sizes: int) -> Iterator[ProgramPass]:
@@ -408,7 +421,7 @@ def _too_short(candidate: _Candidate) -> str:
 
 def _finished(name: str, candidate: _Candidate, choices: dict[str, str]) -> Plan:
     pipelines = candidate.fit.pipelines
-    settled = settle(candidate.network, candidate.fit.carried, pipelines)
+    settled = _settled(candidate)
     if settled is None:
         raise DataflowError(_too_short(candidate))
     carried, delays = settled
