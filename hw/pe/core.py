@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.configuration import CONFIGURATION_PORT, ConfigurationStore
 from hw.lib.multiplexer import hold, multiplex
 from hw.ops import OPERATIONS, Datapath, Kind
-from hw.pe.config import COUNT, OPERANDS, PeSpec, pe_layout
+from hw.pe.config import COUNT, OPERANDS, RESTART, PeSpec, pe_layout
 
 __all__ = ["PE_LATENCY", "Pe"]
 
@@ -92,7 +92,7 @@ class Pe(wiring.Component):
         operations share."""
         words = [self._word(m, store, advance, index) for index in range(OPERANDS)]
         p, q, r = (self._bit(m, store, advance, index) for index in range(OPERANDS))
-        a, b, c = self._with_own_result(m, store, words, r)
+        a, b, c = self._with_own_result(m, store, advance, words)
         product = Signal((words[0] * words[1]).shape())
         difference = Signal((a - b).shape())
         m.d.comb += [product.eq(words[0] * words[1]), difference.eq(a - b)]
@@ -109,14 +109,16 @@ class Pe(wiring.Component):
         """A word with one more bit: its sign, or zero."""
         return Cat(word, word[-1] & store.value("signed")).as_signed()
 
-    def _with_own_result(self, m: Module, store: ConfigurationStore, words: list[Value],
-                         restarts: Value) -> list[Value]:
-        """The word operands, in place of one of which the own result comes, except where it restarts."""
+    def _with_own_result(self, m: Module, store: ConfigurationStore, advance: Value, words: list[Value]) -> list[Value]:
+        """The word operands, in place of one of which the own result comes, except where it restarts. That is decided
+        where the operands are registered, so that the choice is all that the way through the operation gets longer."""
         own = self._extend(store, self.o_word)
+        goes_on = ~(store.value("restart") & getattr(self, f"i_{RESTART}"))
         operands: list[Value] = []
         for index, word in enumerate(words):
             operands.append(operand := Signal(signed(self.spec.width + 1), name=f"operand{index}"))
-            chosen = store.value(f"feedback{index}") & ~(store.value("restart") & restarts)
+            chosen = Signal(name=f"own{index}")
+            m.d.sync += chosen.eq(hold(chosen, advance, store.value(f"feedback{index}") & goes_on))
             m.d.comb += operand.eq(Mux(chosen, own, word))
         return operands
 
