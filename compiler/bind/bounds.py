@@ -10,6 +10,7 @@ import islpy as isl
 
 from compiler.analysis.dependences import flow
 from compiler.analysis.instance_budget import count_instances
+from compiler.analysis.isl_effort import EffortError, bounded_operations
 from compiler.ir.program import Array, Program
 from hw.dataflow.registers import element_bytes
 from hw.main_memory import MainMemory
@@ -128,15 +129,10 @@ def _longest_chain(relation: isl.Map) -> int:
     """Instances on the longest path along `relation`, which takes each to those before it."""
     if relation.is_empty():
         return 0
-    context = relation.get_ctx()
-    context.reset_operations()
-    context.set_max_operations(_EFFORT)
     try:
-        lengths, exact = relation.reverse().reaching_path_lengths()
-        longest = lengths.range().dim_max_val(0)
-    except isl.Error:  # the longest path would take isl longer to find than it is worth
+        with bounded_operations(_EFFORT):
+            lengths, exact = relation.reverse().reaching_path_lengths()
+            longest = lengths.range().dim_max_val(0)
+    except EffortError:  # the longest path would take isl longer to find than it is worth
         return 0
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()
     return longest.to_python() + 1 if exact and longest.is_int() else 0

@@ -9,12 +9,12 @@ can be put off against each other as all others are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
-from typing import TypeVar
 
 import networkx as nx
+import numpy as np
 
 from compiler.bind.dataflow.expressions import Pipeline
 from compiler.bind.dataflow.options import Options
@@ -24,9 +24,6 @@ from hw.dataflow.spec import LOAD_TICKS, STORE_TICKS, Operator
 from hw.delays import MEMORY_OUTPUT, operator_delays
 
 __all__ = ["chain_recurrences"]
-
-_Vertex = TypeVar("_Vertex")
-
 
 def chain_recurrences(carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], options: Options,
                       slow: int = 1) -> tuple[list[Carried], dict[str, Pipeline]] | None:
@@ -62,23 +59,23 @@ def _short(carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], slow: 
     needs = timing_needs(carried, pipelines)
     graph: nx.DiGraph[str] = nx.DiGraph((need.source, need.sink) for need in needs)
     for members in nx.strongly_connected_components(graph):
-        inside = [(n.source, n.sink, n.ticks - slow * n.least) for n in needs if {n.source, n.sink} <= members]
-        if inside and _least_times(members, inside) is None:
+        numbers = {name: number for number, name in enumerate(members)}
+        inside = [(numbers[n.source], numbers[n.sink], n.ticks - slow * n.least)
+                  for n in needs if {n.source, n.sink} <= members]
+        if inside and _least_times(len(members), inside) is None:
             yield members
 
 
-def _least_times(members: Iterable[_Vertex],
-                 needs: Sequence[tuple[_Vertex, _Vertex, int]]) -> dict[_Vertex, int] | None:
-    """The least times, from 0 on, with which each need (source, sink, ticks in between) is met; None if there are
-    none."""
-    times = dict.fromkeys(members, 0)
-    for _ in range(len(times) + 1):
-        moved = False
-        for source, sink, ticks in needs:
-            if times[source] + ticks > times[sink]:
-                times[sink], moved = times[source] + ticks, True
-        if not moved:
-            return times
+def _least_times(vertices: int, needs: Sequence[tuple[int, int, int]]) -> list[int] | None:
+    """The least times of so many vertices, from 0 on, with which each need (source, sink, ticks in between) is met;
+    None if there are none."""
+    sources, sinks, ticks = np.array(needs, np.int64).reshape(-1, 3).T
+    times = np.zeros(vertices, np.int64)
+    for _ in range(vertices + 1):
+        before = times.copy()
+        np.maximum.at(times, sinks, before[sources] + ticks)
+        if (times == before).all():
+            return times.tolist()
     return None
 
 
@@ -219,7 +216,7 @@ class _OperatorGraph:
     def times(self) -> list[int] | None:
         """Ticks of all results: those of recurrences as early as possible, what they wait for as late as that allows;
         None if recurrences are too short."""
-        least = _least_times(range(len(self.edges)), self.needs)
+        least = _least_times(len(self.edges), self.needs)
         if least is None:
             return None
         users: dict[int, list[tuple[int, int]]] = {}
@@ -228,7 +225,7 @@ class _OperatorGraph:
         for number in reversed(range(len(self.operators))):
             if number not in self.recurring and number in users:
                 least[number] = min(least[sink] - ticks for sink, ticks in users[number])
-        return list(least.values())
+        return least
 
     def pipelines(self, times: Sequence[int]) -> dict[str, Pipeline]:
         """The nodes' operators with these results."""

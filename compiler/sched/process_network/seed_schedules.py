@@ -16,6 +16,7 @@ import networkx as nx
 from compiler.analysis.affine import maps, padded
 from compiler.analysis.dependences import Dependence
 from compiler.analysis.instance_budget import count_instances
+from compiler.analysis.isl_effort import EffortError, bounded_operations
 from compiler.ir.program import Program
 from compiler.sched.process_network.hyperplanes import deepest, planes
 from compiler.sched.process_network.instances import Flows, Times
@@ -23,6 +24,10 @@ from compiler.sched.process_network.legality import fits
 from compiler.sched.process_network.transfers import is_sink, is_source
 
 __all__ = ["Anchors", "among", "anchors", "overlapped", "program_times", "waves", "without_sequence"]
+
+_STEPS = {isl.schedule_algorithm.ISL: 100_000, isl.schedule_algorithm.FEAUTRIER: 1_000_000}
+"""Steps that isl's scheduler may take. Its own algorithm takes less than a third of them for dozens of statements, but
+minutes beyond them where large coefficients come up."""
 
 
 def program_times(program: Program) -> dict[str, isl.Map]:
@@ -48,7 +53,8 @@ def anchors(program: Program, dependences: tuple[Dependence, ...], original: dic
         inner = among(dependences, whole)
         yield without_sequence(inner, whole, sizes, flows), False
         yield overlapped(inner, whole, sizes, flows), False
-        yield without_sequence(inner, _by_isl(program, inner, whole, sizes), sizes, flows), False
+        for times in _by_isl(program, inner, whole, sizes):
+            yield without_sequence(inner, times, sizes, flows), False
 
 
 def waves(program: Program, apart: tuple[list[str], tuple[Dependence, ...]], original: dict[str, isl.Map], sizes: int,
@@ -63,7 +69,7 @@ def waves(program: Program, apart: tuple[list[str], tuple[Dependence, ...]], ori
     for chosen in [names for k, names in enumerate(found) if names and names not in found[:k]]:
         whole = {name: original[name] for name in original if name in chosen}
         inner = among(direct, whole)
-        for times in (_by_isl(program, inner, whole, sizes, isl.schedule_algorithm.FEAUTRIER),
+        for times in (*_by_isl(program, inner, whole, sizes, isl.schedule_algorithm.FEAUTRIER),
                       *planes(whole, inner, sizes, flows)):
             if next(iter(times.values())).dim(isl.dim_type.out) == next(iter(whole.values())).dim(isl.dim_type.out):
                 yield without_sequence(inner, times, sizes, flows), False
@@ -156,8 +162,9 @@ def _moved(times: Times, names: Collection[str], step: int, dims: tuple[int, int
 
 
 def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[str, isl.Map], sizes: int,
-            algorithm: int = isl.schedule_algorithm.ISL) -> dict[str, isl.Map]:
-    """The times that isl's scheduler gives the statements of `whole` (Bok 2018, section 2.3), padded to their space."""
+            algorithm: int = isl.schedule_algorithm.ISL) -> Iterator[dict[str, isl.Map]]:
+    """The times that isl's scheduler gives the statements of `whole` (Bok 2018, section 2.3), padded to their space;
+    none if it takes too many steps for them."""
     domain, needs = isl.UnionSet("{ }"), isl.UnionMap("{ }")
     for name in whole:
         domain = domain.union(isl.UnionSet.from_set(program.statement(name).domain))
@@ -168,14 +175,17 @@ def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[s
     usual = context.get_schedule_algorithm()
     context.set_schedule_algorithm(algorithm)
     try:
-        schedule = constraints.compute_schedule().get_map()
+        with bounded_operations(_STEPS[algorithm]):
+            schedule = constraints.compute_schedule().get_map()
+    except EffortError:
+        return
     finally:
         context.set_schedule_algorithm(usual)
     found = {m.get_tuple_name(isl.dim_type.in_): m for m in maps(schedule)}
     length = next(iter(whole.values())).dim(isl.dim_type.out)
     if sizes:
         found = {name: _led(time, sizes) for name, time in found.items()}
-    return {name: padded(found[name].intersect_domain(program.statement(name).domain), length) for name in whole}
+    yield {name: padded(found[name].intersect_domain(program.statement(name).domain), length) for name in whole}
 
 
 def _led(time: isl.Map, sizes: int) -> isl.Map:

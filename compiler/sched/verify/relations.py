@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from compiler.analysis.isl_effort import EffortError, bounded_operations
 from compiler.ir.last_writes import last_writes as exact_last_writes
 from compiler.ir.relations import maps
 from compiler.sched.verify.errors import ValidationError
@@ -24,18 +25,12 @@ _FEW = 4
 @contextmanager
 def bounded_effort(statements: int = 1) -> Iterator[None]:
     """Turn a proof that takes too long into a `ValidationError`: what cannot be proven is not let through."""
-    context = isl.DEFAULT_CONTEXT
     effort = _EFFORT * -(-statements // _FEW)
-    context.reset_operations()
-    context.set_max_operations(effort)
     try:
-        yield
-    except isl.Error as error:
-        # Whatever isl was doing when it ran out of steps reports an error of its own.
+        with bounded_operations(effort):
+            yield
+    except EffortError as error:
         raise ValidationError(f"the mapping could not be proven right within {effort} steps: {error}") from error
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()
 
 
 @dataclass(frozen=True)
