@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from compiler.ir.floating import FLOAT_OPERATIONS
+from compiler.ir.postorder import postorder_of
 from compiler.ir.types import BIT, Float, Int, ProgramError, Type
 from hw.ops import EVERY_OPERATION, Kind, Operation
 
@@ -190,16 +191,7 @@ def with_children(node: Expr, args: list[Expr]) -> Expr:
 
 def postorder(expr: Expr) -> Iterating[Expr]:
     """Every node object of `expr` once, subexpressions before their users."""
-    seen: set[int] = set()
-    stack = [(expr, False)]
-    while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(children(node)))
+    return postorder_of((expr,), children)
 
 
 def fold(expr: Expr, step: Callable[[Expr, list[_Result]], _Result]) -> _Result:

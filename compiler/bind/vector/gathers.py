@@ -12,12 +12,9 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.ir.affine_index import affine_index
 from compiler.ir.expr import (
-    Apply,
-    Cast,
-    Const,
     Expr,
-    Iterator,
     Load,
     Read,
     Store,
@@ -70,30 +67,13 @@ def _write(memory: Memory, store: Statement) -> Access:
     """The elements that a store writes: all of them."""
     value = store.value
     assert isinstance(value, Store)
-    index = fold(value.index, lambda node, parts: _affine(store, node, parts))
+    index = affine_index(store, value.index)
+    if index is None:
+        raise VectorTargetError(f"{store.label()}: the index of what it stores is no sum of iterators")
     relation = isl.Map.from_pw_aff(isl.PwAff.from_aff(index)).set_tuple_name(isl.dim_type.out, memory.name)
     for position, name in enumerate(store.iterators):
         relation = relation.set_dim_name(isl.dim_type.in_, position, name)
     return Access(memory.name, relation, store.write.location)
-
-
-def _affine(store: Statement, node: Expr, parts: list[isl.Aff]) -> isl.Aff:
-    """An index as a function of iterators."""
-    space = isl.LocalSpace.from_space(store.domain.get_space())
-    match node:
-        case Const(value, _):
-            return isl.Aff.zero_on_domain(space) + value
-        case Iterator(name, _):
-            return isl.Aff.var_on_domain(space, isl.dim_type.set, store.iterators.index(name))
-        case Cast():
-            return parts[0]
-        case Apply("add", _, _):
-            return parts[0].add(parts[1])
-        case Apply("sub", _, _):
-            return parts[0].sub(parts[1])
-        case Apply("mul" | "shl" as op, (_, Const(factor, _)), _):
-            return parts[0].scale_val(isl.Val(factor if op == "mul" else 1 << factor))
-    raise VectorTargetError(f"{store.label()}: the index of what it stores is no sum of iterators")
 
 
 def _plain(statement: Statement, write: Access | None) -> Statement:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from compiler.ir.postorder import postorder_of
+
 __all__ = ["Bound", "Constants", "Func", "FuncSchedule", "HalideType", "Loop", "LoopLevel", "Node", "Parameter",
            "Pipeline", "Reduction", "Requirement", "Split", "Stage", "postorder"]
 
@@ -167,13 +169,4 @@ class Pipeline:
 
 def postorder(*roots: Node) -> Iterator[Node]:
     """Every node once, those that it uses first."""
-    seen: set[int] = set()
-    stack = [(root, False) for root in reversed(roots)]
-    while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((arg, False) for arg in reversed(node.args))
+    return postorder_of(roots, lambda node: node.args)
