@@ -108,3 +108,29 @@ def test_floating_point_numbers_are_scattered_and_added(simulator: str) -> None:
     data = {"x": np.array([3, 3, 0, 250, 3, 3, 1, 9], np.uint8),
             **{name: random.normal(size=count).astype(np.float32) for name, count in (("w", 8), ("y", 8), ("s", 4))}}
     require_gcc_results(FLOATS, "f", data, simulated("dataflow", simulator))
+
+
+ENDLESS = """void f(const int x[4], int y[4]) {
+#pragma scop
+    for (int i = 0; i < 4; i++) {
+        int a = x[i], n = 0;
+#pragma sluice max_trips(3)
+        while (a > 0) { a -= 3; n++; }
+        y[i] = n;
+    }
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize(("target", "error"), [("fpga", FpgaError), ("dataflow", DataflowError)])
+def test_a_loop_of_more_trips_than_were_said_ends_the_run(target: str, error: type[Exception], simulator: str) -> None:
+    """The loop of the last element, too, after which nothing follows that an output needs."""
+    program = parse_scop(ENDLESS, "f.c")
+    design = compiler.compile(program, target=target)
+    run = design.simulate({"x": np.array([9, 0, 4, -7], np.int32)}, simulator, seed=3, stall=STALLS)
+    assert run.outputs["y"].tolist() == [3, 0, 2, 0] and run.cycles == design.predicted_cycles
+    for place in (0, 3):
+        x = np.full(4, 9, np.int32)
+        x[place] = 10
+        with pytest.raises(error, match=r"INDEX: statement '\w+' \(f.c:6\): the loop makes more than max_trips\(3\)"):
+            design.simulate({"x": x}, simulator, seed=3, stall=STALLS)

@@ -10,6 +10,7 @@ from typeguard import TypeCheckError, check_type
 
 from compiler.bind.design import Design
 from compiler.ir.expr import Load, Read, Store, postorder
+from compiler.ir.memory_bounds import without_assertions
 from compiler.ir.program import Program
 from compiler.ir.types import Float
 from compiler.passes.normalize.distinct_names import rename_clashing_statements
@@ -51,7 +52,7 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     """Compile `program` for a target. Raises `TargetError` for unknown options and for programs of a kind that the
     target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests; floating-point numbers if it
     has `FLOATING`, accesses at places that depend on data if it has `MEMORIES`, not to write if `SCATTERS` is
-    False), and what it raises.
+    False; assertions are for those that write), and what it raises.
 
     Option `hardware` names a file that describes the hardware (`hw.designs.hardware`), which names the target, too.
     """
@@ -66,6 +67,8 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
             program = rename_clashing_statements(program)
         if not getattr(module, "FLOATING", False):
             _check_integers(program, target_name)
+        if not (getattr(module, "MEMORIES", False) and getattr(module, "SCATTERS", True)):
+            program = without_assertions(program)
         if not getattr(module, "MEMORIES", False):
             _check_accesses(program, target_name)
     return module.compile_program(program, module.Options(**given))

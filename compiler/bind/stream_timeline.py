@@ -120,9 +120,10 @@ class StreamTimeline:
 
 
 def follow_streams(inputs: Sequence[StreamTimeline], outputs: Sequence[StreamTimeline], memory: MainMemory,
-                   timing: EngineTiming) -> int:
-    """Clock cycles from the start bit to done."""
-    return _Play(inputs, outputs, memory, timing).cycles()
+                   timing: EngineTiming, last: int = 0) -> int:
+    """Clock cycles from the start bit to done, which does not come before step `last`."""
+    play = _Play(inputs, outputs, memory, timing)
+    return max(play.cycles(), play.stalls.time(last) + timing.end)
 
 
 class _Stalls:

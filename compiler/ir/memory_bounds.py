@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, get_args
 
+import islpy as isl
+
 from compiler.ir.constant_division import remainder
 from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Store, fold, postorder, with_children
 from compiler.ir.narrow import array_ranges, iterator_ranges, table_ranges
@@ -13,7 +15,7 @@ from compiler.ir.program import Memory, Program, Statement
 from compiler.ir.ranges import Range, value_range
 from compiler.ir.types import Int, ProgramError
 
-__all__ = ["BOUNDS_CHECKS", "BoundsCheck", "with_bounds"]
+__all__ = ["BOUNDS_CHECKS", "BoundsCheck", "with_bounds", "without_assertions"]
 
 BoundsCheck = Literal["trap", "wrap", "assume"]
 """What becomes of an index that may be outside: the run ends with an error, it counts modulo the size, nothing."""
@@ -24,6 +26,8 @@ BOUNDS_CHECKS: tuple[str, ...] = get_args(BoundsCheck)
 def with_bounds(program: Program, check: BoundsCheck = "trap") -> Program:
     """`program`, whose memories with accesses that are not known to be inside are treated as `check` says. Raises
     `ProgramError` for an access that is always outside."""
+    if check != "trap":
+        program = without_assertions(program)
     if not program.memories:
         return program
     arrays = array_ranges(program)
@@ -35,6 +39,21 @@ def with_bounds(program: Program, check: BoundsCheck = "trap") -> Program:
                 if not _is_inside(program.memory(node.memory), indices[statement.name][id(node.index)])}
     traps = doubtful if check == "trap" else set()
     return replace(program, memories=tuple(replace(m, trap=m.name in traps) for m in program.memories))
+
+
+def without_assertions(program: Program) -> Program:
+    """`program` that takes for granted what its assertions say."""
+    names = {memory.name for memory in program.memories if memory.assertion}
+    if not names:
+        return program
+    gone = {s.write.array for s in program.statements if any(node.memory in names for node in _accesses(s))}
+    statements = tuple(s for s in program.statements if s.write.array not in gone)
+    domains = isl.UnionSet.empty(program.order.get_space().params())
+    for statement in statements:
+        domains = domains.union(isl.UnionSet.from_set(statement.domain))
+    return replace(program, statements=statements, order=program.order.intersect_domain(domains),
+                   arrays=tuple(array for array in program.arrays if array.name not in gone),
+                   memories=tuple(memory for memory in program.memories if memory.name not in names))
 
 
 def _accesses(statement: Statement) -> Iterator[Load | Store]:
@@ -57,7 +76,8 @@ def _index_ranges(program: Program, statement: Statement, arrays: dict[str, Rang
 
     fold(statement.value, step)
     for node in _accesses(statement):
-        _check_possible(statement, program.memory(node.memory), *ranges[id(node.index)])
+        if not program.memory(node.memory).assertion:
+            _check_possible(statement, program.memory(node.memory), *ranges[id(node.index)])
     return ranges
 
 

@@ -17,7 +17,7 @@ class MemoryState:
     """All memories of a program, with what they hold at first, or else zeros; see `compiler.ir.evaluate.Memories`."""
 
     def __init__(self, program: Program) -> None:
-        self._labels = {memory.name: memory.label for memory in program.memories}
+        self._memories = {memory.name: memory for memory in program.memories}
         self._words = {memory.name: _first_words(memory) for memory in program.memories}
 
     def load(self, node: Load, index: np.ndarray, after: Sequence[np.ndarray]) -> np.ndarray:
@@ -38,8 +38,9 @@ class MemoryState:
         size = len(self._words[memory])
         outside = np.flatnonzero(((index < 0) | (index >= size)) & enable)
         if outside.size:
-            message = f"index {index[outside[0]]} is outside '{self._labels[memory]}' of {size} elements"
-            raise TableIndexError(message, outside)
+            known = self._memories[memory]
+            where = f"index {index[outside[0]]} is outside '{known.label}' of {size} elements"
+            raise TableIndexError(known.assertion or where, outside)
 
 
 def _first_words(memory: Memory) -> np.ndarray:

@@ -85,7 +85,7 @@ class Memory:
     """Words with addresses that data decide, accessed by the nodes `Load` and `Store` of expressions. It holds what was
     stored last; what it holds before is `initial` in every word, or not defined. `array`: what it is called in the
     program that was asked for. `trap`: accesses outside end the run with an error; without, it is known that there are
-    none."""
+    none. `assertion`: what it says that there is an access, which is always outside; the memory has no other use."""
 
     name: str
     words: int
@@ -93,6 +93,7 @@ class Memory:
     array: str = ""
     trap: bool = False
     initial: int | None = None
+    assertion: str = ""
 
     @property
     def label(self) -> str:

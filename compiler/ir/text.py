@@ -35,6 +35,7 @@ def print_program(program: Program) -> str:
     lines += [f"  memory {memory.name} : {memory.type}[{memory.words}]"
               f"{memory.array and f' of {memory.array}'}{' trap' if memory.trap else ''}"
               f"{'' if memory.initial is None else f' initial {memory.initial}'}"
+              f"{memory.assertion and f' asserts {json.dumps(memory.assertion)}'}"
               for memory in program.memories]
     for statement in program.statements:
         lines += [f"  {line}" for line in _statement_lines(statement)]
@@ -182,9 +183,10 @@ class _Reader:
         return Table(str(name), tuple(int(value) for value in values if value is not None), parse_type(type_))
 
     def memory(self, name: lark.Token, type_: lark.Token, words: lark.Token, array: lark.Token | None,
-               trap: lark.Token | None, initial: lark.Token | None) -> Memory:
+               trap: lark.Token | None, initial: lark.Token | None,
+               assertion: lark.Token | None) -> Memory:
         return Memory(str(name), int(words), parse_type(type_), str(array or ""), trap is not None,
-                      None if initial is None else int(initial))
+                      None if initial is None else int(initial), json.loads(assertion) if assertion else "")
 
     def share(self, *names: lark.Token) -> tuple[str, ...]:
         return tuple(map(str, names))

@@ -43,7 +43,8 @@ class Pipeline(wiring.Component):
     """`spec` in hardware. Nothing moves in a cycle without `en`; `start` (with `en` low) begins a run.
 
     Per input k: `i_k` is the next word of the stream, and in cycles with ``take[k]`` (and `en`) it is used up. Per
-    output k: ``o_k`` is given away in cycles with ``give[k]`` (and `en`). `left`: something is still to be given away.
+    output k: ``o_k`` is given away in cycles with ``give[k]`` (and `en`). `left`: something is still to be given away,
+    or stored where it may be outside.
     If the pipeline has traps, `trap`: since `start` an access was outside of its memory, the first one by cell
     `trap_cell` with `trap_index`.
     """
@@ -100,7 +101,7 @@ class Pipeline(wiring.Component):
         self._feed_lines(m)
         if self.spec.traps:
             self._traps(m)
-        m.d.comb += self.left.eq(Cat(self._walker(m, cell.walk).left for cell in self.spec.outputs).any())
+        m.d.comb += self.left.eq(Cat(self._walker(m, walk).left for walk in self.spec.ends).any())
         return m
 
     def _walker(self, m: Module, walk: Walk) -> Walker:

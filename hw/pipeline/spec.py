@@ -358,6 +358,12 @@ class PipelineSpec:
         return tuple(cell for cell in self.cells if isinstance(cell, OutputCell))
 
     @property
+    def ends(self) -> tuple[Walk, ...]:
+        """The events that a run waits for: words of the output streams, and stores that may end it with an error."""
+        return (*(cell.walk for cell in self.outputs),
+                *(cell.walk for cell in self.cells if isinstance(cell, StoreCell) and cell.trap))
+
+    @property
     def traps(self) -> bool:
         """Whether some access may be outside of its memory."""
         return any((isinstance(cell, LoadCell) and cell.walk is not None) or (isinstance(cell, StoreCell) and cell.trap)
@@ -366,7 +372,7 @@ class PipelineSpec:
     @property
     def cycles(self) -> int:
         """Unstalled cycles of a run."""
-        return 1 + max(last_cycle(cell.walk) for cell in self.outputs)
+        return 1 + max(map(last_cycle, self.ends))
 
 
 def last_cycle(walk: Walk) -> int:

@@ -218,7 +218,10 @@ class Executable(StreamExecutable):
         node, operator = kernel.nodes[number], kernel.nodes[number].operators[place]
         memory = self.plan.network.program.memories[operator.value]
         verb, line = "reads" if operator.op == "load" else "writes", f" ({node.source})" if node.source else ""
-        return f"statement '{node.name}'{line} {verb} '{memory.label}' at {index}, outside its {memory.words} elements"
+        if memory.assertion:
+            return f"statement '{node.name}'{line}: {memory.assertion}"
+        where = f"{verb} '{memory.label}' at {index}, outside its {memory.words} elements"
+        return f"statement '{node.name}'{line} {where}"
 
     @property
     def cycles(self) -> int:

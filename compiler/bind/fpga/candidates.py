@@ -118,7 +118,7 @@ def _wasteful(program: Program, staged: StagedProgram, bus_bits: int) -> Iterato
 
 def unstalled_cycles(schedule: Schedule) -> int:
     """Cycles of a schedule until its last word."""
-    ends = [schedule.statements[f.statement].last for f in schedule.staged.outputs]
+    ends = [schedule.statements[name].last for name in schedule.staged.roots]
     return (schedule.staged.tiles - 1) * schedule.period + max(ends) + 1
 
 

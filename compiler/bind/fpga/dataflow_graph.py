@@ -97,6 +97,13 @@ class Net:
         """When a use can have its value, in logical cycles of the user; constants were always there."""
         return -(1 << 40) if self.is_constant(use) else self.nodes[use.node].arrival - use.distance
 
+    @property
+    def ends(self) -> list[int]:
+        """The nodes that a run is for: outputs, and stores that nothing waits for, which assert something."""
+        used = {use.node for node in self.nodes for use in node.uses}
+        return [number for number, node in enumerate(self.nodes)
+                if node.kind == "output" or (node.op == "store" and number not in used)]
+
     def edges(self) -> Iterator[tuple[int, int, Use]]:
         """(user, operand number, use) of all uses but those of constants."""
         for number, node in enumerate(self.nodes):

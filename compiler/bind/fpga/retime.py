@@ -38,8 +38,7 @@ def retime(net: Net, first: Mapping[str, int], last: Mapping[str, int], paths: C
     get a register each. Raises `SlowRecurrence`.
     """
     earliest = _earliest(net, first, paths)
-    end = max(time + last[node.statement] for time, node in zip(earliest, net.nodes, strict=True)
-              if node.kind == "output")
+    end = max(earliest[number] + last[net.nodes[number].statement] for number in net.ends)
     return _cheapest(net, earliest, end, last, paths)
 
 
@@ -107,10 +106,8 @@ def _cheapest(net: Net, earliest: list[int], end: int, last: Mapping[str, int], 
     solver = pywraplp.Solver.CreateSolver("GLOP")
     solver.SetSolverSpecificParametersAsString("use_preprocessing:false")
     infinity = solver.infinity()
-    times = []
-    for time, node in zip(earliest, net.nodes, strict=True):
-        latest = end - last[node.statement] if node.kind == "output" else infinity
-        times.append(solver.NumVar(time, latest, ""))
+    latest = {number: end - last[net.nodes[number].statement] for number in net.ends}
+    times = [solver.NumVar(time, latest.get(number, infinity), "") for number, time in enumerate(earliest)]
     lengths: dict[int, pywraplp.Variable] = {}
     for number, place, use in net.edges():
         delay = times[number] - net.nodes[number].delay(place) + use.distance - times[use.node]

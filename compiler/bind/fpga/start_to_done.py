@@ -32,7 +32,7 @@ def start_to_done(system: SystemSpec, memory: MainMemory) -> int:
         return max(system.pipeline.cycles, _NEXT_JOB * max(_counts(system)))
     inputs = _timelines(system.inputs, system.pipeline.inputs, system.bus_bits)
     outputs = _timelines(system.outputs, system.pipeline.outputs, system.bus_bits)
-    return follow_streams(inputs, outputs, memory, _TIMING)
+    return follow_streams(inputs, outputs, memory, _TIMING, system.pipeline.cycles - 1)
 
 
 def _counts(system: SystemSpec) -> tuple[int, int]:

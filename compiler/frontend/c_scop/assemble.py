@@ -30,6 +30,7 @@ from compiler.frontend.flow import Reach, reaching_writes
 from compiler.ir.expr import Apply, Const, Expr, Iterator, Lookup, Read, postorder
 from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
 from compiler.ir.relations import maps, resolve_wraps
+from compiler.ir.roots import live_roots
 from compiler.ir.types import Int
 
 __all__ = ["Surroundings", "assemble"]
@@ -284,8 +285,8 @@ def _without_dead(program: Program) -> Program:
     """Leave out statements whose results nothing uses, and arrays that nothing touches."""
     while True:
         read = {access.array for s in program.statements for access in s.reads}
-        live = {a.name for a in program.arrays if a.role == "output"} | read
-        statements = tuple(s for s in program.statements if s.write.array in live)
+        roots = live_roots(program)
+        statements = tuple(s for s in program.statements if s.write.array in read or s.name in roots)
         if len(statements) == len(program.statements):
             break
         program = replace(program, statements=statements)

@@ -24,7 +24,7 @@ from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.expr import Const, Expr, fold
 from compiler.ir.ranges import type_range, value_range
 
-__all__ = ["Condition", "DataAddress", "DataArrays", "Hoisted", "fits", "guarded",
+__all__ = ["ASSERTED", "Condition", "DataAddress", "DataArrays", "Hoisted", "fits", "guarded",
            "row_major_index", "scalar", "tree_text", "words"]
 
 
@@ -38,10 +38,11 @@ class DataAddress(Exception):
 
 @dataclass
 class DataArrays:
-    """The arrays that are memories, by name, and the memories' names."""
+    """The arrays that are memories, by name, and the memories' names; and by memory what it asserts."""
 
     names: frozenset[str] = frozenset()
     memories: dict[str, tuple[str, Variable]] = field(default_factory=dict)
+    assertions: dict[str, str] = field(default_factory=dict)
 
     def memory(self, variable: Variable, scope: Scope, place: Place) -> str:
         """The memory of an array. Raises `ScopError` if the array has no size."""
@@ -53,12 +54,24 @@ class DataArrays:
         return self.memories[variable.array][0]
 
 
+    def assertion(self, reason: str, scope: Scope) -> str:
+        """A memory to which a store is an error for that reason."""
+        number = len(self.assertions)
+        name = scope.free_name(f"assertion_{number}")
+        self.assertions[name] = reason
+        return name
+
+
 @dataclass(frozen=True)
 class Condition:
     """Whether C evaluates an operand: where `node` is true, or false."""
 
     node: Any
     holds: bool
+
+
+ASSERTED = Const(2, INT)
+"""A place outside of the memories of assertions, which have two words: addresses have at least a bit."""
 
 
 @dataclass

@@ -13,7 +13,7 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.frontend.c_scop import building
-from compiler.frontend.c_scop.data_addresses import DataArrays, row_major_index, scalar, words
+from compiler.frontend.c_scop.data_addresses import ASSERTED, DataArrays, row_major_index, scalar, words
 from compiler.frontend.c_scop.expressions import Element
 from compiler.frontend.c_scop.types import INT
 from compiler.frontend.c_scop.variables import Scope, Variable
@@ -49,8 +49,10 @@ def with_memories(raw: Sequence[RawStatement], data: DataArrays, scope: Scope, k
 
 def declared_memories(data: DataArrays) -> tuple[Memory, ...]:
     """The memories of the program."""
-    return tuple(Memory(name, words(variable), variable.type, variable.array)
-                 for name, variable in data.memories.values())
+    assert isinstance(ASSERTED.value, int)
+    return (*(Memory(name, words(variable), variable.type, variable.array)
+              for name, variable in data.memories.values()),
+            *(Memory(name, ASSERTED.value, BIT, assertion=reason) for name, reason in data.assertions.items()))
 
 
 # Fill and drain.

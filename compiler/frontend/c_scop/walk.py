@@ -18,7 +18,7 @@ from pycparser import c_ast
 from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.affine import AffineReader, IteratorValue, NotAffine
 from compiler.frontend.c_scop.branches import Selection, as_assignment, is_overwritten_by_else, single_assignment
-from compiler.frontend.c_scop.data_addresses import Condition, DataArrays, scalar
+from compiler.frontend.c_scop.data_addresses import ASSERTED, Condition, DataArrays, scalar
 from compiler.frontend.c_scop.errors import Place, ScopError
 from compiler.frontend.c_scop.expressions import Element, Lowering, Split
 from compiler.frontend.c_scop.initialisers import array_assignments
@@ -36,10 +36,10 @@ from compiler.frontend.c_scop.loops import (
     read_head,
 )
 from compiler.frontend.c_scop.normalize.exits import with_flag, with_hidden_iterator
-from compiler.frontend.c_scop.normalize.trees import assigned_names, block, contains, used_names
+from compiler.frontend.c_scop.normalize.trees import Unreachable, assigned_names, block, contains, used_names
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.variables import Scope, Variable
-from compiler.ir.expr import Expr, Store
+from compiler.ir.expr import Const, Expr, Store
 from compiler.ir.names import check_name
 from compiler.ir.types import BIT, Int, ProgramError
 
@@ -165,6 +165,8 @@ class Walker:
                     self._declaration(declaration, context)
             case c_ast.Break() if context.breaks is not None:
                 self._break(node, context, context.breaks)
+            case Unreachable():
+                self._assert_unreachable(node, context)
             case c_ast.Label():
                 self._item(node.stmt, context, node.name)
             case c_ast.ExprList():
@@ -481,6 +483,21 @@ class Walker:
         token = Element(scalar(context.scope, f"{variable.array}_store", BIT, place), lowering.scalar_map(), place)
         self._add(None, context, context.next_position(), domain, lowering.reads, token,
                   Store(memory, index, stored, enable, ()), place, None if guards else lowering.elements(node.lvalue))
+
+    def _assert_unreachable(self, node: Unreachable, context: Context) -> None:
+        """Add a store that ends the run, if it takes place."""
+        if context.domain.is_empty():
+            return
+        names = tuple(loop.name for loop in context.loops)
+        conditions = [guard.condition for guard in context.guards]
+        lowering = Lowering(context.reader(), context.domain, names, frozenset(context.values.unwritten),
+                            data=self._data)
+        enable = reduce(lambda a, b: building.logic("&&", a, b),
+                        [lowering.under(()).truth(condition) for condition in conditions], building.bit(True))
+        place = self._source.place(node.coord)
+        token = Element(scalar(context.scope, "assertion", BIT, place), lowering.scalar_map(), place)
+        value = Store(self._data.assertion(node.reason, context.scope), ASSERTED, Const(0, BIT), enable, ())
+        self._add(None, context, context.next_position(), context.domain, lowering.reads, token, value, place)
 
     def _hoist(self, lowering: Lowering, context: Context, domain: isl.Set) -> bool:
         """Add the loads that come before a statement; whether there are any."""

@@ -8,6 +8,7 @@ import islpy as isl
 
 from compiler.analysis.dependences import flow
 from compiler.ir.program import Program, Statement
+from compiler.ir.roots import live_roots
 from hw.errors import SluiceError
 
 __all__ = ["NoOutputError", "remove_dead_statements"]
@@ -18,11 +19,12 @@ class NoOutputError(SluiceError):
 
 
 def remove_dead_statements(program: Program) -> Program:
-    """`program` without the statements that no output depends on. Raises `NoOutputError` if none is left."""
-    outputs = {array.name for array in program.outputs}
-    live = {s.name for s in program.statements if s.write.array in outputs}
-    if not live:
+    """`program` without the statements that no output and no assertion depends on. Raises `NoOutputError` if there is
+    no output."""
+    written = {s.write.array for s in program.statements}
+    if not any(array.name in written for array in program.outputs):
         raise NoOutputError(f"program '{program.name}' writes no output")
+    live = set(live_roots(program))
     dependences = flow(program)
     while True:
         more = {d.source for d in dependences if d.sink in live} - live

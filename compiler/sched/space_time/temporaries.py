@@ -11,6 +11,7 @@ from compiler.analysis.affine import maps
 from compiler.analysis.dependences import Dependence, flow
 from compiler.ir.expr import Apply, Expr, Read, converted, fold, postorder, renumbered, with_children
 from compiler.ir.program import Access, Program, Statement
+from compiler.ir.roots import live_roots
 from compiler.sched.space_time.errors import LargeIterationError
 from compiler.sched.space_time.reuse import composed
 
@@ -130,10 +131,9 @@ def _substituted(node: Expr, parts: list[Expr], number: int, value: Expr, number
 
 def _without_dead(program: Program) -> Program:
     """Statements that write intermediate arrays which nobody reads do not count; arrays that nobody touches neither."""
-    outputs = {array.name for array in program.outputs}
     while True:
-        read = {access.array for s in program.statements for access in s.reads} | outputs
-        alive = tuple(s for s in program.statements if s.write.array in read)
+        read, roots = {access.array for s in program.statements for access in s.reads}, live_roots(program)
+        alive = tuple(s for s in program.statements if s.write.array in read or s.name in roots)
         if alive == program.statements:
             break
         program = replace(program, statements=alive)

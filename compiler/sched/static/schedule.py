@@ -111,8 +111,8 @@ class Schedule:
 
     @property
     def end(self) -> int:
-        """Logical cycle after the last one in which an output is computed."""
-        last = max(self.statements[footprint.statement].last for footprint in self.staged.outputs)
+        """Logical cycle after the last one in which an output is computed or something is asserted."""
+        last = max(self.statements[name].last for name in self.staged.roots)
         return (self.staged.tiles - 1) * self.period + last + 1
 
     @cached_property
@@ -216,12 +216,11 @@ def timed_dependences(staged: StagedProgram, dependences: Sequence[Dependence]) 
 
 
 def _live_instances(staged: StagedProgram, dependences: tuple[Dependence, ...], order: list[str]) -> dict[str, isl.Set]:
-    """Of every statement, producers first in `order`, the instances whose values reach an output; all of a statement
-    that goes on from its own values."""
+    """Of every statement, producers first, the instances whose values reach an output or an assertion; all of a
+    statement that goes on from its own values."""
     carried = recurrences(staged.program, dependences)
     statements = {name: staged.program.statement(name) for name in order}
-    outputs = {footprint.statement for footprint in staged.outputs}
-    live = {n: s.domain if n in outputs else isl.Set.empty(s.domain.get_space()) for n, s in statements.items()}
+    live = {n: s.domain if n in staged.roots else isl.Set.empty(s.domain.get_space()) for n, s in statements.items()}
     for name in reversed(order):
         for dependence in dependences:
             if dependence.sink == name and not live[name].is_empty():

@@ -190,7 +190,7 @@ def _least_end(aligned: _Aligned, pace: InitiationIntervals) -> int:
         begin[name] = max((begin[d.source] + interval * _rank_of_first(aligned, d) for d in into.get(name, ())),
                           default=0)
     counts = {name: prod(aligned.trips[name, n] for n in nest) for name, nest in aligned.nests.items()}
-    ends = [begin[f.statement] + interval * (counts[f.statement] - 1) + 1 for f in aligned.staged.outputs]
+    ends = [begin[name] + interval * (counts[name] - 1) + 1 for name in aligned.staged.roots]
     busy = [count for name, count in counts.items() if name not in constant_statements(aligned.staged)]
     return (aligned.staged.tiles - 1) * max(busy) + max(ends)
 
@@ -317,7 +317,7 @@ def _settled(schedule: Schedule, fusion_level: int | None) -> Schedule:
     movable = any(_may_wait(name, offsets, waits) for name in offsets)
     found = None
     if movable:
-        found = settle(offsets, waits, rates, frozenset(footprint.statement for footprint in schedule.staged.outputs))
+        found = settle(offsets, waits, rates, frozenset(schedule.staged.roots))
     if found is None or before - found.words < _FEWER:
         return replace(schedule, method=early)
     later = {name: replace(entry, offset=found.offsets[name]) for name, entry in entries.items()}
@@ -384,7 +384,7 @@ def _turn_problem(schedule: Schedule, turns: ReservationTables, period: int | No
         if d.source != d.sink:
             lags.append(Precedence(d.source, d.sink, now - schedule.distance(d)[0] + wait))
     cycles = {name: instance_cycles(entry.strides, entry.trips) for name, entry in entries.items()}
-    results = [footprint.statement for footprint in schedule.staged.outputs]
+    results = list(schedule.staged.roots)
     return SharedUnitsProblem(cycles, lags, turns.groups, results, period)
 
 

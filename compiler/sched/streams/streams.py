@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 import islpy as isl
@@ -19,6 +20,7 @@ from compiler.analysis.driving_loops import inner_trips
 from compiler.ir.expr import Read
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement, shared_depth
+from compiler.ir.roots import asserts
 from compiler.sched.streams.load_nest import LoadLoop, build_load_nest
 from compiler.sched.streams.window_unfolding import Window, match_window, unfold_loops
 from hw.errors import SluiceError
@@ -82,6 +84,12 @@ class StagedProgram:
     def tiles(self) -> int:
         """Number of tiles."""
         return prod(self.tile_counts)
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """The statements that give words to outputs or assert something: a run ends after the last of them."""
+        asserting = (s.name for s in self.program.statements if asserts(self.program, s))
+        return tuple(dict.fromkeys((*(footprint.statement for footprint in self.outputs), *asserting)))
 
     @property
     def steps(self) -> int:

@@ -1,6 +1,11 @@
 """Loops that end when the data say so, as loops with a known number of trips whose body is done under a condition.
 
-    while (c) { s; }   with at most N trips   is   for (int t = 0; t < N; t++) { if (!c) break; s; }
+    while (c) { s; }   with at most N trips   is
+    for (int t = 0; t < N; t++) { if (!c) break; s; }  if (c) ERROR;
+
+or, where s has a ``break``, or c changes something,
+
+    for (int t = 0; t <= N; t++) { if (!c) break; if (t < N) { s; } else ERROR; }
 
 and a ``break`` under a condition on data is a variable that says whether the loop goes on:
 
@@ -15,10 +20,11 @@ from contextlib import suppress
 from typing import Any
 
 from pycparser import c_ast
+from pycparser.c_generator import CGenerator
 from pycparser.c_parser import CParser, ParseError
 
 from compiler.frontend.c_scop.normalize.jumps import Body, Refuse
-from compiler.frontend.c_scop.normalize.trees import block, block_items, rebuild, substitute
+from compiler.frontend.c_scop.normalize.trees import Unreachable, block, block_items, contains, rebuild, substitute
 from compiler.frontend.c_scop.types import type_names
 from compiler.ir.types import Int
 
@@ -59,20 +65,31 @@ def _most(pragma: c_ast.Pragma, refuse: Refuse) -> Any:
 
 
 def _bounded(loop: Any, most: Any, refuse: Refuse, trip: str) -> list[Any]:
-    """A loop of `most` trips in place of one that ends when its condition says so."""
+    """A loop of `most` trips in place of one that ends when its condition says so, and what finds out that it would not
+    have ended by then."""
     coord, body, before = loop.coord, block_items(loop.stmt), []
     if isinstance(loop, c_ast.For):
         body = Body(loop, refuse, (c_ast.Continue,)).rest(body)
         body = [*body, loop.next] if loop.next is not None else body
         before = [loop.init] if loop.init is not None else []
-    counter = c_ast.ID(trip, coord)
+    wrong = Unreachable(f"the loop makes more than max_trips({CGenerator().visit(most)}) trips", coord)
+    leaves = c_ast.If(c_ast.UnaryOp("!", loop.cond, coord), c_ast.Break(coord), None, coord)
+    if contains(block(body, coord), (c_ast.Break,), _LOOPS) or contains(loop.cond, (c_ast.Assignment, c_ast.FuncCall)):
+        inside = c_ast.If(c_ast.BinaryOp("<", c_ast.ID(trip, coord), most, coord), block(body, coord), wrong, coord)
+        made = [_counted(trip, "<=", most, [leaves, inside], coord)]
+    else:
+        made = [_counted(trip, "<", most, [leaves, *body], coord), c_ast.If(loop.cond, wrong, None, coord)]
+    declared = [item for part in before for item in (part.decls if isinstance(part, c_ast.DeclList) else [part])]
+    return [block([*declared, *made], coord)] if declared else made
+
+
+def _counted(trip: str, operator: str, most: Any, body: list[Any], coord: Any) -> c_ast.For:
+    """The loop ``for (int trip = 0; trip operator most; trip++)``."""
     kind = c_ast.TypeDecl(trip, [], None, c_ast.IdentifierType(["int"], coord), coord)
     start = c_ast.Decl(trip, [], [], [], [], kind, c_ast.Constant("int", "0", coord), None, coord)
-    leaves = c_ast.If(c_ast.UnaryOp("!", loop.cond, coord), c_ast.Break(coord), None, coord)
-    made = c_ast.For(c_ast.DeclList([start], coord), c_ast.BinaryOp("<", counter, most, coord),
-                     c_ast.UnaryOp("p++", counter, coord), block([leaves, *body], coord), coord)
-    declared = [item for part in before for item in (part.decls if isinstance(part, c_ast.DeclList) else [part])]
-    return [block([*declared, made], coord)] if declared else [made]
+    counter = c_ast.ID(trip, coord)
+    return c_ast.For(c_ast.DeclList([start], coord), c_ast.BinaryOp(operator, counter, most, coord),
+                     c_ast.UnaryOp("p++", counter, coord), block(body, coord), coord)
 
 
 def with_flag(loop: c_ast.For, flag: str) -> list[Any]:

@@ -10,8 +10,8 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 
-__all__ = ["Converted", "assigned_names", "block", "block_items", "contains", "declared_names", "is_true", "rebuild",
-           "substitute", "used_names"]
+__all__ = ["Converted", "Unreachable", "assigned_names", "block", "block_items", "contains", "declared_names",
+           "is_true", "rebuild", "substitute", "used_names"]
 
 
 class Converted(c_ast.Node):
@@ -26,6 +26,20 @@ class Converted(c_ast.Node):
     def children(self) -> tuple[tuple[str, Any], ...]:
         """The expression."""
         return (("expr", self.expr),)
+
+
+class Unreachable(c_ast.Node):
+    """A statement that is never executed; where it is, `reason` says what is wrong with the statement."""
+
+    __slots__ = ("__weakref__", "coord", "reason")
+    attr_names = ("reason",)
+
+    def __init__(self, reason: str, coord: Any) -> None:
+        self.reason, self.coord = reason, coord
+
+    def children(self) -> tuple[tuple[str, Any], ...]:
+        """None."""
+        return ()
 
 
 def rebuild(node: Any, change: Callable[[Any], Any]) -> Any:
