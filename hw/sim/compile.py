@@ -113,7 +113,7 @@ def _verilator(work: Path, request: BuildRequest, toolchain: Toolchain, waves: s
     variables = _optimisation(request) | dict(toolchain.make_variables)
     runtime = Runtime(runtimes, work, toolchain, variables, programs)
     settings = [f"{name}={value}" for name, value in (variables | runtime.reuse()).items()]
-    _run(["make", "-j", str(_JOBS), "-f", "Vtop.mk", *settings], work, toolchain, "The C++ compiler")
+    _run(["make", "-j", str(_JOBS), "-f", runtime.makefile, *settings], work, toolchain, "The C++ compiler")
     runtime.keep()
     return work / EXECUTABLES["verilator"]
 

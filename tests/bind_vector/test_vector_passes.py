@@ -116,7 +116,8 @@ def test_several_evaluations_share_the_scratchpad() -> None:
     a, b = pa.input("a", (40, 50), "int16"), pa.input("b", 3000, "int32")
     outputs = {"edges": pa.abs_difference(a[1:], a[:-1]), "largest": b.max(), "scaled": b * 3 - 1}
     program = pa.program("evaluations", **outputs)
-    whole = compile_and_check(program, random_inputs(program, np.random.default_rng(3)), lanes=4, scratchpad=4096)
+    whole = compile_and_check(program, random_inputs(program, np.random.default_rng(3)), lanes=4, scratchpad=4096,
+                              search=True)
     alone = [compile_arrays(pa.program("one", out=out), Options(lanes=4, scratchpad=4096)) for out in outputs.values()]
     assert len(whole.phases) == sum(len(design.phases) for design in alone) >= 3
     assert whole.c_code.count("_kernel(void)") == 1

@@ -71,7 +71,7 @@ BYTES = {"fir": 66_000, "fir2d": 610_000, "life": 526_000, "imgblend": 921_600, 
 @pytest.mark.parametrize("name", WORDS)
 def test_full_size_applications_are_fast(name: str) -> None:
     program = load(name)
-    design = compile_and_check(program, random_inputs(program, np.random.default_rng(4)), lanes=64)
+    design = compile_and_check(program, random_inputs(program, np.random.default_rng(4)), lanes=64, search=True)
     assert design.ideal_cycles <= WORDS[name]
     assert design.figures.memory_bytes <= BYTES[name]
     assert design.lower_bound <= max(design.ideal_cycles, design.figures.memory_bytes // 32 + 1)
@@ -144,7 +144,7 @@ def test_a_plan_slides_down_the_rows(lanes: int, scratchpad: int | None, columns
     monkeypatch.setattr(choose, "_tiled", lambda *_: [])
     program = load("median", rows=24, columns=columns, size=5)
     design = compile_and_check(program, random_inputs(program, np.random.default_rng(6)), lanes=lanes,
-                               scratchpad=scratchpad)
+                               scratchpad=scratchpad, search=True)
     plan = design.phases[0].plan
     assert isinstance(plan, SlidingPlan) and plan.layout.tile[0] == 1
     blocks = -(-columns // plan.layout.tile[1])
@@ -161,7 +161,7 @@ def test_rows_slide_in_filters_of_filters(monkeypatch: pytest.MonkeyPatch) -> No
     kinds = set()
     for lanes, scratchpad in ((1, 2048), (2, 4096)):
         design = compile_and_check(program, random_inputs(program, np.random.default_rng(7)), lanes=lanes,
-                                   scratchpad=scratchpad)
+                                   scratchpad=scratchpad, search=True)
         kinds.add(type(design.phases[0].plan).__name__)
     assert "SlidingPlan" in kinds
 

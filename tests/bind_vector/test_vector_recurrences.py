@@ -54,7 +54,7 @@ void prefix(const unsigned char image[6][4], int sums[6][4], short means[4]) {
 def test_an_integral_image(height: int, width: int, limit: float) -> None:
     program = parse_scop(INTEGRAL, "integral.c", HEIGHT=height, WIDTH=width)
     start = time.process_time()
-    design = compiler.compile(program, target="vector", lanes=4)
+    design = compiler.compile(program, target="vector", lanes=4, search=False)
     assert isinstance(design, VectorDesign)
     assert time.process_time() - start < limit
     inputs = random_inputs(program, 7)
@@ -84,7 +84,7 @@ def test_what_no_recurrence_holds_back_is_done_together(case: str) -> None:
     """Loops around recurrences go inside these, conditions decide on what is accumulated: whole vectors at a time."""
     arguments, body, most = SIDE_BY_SIDE[case]
     program = parse_scop(f"void f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}")
-    design = compiler.compile(program, target="vector", lanes=4)
+    design = compiler.compile(program, target="vector", lanes=4, search=False)
     assert isinstance(design, VectorDesign)
     assert design.predicted_cycles <= most
     inputs = random_inputs(program, 5)
@@ -95,7 +95,7 @@ def test_what_no_recurrence_holds_back_is_done_together(case: str) -> None:
 def test_what_only_later_tiles_need_is_loaded(lanes: int) -> None:
     """The means come in two tiles, and each element of a row of sums is an array of its own that one of them reads."""
     program = parse_scop(PREFIX, "prefix.c")
-    design = compiler.compile(program, target="vector", lanes=lanes)
+    design = compiler.compile(program, target="vector", lanes=lanes, search=False)
     assert isinstance(design, VectorDesign)
     inputs = random_inputs(program, 9)
     for name, wanted in interpret(program, inputs).items():

@@ -163,7 +163,7 @@ def test_tables_of_c_programs(tmp_path: Path) -> None:
     path = tmp_path / "curve.c"
     path.write_text(C_TABLE)
     program = load_c(path)
-    design = compiler.compile(program, target="vector", lanes=4)
+    design = compiler.compile(program, target="vector", lanes=4, search=False)
     inputs = random_inputs(program, 5)
     assert (design.execute(inputs)["out"] == interpret(program, inputs)["out"]).all()
 
@@ -173,7 +173,7 @@ def test_wrong_programs_stay_inside_their_tables(tmp_path: Path) -> None:
     path = tmp_path / "outside.c"
     path.write_text(C_TABLE.replace("key[i] & 15", "key[i]"))
     program = load_c(path)
-    design = compiler.compile(program, target="vector", lanes=4)
+    design = compiler.compile(program, target="vector", lanes=4, search=False)
     inputs = {"in": np.zeros(30, np.int16), "key": np.full(30, 200, np.uint8)}
     with pytest.raises(ProgramError, match="index 200 is outside table"):
         interpret(program, inputs)

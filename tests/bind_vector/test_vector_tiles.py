@@ -47,7 +47,7 @@ def test_ends_are_in_both_directions() -> None:
 def test_arrays_that_fit_are_loaded_once_and_never_copied() -> None:
     """A filter with little to load before the lanes begin and little to store after they have ended."""
     program = load("fir", n=4096)
-    design = compile_and_check(program, random_inputs(program, np.random.default_rng(0)), lanes=64)
+    design = compile_and_check(program, random_inputs(program, np.random.default_rng(0)), lanes=64, search=True)
     plan = design.phases[0].plan
     assert plan.whole and plan.boxes[0][0][1] == plan.ends.first[0] < plan.layout.tile[0]
     statements = list(unrolled(design.code.body))

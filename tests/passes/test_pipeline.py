@@ -133,7 +133,7 @@ def require_kept(one: ProgramPass, program: Program) -> bool:
 @pytest.mark.parametrize("name", PASSES)
 def test_a_pass_keeps_what_programs_compute(name: str) -> None:
     one = pass_class(name)(script="reverse(i)") if name == "directives" else pass_class(name)()
-    drawn = [] if name == "directives" else random_programs(24)
+    drawn = [] if name == "directives" else random_programs(8)
     named = [scop(FIRING[name])] if name in FIRING else []
     named += [apply_script(scop(FIRING["directives"]), "reverse(i)")]
     changed = [require_kept(one, program) for program in (*drawn, *named)]

@@ -1,9 +1,16 @@
 """What all Verilator builds have in common is compiled once."""
 
+import subprocess
+from pathlib import Path
+from unittest import mock
+
 import pytest
 
+import hw.sim.compile as recipe
+from hw.cache import cache_folder
+from hw.sim.compile import BuildRequest, compile_sources
 from hw.sim.runtime import Runtime
-from hw.sim.toolchain import Toolchain
+from hw.sim.toolchain import Toolchain, find_simulator
 
 GCC = Toolchain("verilator", "5.048", ("verilator",), ("verilator", "5.048", "g++ 12"))
 CLANG = Toolchain("verilator", "5.048", ("verilator",), ("verilator", "5.048", "Debian clang version 14"))
@@ -11,6 +18,19 @@ OPTIONS = {"OPT_FAST": "-O1", "OPT_SLOW": "-O0", "OPT_GLOBAL": "-O2"}
 MAKEFILE = "VM_TRACE = 0\nVM_GLOBAL_FAST += \\\n\tverilated \\\n\nVM_GLOBAL_SLOW += \\\n"
 OBJECTS = ("verilated.o", "launch.o")
 PRECOMPILED = {"sluice_library.h.fast.gch": b"fast", "sluice_library.h.slow.gch": b"slow"}
+
+
+def compile_with(request: BuildRequest, work: Path) -> list[str]:
+    """The commands that make runs for a build."""
+    work.mkdir()
+    toolchain = find_simulator("verilator")
+    with mock.patch("hw.sim.compile._run", side_effect=recipe._run) as run:
+        compile_sources(work, request, toolchain, None, cache_folder() / "runtimes")
+    [made] = [call.args for call in run.call_args_list if call.args[0][0] == "make"]
+    for product in ("Vtop__ALL.o", "Vtop__ALL.a", "simulation.so"):
+        (work / product).unlink()
+    listed = subprocess.run([*made[0], "-n"], cwd=work, capture_output=True, text=True, check=True)
+    return listed.stdout.splitlines()
 
 
 @pytest.fixture
@@ -48,6 +68,16 @@ def test_a_second_build_makes_nothing_of_it_again(build, tmp_path):
     assert {name: (work / name).read_bytes() for name in PRECOMPILED} == PRECOMPILED
     assert (work / "sluice_library.h").read_text() == '#include "verilated.h"\n#include "verilated_timing.h"\n'
     assert (work / "sluice_library.h").stat().st_mtime < (work / "sluice_library.h.fast.gch").stat().st_mtime
+
+
+def test_a_design_of_one_file_has_precompiled_headers_too(tmp_path):
+    """Which Verilator's own makefile would compile without them; the objects of the build are its own."""
+    source = "module counter(input clk, output reg [3:0] count); always @(posedge clk) count <= count + 1; endmodule"
+    request = BuildRequest({"counter.v": source}, "counter", short=True)
+    commands = compile_with(request, tmp_path / "first") + compile_with(request, tmp_path / "second")
+    compiled = [command for command in commands if "Vtop__ALL.cpp" in command]
+    assert len(compiled) == 2 and all("-include sluice_library.h.fast " in command for command in compiled)
+    assert sum("c++-header" in command for command in commands) <= 1
 
 
 def test_other_options_and_other_headers_are_compiled_for_themselves(build):

@@ -96,8 +96,8 @@ def test_tiles_are_transferred_in_bands(parameters, shape):
 @pytest.mark.parametrize("parameters", [{"latency": 20}, {"seed": 1, "stall": 0.5, "latency": 40}, {"latency": 300}])
 @pytest.mark.parametrize("time, lag, room", [(1, 1, 8), (1, 3, 5), (2, 2, 3)])
 def test_a_tile_larger_than_a_bank_goes_through_it_as_a_ring(parameters, time, lag, room):
-    """1000 words through banks of 128: compute begins with the first band, and memory overtakes nothing in use."""
-    b, words = bench(**parameters), 1000
+    """400 words through banks of 128: compute begins with the first band, and memory overtakes nothing in use."""
+    b, words = bench(**parameters), 400
 
     async def host(ctx):
         length = b.load(banded(words, 16, lag=lag, room=room, time=time))
