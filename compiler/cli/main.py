@@ -67,7 +67,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--memory", help="memory tiles: pub (wide fetch, default), dual-port, dual-port-pe, buffet")
     parser.add_argument("--array", metavar="RxC", help="rows and columns of tiles (default: 8x8)")
     parser.add_argument("--hardware", metavar="FILE", help="TOML or JSON file that describes array and memories")
-    parser.add_argument("--lanes", type=int, metavar="N", help="lanes of the targets dataflow and vector")
+    parser.add_argument("--lanes", type=int, metavar="N", help="lanes of the targets dataflow, fpga and vector")
     parser.add_argument("--fusion-level", type=int, metavar="N", help="loops that stages share (default: all)")
     parser.add_argument("--tile-depth", type=int, metavar="N", help="outer loops that enumerate tiles")
     parser.add_argument("--half-words", type=int, metavar="N", help="words in half a global-buffer bank")

@@ -14,6 +14,7 @@ PASSES: dict[str, str] = {
     "coalesce-tile-loops": f"{_ROOT}.normalize.passes:CoalesceTileLoops",
     "rename-clashing-statements": f"{_ROOT}.normalize.passes:RenameClashingStatements",
     "fold-constant-fills": f"{_ROOT}.normalize.passes:FoldConstantFills",
+    "pack-streams": f"{_ROOT}.arrays.passes:PackStreams",
     "pack-drains": f"{_ROOT}.arrays.passes:PackDrains",
     "shorten-recurrences": f"{_ROOT}.recurrence.passes:ShortenRecurrences",
     "normalize-loops": f"{_ROOT}.normalize.passes:NormalizeLoops",

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from compiler.ir.program import Program
-from compiler.passes.arrays.packed_drains import PackedArrays
+from compiler.passes.arrays.packed_arrays import PackedArrays
 from compiler.passes.arrays.partition import Partition
 from compiler.passes.arrays.split_arrays import SplitArrays
 from compiler.passes.normalize.domain_padding import PaddedProgram
@@ -21,7 +21,7 @@ __all__ = ["State"]
 class State:
     """A `program` on its way to hardware, with the witness of every change of its arrays.
 
-    `packed`: the program before outputs got wide elements, and these. `padded`: the program before and after its
+    `packed`: the program before arrays got wide elements, and which did. `padded`: the program before and after its
     domains were padded. `words`: before and after wide elements became words. `elements`: before arrays got an element
     for every value. `unstreamed`: before values of iterators became inputs, which are `constants` by name. `partition`:
     before and after arrays were split into parts. `notes`: what passes did that a user may want to know, by pass.

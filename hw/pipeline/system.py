@@ -23,7 +23,7 @@ __all__ = ["BUSES", "SYSTEM_MODULE", "PipelineSystem", "SystemSpec", "emit_pipel
 
 SYSTEM_MODULE = "pipeline_system"
 PIPELINE_MODULE = "pipeline"
-BUSES = (64, 128, 256, 512)
+BUSES = (32, 64, 128, 256, 512)
 """Bits of the memory bus that there can be."""
 
 
@@ -31,7 +31,8 @@ BUSES = (64, 128, 256, 512)
 class SystemSpec:
     """A pipeline, the arrays of its input and output streams in memory, and the width of the memory bus in bits.
 
-    Raises `PipelineError` for another bus width or where the streams are not those of the pipeline.
+    Raises `PipelineError` for another bus width, for elements that are wider, or where the streams are not those of the
+    pipeline.
     """
 
     pipeline: PipelineSpec
@@ -42,6 +43,10 @@ class SystemSpec:
     def __post_init__(self) -> None:
         if self.bus_bits not in BUSES:
             raise PipelineError(f"the memory bus has {', '.join(map(str, BUSES))} bits, not {self.bus_bits}")
+        for stream in (*self.inputs, *self.outputs):
+            if 8 * stream.element_bytes > self.bus_bits:
+                raise PipelineError(f"array {stream.name} has elements of {8 * stream.element_bytes} bits, and the "
+                                    f"memory bus has {self.bus_bits}: take a wider bus (bus_bits)")
         sides = (self.inputs, self.pipeline.inputs), (self.outputs, self.pipeline.outputs)
         for streams, cells in sides:
             if [(s.name, s.word, s.row * s.rows) for s in streams] != [(c.name, c.word, c.walk.count) for c in cells]:

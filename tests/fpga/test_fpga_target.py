@@ -163,7 +163,8 @@ def test_latencies_and_registers_are_options():
     ({"multiplier_latency": 9}, "option multiplier_latency is 9, must be 1 to 8"),
     ({"operator_latency": 0}, "option operator_latency is 0, must be 1 to 4"),
     ({"register_gap": 65}, "option register_gap is 65, must be 1 to 64"),
-    ({"bus_bits": 48}, "option bus_bits is 48, must be one of 64, 128, 256, 512"),
+    ({"bus_bits": 48}, "option bus_bits is 48, must be one of 32, 64, 128, 256, 512"),
+    ({"lanes": 3}, "option lanes is 3, must be one of 0, 1, 2, 4, 8"),
     ({"tile_depth": -1}, "option tile_depth is -1, must be a number from 0"),
     ({"loops": "best"}, "option loops is 'best', must be one of auto, asked"),
 ])
@@ -338,7 +339,7 @@ def test_design_directory_builds(tmp_path):
 
 @pytest.mark.parametrize(("name", "value", "message"), [
     ("inputs", "a", "parameters: inputs must be a list of names"),
-    ("bus_bits", 12, "parameters: bus_bits is 12, must be 64, 128, 256 or 512"),
+    ("bus_bits", 12, "parameters: bus_bits is 12, must be 32, 64, 128, 256 or 512"),
 ])
 def test_damaged_parameters(tmp_path, name, value, message):
     compiled("gaussian", parameters={"width": 12, "height": 8}).emit(tmp_path)

@@ -43,7 +43,7 @@ _PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
 class FpgaDesign(Design):
     """See `Design`. `parts` holds the program that was mapped, `built` its pipeline, `system` what is emitted.
     `transform`: the schedule directives that put loops in another order; `coalesced`: whether the program's tile loops
-    were."""
+    were. `lanes`: elements of a row that come and go at a time."""
 
     program: Program
     parts: Partition
@@ -53,6 +53,7 @@ class FpgaDesign(Design):
     seconds: float
     transform: str = ""
     coalesced: bool = False
+    lanes: int = 1
 
     @property
     def schedule(self) -> Schedule:
@@ -142,6 +143,7 @@ class FpgaDesign(Design):
                  "initiation interval": str(self.schedule.pace), "loops moved": self.transform or "none",
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         taken |= COALESCED if self.coalesced else {}
+        taken |= {"lanes": str(self.lanes)}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 
     # Running.

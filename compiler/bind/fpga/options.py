@@ -15,24 +15,29 @@ _LOOPS = ("auto", "asked")
 _LIMITS = {"operator_latency": (1, 4), "multiplier_latency": (1, 8), "register_gap": (1, 64),
            "clock_mhz": (1, 500)}
 
+_LANES = (0, 1, 2, 4, 8)
+
 
 @dataclass(frozen=True)
 class Options(MemoryOptions):
     """What a user can choose.
 
     fusion_level: loops that producers and consumers share step by step, None for all (Liu 2023, section 4.4).
+    lanes: elements of a row that come and go at a time, with as many copies of all operators; 0 for as many as the bus
+    takes where that ends sooner.
     tile_depth: shared outer loops that enumerate tiles, each fetched anew; None for what takes the least storage.
     operator_latency, multiplier_latency: cycles of an operation, and of a multiplication; from two on there is a
     register before it. register_gap: longest delay, in cycles, that registers give between two taps; longer ones take
     a memory. clock_mhz: clock rate at which recurrences are to run; where registers behind operations would make them
     wait, operations get registers only as far as their delays (`hw.delays`) ask for them in a period of it. bus_bits:
-    width of main memory, 64 to 512. loops: "auto" for loops in another order where a recurrence would wait for its
+    width of main memory, 32 to 512. loops: "auto" for loops in another order where a recurrence would wait for its
     operators, "asked" for those of the program. buffer_bits: bits of delay lines and buffers up to which the design
     that ends first is taken. passes: another pipeline in place of the target's (`compiler.passes.pipeline`).
     """
 
     fusion_level: int | None = None
     tile_depth: int | None = None
+    lanes: int = 1
     operator_latency: int = 1
     multiplier_latency: int = 2
     register_gap: int = 12
@@ -48,6 +53,8 @@ class Options(MemoryOptions):
             value = getattr(self, name)
             if not isinstance(value, int) or not low <= value <= high:
                 raise FpgaError(f"option {name} is {value!r}, must be {low} to {high}")
+        if self.lanes not in _LANES:
+            raise FpgaError(f"option lanes is {self.lanes!r}, must be one of {', '.join(map(str, _LANES))}")
         for name in ("fusion_level", "tile_depth"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 0):

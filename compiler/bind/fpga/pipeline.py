@@ -8,7 +8,7 @@ from typing import Self
 
 from compiler.bind.fpga.expressions import WIDEST
 from compiler.bind.fpga.options import Options
-from compiler.passes.arrays.passes import PackDrains, PartitionArrays
+from compiler.passes.arrays.passes import PackDrains, PackStreams, PartitionArrays
 from compiler.passes.directives.passes import ApplyDirectives
 from compiler.passes.normalize.passes import (
     CoalesceTileLoops,
@@ -29,12 +29,14 @@ __all__ = ["Candidate", "pipeline_of"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One choice. Whether the program's tile loops are `coalesced`; `directives` for the order of loops, or for tiles;
+    """One choice. Whether the program's tile loops are `coalesced`; how many elements of a row come and go at a time,
+    in as many `lanes`; `directives` for the order of loops, or for tiles;
     what `predicated` reads deliver that are switched off; whether reads of several sources become reads of each,
     `selected` by conditions; initiation intervals (`pace`); the `tile_depth` outer loops that enumerate tiles; arrays
     that are moved once, `in_order` of memory."""
 
     coalesced: bool = False
+    lanes: int = 1
     directives: str = ""
     predicated: PredicatedReads = BEHIND_GUARDS[0]
     selected: bool = False
@@ -49,7 +51,7 @@ class Candidate:
 
     def __str__(self) -> str:
         """What is chosen, in words."""
-        words = {"tile loops coalesced": self.coalesced,
+        words = {"tile loops coalesced": self.coalesced, f"{self.lanes} elements at a time": self.lanes > 1,
                  f"{self.tile_depth} tile loops": self.tile_depth > 0,
                  f"{', '.join(sorted(self.in_order))} in the order of memory": bool(self.in_order),
                  f"loops changed: {self.directives}": bool(self.directives),
@@ -63,13 +65,15 @@ def pipeline_of(choice: Candidate, options: Options) -> PassPipeline:
     if options.passes:
         asked = PassPipeline.parse(options.passes).passes
         return PassPipeline((*_directives(choice), *asked, PartitionArrays()))
-    return PassPipeline((*_tiles(choice), ShortenRecurrences(), *_directives(choice), *_passes(choice, options),
+    return PassPipeline((*_first(choice), ShortenRecurrences(), *_directives(choice), *_passes(choice, options),
                          PartitionArrays()))
 
 
-def _tiles(choice: Candidate) -> Iterator[ProgramPass]:
+def _first(choice: Candidate) -> Iterator[ProgramPass]:
     if choice.coalesced:
         yield CoalesceTileLoops()
+    if choice.lanes > 1:
+        yield PackStreams(choice.lanes)
 
 
 def _directives(choice: Candidate) -> Iterator[ProgramPass]:
@@ -79,7 +83,8 @@ def _directives(choice: Candidate) -> Iterator[ProgramPass]:
 
 def _passes(choice: Candidate, options: Options) -> Iterator[ProgramPass]:
     yield FoldConstantFills()
-    yield PackDrains(min(WIDEST, options.bus_bits))
+    if choice.lanes == 1:
+        yield PackDrains(min(WIDEST, options.bus_bits))
     yield NormalizeLoops()
     yield PadDomains(choice.predicated.everywhere)
     yield StaticForm()

@@ -26,6 +26,7 @@ from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.pipeline import Candidate, pipeline_of
 from compiler.bind.fpga.validate import validate
 from compiler.ir.program import Program
+from compiler.passes.arrays.packed_streams import most_lanes, pack_streams
 from compiler.passes.arrays.partition import Partition
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
@@ -68,9 +69,17 @@ class Stages:
 
     def alone(self, choice: Candidate) -> Program:
         """The program whose loops are ordered: here every statement has operators of its own."""
+        return self._kept.once(("alone", choice.coalesced, choice.lanes), lambda: self._alone(choice))
+
+    def _alone(self, choice: Candidate) -> Program:
         program = self.coalesced if choice.coalesced else self.program
-        return self._kept.once(("alone", choice.coalesced),
-                               lambda: ShortenRecurrences().apply(State(replace(program, shared=()))).program)
+        if choice.lanes > 1:
+            program = pack_streams(program, choice.lanes)[0]
+        return ShortenRecurrences().apply(State(replace(program, shared=()))).program
+
+    def lanes(self, choice: Candidate) -> int:
+        """Elements of a row that the bus takes at a time. Raises `NotPackableError`."""
+        return most_lanes(self.coalesced if choice.coalesced else self.program, self.options.bus_bits)
 
     def parts(self, choice: Candidate) -> Partition:
         """The prepared program, with the record of its arrays."""
@@ -116,7 +125,7 @@ class Stages:
         note_attempt("validation")
         validate(parts.program, chosen.built, chosen.system)
         return FpgaDesign(self.program, parts, self.options, chosen.built, chosen.system, 0.0, choice.directives,
-                          choice.coalesced)
+                          choice.coalesced, choice.lanes)
 
     def around(self, choice: Candidate, name: str) -> frozenset[str]:
         """The statements of the recurrences through statement `name`."""
@@ -132,13 +141,29 @@ class PipelineSpace:
     def strategy(self) -> _Designs:
         """All that is tried: without the tile loops that the program has, and with them where that may end earlier."""
         if self.stages.coalesced is self.stages.program:
-            return (yield from self._in_order(Candidate()))
-        whole = yield from self._in_order(Candidate(coalesced=True))
+            return (yield from self._in_lanes(Candidate()))
+        whole = yield from self._in_lanes(Candidate(coalesced=True))
         if not isinstance(whole, Infeasible) and is_close(_cycles(whole), whole.bounds):
             return whole
-        tiled = yield from self._in_order(Candidate())
+        tiled = yield from self._in_lanes(Candidate())
         designs = [found for found in (whole, tiled) if not isinstance(found, Infeasible)]
         return min(designs, key=_cycles) if designs else tiled
+
+    def _in_lanes(self, choice: Candidate) -> _Designs:
+        """With one element of a row at a time, or with more, where that is asked for or ends earlier."""
+        asked = self.options.lanes
+        if asked > 1:
+            return (yield from self._in_order(replace(choice, lanes=asked)))
+        found = yield from self._in_order(choice)
+        if asked or self.options.passes or isinstance(found, Infeasible) or _moves_enough(found):
+            return found
+        lanes = yield from ask(self.stages.lanes, choice)
+        while not isinstance(lanes, Infeasible) and lanes > 1:
+            other = yield from self._in_order(replace(choice, lanes=lanes))
+            if not isinstance(other, Infeasible):
+                return min(found, other, key=_cycles)
+            lanes //= 2
+        return found
 
     def _in_order(self, choice: Candidate) -> _Designs:
         """With loops as they are, then in another order or in tiles, where that may end earlier."""
@@ -263,6 +288,11 @@ class PipelineSpace:
             found[trial] = system
         chosen = choose(found, self.options)
         return (yield Step(self.stages.design, chosen, ("design", chosen)))
+
+
+def _moves_enough(design: FpgaDesign) -> bool:
+    """Whether the bus hardly allows for anything faster."""
+    return is_close(_cycles(design), replace(design.bounds, operations=0))
 
 
 def _needs_boxes(program: Program) -> bool:

@@ -8,44 +8,22 @@ element: in main memory that is the same bytes, as elements lie there one after 
 from __future__ import annotations
 
 from collections.abc import Iterator as Iterating
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import gcd, prod
 
 import islpy as isl
-import numpy as np
 
 from compiler.analysis.affine import affine_form
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Read, apply, fold, postorder, with_children
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Int
+from compiler.passes.arrays.packed_arrays import WIDTHS, PackedArrays, group_map, packed_array
 
-__all__ = ["PackedArrays", "pack_drains"]
+__all__ = ["pack_drains"]
 
 _MOST = 4
 """Most copies of a memory that this may take."""
-
-_WIDTHS = (8, 16, 32)
-"""Bits of elements that lie in main memory without gaps."""
-
-
-@dataclass(frozen=True)
-class PackedArrays:
-    """The program `before`, of whose outputs some have become arrays of wide elements, so many each by name."""
-
-    before: Program
-    factors: Mapping[str, int]
-
-    def join(self, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Outputs of `before` from those with wide elements."""
-        return {name: self._unpacked(self.before.array(name), words) if name in self.factors else words
-                for name, words in outputs.items()}
-
-    def _unpacked(self, array: Array, words: np.ndarray) -> np.ndarray:
-        wide = f"<u{self.factors[array.name] * array.type.width // 8}"
-        narrow = array.type.dtype.newbyteorder("<")
-        return np.ascontiguousarray(words.astype(wide)).view(narrow).astype(array.type.dtype).reshape(array.shape)
 
 
 def pack_drains(program: Program, bits: int) -> tuple[Program, PackedArrays] | None:
@@ -53,7 +31,8 @@ def pack_drains(program: Program, bits: int) -> tuple[Program, PackedArrays] | N
     found = dict(_drains(program, bits))
     if not found:
         return None
-    arrays = tuple(_wide(array, found[array.name][1]) if array.name in found else array for array in program.arrays)
+    arrays = tuple(packed_array(array, found[array.name][1]) if array.name in found else array
+                   for array in program.arrays)
     packed = {statement.name: factor for statement, factor in found.values()}
     order = isl.UnionMap.empty(program.order.get_space().params())
     statements = []
@@ -74,7 +53,7 @@ def _drains(program: Program, bits: int) -> Iterating[tuple[str, tuple[Statement
     for array in program.outputs:
         writers = [s for s in program.statements if s.write.array == array.name]
         read = any(access.array == array.name for s in program.statements for access in s.reads)
-        if len(writers) == 1 and not read and isinstance(array.type, Int) and array.type.width in _WIDTHS \
+        if len(writers) == 1 and not read and isinstance(array.type, Int) and array.type.width in WIDTHS \
                 and array.shape and _is_drain(program, writers[0], array):
             factor = gcd(array.shape[-1], bits // array.type.width, _MOST)
             if factor > 1:
@@ -102,11 +81,6 @@ def _along_rows(statement: Statement) -> bool:
     innermost = [form and form[0][-1] for form in forms]
     return innermost == [0] * (len(forms) - 1) + [1] and forms[-1] is not None and not any(
         (*forms[-1][0][:-1], forms[-1][1]))
-
-
-def _wide(array: Array, factor: int) -> Array:
-    return replace(array, shape=(*array.shape[:-1], array.shape[-1] // factor),
-                   type=Int(array.type.width * factor, False))
 
 
 def _first_of(statement: Statement, factor: int) -> isl.Map:
@@ -151,7 +125,5 @@ def _shifted(value: Expr, bits: int) -> Expr:
 def _write(statement: Statement, first: isl.Map, factor: int) -> Access:
     """Where the wide elements go."""
     write = statement.write
-    names = [f"a{k}" for k in range(write.map.dim(isl.dim_type.out))]
-    last = f"floor({names[-1]} / {factor})"
-    group = isl.Map(f"{{ {write.array}[{', '.join(names)}] -> {write.array}[{', '.join([*names[:-1], last])}] }}")
+    group = group_map(write.array, write.map.dim(isl.dim_type.out), factor)
     return replace(write, map=first.apply_range(write.map).apply_range(group).coalesce())

@@ -23,7 +23,7 @@ import numpy as np
 from compiler.analysis.instance_budget import count_instances
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
-from compiler.passes.arrays.packed_drains import PackedArrays
+from compiler.passes.arrays.packed_arrays import PackedArrays
 from compiler.passes.arrays.split_arrays import SplitArrays
 from compiler.passes.normalize.domain_padding import PaddedProgram
 from compiler.passes.normalize.identity_copies import Untouched, remove_identity_copies
@@ -75,8 +75,8 @@ class Partition:
     keep what is `untouched`. `constants`: inputs of `program` that are none of `original`, with their elements.
     `words`: where `original` is a program on arrays of words, what it was made from. `growth`: where that is, or
     `original` is, one on whole boxes, what it was made from. `elements`: where `original` has arrays of values
-    (`compiler.passes.recurrence.array_expansion`), the program on elements. `packed`: how all outputs are read, where
-    some have wide elements."""
+    (`compiler.passes.recurrence.array_expansion`), the program on elements. `packed`: how inputs are written and
+    outputs are read, where some have wide elements."""
 
     original: Program
     program: Program
@@ -102,7 +102,7 @@ class Partition:
 
     def split(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Inputs of `program` from those that are `asked` for."""
-        inputs = {**self._in_words(self._filled(inputs)), **self.constants}
+        inputs = {**self._in_words(self._filled(self._wide(inputs))), **self.constants}
         streamed = {array.name for array in self.program.inputs}
         whole = {name: data for name, data in inputs.items() if name in streamed}
         return whole | {p.name: np.asarray(inputs[p.parent])[p.box] for p in self.parts if p.parent in inputs}
@@ -110,7 +110,7 @@ class Partition:
     def join(self, outputs: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Outputs that are `asked` for from those of `program`, and from the `inputs` what is untouched."""
         found: dict[str, np.ndarray] = {}
-        inputs = self._in_words(self._filled(inputs))
+        inputs = self._in_words(self._filled(self._wide(inputs)))
         for array in self.original.outputs:
             parts = [part for part in self.parts if part.parent == array.name]
             found[array.name] = self._joined(array, parts, outputs, inputs) if parts else outputs[array.name]
@@ -123,6 +123,9 @@ class Partition:
         shape = self.asked.array(output).shape
         front = self.growth.front(output) if self.growth else (0,) * len(shape)
         return tuple(slice(first, first + size) for first, size in zip(front, shape, strict=True))
+
+    def _wide(self, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        return self.packed.split(inputs) if self.packed else inputs
 
     def _in_words(self, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         return self.words.split(inputs) if self.words else inputs

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from compiler.passes.arrays.border_copies import copy_borders
 from compiler.passes.arrays.iterator_tables import constant_inputs, narrow_iterator_values
 from compiler.passes.arrays.packed_drains import pack_drains
+from compiler.passes.arrays.packed_streams import pack_streams
 from compiler.passes.arrays.partition import partition
 from compiler.passes.arrays.window_reuse import insert_window_copies
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.state import State
 
 __all__ = ["CopyBorders", "InsertWindowCopies", "MaterializeIteratorValues", "NarrowIteratorValues", "PackDrains",
-           "PartitionArrays"]
+           "PackStreams", "PartitionArrays"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,19 @@ class PackDrains(ProgramPass):
     def apply(self, state: State) -> State:
         found = pack_drains(state.program, self.bits)
         return replace(state, program=found[0], packed=found[1]) if found else state
+
+
+@dataclass(frozen=True)
+class PackStreams(ProgramPass):
+    """All statements `lanes` times, on arrays whose elements are as many neighbours of a row."""
+
+    lanes: int = 4
+    name = "pack-streams"
+    witness = "packed"
+
+    def apply(self, state: State) -> State:
+        program, packed = pack_streams(state.program, self.lanes)
+        return replace(state, program=program, packed=packed)
 
 
 @dataclass(frozen=True)

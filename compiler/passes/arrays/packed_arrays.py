@@ -1,0 +1,67 @@
+"""Arrays with wide elements, each of which is a few neighbours of a row.
+
+In main memory the first neighbour is the lowest, so the wide elements are the same bytes as the narrow ones, but that
+rows are filled up to whole wide elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import islpy as isl
+import numpy as np
+
+from compiler.ir.program import Array, Program
+from compiler.ir.types import Int
+
+__all__ = ["WIDTHS", "PackedArrays", "group_map", "packed_array"]
+
+WIDTHS = (8, 16, 32)
+"""Bits of elements that lie in main memory without gaps."""
+
+
+def packed_array(array: Array, factor: int) -> Array:
+    """The array with `factor` elements of a row in each of its own."""
+    return replace(array, shape=(*array.shape[:-1], -(-array.shape[-1] // factor)),
+                   type=Int(array.type.width * factor, False))
+
+
+def group_map(array: str, rank: int, factor: int) -> isl.Map:
+    """{element -> the wide element that it is in}."""
+    names = [f"a{k}" for k in range(rank)]
+    there = [*names[:-1], f"floor({names[-1]} / {factor})"]
+    return isl.Map(f"{{ {array}[{', '.join(names)}] -> {array}[{', '.join(there)}] }}")
+
+
+@dataclass(frozen=True)
+class PackedArrays:
+    """The program `before`, of whose inputs and outputs some have become arrays of wide elements, so many each by
+    name."""
+
+    before: Program
+    factors: Mapping[str, int]
+
+    def split(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Inputs with wide elements from those of `before`; what fills up rows is zero."""
+        return {name: self._packed(self.before.array(name), np.asarray(data)) if name in self.factors else data
+                for name, data in inputs.items()}
+
+    def join(self, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Outputs of `before` from those with wide elements."""
+        return {name: self._unpacked(self.before.array(name), words) if name in self.factors else words
+                for name, words in outputs.items()}
+
+    def _wide(self, array: Array) -> np.dtype:
+        return np.dtype(f"<u{self.factors[array.name] * array.type.width // 8}")
+
+    def _packed(self, array: Array, data: np.ndarray) -> np.ndarray:
+        missing = -array.shape[-1] % self.factors[array.name]
+        rows = np.pad(data, [(0, 0)] * (data.ndim - 1) + [(0, missing)])
+        narrow = np.ascontiguousarray(rows.astype(array.type.dtype.newbyteorder("<")))
+        wide = self._wide(array)
+        return narrow.view(wide).astype(wide.newbyteorder("="))
+
+    def _unpacked(self, array: Array, words: np.ndarray) -> np.ndarray:
+        narrow = np.ascontiguousarray(words.astype(self._wide(array))).view(array.type.dtype.newbyteorder("<"))
+        return narrow[..., :array.shape[-1]].astype(array.type.dtype)
