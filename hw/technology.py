@@ -12,8 +12,8 @@ from pathlib import Path
 from amaranth.hdl import Module
 
 from hw.dataflow.operators import Unit
-from hw.dataflow.pipeline import Taps
 from hw.ecp5.products import multiplier_units
+from hw.lib.taps import Taps
 
 __all__ = ["ECP5", "GENERIC", "TECHNOLOGIES", "Technology", "technology_of"]
 

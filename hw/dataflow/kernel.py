@@ -17,9 +17,9 @@ from hw.dataflow.counters import CounterChain
 from hw.dataflow.edges import EdgeQueue
 from hw.dataflow.memory_accesses import INDEX_BITS, MemoryAccesses
 from hw.dataflow.operators import build_operators
-from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, Word
 from hw.labels import Label
+from hw.lib.taps import Taps
 
 __all__ = ["STREAM_WORDS", "Kernel"]
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from amaranth.hdl import Module, Signal, Value, signed
 
 from hw.dataflow.operators import Unit
-from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import KernelSpec, Operator, Word
 from hw.lib.addressed_memory import AddressedMemory
+from hw.lib.taps import Taps
 
 __all__ = ["INDEX_BITS", "MemoryAccesses"]
 

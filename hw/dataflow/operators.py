@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from amaranth.hdl import Array, Cat, Const, Module, Value, signed
 
-from hw.dataflow.floating import float_units
-from hw.dataflow.pipeline import Taps
+from hw.dataflow.floating import float_units, is_floating
 from hw.dataflow.spec import KernelError, Operator, Word
 from hw.labels import Label
+from hw.lib.taps import Taps
 from hw.ops import Datapath, Kind, operation
 
 __all__ = ["Unit", "applied", "build_operators"]
@@ -17,9 +17,6 @@ __all__ = ["Unit", "applied", "build_operators"]
 Unit = Callable[[Operator, Sequence[Value], Sequence[Word]], Value | None]
 """What builds an operation: its result, `Operator.done` ticks after the firing, from operands of the tick of its start
 and their words; None for one that it leaves as it is."""
-
-_FORMATLESS = ("read", "const", "table", "load", "store", "pass", "select")
-"""What does the same to words of all formats."""
 
 _TAKEN = {"load": 1, "store": 3}
 """How many operands have values that matter; what comes after them is only waited for."""
@@ -46,7 +43,7 @@ def build_operators(m: Module, taps: Taps, label: Label, operators: Sequence[Ope
     for number, operator in enumerate(operators):
         taken = operator.operands[: _TAKEN.get(operator.op)]
         words = [operators[k].word for k in taken]
-        own = floating if _is_floating(operator, words) else units or {}
+        own = floating if is_floating(operator.op, (operator.word, *words)) else units or {}
         if own is floating or operator.op in own:
             arrived = [_at(taps, operators[k], results[k], operator.start) for k in taken]
             built = _unit(own, operator)(operator, arrived, words)
@@ -77,10 +74,6 @@ def build_operators(m: Module, taps: Taps, label: Label, operators: Sequence[Ope
         m.d.comb += result.eq(value)
         results.append(taps.delayed(result, operator.latency - early, f"{result.name}_stage", reset_less=True))
     return results[-1]
-
-
-def _is_floating(operator: Operator, words: Sequence[Word]) -> bool:
-    return operator.op not in _FORMATLESS and any(word.exponent for word in (operator.word, *words))
 
 
 def _unit(units: Mapping[str, Unit], operator: Operator) -> Unit:

@@ -13,8 +13,8 @@ from typing import Any
 from amaranth.hdl import ClockSignal, Const, Instance, Module, Signal, Value
 
 from hw.dataflow.operators import Unit
-from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Word
+from hw.lib.taps import Taps
 
 __all__ = ["multiplier_units"]
 

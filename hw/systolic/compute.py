@@ -8,9 +8,9 @@ from functools import cached_property
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.dataflow.operators import Unit
-from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Word
 from hw.labels import Label
+from hw.lib.taps import Taps
 from hw.systolic.bundles import Bundles
 from hw.systolic.feeder import feeder_latency
 from hw.systolic.formats import find_format

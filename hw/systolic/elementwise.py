@@ -9,10 +9,10 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Word
 from hw.dma.register_slice import Skid
 from hw.labels import Label
+from hw.lib.taps import Taps
 from hw.systolic.formats import find_format
 from hw.systolic.spec import ArraySpec, Conversion, OperandSpec, ResultSpec
 

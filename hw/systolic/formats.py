@@ -9,9 +9,9 @@ from typing import Protocol
 from amaranth.hdl import Module, Value
 
 from hw.dataflow.operators import Unit, build_operators
-from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Word
 from hw.labels import Label
+from hw.lib.taps import Taps
 from hw.systolic.spec import SystolicError
 
 __all__ = ["FORMATS", "Format", "Integers", "find_format"]

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.dataflow.pipeline import Taps
+from hw.lib.taps import Taps
 from hw.systolic.accumulator import combine_words, neutral_word
 from hw.systolic.buffers import StepQueue, SumQueue
 from hw.systolic.bundles import Bundles, chain_beat, field, result_beat

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.dataflow.pipeline import Taps
+from hw.lib.taps import Taps
 from hw.systolic.accumulator import Accumulator
 from hw.systolic.buffers import Queue
 from hw.systolic.bundles import Bundles, field

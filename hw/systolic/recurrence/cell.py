@@ -11,9 +11,9 @@ from amaranth.lib.wiring import In, Out
 from hw.dataflow.affine import piecewise_value, predicate_value
 from hw.dataflow.counters import CounterChain
 from hw.dataflow.operators import build_operators
-from hw.dataflow.pipeline import Taps
 from hw.dataflow.spec import Operator, Predicate, Word
 from hw.labels import Label
+from hw.lib.taps import Taps
 from hw.systolic.recurrence.divider import SerialDivider
 from hw.systolic.recurrence.queue import ReservedQueue
 from hw.systolic.recurrence.spec import CellSpec, NodeSpec, OperandSpec, SourceSpec

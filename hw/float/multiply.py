@@ -1,0 +1,87 @@
+"""Products, and products with a sum behind them that are rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import C, Cat, Mux, Shape, Value, signed
+
+from hw.float.add import normalise_sum, round_sum, summed
+from hw.float.parts import Exact, normalised, round_exact, unpack, zero_of_sum
+from hw.float.spec import FloatSpec
+from hw.float.steps import Steps
+
+__all__ = ["multiply", "multiply_add"]
+
+_GAP = 3
+"""Zeros between the summand's last bit and the product's first."""
+
+_GUARD = 3
+"""Bits below the product. A product of p bits or more, less something that was shifted out, keeps its p bits, one for
+half of the last of them and one for what there is below."""
+
+
+def multiply(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Value:
+    """Both significands have their highest bit set before they are multiplied."""
+    form = spec.number
+    a, b = (unpack(form, steps.wire(operand), subnormals=spec.subnormals) for operand in operands)
+    width = form.mantissa + 1
+    zero = ~(a.significand.any() & b.significand.any())
+    infinite = a.infinite | b.infinite
+    nan = a.nan | b.nan | (infinite & zero)
+    (one, first), (two, second) = (normalised(steps, spec, form, number) for number in (a, b))
+    one, two, first, second, sign, infinite, nan, zero = steps.cut(one, two, first, second, a.sign ^ b.sign, infinite,
+                                                                   nan, zero)
+    raw = steps.wire(first + second - form.bias, signed(form.exponent + 4))
+    product = steps.wire((one * two)[: 2 * width])
+    steps.takes("mul", width)
+    product, raw, sign, infinite, nan, zero = steps.cut(product, raw, sign, infinite, nan, zero)
+    top = product[-1]
+    exponent = steps.wire(raw + top, signed(form.exponent + 4))
+    aligned = Mux(top, product, product << 1)[: 2 * width]
+    steps.takes("select", width)
+    aligned, exponent, sign, infinite, nan, zero = steps.cut(aligned, exponent, sign, infinite, nan, zero)
+    return round_exact(steps, spec, Exact(sign, exponent, aligned, infinite, nan, zero))
+
+
+def multiply_add(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Value:
+    """``a * b + c`` with one rounding.
+
+    In a frame of three significands and some bits, the product lies at the bottom and the summand at the top, with
+    zeros between them. Where the summand is smaller it moves down; where it is much larger the product only stands for
+    something that is not nothing, wherever it lies.
+    """
+    form = spec.number
+    a, b, c = (unpack(form, steps.wire(operand), subnormals=spec.subnormals) for operand in operands)
+    width, size = form.mantissa + 1, 3 * (form.mantissa + 1) + _GAP + _GUARD
+    nothing = ~(a.significand.any() & b.significand.any())
+    negative, endless = a.sign ^ b.sign, a.infinite | b.infinite
+    nan = a.nan | b.nan | c.nan | (endless & nothing) | (endless & c.infinite & (negative ^ c.sign))
+    infinite, common = endless | c.infinite, Mux(c.infinite, c.sign, negative)
+    negative, other = Mux(infinite, common, negative), Mux(infinite, common, c.sign)
+    product = steps.wire((a.significand * b.significand)[: 2 * width])
+    steps.takes("mul", width)
+    # The exponent of the frame's highest bit, with the product in its place.
+    above = 1 + width + _GAP - form.bias
+    frame = steps.wire(a.exponent + b.exponent + above, Shape.cast(range(above - 1, above + (2 << form.exponent))))
+    lower = steps.wire(frame - c.exponent)
+    product, frame, lower, top, exponent, other, negative, nan, infinite, nothing = steps.cut(
+        product, frame, lower, c.significand, c.exponent, other, negative, nan, infinite, nothing)
+    alone = (lower < 0) | nothing
+    down = Mux(alone, 0, lower)[: len(lower) - 1].as_unsigned()
+    exponent = Mux(alone, exponent, frame)[: max(len(frame), form.exponent + 1)].as_unsigned()
+    steps.takes("select", len(exponent))
+    moved = steps.sticky(Cat(C(0, size - width), top), down, size - 1)
+    product, moved, exponent, other, negative, nan, infinite = steps.cut(product, moved, exponent, other, negative, nan,
+                                                                         infinite)
+    placed = Cat(C(0, _GUARD), product, C(0, width + _GAP))
+    larger = steps.wire(placed > moved)
+    steps.takes("lt", size)
+    steps.takes("select", size)
+    first, second, sign, other, exponent, nan, infinite = steps.cut(
+        Mux(larger, placed, moved), Mux(larger, moved, placed), Mux(larger, negative, other),
+        Mux(larger, other, negative), exponent, nan, infinite)
+    total = summed(steps, first, second, sign ^ other)
+    total, sign, other, exponent, nan, infinite = steps.cut(total, sign, other, exponent, nan, infinite)
+    exact = Exact(sign, exponent, total, infinite, nan, zero_of_sum(spec.rounding, sign, other))
+    return round_sum(steps, spec, normalise_sum(steps, exact))

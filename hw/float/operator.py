@@ -1,0 +1,97 @@
+"""The operators by name, inline and as a component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.float.add import add, subtract
+from hw.float.compare import absolute, compared, negate, smaller_or_larger
+from hw.float.convert import convert
+from hw.float.divide import divide, square_root
+from hw.float.multiply import multiply, multiply_add
+from hw.float.placement import place_registers
+from hw.float.spec import FloatError, FloatSpec
+from hw.float.steps import Delayed, Steps
+from hw.lib.taps import Taps
+
+__all__ = ["FLOAT_OPERATIONS", "FloatOperator", "build_float", "operand_names", "result_width", "step_delays"]
+
+_Build = Callable[[Steps, FloatSpec, Sequence[Value]], Value]
+
+_BUILDS: Mapping[str, tuple[int, _Build]] = {
+    "add": (2, add), "sub": (2, subtract), "mul": (2, multiply), "mad": (3, multiply_add), "div": (2, divide),
+    "sqrt": (1, square_root), "neg": (1, negate), "abs": (1, absolute), "cast": (1, convert),
+    **{name: (2, compared(name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: (2, smaller_or_larger(name)) for name in ("min", "max")},
+}
+
+FLOAT_OPERATIONS: tuple[str, ...] = tuple(_BUILDS)
+"""The operations there are, with their names in `hw.ops`."""
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def _build(spec: FloatSpec) -> tuple[int, _Build]:
+    if spec.op not in _BUILDS:
+        raise FloatError(f"there is no operator '{spec.op}' for floating-point numbers, only {', '.join(_BUILDS)}")
+    return _BUILDS[spec.op]
+
+
+def build_float(m: Module, delayed: Delayed, spec: FloatSpec, operands: Sequence[Value]) -> Value:
+    """The result of the operator in `m`, `spec.latency` of `delayed`'s cycles after its operands, as unsigned bits.
+
+    Raises `FloatError` for an operation that there is not.
+    """
+    arity, build = _build(spec)
+    assert len(operands) == arity
+    steps = Steps(m, delayed, place_registers(step_delays(replace(spec, latency=0)), spec.latency))
+    return steps.finish(build(steps, spec, operands))
+
+
+@cache
+def step_delays(spec: FloatSpec) -> tuple[float, ...]:
+    """Nanoseconds of the operator's steps, between any two of which registers can be."""
+    arity, build = _build(spec)
+    steps = Steps(None, lambda value, cycles: value)
+    build(steps, spec, [Signal(spec.form.width) for _ in range(arity)])
+    return tuple(steps.delays)
+
+
+def operand_names(spec: FloatSpec) -> str:
+    """A letter for each operand. Raises `FloatError` for an operation that there is not."""
+    return "abc"[: _build(spec)[0]]
+
+
+def result_width(spec: FloatSpec) -> int:
+    """Bits of the result."""
+    return 1 if spec.op in _COMPARISONS else (spec.to or spec.form).width
+
+
+class FloatOperator(wiring.Component):
+    """One operator. ``a``, ``b``, ``c``, as many as the operation takes, and the result ``o`` ``spec.latency`` cycles
+    with `en` later; a bit for comparisons."""
+
+    def __init__(self, spec: FloatSpec):
+        self.spec = spec
+        self._names = operand_names(spec)
+        super().__init__({"en": In(1), **{name: In(spec.form.width) for name in self._names},
+                          "o": Out(result_width(spec))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        taps = Taps(m, self.en)
+        operands = [getattr(self, name) for name in self._names]
+        if not isinstance(self.spec.form, type(self.spec.number)) and self.spec.form.signed:
+            operands = [operand.as_signed() for operand in operands]
+
+        def delayed(value: Value, cycles: int) -> Value:
+            return taps.delayed(value, cycles, "float", reset_less=True)
+
+        m.d.comb += self.o.eq(build_float(m, delayed, self.spec, operands))
+        return m

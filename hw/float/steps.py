@@ -1,0 +1,80 @@
+"""One operator under construction: named values, what they take, and registers between steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil, log
+
+from amaranth.hdl import C, Cat, Module, Mux, Shape, Signal, Value
+
+from hw.delays import operator_delays
+
+__all__ = ["Delayed", "Steps"]
+
+Delayed = Callable[[Value, int], Value]
+"""A value so many cycles later."""
+
+
+class Steps:
+    """Builds one operator in module `m`: values get names so that they are built once, and registers between steps.
+    Without a module there is nothing but its delays.
+
+    `counts`: registers of each place that `cut` makes, none where it ends. `delays` are nanoseconds of the steps so
+    far, the last of them that of the step under construction.
+    """
+
+    def __init__(self, m: Module | None, delayed: Delayed, counts: Sequence[int] = ()) -> None:
+        self._m, self._delayed, self._counts = m, delayed, counts
+        self.delays = [0.0]
+
+    def wire(self, value: Value, shape: Shape | None = None) -> Signal:
+        """The value through a signal of its own (of a shape)."""
+        signal = Signal(value.shape() if shape is None else shape, name="float")
+        if self._m is not None:
+            self._m.d.comb += signal.eq(value)
+        return signal
+
+    def takes(self, op: str, width: int) -> None:
+        """The step under construction has operation `op` of `hw.ops` on `width` bits on its way, too."""
+        self.delays[-1] += operator_delays().delay(op, width)
+
+    def cut(self, *values: Value) -> list[Value]:
+        """The values behind the registers of the next place."""
+        place = len(self.delays) - 1
+        count = self._counts[place] if place < len(self._counts) else 0
+        self.delays.append(0.0)
+        wired = [self.wire(value) for value in values]
+        return [self._delayed(value, count) for value in wired] if count else list(wired)
+
+    def finish(self, value: Value) -> Value:
+        """The result behind the registers of the last place."""
+        return self._delayed(self.wire(value), self._counts[-1]) if self._counts else value
+
+    def sticky(self, value: Value, distance: Value, limit: int) -> Value:
+        """`value` shifted right by up to `limit`, its lowest bit also standing for all that is shifted out."""
+        self.takes("shr", len(value))
+        shifted, lost = value, C(0, 1)
+        amount = self.wire(Mux(distance > limit, limit, distance))
+        for bit in reversed(range(limit.bit_length())):
+            step = 1 << bit
+            lost = self.wire(lost | (amount[bit] & shifted[:step].any()))
+            shifted = self.wire(Mux(amount[bit], shifted >> step, shifted))
+        return Cat(shifted[0] | lost, shifted[1 : len(value)])
+
+    def shifted_left(self, value: Value, distance: Value) -> Value:
+        """`value` shifted left in its own width."""
+        self.takes("shr", len(value))
+        return (value << distance[: len(value).bit_length()])[: len(value)]
+
+    def leading_zeros(self, value: Value) -> Value:
+        """Zeros above the highest one; the width if there is none. A tree of halves."""
+        for _ in range(ceil(log(max(2, len(value)), 2))):
+            self.takes("select", 2)
+        return self._zeros(value)
+
+    def _zeros(self, value: Value) -> Value:
+        if len(value) == 1:
+            return ~value
+        half = len(value) // 2
+        high, low = value[half:], value[:half]
+        return self.wire(Mux(high.any(), self._zeros(high), len(high) + self._zeros(low)))
