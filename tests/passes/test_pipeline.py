@@ -34,9 +34,9 @@ from compiler.passes.registry import PASSES, register_passes
 from compiler.passes.state import State
 from hw.errors import SluiceError
 
-TARGET_PIPELINES = ("coalesce-tile-loops,shorten-recurrences,normalize-loops,reassociate,pad-domains,copy-borders,"
-                    "split-by-access,narrow-iterator-values,legalize-tables,legalize-arrays,static-form,insert-window-copies,"
-                    "split-by-dependence,expand-arrays,materialize-iterator-values,partition-arrays,"
+TARGET_PIPELINES = ("coalesce-tile-loops,fold-extremes,shorten-recurrences,normalize-loops,reassociate,pad-domains,"
+                    "copy-borders,split-by-access,narrow-iterator-values,legalize-tables,legalize-arrays,static-form,"
+                    "insert-window-copies,split-by-dependence,expand-arrays,materialize-iterator-values,partition-arrays,"
                     "remove-dead-statements")
 DRAWN = (constant_function, kernel_function, nest_function, order_function)
 FIRING = {
@@ -75,6 +75,8 @@ FIRING = {
     "split-by-dependence": "void f(const short a[8], const short w[5], short y[12]) { for (int d = 0; d < 12; d++) "
                            "y[d] = 0; for (int i = 0; i < 8; i++) for (int j = 0; j < 5; j++) "
                            "y[i + j] += a[i] * w[j]; }",
+    "fold-extremes": "void f(const short a[8], short y[2]) { y[0] = 0; y[1] = 0; for (int i = 0; i < 8; i++) "
+                     "if (a[i] > y[0]) { y[0] = a[i]; y[1] = i; } }",
     "shorten-recurrences": "void f(const short a[8], short y[1]) { y[0] = 0; for (int i = 0; i < 8; i++) "
                            "if (a[i] > 3) y[0] += a[i]; }",
 }
@@ -198,8 +200,8 @@ def test_observers_see_every_pass() -> None:
     seen: list[str] = []
     with observe_passes(lambda one, before, after, seconds: seen.append(one.name)):
         prepare_program(load("gaussian", width=8, height=8), Options(), Options().fabric())
-    assert seen == ["directives", "shorten-recurrences", "normalize-loops", "reassociate", "pad-domains",
-                    "narrow-iterator-values", "legalize-tables", "legalize-arrays", "static-form",
+    assert seen == ["directives", "fold-extremes", "shorten-recurrences", "normalize-loops", "reassociate",
+                    "pad-domains", "narrow-iterator-values", "legalize-tables", "legalize-arrays", "static-form",
                     "insert-window-copies", "expand-arrays", "materialize-iterator-values", "partition-arrays"]
 
 

@@ -30,7 +30,7 @@ from compiler.passes.normalize.passes import (
 from compiler.passes.pipeline import PassPipeline
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, PredicatedReads
-from compiler.passes.recurrence.passes import ExpandArrays, Reassociate, ShortenRecurrences
+from compiler.passes.recurrence.passes import ExpandArrays, FoldExtremes, Reassociate, ShortenRecurrences
 from compiler.passes.state import State
 from compiler.sched.streams.streams import choose_tile_depth, require_tile_depth
 from hw.fabric.spec import FabricSpec
@@ -64,6 +64,7 @@ class Preparation:
         if self.coalesced:
             yield CoalesceTileLoops()
         yield ApplyDirectives(options.transform)
+        yield FoldExtremes()
         yield ShortenRecurrences()
         yield NormalizeLoops()
         yield Reassociate()

@@ -8,11 +8,12 @@ from compiler.ir.expr import Apply, Expr, Read, fold
 from compiler.ir.program import Statement
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.array_expansion import expand_arrays
+from compiler.passes.recurrence.fold_extremes import fold_extremes
 from compiler.passes.recurrence.reassociate import OperandDepth, reassociate_for_recurrences
 from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
 from compiler.passes.state import State
 
-__all__ = ["ExpandArrays", "Reassociate", "ShortenRecurrences", "count_operations"]
+__all__ = ["ExpandArrays", "FoldExtremes", "Reassociate", "ShortenRecurrences", "count_operations"]
 
 _NO_PATH = -(1 << 30)
 """The length of a path that does not exist."""
@@ -25,6 +26,16 @@ def count_operations(statement: Statement, read: int) -> int:
         return longest + isinstance(node, Apply)
 
     return fold(statement.value, step)
+
+
+@dataclass(frozen=True)
+class FoldExtremes(ProgramPass):
+    """Choices of the greater or smaller of two values are one operation, also where another statement compares them."""
+
+    name = "fold-extremes"
+
+    def apply(self, state: State) -> State:
+        return state.with_program(fold_extremes(state.program))
 
 
 @dataclass(frozen=True)
