@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 from typeguard import TypeCheckError, check_type
 
+from compiler.bind.automatic_copies import choose_copies
 from compiler.bind.design import Design
 from compiler.ir.expr import Load, Read, Store, postorder
 from compiler.ir.memory_bounds import without_assertions
@@ -15,6 +16,7 @@ from compiler.ir.program import Program
 from compiler.ir.types import Float
 from compiler.passes.normalize.distinct_names import rename_clashing_statements
 from compiler.passes.registry import register_passes
+from compiler.passes.scheduled import ScheduledProgram
 from hw.designs.hardware import load_hardware
 from hw.errors import SluiceError
 
@@ -61,6 +63,8 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     module = target(target_name)
     if not isinstance(program, getattr(module, "PROGRAMS", (Program,))):
         raise TargetError(f"target {target_name} does not take programs of type {type(program).__name__}")
+    if isinstance(program, ScheduledProgram):
+        return _compile_scheduled(program, target_name, module, options)
     given = _options(module, target_name, options)
     if isinstance(program, Program):
         if getattr(module, "DISTINCT_NAMES", True):
@@ -72,6 +76,25 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
         if not getattr(module, "MEMORIES", False):
             _check_accesses(program, target_name)
     return module.compile_program(program, module.Options(**given))
+
+
+def _compile_scheduled(program: ScheduledProgram, target_name: str, module: Any, options: dict[str, Any]) -> Design:
+    """As `compile_program`, with what the program's source asks for. Raises `TargetError` if that is the reason why
+    there is no design."""
+    _options(module, target_name, options)
+    known = get_type_hints(module.Options)
+    if program.chooses:
+        return choose_copies(program, lambda fixed: compile_program(fixed, target_name, **options),
+                             (False,) if "lanes" in known else (False, True))
+    plain, given = program.for_target({name: getattr(module.Options, name, None) for name in known}, options)
+    try:
+        return compile_program(plain, target_name, **given)
+    except SluiceError as error:
+        if not program.copies and not program.tile_depth:
+            raise
+        asked = "; ".join(map(str, program.copies)) or "tiles"
+        raise TargetError(f"{error}; this is with what the schedule asks for, {asked}: leave it out with "
+                          "schedule='order'") from error
 
 
 def check_options(target_name: str, **options: Any) -> None:

@@ -34,6 +34,7 @@ from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
 from compiler.ir.memory_bounds import BOUNDS_CHECKS, with_bounds
 from compiler.ir.program import Array, Program
+from compiler.passes.scheduled import ScheduledProgram
 from hw.command import run_command
 from hw.designs.hardware import load_hardware
 from hw.files import write_atomic
@@ -176,6 +177,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             _write_report(options.report, design, inputs, reference, run, hints)
     equal = run is None or _equal(run, reference)
     console.print(_table(design, run, equal, target(options.target).PLACE))
+    if isinstance(program, ScheduledProgram):
+        console.print(f"schedule: {'; '.join(program.remarks)}", soft_wrap=True)
     for hint in hints:
         console.print(f"hint: {hint}", soft_wrap=True)
     _write_results(options, outputs, run, console)

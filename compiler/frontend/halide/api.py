@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from compiler.frontend.halide.drafts import Region
 from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.names import plain
 from compiler.frontend.halide.nodes import Bound, Func, Node, Pipeline
+from compiler.frontend.halide.scheduling import ScheduleUse, check_use
 from compiler.frontend.halide.translate import Given, Translation, translate
 from compiler.frontend.halide.types import Number, number_type
 from compiler.ir.program import Array, Program
@@ -102,7 +104,7 @@ def _host_type(type: Number) -> np.dtype:
 
 
 def load_pipeline(outputs: Any, sizes: Sizes = None, *, inputs: Mapping[str, Sequence[int]] | None = None,
-                  name: str = "pipeline", **parameters: float) -> HalideProgram:
+                  name: str = "pipeline", schedule: str = "lanes", **parameters: float) -> HalideProgram:
     """The translation of a Halide pipeline: a Func, several, or a Pipeline.
 
     `sizes`: extents of the outputs as `realize` takes them, [width, height], or those of each by its name; what is left
@@ -110,37 +112,47 @@ def load_pipeline(outputs: Any, sizes: Sizes = None, *, inputs: Mapping[str, Seq
     their buffer, or else what is needed. `parameters`: values of Params; those without one are inputs of one element.
     Arrays are in numpy's order, [y, x]. Raises `PipelineError`.
     """
-    halide = import_halide()
+    halide, use = import_halide(), check_use(schedule)
     try:
         pipeline = outputs if isinstance(outputs, halide.Pipeline) else halide.Pipeline(
             [outputs] if isinstance(outputs, halide.Func) else list(outputs))
         data, given = halide.serialize_pipeline(pipeline, get_params=True)
-        translation = _translation(data, sizes, _input_sizes(given) | dict(inputs or {}), name,
+        translation = _translation(data, sizes, _input_sizes(given) | dict(inputs or {}), name, use,
                                    _numbers(given, halide) | parameters)
+        if use in ("lanes", "tiles"):
+            _check_schedule(pipeline, halide)
     except (halide.HalideError, TypeError) as error:
         raise PipelineError(f"Halide refuses this pipeline: {one_line(error)}") from None
     return HalideProgram(pipeline, given, translation)
 
 
+def _check_schedule(pipeline: Any, halide: Any) -> None:
+    """Raise what Halide says of a schedule that it cannot follow; loops for GPUs it can, on another machine."""
+    target = halide.get_jit_target_from_environment().with_feature(halide.TargetFeature.CUDA)
+    with TemporaryDirectory() as folder:
+        pipeline.compile_to_lowered_stmt(f"{folder}/lowered.txt", pipeline.infer_arguments(),
+                                         halide.StmtOutputFormat.Text, target)
+
+
 def from_pipeline(outputs: Any, sizes: Sizes = None, *, inputs: Mapping[str, Sequence[int]] | None = None,
-                  name: str = "pipeline", **parameters: float) -> Program:
+                  name: str = "pipeline", schedule: str = "lanes", **parameters: float) -> Program:
     """The program of `load_pipeline`."""
-    return load_pipeline(outputs, sizes, inputs=inputs, name=name, **parameters).program
+    return load_pipeline(outputs, sizes, inputs=inputs, name=name, schedule=schedule, **parameters).program
 
 
 def from_bytes(data: bytes, sizes: Sizes = None, *, inputs: Mapping[str, Sequence[Any]] | None = None,
-               name: str = "pipeline", **parameters: float) -> Program:
+               name: str = "pipeline", schedule: str = "lanes", **parameters: float) -> Program:
     """As `from_pipeline`, of what ``halide.serialize_pipeline`` gave: the package is not needed."""
-    return _translation(data, sizes, inputs or {}, name, parameters).program
+    return _translation(data, sizes, inputs or {}, name, check_use(schedule), parameters).program
 
 
 def _translation(data: bytes, sizes: Sizes, inputs: Mapping[str, Sequence[Any]], name: str,
-                 parameters: Mapping[str, float]) -> Translation:
+                 use: ScheduleUse, parameters: Mapping[str, float]) -> Translation:
     pipeline = decode_pipeline(data)
     known = {key: [_interval(entry) for entry in extents] for key, extents in inputs.items()}
     _check_names(pipeline, known, parameters)
     given = Given(_output_sizes(pipeline, sizes), known, parameters)
-    return translate(pipeline, given, name, _Constants(data, pipeline).realise)
+    return translate(pipeline, given, name, _Constants(data, pipeline).realise, use)
 
 
 class _Constants:

@@ -72,7 +72,11 @@ def _stage(record: Record) -> Stage:
                  tuple(nodes.Reduction(r.name, r.min, r.extent) for r in schedule.rvars),
                  tuple(map(_split, schedule.splits)),
                  tuple(nodes.Loop(d.name, choice(FOR_TYPES, d.loop, "kind of loop")) for d in schedule.dims),
-                 bool(record.specializations), bool(schedule.prefetches), schedule.atomic)
+                 bool(record.specializations), bool(schedule.prefetches), schedule.atomic, _fused_with(schedule))
+
+
+def _fused_with(schedule: Record) -> str:
+    return "" if schedule.fuse_level is None else _level(schedule.fuse_level.level).func
 
 
 def _split(record: Record) -> nodes.Split:
@@ -83,7 +87,16 @@ def _split(record: Record) -> nodes.Split:
 def _schedule(record: Record) -> nodes.FuncSchedule:
     return nodes.FuncSchedule(_level(record.compute_level), _level(record.store_level), _bounds(record.bounds),
                               _bounds(record.estimates), choice(MEMORY_TYPES, record.memory, "kind of memory"),
-                              record.memoized, getattr(record, "async"))
+                              record.memoized, getattr(record, "async"), _others(record))
+
+
+def _others(record: Record) -> dict[str, bool]:
+    dims = record.storage_dims
+    return {"ring_buffer": record.ring_buffer is not None,
+            "hoist_storage": _level(record.hoist_level).variable != "",
+            "fold_storage": any(dim.fold is not None for dim in dims),
+            "align_storage": any(dim.alignment is not None for dim in dims),
+            "bound_storage": any(dim.bound is not None for dim in dims)}
 
 
 def _level(record: Record | None) -> nodes.LoopLevel:

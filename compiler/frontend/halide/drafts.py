@@ -28,7 +28,8 @@ class Element:
 @dataclass(frozen=True)
 class Draft:
     """A statement whose arrays have no origin yet. `iterators`: outermost first. Statements with the same `nest`, next
-    to each other, share their loops; `name` is what the statement is to be called."""
+    to each other, share their loops; `name` is what the statement is to be called;
+    `variables`: the pipeline's for each iterator, none for statements that no stage has."""
 
     nest: tuple[str, int]
     name: str
@@ -37,3 +38,4 @@ class Draft:
     reads: tuple[Element, ...]
     write: Element
     value: Expr
+    variables: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """Files with Halide pipelines: what a function of a Python file returned, Generators, and serialised pipelines.
 
 Settings that are numbers are values of Params, or extents of the output in the dimension of that name; those that are
-lists of numbers are sizes of the output or input of that name, [width, height].
+lists of numbers are sizes of the output or input of that name, [width, height]. `schedule` is what is used of the
+pipeline's.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ def from_result(value: Any, name: str, settings: Mapping[str, Any]) -> Program:
         data = halide.serialize_pipeline(whole)
     except (halide.HalideError, TypeError) as error:
         raise PipelineError(f"Halide refuses this pipeline: {one_line(error)}") from None
+    use, settings = _schedule(settings)
     sizes, inputs, numbers = _sorted(decode_pipeline(data), settings)
-    return from_pipeline(whole, sizes, inputs=inputs, name=name, **numbers)
+    return from_pipeline(whole, sizes, inputs=inputs, name=name, schedule=use, **numbers)
 
 
 def find_generator(module: ModuleType) -> Any:
@@ -88,8 +90,15 @@ def load_serialised(path: Path, settings: Mapping[str, Any]) -> Program:
         data = path.read_bytes()
     except OSError as error:
         raise PipelineError(f"{path} cannot be read: {error.strerror}") from None
+    use, settings = _schedule(settings)
     sizes, inputs, numbers = _sorted(decode_pipeline(data), settings)
-    return from_bytes(data, sizes, inputs=inputs, name=path.stem, **numbers)
+    return from_bytes(data, sizes, inputs=inputs, name=path.stem, schedule=use, **numbers)
+
+
+def _schedule(settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """What is used of the schedule, and the other settings: a text is no value of a Param."""
+    others = dict(settings)
+    return (others.pop("schedule") if isinstance(settings.get("schedule"), str) else "lanes"), others
 
 
 def _sorted(pipeline: Pipeline, settings: Mapping[str, Any]) -> tuple[Any, dict[str, Sequence[int]], dict[str, float]]:

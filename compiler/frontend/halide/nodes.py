@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from compiler.ir.postorder import postorder_of
@@ -71,7 +71,8 @@ class Loop:
 
 @dataclass(frozen=True)
 class Stage:
-    """One definition of a Func. `loops`: innermost first."""
+    """One definition of a Func. `loops`: innermost first. `fused_with`: the Func whose loops it shares by
+    ``compute_with``."""
 
     predicate: Node | None
     values: tuple[Node, ...]
@@ -82,6 +83,7 @@ class Stage:
     specialized: bool
     prefetched: bool
     atomic: bool
+    fused_with: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,8 @@ class Bound:
 
 @dataclass(frozen=True)
 class FuncSchedule:
-    """The parts of a Func's schedule that do not belong to one stage."""
+    """The parts of a Func's schedule that do not belong to one stage. `others`: directives by name, whether they are
+    given."""
 
     compute: LoopLevel
     store: LoopLevel
@@ -112,6 +115,7 @@ class FuncSchedule:
     memory: str
     memoized: bool
     asynchronous: bool
+    others: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Records:
     def _field(self, table: Table, field: Field) -> Any:
         place = table.place(field.slot + field.slots - 1)
         if field.kind.startswith("*"):
-            return [] if field.vector and place is None else place
+            return place if not field.vector else [] if place is None else list(self._buffer.vector(place, 1))
         if field.kind in ("E", "S"):
             return self._union(table.place(field.slot), place, field)
         if place is None:

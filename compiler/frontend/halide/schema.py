@@ -43,14 +43,16 @@ Func: name s, origin s, types [Type], required_types [*], required_dimensions i3
       extern_mangling u8, extern_device i8, extern_proxy **, trace_loads b, trace_stores b, trace_realizations b,
       trace_tags [s], no_profiling b, frozen b
 Definition: is_initial b, predicate E, values [E], args [E], schedule StageSchedule, specializations [*], source s
-StageSchedule: rvars [ReductionVariable], splits [Split], dims [Dim], prefetches [*], fuse_level *, fused_pairs [*],
-               touched b, races b, atomic b, override b
+StageSchedule: rvars [ReductionVariable], splits [Split], dims [Dim], prefetches [*], fuse_level FuseLevel,
+               fused_pairs [*], touched b, races b, atomic b, override b
+FuseLevel: level LoopLevel, names [*], strategies [*]
 ReductionVariable: name s, min E, extent E
 Split: old s, outer s, inner s, factor E, exact b, tail u8, kind u8
 Dim: name s, loop i8, device i8, kind u8, partition i8
-FuncSchedule: store_level LoopLevel, compute_level LoopLevel, hoist_level *, storage_dims [*], bounds [Bound],
-              estimates [Bound], wrappers [*], memory i8, memoized b, async b, ring_buffer **, evict_key **
+FuncSchedule: store_level LoopLevel, compute_level LoopLevel, hoist_level LoopLevel, storage_dims [StorageDim],
+              bounds [Bound], estimates [Bound], wrappers [*], memory i8, memoized b, async b, ring_buffer E, evict_key **
 LoopLevel: func s, stage i32, variable s, is_rvar b, locked b
+StorageDim: variable s, alignment E, bound E, fold E, forward b
 Bound: variable s, min E, extent E, modulus E, remainder E
 Type: code i8, bits u8, lanes i32
 External: is_buffer b, type Type, dimensions i32, name s

@@ -95,7 +95,7 @@ class _Translation:
         self._context, self._region, self._through_memory = context, region, through_memory
         variables = _variables(func, self._stage)
         bounds = self._bounds(variables, region, context)
-        order = loop_order(self._stage, list(bounds))
+        self._order = order = loop_order(self._stage, list(bounds))
         names = legal_names(order)
         space = Space(tuple(names[variable] for variable in order))
         box = space.box({names[variable]: ends for variable, ends in bounds.items()})
@@ -160,7 +160,7 @@ class _Translation:
         reads = tuple(self._evaluator.reads[old] for old in used)
         name = name or (f"{write.key[0]}_update{self._number - 1}" if self._number else f"{write.key[0]}_pure")
         return Draft((self._func.name, self._number), name, self._evaluator.space.iterators, self._evaluator.domain,
-                     reads, write, renumbered(value, numbers.__getitem__))
+                     reads, write, renumbered(value, numbers.__getitem__), self._order)
 
     def _loads(self) -> list[Draft]:
         """The statements that access memories before all others."""

@@ -21,6 +21,7 @@ from compiler.frontend.halide.evaluate import Evaluator, Value
 from compiler.frontend.halide.memories import Words, fill, load, needed_box
 from compiler.frontend.halide.names import legal_names, plain
 from compiler.frontend.halide.nodes import Func, Node, Pipeline, postorder
+from compiler.frontend.halide.scheduling import ScheduleUse, scheduled
 from compiler.frontend.halide.stages import translate_stage
 from compiler.frontend.halide.tables import Realise, Tables
 from compiler.frontend.halide.types import Number, number_type
@@ -55,14 +56,17 @@ class Translation:
     inputs: Mapping[str, str]
 
 
-def translate(pipeline: Pipeline, given: Given, name: str, realise: Realise) -> Translation:
-    """The program of a pipeline; `realise` gives the elements of Funcs without inputs. Raises `PipelineError`."""
+def translate(pipeline: Pipeline, given: Given, name: str, realise: Realise,
+              schedule: ScheduleUse = "lanes") -> Translation:
+    """The program of a pipeline; `realise` gives the elements of Funcs without inputs. `schedule`: what is used of the
+    pipeline's. Raises `PipelineError`."""
     try:
-        program, layout = _Translator(pipeline, given, realise).program(name)
+        program, layout, drafts = _Translator(pipeline, given, realise).program(name)
         verify(program)
         outputs = tuple(tuple(layout.array_name((output, k)) for k in range(layout.components(output)))
                         for output in pipeline.outputs)
-        return Translation(with_bounds(narrow(program)), layout.origins(), outputs,
+        whole = scheduled(with_bounds(narrow(program)), drafts, pipeline, schedule)
+        return Translation(whole, layout.origins(), outputs,
                            {layout.names[name]: name for name in layout.regions if name in pipeline.parameters})
     except RecursionError:
         raise PipelineError("an expression is too deep: store a part of it with compute_root()") from None
@@ -81,8 +85,8 @@ class _Translator:
         self._memories: list[Words] = []
         self._copies: dict[tuple, Words] = {}
 
-    def program(self, name: str) -> tuple[Program, Layout]:
-        """The program before it is verified, and the places of its arrays."""
+    def program(self, name: str) -> tuple[Program, Layout, list[Draft]]:
+        """The program before it is verified, the places of its arrays, and the draft of each statement."""
         order = _realisation_order(self._pipeline)
         stored = [func for func in order if self.inlined(func.name) is None]
         for output in self._pipeline.outputs:
@@ -96,7 +100,7 @@ class _Translator:
         inputs = [draft for input in self._pipeline.parameters for draft in self._filled(input)]
         placed = [*inputs, *(draft for stage in reversed(drafts) for draft in stage)]
         layout = Layout(self._pipeline, self._regions, self._given.inputs, self._temporaries)
-        return assemble(name, placed, layout, self._tables.used(), self._memories), layout
+        return assemble(name, placed, layout, self._tables.used(), self._memories), layout, placed
 
     # Surroundings of expressions.
 
