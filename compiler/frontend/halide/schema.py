@@ -50,7 +50,8 @@ ReductionVariable: name s, min E, extent E
 Split: old s, outer s, inner s, factor E, exact b, tail u8, kind u8
 Dim: name s, loop i8, device i8, kind u8, partition i8
 FuncSchedule: store_level LoopLevel, compute_level LoopLevel, hoist_level LoopLevel, storage_dims [StorageDim],
-              bounds [Bound], estimates [Bound], wrappers [*], memory i8, memoized b, async b, ring_buffer E, evict_key **
+              bounds [Bound], estimates [Bound], wrappers [*], memory i8, memoized b, async b, ring_buffer E,
+              evict_key **
 LoopLevel: func s, stage i32, variable s, is_rvar b, locked b
 StorageDim: variable s, alignment E, bound E, fold E, forward b
 Bound: variable s, min E, extent E, modulus E, remainder E
