@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 from typeguard import TypeCheckError, check_type
 
+from compiler.attempts import attempt
 from compiler.bind.automatic_copies import choose_copies
 from compiler.bind.design import Design
 from compiler.ir.expr import Load, Read, Store, postorder
@@ -79,22 +80,26 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
 
 
 def _compile_scheduled(program: ScheduledProgram, target_name: str, module: Any, options: dict[str, Any]) -> Design:
-    """As `compile_program`, with what the program's source asks for. Raises `TargetError` if that is the reason why
-    there is no design."""
+    """As `compile_program`, with what the program's source asks for; lanes that a target's schedule has no place for
+    are left out, which the record of attempts says. Raises `TargetError` for copies that cannot be."""
     _options(module, target_name, options)
     known = get_type_hints(module.Options)
     if program.chooses:
         return choose_copies(program, lambda fixed: compile_program(fixed, target_name, **options),
                              (False,) if "lanes" in known else (False, True))
     plain, given = program.for_target({name: getattr(module.Options, name, None) for name in known}, options)
+    asked = "; ".join(map(str, program.copies)) or "nothing"
     try:
-        return compile_program(plain, target_name, **given)
+        with attempt(f"what the schedule asks for, {asked}"):
+            return compile_program(plain, target_name, **given)
     except SluiceError as error:
         if not program.copies and not program.tile_depth:
             raise
-        asked = "; ".join(map(str, program.copies)) or "tiles"
-        raise TargetError(f"{error}; this is with what the schedule asks for, {asked}: leave it out with "
-                          "schedule='order'") from error
+        if "lanes" not in known or "lanes" in options:
+            raise TargetError(f"{error}; this is with what the schedule asks for, {asked}: leave it out with "
+                              "schedule='order'") from error
+    with attempt("without the schedule's lanes"):
+        return compile_program(program.algorithm, target_name, **options)
 
 
 def check_options(target_name: str, **options: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from halide_check import check_pipeline, random_inputs, require_halide_results
 
+from compiler.attempts import record_attempts
 from compiler.bind.registry import TargetError, compile_program
 from compiler.frontend.halide import PipelineError, from_bytes, load_pipeline
 from compiler.ir.floating import same
@@ -174,15 +175,30 @@ def test_serialised_pipelines_have_their_schedules():
     assert program.remarks == ("unroll(x, 2) of down",)
 
 
-def test_designs_that_cannot_be_say_why():
+def gathered():
     source, curve = hl.ImageParam(hl.UInt(8), 2, "image"), hl.ImageParam(hl.UInt(8), 1, "curve")
     out = hl.Func("out")
-    out[x, y] = curve[hl.cast(hl.Int(32), source[x, y])]
+    out[x, y] = curve[hl.cast(hl.Int(32), source[x, y] % 8)]
     out.unroll(x, 2)
+    return load_pipeline(out, [4, 4]).program
+
+
+def test_copies_that_cannot_be_say_why():
     with pytest.raises(TargetError) as caught:
-        compile_program(load_pipeline(out, [4, 4]).program, "dataflow")
-    assert str(caught.value).endswith("compile it with lanes=1; this is with what the schedule asks for, unroll(x, 2): "
-                                      "leave it out with schedule='order'")
+        compile_program(gathered(), "systolic")
+    assert str(caught.value).endswith("this is with what the schedule asks for, unroll(x, 2): leave it out with "
+                                      "schedule='order'")
+
+
+def test_lanes_that_a_target_has_no_place_for_are_left_out():
+    program = gathered()
+    with record_attempts() as attempts:
+        design = compile_program(program, "dataflow")
+    assert design.predicted_cycles == compile_program(program.algorithm, "dataflow").predicted_cycles
+    asked, without = (a for a in attempts if "schedule" in a.choice)
+    assert asked.choice == "what the schedule asks for, unroll(x, 2)"
+    assert asked.outcome.endswith("compile it with lanes=1")
+    assert without.choice == "without the schedule's lanes"
 
 
 def test_lanes_of_the_schedule_make_designs_faster():
