@@ -63,6 +63,16 @@ class LoopSum:
         """The loops that the value depends on."""
         return tuple(k for k, table in enumerate(self.tables) if table.any())
 
+    @property
+    def is_ascending(self) -> bool:
+        """Whether the value in each iteration is above those of all loops inside in the one before."""
+        span = 0
+        for table in reversed(self.tables):
+            if len(table) > 1 and int(np.diff(table).min()) <= span:
+                return False
+            span += int(table[-1])
+        return True
+
     def plus(self, other: LoopSum | int) -> LoopSum:
         """The sum of two functions on one box, or of one and a constant."""
         if isinstance(other, int):
@@ -284,6 +294,26 @@ class PortNest:
         if self.owners is None or any(_cells(self, loops) > _MOST_CELLS for loops in self.owners):
             return None
         return tuple(np.unique(_outer(digit, loops)) for digit, loops in zip(self.digits, self.owners, strict=True))
+
+    def events_of(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Cycles, ascending, and numbers of those of some words that the port carries, each once; None if it may carry
+        one twice."""
+        if self.owners is None or any(self.times.trips[k] > 1 for k in self.free) or any(
+                len(loops) > 1 for loops in self.owners):
+            return None
+        times, there = np.full(len(words), self.times.base), np.ones(len(words), bool)
+        places = np.unravel_index(words, self.shape) if self.shape else ()
+        for digit, loops, place in zip(self.digits, self.owners, places, strict=True):
+            values = _outer(digit, loops)
+            names, first = np.unique(values, return_index=True)
+            if len(names) < len(values):
+                return None
+            found = np.searchsorted(names, place).clip(max=len(names) - 1)
+            there &= names[found] == place
+            times = times + _outer(LoopSum(0, self.times.tables), loops)[first[found]]
+        kept = np.unique(words[there], return_index=True)[1]
+        order = np.argsort(times[there][kept])
+        return times[there][kept][order], words[there][kept][order]
 
     def extreme(self, place: int, *, latest: bool) -> np.ndarray:
         """Part of the times that the loops of digit number `place` decide: for each of its values the most, or the

@@ -110,7 +110,7 @@ def _join_two(one: PortNest, other: PortNest) -> PortNest | None:
         return None
     for loop in differing or reversed(range(len(one.times.trips))):
         joined = _joined_along(one, other, loop)
-        if joined is not None and _ascending(joined.times):
+        if joined is not None and joined.times.is_ascending:
             return joined
     return None
 
@@ -124,13 +124,3 @@ def _joined_along(one: PortNest, other: PortNest, loop: int) -> PortNest | None:
     found = [loop_sum(f.base, [*f.tables[:loop], column, *f.tables[loop + 1 :]])
              for f, column in zip([one.times, *one.digits], columns, strict=True)]
     return PortNest(found[0], tuple(found[1:]), one.shape)
-
-
-def _ascending(times: LoopSum) -> bool:
-    """Whether each iteration comes after all of the loops inside."""
-    span = 0
-    for table in reversed(times.tables):
-        if len(table) > 1 and int(np.diff(table).min()) <= span:
-            return False
-        span += int(table[-1])
-    return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,16 +13,19 @@ from random_programs import programs
 
 import compiler
 from compiler.analysis.port_nests import LoopSum, PortNest, linear_sum, loop_sum, table_sum
-from compiler.bind.fpga import buffer_choice, delay_allocation, nest_fit
+from compiler.bind.fpga import buffer_choice, build, delay_allocation, instance_trace, nest_fit
 from compiler.bind.fpga.address_generator_fit import build_walk, cost, fit_levels
 from compiler.bind.fpga.nest_fit import fit_nest
 from compiler.bind.fpga.traces import Trace
 from compiler.frontend.apps import load
+from compiler.frontend.c_scop import load_c
 from hw.pipeline.spec import Tap, Word
 
 APPS = {"gaussian": {"width": 20, "height": 8}, "upsample": {"width": 9, "height": 6}, "gaussian_pyramid": {"size": 8},
         "unsharp": {"width": 12, "height": 10}, "harris": {"width": 14, "height": 11},
         "gemm": {"size": 8, "unroll": 2}, "laplacian_pyramid": {"size": 8}}
+
+KERNELS = Path(__file__).parents[2] / "apps" / "polybench"
 
 TABLES = [lambda i: i * 0, lambda i: i, lambda i: 3 * i, lambda i: i // 2, lambda i: i % 2, lambda i: i // 4,
           lambda i: i % 4, lambda i: np.minimum(i, 3), lambda i: -i]
@@ -102,6 +107,7 @@ def cells(program, listed):
         patch.setattr(buffer_choice, "LISTED", listed)
         patch.setattr(delay_allocation, "LISTED", listed)
         patch.setattr(nest_fit, "LISTED", listed)
+        patch.setattr(build, "MOST_LISTED", listed)
         return compiler.compile(program, target="fpga").system.pipeline.cells
 
 
@@ -109,6 +115,38 @@ def cells(program, listed):
 def test_applications_have_the_same_cells(app):
     program = load(app, **APPS[app])
     assert cells(program, 0) == cells(program, 1 << 22)
+
+
+@pytest.mark.parametrize("kernel", ["trisolv", "jacobi_2d"])
+def test_triangles_and_borders_have_the_same_cells(kernel):
+    program = load_c(KERNELS / f"{kernel}.c", N=7)
+    assert cells(program, 0) == cells(program, 1 << 22)
+
+
+def test_simplices_and_diagonals_of_triangles_need_no_lists(monkeypatch):
+    monkeypatch.setattr(instance_trace.Reads, "idle", lambda _: pytest.fail("reads are listed"))
+    assert cells(load_c(KERNELS / "lu.c", N=5), 0)
+
+
+@pytest.mark.parametrize("kernel", ["trisolv", "jacobi_2d"])
+def test_sizes_beyond_what_is_listed_are_taken(kernel):
+    design = compiler.compile(load_c(KERNELS / f"{kernel}.c", N=2100), target="fpga")
+    assert instance_trace.MOST_EVENTS < 2100 ** 2
+    assert design.predicted_start_to_done <= 1.02 * design.lower_bound
+    assert max(item.live_words for item in design.storage) > 2000
+
+
+def test_live_words_are_those_counted_one_by_one():
+    events = compiler.compile(load_c(KERNELS / "jacobi_2d.c", N=9), target="fpga").built.events
+    for statement in events.schedule.staged.program.statements:
+        born = events.times(statement.name)
+        gone = np.full(len(born), -1)
+        for dependence in events.schedule.dependences:
+            if dependence.source == statement.name:
+                reads = events.reads(dependence)
+                np.maximum.at(gone, reads.words, events.times(dependence.sink)[reads.instances])
+        alive = [np.count_nonzero((born <= cycle) & (gone > cycle)) for cycle in born]
+        assert events.live_words(statement.name) == max(alive)
 
 
 @settings(max_examples=15, deadline=None)

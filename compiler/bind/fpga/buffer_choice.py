@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from compiler.analysis.port_nests import PortNest
 from compiler.bind.fpga.address_generator_fit import build_walk, fit_levels
+from compiler.bind.fpga.diagonal_words import along_diagonal
 from compiler.bind.fpga.nest_buffers import Unlike, nest_buffer, product_words, stored_nests
 from compiler.bind.fpga.traces import Idle, Trace
 from hw.pipeline.spec import BUFFER_LATENCY, BufferCell, Tap, Walk, Word
@@ -42,15 +44,30 @@ def smallest_buffer(tap: Tap, feed: Trace, goal: Trace, word: Word) -> BufferCel
 
 
 def _buffers(tap: Tap, feed: Trace, goal: Trace, word: Word) -> Iterator[BufferCell | None]:
+    if feed.parts:
+        return  # what it carries where nothing is wanted may be anything
     if feed.nest is not None and goal.nest is not None and max(feed.count, goal.count) > LISTED:
-        stored = stored_nests(feed.nest, goal.nest)
-        found = [nest_buffer(tap, nest, goal.nest, word) for nest in stored] if stored is not None else [Unlike()]
+        found = _between_nests(tap, feed.nest, goal, word)
         if not any(isinstance(buffer, Unlike) for buffer in found):
             yield from (buffer for buffer in found if not isinstance(buffer, Unlike))
+            return
+    if feed.nest is not None and feed.count > LISTED >= goal.count // 16 and not goal.parts:
+        events = feed.nest.events_of(goal.words)
+        if events is not None:
+            yield _listed_buffer(tap, *events, goal, word)
             return
     if feed.listable and goal.listable:
         for chosen in _distinct(_written(feed, goal)):
             yield _listed_buffer(tap, feed.times[chosen], feed.words[chosen], goal, word)
+
+
+def _between_nests(tap: Tap, feed: PortNest, goal: Trace, word: Word) -> list[BufferCell | Unlike | None]:
+    assert goal.nest is not None
+    if goal.nest.owners is None:
+        short = along_diagonal(feed, goal)
+        return [Unlike()] if short is None else _between_nests(tap, *short, word)
+    stored = stored_nests(feed, goal.nest)
+    return [Unlike()] if stored is None else [nest_buffer(tap, nest, goal, word) for nest in stored]
 
 
 def _distinct(choices: Sequence[np.ndarray]) -> Iterator[np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import prod
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from compiler.bind.fpga.instance_trace import Events, Reads
 from compiler.bind.fpga.nest_fit import fit_nest
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.retime import retime, wait
-from compiler.bind.fpga.traces import Idle, Trace
+from compiler.bind.fpga.traces import Idle, Part, Trace
 from compiler.sched.static.schedule import Schedule
 from hw.labels import Label
 from hw.pipeline.spec import (
@@ -42,9 +43,10 @@ from hw.pipeline.spec import (
     Word,
 )
 
-__all__ = ["BuiltPipeline", "Claim", "Storage", "build_pipeline"]
+__all__ = ["MOST_LISTED", "BuiltPipeline", "Claim", "Storage", "build_pipeline"]
 
-
+MOST_LISTED = 1 << 14
+"""Instances of a reader up to which its reads are listed if they are no nest."""
 
 @dataclass(frozen=True)
 class Claim:
@@ -259,8 +261,12 @@ class _Assembly:
 
     def _trace(self, statement: str, reads: Reads) -> Trace:
         """The words that reads of a statement want, in its logical cycles."""
-        port = self.events.port(statement, reads)
-        return Trace(port or (self.events.times(statement)[reads.instances], reads.words))
+        if reads.nest is not None:
+            return Trace(self.events.port(statement, reads.nest, reads.shape))
+        if prod(reads.trips) > MOST_LISTED and reads.onward is not None:
+            port = self.events.port(statement, reads.onward.nest, reads.shape)
+            return Trace(port, parts=(Part(port, reads.onward.region),))
+        return Trace((self.events.times(statement)[reads.instances], reads.words))
 
     def _port_need(self, port: int) -> Need:
         node = self.net.nodes[port]
@@ -269,7 +275,7 @@ class _Assembly:
         name = read_label(self.schedule.staged.program.statement(node.statement), node.read)
         trace = self._trace(node.statement, leaf.reads)
         if trace.nest is None:
-            instances, words = self.events.idle_reads(leaf.dependence, leaf.reads)
+            instances, words = leaf.reads.idle()
             trace = replace(trace, idle=Idle(self.events.times(node.statement)[instances], words))
         return Need((port, 0), trace.later(self.times[port]), None, name)
 

@@ -18,7 +18,7 @@ import numpy as np
 from compiler.analysis.port_unions import common_shifts, follows, join_ports, steps_of
 from compiler.bind.fpga.buffer_choice import LISTED, smallest_buffer, stored_goals
 from compiler.bind.fpga.errors import FpgaError
-from compiler.bind.fpga.traces import Idle, Trace
+from compiler.bind.fpga.traces import Idle, Part, Trace
 from hw.pipeline.spec import BUFFER_LATENCY, MINIMUM_LINE, BufferCell, Cell, LineCell, Tap, Word
 
 __all__ = ["DelayAllocator", "Need", "Placed"]
@@ -249,10 +249,10 @@ def _listable(needs: Sequence[Need]) -> bool:
 def _union(members: Sequence[tuple[int, Need]]) -> Trace | None:
     """What a port has to carry that gives each member its words `shift` cycles later; None if they contradict."""
     nests = [need.trace.nest.later(-shift) for shift, need in members if need.trace is not None and need.trace.nest]
-    if len(nests) == len(members) and max(nest.count for nest in nests) > LISTED:
+    if len(nests) == len(members):
         joined = join_ports(nests)
         if joined is not None:
-            return None if joined.times.base < BUFFER_LATENCY else Trace(joined)
+            return None if joined.times.base < BUFFER_LATENCY else Trace(joined, parts=_parts(members))
     if not _listable([need for _, need in members]):
         return None
     times = np.concatenate([need.times - shift for shift, need in members])
@@ -264,6 +264,15 @@ def _union(members: Sequence[tuple[int, Need]]) -> Trace | None:
     if (np.diff(times) == 0).any() or times[0] < BUFFER_LATENCY:
         return None
     return Trace((times, words), _idle_union(members, times))
+
+
+def _parts(members: Sequence[tuple[int, Need]]) -> tuple[Part, ...]:
+    """What members want; none if each wants all of its nest."""
+    shifted = [need.trace.later(-shift) for shift, need in members if need.trace is not None]
+    if not any(trace.parts for trace in shifted):
+        return ()
+    return tuple(part for trace in shifted
+                 for part in trace.parts or ([Part(trace.nest, None)] if trace.nest is not None else []))
 
 
 def _idle_union(members: Sequence[tuple[int, Need]], wanted: np.ndarray) -> Idle:

@@ -6,58 +6,141 @@ both are loop nests, which take no numbers (`compiler.analysis.port_nests`); oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 import islpy as isl
 import numpy as np
 
 from compiler.analysis.dependences import Dependence, constant_bounds
-from compiler.analysis.port_nests import LoopSum, PortNest, ReadNest, linear_sum, read_nest, table_sum, word_numbers
+from compiler.analysis.loop_regions import LoopRegion, loop_region
+from compiler.analysis.port_nests import LoopSum, PortNest, ReadNest, linear_sum, read_nest, read_nests, table_sum
 from compiler.bind.fpga.errors import FpgaError
 from compiler.ir.points import contains, enumerate_points, evaluate_map
 from compiler.ir.program import Statement
 from compiler.sched.static.schedule import Schedule
 
-__all__ = ["MOST_EVENTS", "Events", "Reads"]
+__all__ = ["MOST_EVENTS", "MOST_WORDS", "Events", "Onward", "Reads"]
 
 MOST_EVENTS = 1 << 22
 """Most instances of a statement that are listed: twice the pixels of 1920x1080."""
 
+MOST_WORDS = 1 << 20
+"""Most values of a statement whose lives are looked at."""
+
+
+class Onward(NamedTuple):
+    """Reads on a box of instances, more than there are: those in the `region` of it, which go on as they begin."""
+
+    nest: ReadNest
+    region: LoopRegion
+
 
 @dataclass(eq=False)
 class Reads:
-    """Reads of values of one statement, in the order of time: `instances` of the reader, by their numbers, and the
-    number of the producing instance for each (`words`); `nest` if they are one, on boxes of `trips` of the reader and
-    `shape` of the producer."""
+    """Reads of values of one statement, as `relation` says, by instances of another: iterations of boxes of `trips` of
+    the reader, which begins at `lows`, and of `shape` of the producer, which does at `first`. `few`: raises an error
+    where there are too many to list."""
 
-    listed: tuple[np.ndarray, np.ndarray] | None
-    nest: ReadNest | None
+    relation: isl.Map
+    lows: tuple[int, ...]
     trips: tuple[int, ...]
+    first: tuple[int, ...]
     shape: tuple[int, ...]
+    few: Callable[[], None]
+
+    @cached_property
+    def nests(self) -> tuple[ReadNest, ...] | None:
+        """The reads as disjoint nests, None if they are none."""
+        found = read_nests(self.relation, self.lows, self.trips, self.first)
+        return None if found is None else tuple(found)
+
+    @property
+    def nest(self) -> ReadNest | None:
+        """The nest that they are."""
+        return self.nests[0] if self.nests is not None and len(self.nests) == 1 else None
+
+    @cached_property
+    def onward(self) -> Onward | None:
+        """Reads that are no nests as a part of one, None if they are none."""
+        hull, domain = isl.Map.from_basic_map(self.relation.affine_hull()), self.relation.domain()
+        region = loop_region(domain, self.lows, self.trips) if hull.is_single_valued() else None
+        if region is None:
+            return None
+        for box in (self._box(self.lows, self.trips), _box_around(domain)):
+            nest = read_nest(hull.intersect_domain(box), self.lows, self.trips, self.first)
+            if nest is not None and all(digit.least >= 0 and digit.most < size
+                                        for digit, size in zip(nest.digits, self.shape, strict=True)):
+                return Onward(nest, region.taken(nest.kept))
+        return None
+
+    def inside(self, box: Sequence[slice]) -> Reads:
+        """The reads of instances in a box of iterations."""
+        lows = [low + part.start for low, part in zip(self.lows, box, strict=True)]
+        part = self._box(lows, [part.stop - part.start for part in box])
+        return replace(self, relation=self.relation.intersect_domain(part))
+
+    def _box(self, lows: Sequence[int], trips: Sequence[int]) -> isl.Set:
+        """A box of the reader's instances."""
+        points = isl.Set.universe(self.relation.domain().get_space())
+        for k, (low, count) in enumerate(zip(lows, trips, strict=True)):
+            points = points.lower_bound_val(isl.dim_type.set, k, low)
+            points = points.upper_bound_val(isl.dim_type.set, k, low + count - 1)
+        return points
 
     @property
     def instances(self) -> np.ndarray:
-        """Instances of the reader."""
-        return self._arrays[0]
+        """Numbers of the instances of the reader, in the order of time."""
+        return self._listed[0]
 
     @property
     def words(self) -> np.ndarray:
-        """The producing instances."""
-        return self._arrays[1]
+        """Number of the producing instance for each."""
+        return self._listed[1]
 
     @cached_property
-    def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.listed is not None:
-            return self.listed
-        assert self.nest is not None
-        numbers = np.zeros(1, np.int64)
-        for kept, size in zip(self.nest.kept, self.trips, strict=True):
-            numbers = (numbers[:, None] * size + kept).ravel()
-        box = [len(kept) for kept in self.nest.kept]
-        return numbers, word_numbers(self.nest.digits, self.shape, box).values()
+    def _listed(self) -> tuple[np.ndarray, np.ndarray]:
+        self.few()
+        whole = self._box(self.lows, self.trips)
+        count, columns = enumerate_points(whole)
+        domain = self.relation.domain()
+        instances = np.flatnonzero(contains(domain.gist(whole), columns, count))
+        found = evaluate_map(self.relation, domain, [column[instances] for column in columns], len(instances))
+        return instances, self._numbers(found, len(instances))
+
+    def idle(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of reads that are no nests, the other instances of the reader, which may see anything, and the words that
+        they would see if the read went on there as it does elsewhere, also beyond the producer's loops; none if no
+        affine function says it."""
+        onward = isl.Map.from_basic_map(self.relation.affine_hull())
+        if self.nest is not None or not onward.is_single_valued():
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        count, columns = enumerate_points(self._box(self.lows, self.trips))
+        domain = onward.domain()
+        idle = contains(domain, columns, count)
+        idle[self.instances] = False
+        instances = np.flatnonzero(idle)
+        found = evaluate_map(onward, domain, [column[instances] for column in columns], len(instances))
+        return instances, self._numbers(found, len(instances))
+
+    def _numbers(self, points: Sequence[np.ndarray], count: int) -> np.ndarray:
+        """Numbers of `count` instances of the producer by their iterators."""
+        number = np.zeros(count, np.int64)
+        for column, low, size in zip(points, self.first, self.shape, strict=True):
+            number = number * size + (column - low)
+        return number
+
+
+def _box_around(points: isl.Set) -> isl.Set:
+    """All points between the least and the most of each dimension."""
+    whole = isl.Set.universe(points.get_space())
+    for k in range(points.dim(isl.dim_type.set)):
+        whole = whole.lower_bound_val(isl.dim_type.set, k, points.dim_min_val(k))
+        whole = whole.upper_bound_val(isl.dim_type.set, k, points.dim_max_val(k))
+    return whole
 
 
 @dataclass
@@ -113,11 +196,9 @@ class Events:
         """Logical cycle of the last instance."""
         return self.clock(name).last
 
-    def port(self, name: str, reads: Reads) -> PortNest | None:
-        """What reads by instances of a statement want in its logical cycles, None if that is no nest."""
-        if reads.nest is None:
-            return None
-        return PortNest(self.clock(name).taken(reads.nest.kept), reads.nest.digits, reads.shape)
+    def port(self, name: str, nest: ReadNest, shape: tuple[int, ...]) -> PortNest:
+        """What reads by instances of a statement want in its logical cycles."""
+        return PortNest(self.clock(name).taken(nest.kept), nest.digits, shape)
 
     def own(self, name: str) -> PortNest:
         """The values of a statement in its logical cycles."""
@@ -126,14 +207,23 @@ class Events:
 
     def distance(self, dependence: Dependence, reads: Reads) -> tuple[int, int]:
         """Least and most cycles from a value to its reads."""
-        port, born = self.port(dependence.sink, reads), self.clock(dependence.source)
-        if port is None:
-            cycles = self.times(dependence.sink)[reads.instances] - self.times(dependence.source)[reads.words]
-            return int(cycles.min()), int(cycles.max())
-        waits = port.times.plus(-born.base)
-        for digit, step in zip(port.digits, self.steps(dependence.source), strict=True):
+        if reads.nests is not None:
+            waits = [self._waits(dependence, nest) for nest in reads.nests]
+            return min(wait.least for wait in waits), max(wait.most for wait in waits)
+        if reads.onward is not None:
+            wait = self._waits(dependence, reads.onward.nest)
+            least, most = reads.onward.region.least(wait), reads.onward.region.most(wait)
+            assert least is not None and most is not None
+            return least, most
+        cycles = self.times(dependence.sink)[reads.instances] - self.times(dependence.source)[reads.words]
+        return int(cycles.min()), int(cycles.max())
+
+    def _waits(self, dependence: Dependence, nest: ReadNest) -> LoopSum:
+        """Cycles from values to their reads."""
+        waits = self.clock(dependence.sink).taken(nest.kept).plus(-self.clock(dependence.source).base)
+        for digit, step in zip(nest.digits, self.steps(dependence.source), strict=True):
             waits = waits.minus(digit.times(step))
-        return waits.least, waits.most
+        return waits
 
     def _require_few(self, name: str) -> None:
         count = prod(self.trips(name))
@@ -147,61 +237,53 @@ class Events:
             self._reads[dependence.key] = self._new_reads(dependence)
         return self._reads[dependence.key]
 
-    def read_times(self, dependence: Dependence) -> np.ndarray:
-        """Logical cycles of these reads, ascending."""
-        return self.times(dependence.sink)[self.reads(dependence).instances]
-
     def _new_reads(self, dependence: Dependence) -> Reads:
-        reader, producer = self._statement(dependence.sink), self._statement(dependence.source)
-        trips, shape = self.trips(reader.name), self.trips(producer.name)
-        lows = [[low for low, _ in constant_bounds(statement).values()] for statement in (reader, producer)]
-        nest = read_nest(dependence.relation, lows[0], trips, lows[1])
-        if nest is not None:
-            return Reads(None, nest, trips, shape)
-        self._require_few(reader.name)
-        count, columns = enumerate_points(reader.domain)
-        domain = dependence.relation.domain()
-        instances = np.flatnonzero(contains(domain.gist(reader.domain), columns, count))
-        found = evaluate_map(dependence.relation, domain, [column[instances] for column in columns], len(instances))
-        numbers = self._numbers(producer.name, found, len(instances))
-        return Reads((instances, numbers), None, trips, shape)
+        (lows, trips), (first, shape) = map(self._corner, (dependence.sink, dependence.source))
+        return Reads(dependence.relation, lows, trips, first, shape, lambda: self._require_few(dependence.sink))
 
-    def idle_reads(self, dependence: Dependence, reads: Reads) -> tuple[np.ndarray, np.ndarray]:
-        """Of reads (all of a dependence, or some) that are no nest, the other instances of the reader, which may see
-        anything, and the words that they would see if the read went on there as it does elsewhere, also beyond the
-        producer's loops; none if no affine function says it."""
-        reader = self._statement(dependence.sink)
-        onward = isl.Map.from_basic_map(dependence.relation.affine_hull())
-        if reads.nest is not None or not onward.is_single_valued():
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        count, columns = enumerate_points(reader.domain)
-        domain = onward.domain()
-        idle = contains(domain, columns, count)
-        idle[reads.instances] = False
-        instances = np.flatnonzero(idle)
-        found = evaluate_map(onward, domain, [column[instances] for column in columns], len(instances))
-        return instances, self._numbers(dependence.source, found, len(instances))
-
-    def _numbers(self, producer: str, points: Sequence[np.ndarray], count: int) -> np.ndarray:
-        """Numbers of `count` instances of a statement by their iterators."""
-        number = np.zeros(count, np.int64)
-        sizes = zip(points, constant_bounds(self._statement(producer)).values(), self.trips(producer), strict=True)
-        for column, (low, _), size in sizes:
-            number = number * size + (column - low)
-        return number
+    def _corner(self, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """First values of the iterators of a statement, and iterations of its loops."""
+        return tuple(low for low, _ in constant_bounds(self._statement(name)).values()), self.trips(name)
 
     def live_words(self, name: str) -> int:
         """Most values of a statement that are produced and still to be read, at once; a value is not counted in the
-        cycle of its last use. No implementation can do with less storage at this schedule."""
-        born = self.times(name)
+        cycle of its last use. No implementation can do with less storage at this schedule. Of a statement with more
+        than `MOST_WORDS` instances those of some iterations of its outer loops: there are at least as many."""
+        (lows, _), kept = self._corner(name), _window(self.trips(name))
+        born = self.clock(name).taken(kept).values()
+        grid = np.meshgrid(*[part + low for part, low in zip(kept, lows, strict=True)], indexing="ij")
         gone = np.full(len(born), -1)
         for dependence in self.schedule.dependences:
             if dependence.source == name:
-                np.maximum.at(gone, self.reads(dependence).words, self.read_times(dependence))
+                gone = np.maximum(gone, self._last_reads(dependence, [axis.ravel() for axis in grid], len(born)))
         used = gone >= 0
         born, gone = born[used], np.sort(gone[used])
         alive = np.arange(1, len(born) + 1) - np.searchsorted(gone, born, side="right")
         return int(alive.max(initial=0))
 
+    def _last_reads(self, dependence: Dependence, words: list[np.ndarray], count: int) -> np.ndarray:
+        """Logical cycles of the last read of each of `count` words (columns of their iterators), -1 without any."""
+        last = dependence.relation.reverse().lexmax()  # loops are nested in time as they are in the program
+        inside = contains(last.domain(), words, count)
+        found = evaluate_map(last, last.domain(), [column[inside] for column in words], int(inside.sum()))
+        lows, _ = self._corner(dependence.sink)
+        cycles = np.full(int(inside.sum()), self.clock(dependence.sink).base)
+        for column, low, step in zip(found, lows, self.steps(dependence.sink), strict=True):
+            cycles += (column - low) * step
+        times = np.full(count, -1)
+        times[inside] = cycles
+        return times
+
     def _statement(self, name: str) -> Statement:
         return self.schedule.staged.program.statement(name)
+
+
+def _window(trips: Sequence[int]) -> list[np.ndarray]:
+    """Iterations of each loop, in the middle of the outer ones if together there are too many."""
+    kept: list[np.ndarray] = []
+    room = MOST_WORDS
+    for count in reversed(trips):
+        size = min(count, max(1, room))
+        kept.insert(0, np.arange(size, dtype=np.int64) + (count - size) // 2)
+        room //= size
+    return kept

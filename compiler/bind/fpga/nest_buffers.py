@@ -12,6 +12,8 @@ from compiler.analysis.port_nests import LoopSum, PortNest, constant_sum, loop_s
 from compiler.analysis.word_lifetimes import most_waiting
 from compiler.bind.fpga.address_generator_fit import build_walk
 from compiler.bind.fpga.nest_fit import fit_nest
+from compiler.bind.fpga.traces import Trace
+from compiler.bind.fpga.walk_meetings import may_meet
 from hw.pipeline.spec import BUFFER_LATENCY, BufferCell, Tap, Word
 
 __all__ = ["Unlike", "nest_buffer", "product_words", "stored_nests"]
@@ -69,15 +71,18 @@ def _distinct(choices: Iterator[list[np.ndarray]]) -> Iterator[list[np.ndarray]]
             yield kept
 
 
-def nest_buffer(tap: Tap, feed: PortNest, goal: PortNest, word: Word) -> BufferCell | Unlike | None:
-    """A buffer that stores what `feed` brings and reads what `goal` carries; None if there is none."""
-    axes = _axes(feed)
-    if goal.axes is None or axes is None:
+def nest_buffer(tap: Tap, feed: PortNest, wanted: Trace, word: Word) -> BufferCell | Unlike | None:
+    """A buffer that stores what `feed` brings and reads what `wanted`, a nest, carries; None if there is none."""
+    axes, goal = _axes(feed), wanted.nest
+    if goal is None or goal.axes is None or axes is None:
         return Unlike()
     if any(not np.isin(wanted, axis.values).all() for wanted, axis in zip(goal.axes, axes, strict=True)):
         return None
     reads = goal.later(-BUFFER_LATENCY)
-    if reads.times.base < 0 or _soonest(feed, axes, reads) <= 0:
+    soonest = _soonest_part(feed, axes, wanted) if wanted.parts else _soonest(feed, axes, reads)
+    if soonest is None:
+        return Unlike()
+    if reads.times.base < 0 or soonest <= 0:
         return None
     order = sorted(range(len(axes)), key=lambda k: -1 if (loop := axes[k].loop) is None else loop)
     read = _ranks(reads, axes, order)
@@ -91,7 +96,10 @@ def nest_buffer(tap: Tap, feed: PortNest, goal: PortNest, word: Word) -> BufferC
     if levels[0] is None or levels[1] is None:
         return None
     write = build_walk(levels[0], feed.times.base, depth, written.base)
-    return BufferCell(tap, word, depth, write, build_walk(levels[1], reads.times.base, depth, read.base))
+    walk = build_walk(levels[1], reads.times.base, depth, read.base)
+    if wanted.parts and may_meet(walk, write):
+        return None
+    return BufferCell(tap, word, depth, write, walk)
 
 
 def _axes(feed: PortNest) -> list[_Axis] | None:
@@ -122,6 +130,34 @@ def _soonest(feed: PortNest, axes: list[_Axis], reads: PortNest) -> int:
     for k, (axis, wanted) in enumerate(zip(axes, reads.axes, strict=True)):
         total += int((reads.extreme(k, latest=False) - axis.first[_find(axis.values, wanted)]).min())
     return total
+
+
+def _soonest_part(feed: PortNest, axes: list[_Axis], wanted: Trace) -> int | None:
+    """As `_soonest` for the events that are wanted; None if that is not known."""
+    found = []
+    for part in wanted.parts:
+        waits = part.port.times.plus(-BUFFER_LATENCY - feed.times.base)
+        for digit, axis in zip(part.port.digits, axes, strict=True):
+            first = _first_times(digit, axis)
+            if first is None:
+                return None
+            waits = waits.minus(first)
+        found.append(waits.least if part.region is None else part.region.least(waits))
+    return min((least for least in found if least is not None), default=1)
+
+
+def _first_times(digit: LoopSum, axis: _Axis) -> LoopSum | None:
+    """The part of the cycle in which a word first comes that its digit decides; None if it is no sum."""
+    place = _places(digit, digit.moving, axis.values)
+    if place is None or place.least < 0 or place.most >= len(axis.values):
+        return None
+    if len(place.moving) <= 1:
+        return loop_sum(0, [axis.first[place.base + table] if k in place.moving else np.zeros(len(table), np.int64)
+                            for k, table in enumerate(place.tables)] if place.moving else [
+            np.zeros(len(table), np.int64) for table in place.tables]).plus(
+                0 if place.moving else int(axis.first[place.base]))
+    steps = np.unique(np.diff(axis.first))
+    return place.times(int(steps[0])).plus(int(axis.first[0])) if len(steps) == 1 else None
 
 
 def _find(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import islpy as isl
 import numpy as np
 
 from compiler.analysis.dependences import constant_bounds
-from compiler.analysis.port_nests import LoopSum, ReadNest, linear_sum, read_nests, word_numbers
+from compiler.analysis.loop_regions import LoopRegion
+from compiler.analysis.port_nests import LoopSum, ReadNest, linear_sum, word_numbers
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.fanin import Leaf
+from compiler.bind.fpga.instance_trace import Reads
 from compiler.bind.fpga.nest_proof import NestProof, Value, element_positions, walk_times
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
@@ -74,20 +77,21 @@ class NestChecks:
         """Whether a leaf is proven to be a read."""
         cycles = self.clock(statement.name).plus(-leaf.cycles)
         lows = [low for low, _ in constant_bounds(statement).values()]
-        for source, nest in self._nests(origins, lows, cycles.trips):
-            if nest is None:
+        for source, reads in self._parts(origins, lows, cycles.trips):
+            if reads is None:
                 return False
-            value = self._value(source, nest.digits, self._born(statement, number, nest))
-            if not self.proof.carried(Tap(leaf.cell), cycles.taken(nest.kept), value):
+            value = self._value(source, reads.nest.digits, self._born(statement, number, reads.nest), reads.region)
+            if not self.proof.carried(Tap(leaf.cell), cycles.taken(reads.nest.kept), value):
                 return False
         return True
 
     def output(self, stream: ArrayStream, cell: OutputCell, origins: _Origins) -> bool:
         """Whether all that an output stream stores is proven to be what the program writes."""
         shape, count = self.program.array(cell.name).shape, 0
-        for source, nest in self._nests(origins, [0] * len(shape), shape):
-            if nest is None:
+        for source, part in self._parts(origins, [0] * len(shape), shape):
+            if part is None or part.region is not None:
                 return False
+            nest = part.nest
             count += nest.count
             elements = _numbers(shape).taken(nest.kept)
             places = element_positions(stream, elements)
@@ -96,31 +100,48 @@ class NestChecks:
                 return False
         return count == cell.walk.count == stream.rows * stream.row
 
-    def _nests(self, origins: _Origins, lows: Sequence[int],
-               trips: Sequence[int]) -> Iterator[tuple[Source, ReadNest | None]]:
-        """All origins as nests; None in place of those that are none."""
+    def _parts(self, origins: _Origins, lows: Sequence[int],
+               trips: Sequence[int]) -> Iterator[tuple[Source, _Part | None]]:
+        """All origins as nests, or parts of such; None in place of those that are none."""
         for source, relation in origins.items():
             if source.computed:
-                first = [low for low, _ in constant_bounds(self.program.statement(source.name)).values()]
+                bounds = constant_bounds(self.program.statement(source.name)).values()
             else:
-                first = [0] * len(self.program.array(source.name).shape)
-            for nest in read_nests(relation, lows, trips, first) or [None]:
-                yield source, nest
+                bounds = [(0, size - 1) for size in self.program.array(source.name).shape]
+            first, shape = tuple(low for low, _ in bounds), tuple(high - low + 1 for low, high in bounds)
+            reads = Reads(relation, tuple(lows), tuple(trips), first, shape, _unlisted)
+            if reads.nests is not None:
+                yield from ((source, _Part(nest)) for nest in reads.nests)
+            else:
+                yield source, reads.onward and _Part(*reads.onward)
 
     def _value(self, source: Source, digits: tuple[LoopSum, ...],
-               born: tuple[str, tuple[LoopSum, ...]] | None) -> Value:
+               born: tuple[str, tuple[LoopSum, ...]] | None, region: LoopRegion | None = None) -> Value:
         value = self.program.statement(source.name).value if source.computed else None
-        return Value(source, digits, value.value if isinstance(value, Const) else None, born)
+        return Value(source, digits, value.value if isinstance(value, Const) else None, born, region)
 
     def _born(self, statement: Statement, number: int, nest: ReadNest) -> tuple[str, tuple[LoopSum, ...]] | None:
         """What the schedule says brings a read its value: where to look, which is then compared."""
         for dependence in self.built.schedule.dependences:
             if (dependence.sink, dependence.read) == (statement.name, number):
-                found = self.built.events.reads(dependence).nest
-                if found is not None and all(map(_subset, nest.kept, found.kept)):
-                    places = [np.searchsorted(*pair) for pair in zip(found.kept, nest.kept, strict=True)]
-                    return dependence.source, tuple(digit.taken(places) for digit in found.digits)
+                reads = self.built.events.reads(dependence)
+                onward = () if reads.nests or reads.onward is None else (reads.onward.nest,)
+                for found in reads.nests or onward:
+                    if all(map(_subset, nest.kept, found.kept)):
+                        places = [np.searchsorted(*pair) for pair in zip(found.kept, nest.kept, strict=True)]
+                        return dependence.source, tuple(digit.taken(places) for digit in found.digits)
         return None
+
+
+class _Part(NamedTuple):
+    """Reads that are a nest, or those of it that are in a region."""
+
+    nest: ReadNest
+    region: LoopRegion | None = None
+
+
+def _unlisted() -> None:
+    raise AssertionError("a proof of nests lists nothing")
 
 
 def _subset(part: np.ndarray, whole: np.ndarray) -> bool:

@@ -15,6 +15,7 @@ from math import prod
 
 import numpy as np
 
+from compiler.analysis.loop_regions import LoopRegion
 from compiler.analysis.port_nests import LoopSum, PortNest, constant_sum, loop_sum, word_numbers
 from compiler.analysis.word_lifetimes import most_waiting
 from compiler.sched.verify import Source
@@ -37,23 +38,31 @@ __all__ = ["NestProof", "Value", "decode", "element_positions", "walk_times"]
 
 _MOST_PLACES = 1 << 20
 _UNUSED = -(1 << 58)
+_NOTHING = 1 << 58
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
     """What is meant in each iteration of a nest: the value of instance `digits` of a statement, or element `digits` of
     an input array, of `source`; or the `constant`. `born`: instance that brings it into the pipeline, if it is an
-    element."""
+    element. `region`: iterations in which it is meant; in the others (None: there are none) anything may be."""
 
     source: Source
     digits: tuple[LoopSum, ...]
     constant: int | None = None
     born: tuple[str, tuple[LoopSum, ...]] | None = None
+    region: LoopRegion | None = None
+
+    def least(self, function: LoopSum) -> int:
+        """The smallest value of a function where something is meant; a large one if nothing is."""
+        least = function.least if self.region is None else self.region.least(function)
+        return _NOTHING if least is None else least
 
     def taken(self, kept: Sequence[np.ndarray]) -> Value:
         """The same for some iterations."""
         born = self.born and (self.born[0], tuple(digit.taken(kept) for digit in self.born[1]))
-        return replace(self, digits=tuple(digit.taken(kept) for digit in self.digits), born=born)
+        region = self.region and self.region.taken(kept)
+        return replace(self, digits=tuple(digit.taken(kept) for digit in self.digits), born=born, region=region)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +123,7 @@ class NestProof:
         written in turn, so that the place is not written again before."""
         reads = cycles.plus(-BUFFER_LATENCY)
         writes = self._brought(cell.source, value, cycles.trips)
-        if writes is None or reads.minus(writes).least < 1:
+        if writes is None or value.least(reads.minus(writes)) < 1:
             return False
         read_at, write_at = _walk_digits(cell.read, reads), _walk_digits(cell.write, writes)
         if read_at is None or write_at is None or not _in_turn(cell.write):
@@ -126,19 +135,17 @@ class NestProof:
         return _kept(cell, reads, write_at) and self.carried(cell.source, writes, value)
 
     def _brought(self, tap: Tap, value: Value, trips: Sequence[int]) -> LoopSum | None:
-        """Cycles in which a tap, some cycles behind a statement's cell, may have a value: buffers on the way are taken
-        for delays."""
-        late = tap.cycles
-        while isinstance(cell := self.spec.cells[tap.cell], LineCell | BufferCell) and tap.cell not in self.carries:
-            tap, late = cell.source, late + _delay(cell) + cell.source.cycles
-        name = self.carries.get(tap.cell)
-        if name is None:
+        """Cycles in which a tap may have a value: looked for, and compared by others."""
+        cell, name = self.spec.cells[tap.cell], self.carries.get(tap.cell)
+        if name is not None:
+            digits = _digits_of(value, name)
+            return None if digits is None else _at(self.clocks[name], digits, trips).plus(tap.cycles)
+        if not isinstance(cell, LineCell | BufferCell):
             return None
-        if value.born is not None and value.born[0] == name:
-            return _at(self.clocks[name], value.born[1], trips).plus(late)
-        if value.source == Source(name, computed=True) and value.constant is None:
-            return _at(self.clocks[name], value.digits, trips).plus(late)
-        return None
+        before = self._brought(cell.source, value, trips)
+        if before is None or isinstance(cell, LineCell):
+            return before and before.plus(tap.cycles + _delay(cell))
+        return _emitted(cell, before).plus(tap.cycles)
 
     # Merges.
 
@@ -165,6 +172,25 @@ class NestProof:
 
 
 # Clocks and walks.
+
+
+def _digits_of(value: Value, name: str) -> tuple[LoopSum, ...] | None:
+    """Instances of a statement that bring a value into the pipeline, None if they do not."""
+    if value.born is not None and value.born[0] == name:
+        return value.born[1]
+    return value.digits if value.source == Source(name, computed=True) and value.constant is None else None
+
+
+def _emitted(cell: BufferCell, writes: LoopSum) -> LoopSum:
+    """Cycles in which a buffer may give what it gets in those of `writes`: one of the same number, if both go in turn,
+    or else as much later as the first one."""
+    digits = _walk_digits(cell.write, writes)
+    if digits is not None and _in_turn(cell.write) and _in_turn(cell.read):
+        number = word_numbers(digits, [level.trips for level in cell.write.levels[::-1]], writes.trips)
+        times = walk_times(cell.read, number.plus(cell.write.origin - cell.read.origin))
+        if times is not None:
+            return times.plus(BUFFER_LATENCY)
+    return writes.plus(_delay(cell))
 
 
 def _delay(cell: LineCell | BufferCell) -> int:

@@ -80,26 +80,31 @@ class _Cells:
 
 
 def _cells(events: Events, sources: Sequence[Dependence]) -> _Cells:
-    trips = events.trips(sources[0].sink)
-    nests = [events.reads(dependence).nest for dependence in sources]
+    reads = [events.reads(dependence) for dependence in sources]
+    nests = [(number, nest) for number, each in enumerate(reads) for nest in each.nests or ()]
+    if any(each.nests is None for each in reads):
+        return _listed_cells(events, sources)
     starts, kept = [], []
-    for axis, count in enumerate(trips):
+    for axis, count in enumerate(events.trips(sources[0].sink)):
         members = np.zeros((len(nests), count), bool)
-        for number, nest in enumerate(nests):
-            if nest is not None:
-                members[number, nest.kept[axis]] = True
-        change = (np.diff(members, axis=1) != 0).any(axis=0) if None not in nests else np.ones(count - 1, bool)
+        for row, (_, nest) in enumerate(nests):
+            members[row, nest.kept[axis]] = True
+        change = (np.diff(members, axis=1) != 0).any(axis=0)
         starts.append(np.concatenate([[0], np.flatnonzero(change) + 1, [count]]))
         kept.append(members[:, starts[-1][:-1]])
-    if None in nests:
-        taken = np.full(len(events.times(sources[0].sink)), _ANY)
-        for number, dependence in enumerate(sources):
-            taken[events.reads(dependence).instances] = number
-        return _Cells(taken.reshape(trips), tuple(starts))
     taken = np.full([len(s) - 1 for s in starts], _ANY)
-    for number in range(len(nests)):
-        taken[np.ix_(*[members[number] for members in kept])] = number
+    for row, (number, _) in enumerate(nests):
+        taken[np.ix_(*[members[row] for members in kept])] = number
     return _Cells(taken, tuple(starts))
+
+
+def _listed_cells(events: Events, sources: Sequence[Dependence]) -> _Cells:
+    """A cell for each instance."""
+    trips = events.trips(sources[0].sink)
+    taken = np.full(len(events.times(sources[0].sink)), _ANY)
+    for number, dependence in enumerate(sources):
+        taken[events.reads(dependence).instances] = number
+    return _Cells(taken.reshape(trips), tuple(np.arange(count + 1) for count in trips))
 
 
 @dataclass
@@ -130,16 +135,9 @@ class _Boxes:
         return Decision(Selection(values, self.trips[axis], int(self.cells.starts[axis][cut])), below, above)
 
     def _leaf(self, number: int, box: tuple[slice, ...]) -> Leaf:
-        reads = self.events.reads(self.sources[number])
         part = [slice(int(starts[side.start]), int(starts[side.stop]))
                 for starts, side in zip(self.cells.starts, box, strict=True)]
-        if reads.nest is not None:
-            return Leaf(self.sources[number], Reads(None, reads.nest.inside(part), reads.trips, reads.shape))
-        inside = np.zeros(self.trips, bool)
-        inside[tuple(part)] = True
-        kept = inside.ravel()[reads.instances]
-        listed = reads.instances[kept], reads.words[kept]
-        return Leaf(self.sources[number], Reads(listed, None, reads.trips, reads.shape))
+        return Leaf(self.sources[number], self.events.reads(self.sources[number]).inside(part))
 
 
 def _continued(taken: np.ndarray) -> np.ndarray:

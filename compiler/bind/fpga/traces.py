@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from compiler.analysis.loop_regions import LoopRegion
 from compiler.analysis.port_nests import PortNest
 from compiler.bind.fpga.instance_trace import MOST_EVENTS
 
-__all__ = ["Idle", "Trace"]
+__all__ = ["Idle", "Part", "Trace"]
 
 
 class Idle(NamedTuple):
@@ -29,12 +30,25 @@ class Idle(NamedTuple):
 _NONE = Idle(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
+class Part(NamedTuple):
+    """Those events of a port that are wanted, of others with loops of a box: those in a `region` (None: all)."""
+
+    port: PortNest
+    region: LoopRegion | None
+
+    def later(self, cycles: int) -> Part:
+        """The same, `cycles` later."""
+        return Part(self.port.later(cycles), self.region)
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """In cycles (ascending) words: a nest, or both listed as int64 of shape [events], with cycles that are `idle`."""
+    """In cycles (ascending) words: a nest, or both listed as int64 of shape [events], with cycles that are `idle`.
+    `parts` of a nest that are wanted; none if all of it is."""
 
     given: PortNest | tuple[np.ndarray, np.ndarray]
     idle: Idle = _NONE
+    parts: tuple[Part, ...] = ()
 
     @property
     def nest(self) -> PortNest | None:
@@ -75,5 +89,5 @@ class Trace:
     def later(self, cycles: int) -> Trace:
         """The same words, `cycles` later."""
         if isinstance(self.given, PortNest):
-            return Trace(self.given.later(cycles))
+            return Trace(self.given.later(cycles), parts=tuple(part.later(cycles) for part in self.parts))
         return Trace((self.given[0] + cycles, self.given[1]), self.idle.later(cycles))
