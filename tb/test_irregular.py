@@ -50,6 +50,25 @@ def test_lanes_gather_what_gcc_reads(name: str, simulator: str) -> None:
         np.testing.assert_array_equal(values, wanted[array], err_msg=f"{name}: {array}")
 
 
+SCATTERS = """void f(const unsigned char k[12], const short x[12], short y[6], int bins[6]) {
+#pragma scop
+    for (int b = 0; b < 6; b++) bins[b] = 0;
+    for (int i = 0; i < 12; i++) { bins[k[i] & 3]++; y[k[i] & 3] = x[i]; }
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize("most", [256, 1])
+def test_lanes_scatter_in_order(most: int, simulator: str) -> None:
+    """A histogram, and of several stores of one word the last."""
+    program, random = parse_scop(SCATTERS, "f.c"), np.random.default_rng(2)
+    inputs = {"k": random.integers(0, most, 12).astype(np.uint8), "y_in": np.arange(6, dtype=np.int16),
+              "x": random.integers(-99, 99, 12).astype(np.int16)}
+    run = compiler.compile(program, target="vector").simulate(inputs, simulator, seed=3, stall=STALLS)
+    for array, values in interpret(program, inputs).items():
+        np.testing.assert_array_equal(run.outputs[array], values, err_msg=array)
+
+
 GATHER = """void f(const int x[8], const int t[10], int y[8]) {
 #pragma scop
     for (int i = 0; i < 8; i++) y[i] = t[x[i]];

@@ -54,8 +54,8 @@ def target(name: str) -> Any:
 def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     """Compile `program` for a target. Raises `TargetError` for unknown options and for programs of a kind that the
     target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests; floating-point numbers if it
-    has `FLOATING`, accesses at places that depend on data if it has `MEMORIES`, not to write if `SCATTERS` is
-    False; assertions are for those that write), and what it raises.
+    has `FLOATING`, accesses at places that depend on data if it has `MEMORIES`, assertions if `TRAPS` is not
+    False), and what it raises.
 
     Option `hardware` names a file that describes the hardware (`hw.designs.hardware`), which names the target, too.
     """
@@ -72,7 +72,7 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
             program = rename_clashing_statements(program)
         if not getattr(module, "FLOATING", False):
             _check_integers(program, target_name)
-        if not (getattr(module, "MEMORIES", False) and getattr(module, "SCATTERS", True)):
+        if not (getattr(module, "MEMORIES", False) and getattr(module, "TRAPS", True)):
             program = without_assertions(program)
         if not getattr(module, "MEMORIES", False):
             _check_accesses(program, target_name)
@@ -149,8 +149,7 @@ def _check_accesses(program: Program, target_name: str) -> None:
     for statement in program.statements:
         for node in postorder(statement.value):
             if isinstance(node, Load | Store) and any(isinstance(part, Read) for part in postorder(node.index)):
-                able = ", ".join(name for name in TARGETS if getattr(target(name), "MEMORIES", False)
-                                 and (isinstance(node, Load) or getattr(target(name), "SCATTERS", True)))
+                able = ", ".join(name for name in TARGETS if getattr(target(name), "MEMORIES", False))
                 verb, array = "reads" if isinstance(node, Load) else "writes", program.memory(node.memory).label
                 raise TargetError(f"{statement.label()} {verb} '{array}' at a place that depends on data: target "
                                   f"{target_name} has affine addresses only; with others: {able}; or {_EVERY_INDEX}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
-from irregular_programs import case_of, design_of, program_of
+from irregular_programs import case_of, design_of
 
 import compiler
 from compiler.bind.vector.errors import VectorTargetError
@@ -21,17 +19,6 @@ def test_machine_gives_what_gcc_gives(name):
         inputs, wanted = case_of(name, seed)
         for array, values in design.execute(inputs).items():
             np.testing.assert_array_equal(values, wanted[array], err_msg=array)
-
-
-@pytest.mark.parametrize(("name", "message"), [
-    ("histogram", "statement 'S2' (apps/irregular/histogram.c:14) writes 'bins' at a place that depends on data; the "
-                  "vector target gathers only: use target fpga or dataflow, or loop over all indices"),
-    ("merge_sort", "changes 'x', which is read at places that depend on data; the vector target gathers from arrays "
-                   "that are written once, before: copy it to another array"),
-])
-def test_what_is_not_taken_says_what_to_do(name, message):
-    with pytest.raises(VectorTargetError, match=re.escape(message)):
-        compiler.compile(program_of(name), target="vector")
 
 
 def test_an_index_that_may_be_outside_has_to_be_bounded():

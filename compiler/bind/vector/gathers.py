@@ -1,8 +1,8 @@
 """Memories that are filled once, as arrays that the lanes gather from.
 
 A memory whose every word is stored by one statement, at addresses of its iterators alone, before all loads, is an array
-of one dimension: its store writes it like any other array, its loads take elements. Stores at places that depend on
-data are refused.
+of one dimension: its store writes it like any other array, its loads take elements. Of other memories, stores are
+selections (`compiler.bind.vector.scatters`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.scatters import with_selected_stores
 from compiler.ir.affine_index import affine_index
 from compiler.ir.expr import (
     Expr,
@@ -31,9 +32,19 @@ __all__ = ["with_gathers"]
 
 def with_gathers(program: Program) -> Program:
     """`program` with arrays in place of its memories, whose names the loads keep. Raises `VectorTargetError`."""
+    for memory in program.memories:
+        if memory.trap:
+            user = next(s for s in program.statements if accesses_memory(s.value, memory.name))
+            raise VectorTargetError(f"{user.label()}: an index of '{memory.label}' may be outside its {memory.words} "
+                                    "elements, which the vector target does not trap: mask the index, or say "
+                                    "--bounds-check wrap")
+    for memory in program.memories:
+        if not _is_filled_once(program, memory):
+            program = with_selected_stores(program, memory)
     if not program.memories:
         return program
-    stores = {memory.name: _only_store(program, memory) for memory in program.memories}
+    stores = {memory.name: next(s for s in program.statements if accesses_memory(s.value, memory.name, (Store,)))
+              for memory in program.memories}
     writes = {store.name: _write(program.memory(name), store) for name, store in stores.items()}
     arrays = tuple(Array(m.name, (m.words,), m.type, "intermediate") for m in program.memories)
     tokens = {store.write.array for store in stores.values()}
@@ -43,24 +54,13 @@ def with_gathers(program: Program) -> Program:
     return replace(program, arrays=(*kept, *arrays), statements=statements, memories=())
 
 
-def _only_store(program: Program, memory: Memory) -> Statement:
-    """The statement that fills a memory before all loads."""
+def _is_filled_once(program: Program, memory: Memory) -> bool:
+    """Whether one statement fills a memory, at affine places, before all loads."""
     stores = [s for s in program.statements if accesses_memory(s.value, memory.name, (Store,))]
-    for store in stores:
-        for node in postorder(store.value):
-            if isinstance(node, Store) and any(isinstance(part, Read) for part in postorder(node.index)):
-                raise VectorTargetError(f"{store.label()} writes '{memory.label}' at a place that depends on data; the "
-                                        "vector target gathers only: use target fpga or dataflow, or loop over all "
-                                        "indices and use the one that is equal")
-    if len(stores) != 1 or any(not last_instances(program, stores[0], s).is_empty() for s in program.statements
-                               if accesses_memory(s.value, memory.name, (Load,))):
-        raise VectorTargetError(f"{stores[-1].label()} changes '{memory.label}', which is read at places that depend "
-                                "on data; the vector target gathers from arrays that are written once, before: copy it "
-                                "to another array")
-    if memory.trap:
-        raise VectorTargetError(f"an index of '{memory.label}' may be outside its {memory.words} elements, which the "
-                                "vector target does not trap: mask the index, or say --bounds-check wrap")
-    return stores[0]
+    return len(stores) == 1 and isinstance(value := stores[0].value, Store) and (
+        affine_index(stores[0], value.index) is not None) and all(
+        last_instances(program, stores[0], s).is_empty() for s in program.statements
+        if accesses_memory(s.value, memory.name, (Load,)))
 
 
 def _write(memory: Memory, store: Statement) -> Access:
@@ -68,8 +68,7 @@ def _write(memory: Memory, store: Statement) -> Access:
     value = store.value
     assert isinstance(value, Store)
     index = affine_index(store, value.index)
-    if index is None:
-        raise VectorTargetError(f"{store.label()}: the index of what it stores is no sum of iterators")
+    assert index is not None
     relation = isl.Map.from_pw_aff(isl.PwAff.from_aff(index)).set_tuple_name(isl.dim_type.out, memory.name)
     for position, name in enumerate(store.iterators):
         relation = relation.set_dim_name(isl.dim_type.in_, position, name)

@@ -45,8 +45,8 @@ from hw.vector_lanes.spec import VectorSpec
 __all__ = ["MEMORIES", "PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]
 
 MEMORIES = True
-SCATTERS = False
-"""Loads at places that depend on data are taken, stores are not; `compiler.bind.vector.gathers` says which."""
+TRAPS = False
+"""Accesses at places that depend on data are taken, but end no run; `compiler.bind.vector.gathers` says which."""
 
 PLACE = "the vector processor"
 """What results call the target."""
