@@ -18,9 +18,9 @@ from compiler.frontend.apps import sac_applications
 from compiler.frontend.sac import parse_sac
 from compiler.frontend.sac.cost import LoopCost, loop_costs
 
-__all__ = ["MISPRINTS", "TABLES", "Row", "cost", "main", "measure"]
+__all__ = ["MISPRINTS", "SHAPE", "TABLES", "Row", "cost", "main", "measure"]
 
-_SHAPE = (198, 300)
+SHAPE = (198, 300)
 _UNFUSED = ("inline", "sizes", "unroll", "elements", "fold", "sizes")
 
 
@@ -39,14 +39,14 @@ class Row:
     transfers: float | None = None
 
 
-def _strip(bits: int, window: int, depth: int) -> str:
+def strip(bits: int, window: int, depth: int) -> str:
     """A maximum of windows with three columns, stripmined to `depth` rows."""
     pragma = f"// PRAGMA (stripmine ({depth},3))\n" if depth > window else ""
     return (f"uint{bits}[:,:] main (uint{bits} A[:,:]) return (\n"
             f"{pragma}for window W[{window},3] in A return (array (array_max (W))));")
 
 
-def _pair(depth: int = 3) -> str:
+def fused_pair(depth: int = 3) -> str:
     """The pair of loops, the lower one with a pragma for the fused one's window."""
     text = sac_applications()["sac/fused_pair"].read_text(encoding="utf-8")
     pragma = f"// PRAGMA (stripmine ({depth},5))\n" if depth > 3 else ""
@@ -70,23 +70,23 @@ _PADDED = ("all", "nextify_padded", "windows", "cycle")
 
 
 def _tables() -> dict[str, list[Row]]:
-    found = {table: [Row(f"{depth}x3", _strip(bits, 1, depth), ("all",), _ITERATIONS[depth - 1], (accesses,))
+    found = {table: [Row(f"{depth}x3", strip(bits, 1, depth), ("all",), _ITERATIONS[depth - 1], (accesses,))
                      for depth, accesses in enumerate(printed, 1) if accesses is not None]
              for table, (bits, printed) in _ONE_PE.items()}
-    found["7.2"] = [Row(f"{depth}x3", _strip(2, 1, depth), ("all",), _ITERATIONS[depth - 1], (accesses, accesses))
+    found["7.2"] = [Row(f"{depth}x3", strip(2, 1, depth), ("all",), _ITERATIONS[depth - 1], (accesses, accesses))
                     for depth, accesses in enumerate(_TWO_PE, 1)]
-    found["7.5"] = [Row(f"{depth}x3", _strip(8, 2, depth), ("all",), iterations, (accesses,), 0, sweeps, transfers)
+    found["7.5"] = [Row(f"{depth}x3", strip(8, 2, depth), ("all",), iterations, (accesses,), 0, sweeps, transfers)
                     for depth, sweeps, iterations, accesses, transfers in _TWO_ROWS]
     found["7.6"] = [
-        Row("unfused, upper", _pair(), _UNFUSED, 58.706, (41.325,)),
-        Row("unfused, lower", _pair(), _UNFUSED, 58.016, (43.904,), 1),
-        Row("fused", _pair(), ("all",), 58.016, (58.604,)),
-        Row("carrying", _pair(), _GENERAL, 58.016, (58.604,), 0, 196),
-        Row("carrying, 4x3", _pair(4), _GENERAL, 29.008, (43.904,), 0, 98),
-        Row("carrying, 5x3", _pair(5), _GENERAL, 19.240, (38.805,), 0, 65),
-        Row("carrying, padded", _pair(), _PADDED, 58.408, (58.800,)),
-        Row("carrying, padded, 4x3", _pair(4), _PADDED, 29.204, (44.100,)),
-        Row("carrying, padded, 5x3", _pair(5), _PADDED, 19.370, (39.000,)),
+        Row("unfused, upper", fused_pair(), _UNFUSED, 58.706, (41.325,)),
+        Row("unfused, lower", fused_pair(), _UNFUSED, 58.016, (43.904,), 1),
+        Row("fused", fused_pair(), ("all",), 58.016, (58.604,)),
+        Row("carrying", fused_pair(), _GENERAL, 58.016, (58.604,), 0, 196),
+        Row("carrying, 4x3", fused_pair(4), _GENERAL, 29.008, (43.904,), 0, 98),
+        Row("carrying, 5x3", fused_pair(5), _GENERAL, 19.240, (38.805,), 0, 65),
+        Row("carrying, padded", fused_pair(), _PADDED, 58.408, (58.800,)),
+        Row("carrying, padded, 4x3", fused_pair(4), _PADDED, 29.204, (44.100,)),
+        Row("carrying, padded, 5x3", fused_pair(5), _PADDED, 19.370, (39.000,)),
     ]
     return dict(sorted(found.items()))
 
@@ -100,7 +100,7 @@ MISPRINTS = {("7.6", "unfused, upper"): 44.325}
 
 def cost(row: Row) -> LoopCost:
     """The loop of a row."""
-    program = parse_sac(row.program).with_extents({"A": _SHAPE})
+    program = parse_sac(row.program).with_extents({"A": SHAPE})
     optimised, _ = program.optimised(list(row.passes))
     return loop_costs(optimised.module, optimised.main.name)[row.loop]
 

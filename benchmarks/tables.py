@@ -23,7 +23,7 @@ from benchmarks.storage_tables import storage_table
 from benchmarks.summary import summary_tables
 from benchmarks.systolic_tables import systolic_tables
 from benchmarks.vector_tables import vector_tables
-from benchmarks.window_tables import window_table
+from benchmarks.window_tables import sac_lanes_table, window_table
 from hw.errors import SluiceError
 from hw.files import write_atomic
 
@@ -62,7 +62,7 @@ def figure_tables() -> str:
     return "\n\n".join([
         _application_table(), storage_table(), sharing_table(), *layer_tables(), address_table(), _area_table(),
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
-        target_tables(), polybench_table(), compile_growth_table(), sac_table(), window_table(),
+        target_tables(), polybench_table(), compile_growth_table(), sac_table(), window_table(), sac_lanes_table(),
         *peer_tables(),
     ])
 

@@ -21,8 +21,8 @@ from benchmarks.area import Subject, yosys_area
 from benchmarks.area import measure as place_and_route_subject
 from benchmarks.command import Measurement, reports_errors
 from benchmarks.results import kept_results
+from benchmarks.sac_loops import SHAPE, Row
 from benchmarks.sac_loops import TABLES as COUNTED
-from benchmarks.sac_loops import Row
 from benchmarks.window_published import PUBLISHED
 from compiler.bind.window import WindowLoop, WindowRun, compile_loop
 from compiler.frontend.apps import sac_applications
@@ -31,16 +31,15 @@ from compiler.frontend.sac.ddcf import interpret
 from compiler.frontend.sac.dfg import LoopFate, convert_loops, run_on_dfgs
 from hw.errors import SluiceError
 
-__all__ = ["TABLES", "main", "measure", "row_loop"]
+__all__ = ["TABLES", "combined_pair", "main", "measure", "row_loop"]
 
-_SHAPE = (198, 300)
 _TWO_MEMORIES = ("7.2",)
 _LOOPS = ("inline", "sizes", "unroll", "elements", "fold", "identities", "casts", "sizes")
 _COMBINED = (*_LOOPS, "combine", *_LOOPS)
 _FUSED = ("inline", "cycle", "combine", "cycle")
 
 
-def _combined(depth: int = 0) -> str:
+def combined_pair(depth: int = 0) -> str:
     """The pair of loops with two arrays between them, the lower one with a pragma for the fused one's window."""
     text = sac_applications()["sac/combined_pair"].read_text(encoding="utf-8")
     pragma = f"// PRAGMA (stripmine ({depth},4))\n" if depth else ""
@@ -50,12 +49,12 @@ def _combined(depth: int = 0) -> str:
 def _with_combining() -> dict[str, list[Row]]:
     """Rows of table 7.7, whose last column is a bound; iterations and accesses are those of the model."""
     rows = [
-        Row("before, upper", _combined(), _LOOPS, 58.706, (59.100,)),
-        Row("before, lower", _combined(), _LOOPS, 58.509, (44.325,), 1),
-        Row("after, upper", _combined(), _COMBINED, 58.706, (58.903,)),
-        Row("after, lower", _combined(), _COMBINED, 58.509, (44.128,), 1),
-        Row("fused", _combined(), _FUSED, 58.509, (44.325,)),
-        Row("6x4", _combined(6), (*_FUSED, "stripmine", "cycle"), 11.583, (32.175,)),
+        Row("before, upper", combined_pair(), _LOOPS, 58.706, (59.100,)),
+        Row("before, lower", combined_pair(), _LOOPS, 58.509, (44.325,), 1),
+        Row("after, upper", combined_pair(), _COMBINED, 58.706, (58.903,)),
+        Row("after, lower", combined_pair(), _COMBINED, 58.509, (44.128,), 1),
+        Row("fused", combined_pair(), _FUSED, 58.509, (44.325,)),
+        Row("6x4", combined_pair(6), (*_FUSED, "stripmine", "cycle"), 11.583, (32.175,)),
     ]
     return {"7.7": rows}
 
@@ -66,7 +65,7 @@ TABLES = {**COUNTED, **_with_combining()}
 
 def row_loop(row: Row, memories: int) -> tuple[SacProgram, LoopFate, WindowLoop]:
     """The program of a row after its passes, its loop, and the machine of it."""
-    program, _ = parse_sac(row.program).with_extents({"A": _SHAPE}).optimised(list(row.passes))
+    program, _ = parse_sac(row.program).with_extents({"A": SHAPE}).optimised(list(row.passes))
     able = [fate for fate in convert_loops(program.module) if fate.dfg is not None]
     fate = able[row.loop]
     return program, fate, compile_loop(fate, memories)
@@ -95,7 +94,7 @@ def _run(row: Row, memories: int) -> tuple[WindowRun, int]:
 
     written = parse_sac(row.program)
     (port,) = written.inputs.values()
-    image = np.random.default_rng(7).integers(0, 1 << port.types[0].scalar.width, _SHAPE)
+    image = np.random.default_rng(7).integers(0, 1 << port.types[0].scalar.width, SHAPE)
     held = written.held({"A": image})
     found = run_on_dfgs(program.module, program.main.name, held, execute)
     if not all(map(np.array_equal, found, interpret(written.module, written.main.name, held))):

@@ -7,7 +7,36 @@ from typing import Any
 from benchmarks.markdown import table
 from benchmarks.results import read_results
 
-__all__ = ["window_table"]
+__all__ = ["sac_lanes_table", "window_table"]
+
+
+def sac_lanes_table() -> str:
+    """Cycles of SA-C's loops on fpga, in lanes, beside the fewest published ones."""
+    results = read_results("sac_lanes")
+    published = read_results("window_machine")["tables"]
+    rows = [[name, f["lanes"], f["words read"], f["words written"], f["cycles"], f["predicted"],
+             f"{f['cycles'] / max(f['words read'], f['words written']):.4f}",
+             f"{f['cycles'] / (f['words read'] + f['words written']):.4f}", _fewest(published, f["table"]),
+             *_lane_areas(results.get("area", {}).get(name))]
+            for name, f in results["programs"].items()]
+    head = ["program", "elements per cycle", "words read", "words written", "cycles, RTL", "predicted",
+            "over the words of the busier direction", "over all words", "fewest published", "LUT, one element",
+            "LUT, all", "MHz, one", "MHz, all"]
+    text = ("SA-C's loops on fpga through a memory bus of 32 bits, whole programs without stripmining: cycles from "
+            "start to done in RTL (`python -m benchmarks.sac_lanes`). Reads and writes have channels of their own; "
+            "published cycles are those of one access per cycle, of whole programs or of their dearest loop.")
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def _fewest(published: dict[str, Any], number: str) -> Any:
+    return min((row["printed cycles"] for row in published.get(number, {}).values()), default="")
+
+
+def _lane_areas(found: dict[str, Any] | None) -> list[Any]:
+    if not found:
+        return [""] * 4
+    one, other = found.values()
+    return [one["lut"], other["lut"], one["mhz"], other["mhz"]]
 
 
 def window_table() -> str:
