@@ -17,12 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from math import isqrt
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import Cat, Mux, Value
+from amaranth.hdl import Cat, Const, Mux, Value
 
-__all__ = ["CHANGE_OF_SIGN", "DIVISIONS", "EVERY_OPERATION", "OPERATIONS", "Datapath", "Kind", "Operation", "operation"]
+__all__ = ["CHANGE_OF_SIGN", "DIVISIONS", "EVERY_OPERATION", "OPERATIONS", "SQUARE_ROOT", "Datapath", "Kind",
+           "Operation", "operation"]
 
 
 class Kind(Enum):
@@ -180,9 +182,28 @@ What C leaves undefined is as in RISC-V: division by zero gives all ones and the
 """
 
 CHANGE_OF_SIGN = Operation("neg", 26, (W,), W, lambda w, a: -a, lambda d: -d.a)
-"""What floating-point numbers cannot do by subtraction from zero; see `hw.dataflow.floating`."""
+"""What floating-point numbers cannot do by subtraction from zero; see `hw.float`."""
 
-EVERY_OPERATION: dict[str, Operation] = OPERATIONS | DIVISIONS | {CHANGE_OF_SIGN.name: CHANGE_OF_SIGN}
+
+
+def _root(width: int, a: Any) -> Any:
+    return np.vectorize(lambda value: isqrt(max(0, int(value))), otypes=[object])(a)
+
+
+def _build_root(d: Datapath) -> Value:
+    """A bit of the root per step, from the top."""
+    root: Value = Const(0, 1)
+    for bit in reversed(range((d.width + 1) // 2)):
+        trial = root | (1 << bit)
+        root = Mux(trial * trial <= d.a, trial, root)
+    return root
+
+
+SQUARE_ROOT = Operation("sqrt", 30, (W,), W, _root, _build_root)
+"""Of integers rounded down, that of negative ones 0."""
+
+EVERY_OPERATION: dict[str, Operation] = OPERATIONS | DIVISIONS | {
+    entry.name: entry for entry in (CHANGE_OF_SIGN, SQUARE_ROOT)}
 """All entries: what expressions may contain."""
 
 

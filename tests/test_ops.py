@@ -49,6 +49,7 @@ DEFINITIONS: dict[str, Callable[..., int]] = {
     "div": lambda w, a, b: math.trunc(Fraction(a, b)) if b else -1,
     "rem": lambda w, a, b: a - b * math.trunc(Fraction(a, b)) if b else a,
     "neg": lambda w, a: -a,
+    "sqrt": lambda w, a: max(0, next(r for r in range(2**w) if (r + 1) ** 2 > a)),
     "carry": lambda w, a, b: (a + b) // 2**w % 2,
     "adc": lambda w, a, b, p: a + b + p,
     "sbb": lambda w, a, b, p: a - b - p,

@@ -51,13 +51,15 @@ from compiler.ir.expr import Const, Expr, Read
 from compiler.ir.memory_bounds import with_bounds
 from compiler.ir.names import check_name
 from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
-from compiler.ir.types import BIT, UINT16, Float, ProgramError, Type
+from compiler.ir.types import BIT, UINT16, Float, ProgramError, Type, element_type
 from compiler.ir.verify import verify
 from hw.ops import OPERATIONS
 
 __all__ = ["LoopNode", "OpNode", "Prog", "load", "prog"]
 
 Function = Callable[..., Any]
+TypeLike = Any
+"""What names a type: one of `compiler.ir.types`, its name, or a numpy dtype."""
 T = TypeVar("T")
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -231,41 +233,43 @@ class OpNode:
 
 
 class Prog(_Scope):
-    """The root of a loop nest. `type` is the type of arrays, tables and constants that name none."""
+    """The root of a loop nest. `type` is the type of arrays, tables and constants that name none. Types are those of
+    `compiler.ir.types`, their names (``"bfloat16"``, ``"uint8"``) or numpy's dtypes."""
 
-    def __init__(self, name: str, type: Type = UINT16) -> None:
+    def __init__(self, name: str, type: TypeLike = UINT16) -> None:
         super().__init__(self, (), ())
         self.name = name
-        self.type = type
+        self.type: Type = element_type(type, f"type of '{name}' ({_caller()})")
         self._ops: dict[str, OpNode] = {}
         self._declarations: dict[str, _Declaration] = {}
         self._tables: dict[str, Table] = {}
         self._constants: dict[str, int] = {}
 
-    def add_input(self, name: str, shape: tuple[int, ...] | None = None, type: Type | None = None) -> None:
+    def add_input(self, name: str, shape: tuple[int, ...] | None = None, type: TypeLike = None) -> None:
         """An array that is read from memory. `shape` in numpy order; the bounding box of the loads if not given."""
         self._declare(name, shape, type, "input")
 
-    def add_output(self, name: str, shape: tuple[int, ...] | None = None, type: Type | None = None) -> None:
+    def add_output(self, name: str, shape: tuple[int, ...] | None = None, type: TypeLike = None) -> None:
         """An array that is written to memory."""
         self._declare(name, shape, type, "output")
 
-    def add_intermediate(self, name: str, shape: tuple[int, ...] | None = None, type: Type | None = None) -> None:
+    def add_intermediate(self, name: str, shape: tuple[int, ...] | None = None, type: TypeLike = None) -> None:
         """An array inside the hardware; only needed to give a type or a shape."""
         self._declare(name, shape, type, "intermediate")
 
-    def add_table(self, name: str, values: Sequence[float], type: Type | None = None) -> Table:
+    def add_table(self, name: str, values: Sequence[float], type: TypeLike = None) -> Table:
         """Constants for ``lookup(table, index)``; of a floating-point type the nearest numbers."""
         self._new_name(name)
-        kind, label = type or self.type, f"table '{name}' ({_caller()})"
+        label = f"table '{name}' ({_caller()})"
+        kind = self._type(type, label)
         entries = _nearest(label, kind, values) if isinstance(kind, Float) else _integers(label, values)
         self._tables[name] = Table(name, entries, kind)
         return self._tables[name]
 
-    def add_constant(self, name: str, value: int, type: Type | None = None) -> Typed:
+    def add_constant(self, name: str, value: int, type: TypeLike = None) -> Typed:
         """A named integer that addresses may use; returned as a typed value for functions."""
         self._new_name(name)
-        typed = kernel.constant(type or self.type, value)
+        typed = kernel.constant(self._type(type, f"constant '{name}' ({_caller()})"), value)
         self._constants[name] = index(value)
         return typed
 
@@ -307,11 +311,15 @@ class Prog(_Scope):
             raise ProgramError(f"{op._label()}: the name is taken by the statement at {self._ops[op.name].location}")
         self._ops[op.name] = op
 
-    def _declare(self, name: str, shape: tuple[int, ...] | None, type: Type | None, role: Role) -> None:
+    def _declare(self, name: str, shape: tuple[int, ...] | None, type: TypeLike, role: Role) -> None:
         self._new_name(name, 4)
         location = _caller(3)
         shape = None if shape is None else _integers(f"shape of '{name}' ({location})", shape)
-        self._declarations[name] = _Declaration(type or self.type, role, shape, location)
+        self._declarations[name] = _Declaration(self._type(type, f"type of '{name}' ({location})"), role, shape,
+                                                  location)
+
+    def _type(self, given: TypeLike, where: str) -> Type:
+        return self.type if given is None else element_type(given, where)
 
     def _new_name(self, name: str, depth: int = 3) -> None:
         label = f"'{name}' ({_caller(depth)})"

@@ -60,7 +60,7 @@ def storage(type: Type) -> np.dtype:
         return type.dtype
     if not isinstance(type, Int):
         raise ProgramError(f"values of type {type} cannot be interpreted: only integers and floating-point numbers "
-                           "within float8.23 are supported")
+                           "within float11.52 are supported")
     return np.dtype(np.int64 if type.width <= _NARROW else object)
 
 
@@ -107,7 +107,7 @@ def evaluate(
 def constant_words(type: Type, values: Sequence[int]) -> np.ndarray:
     """Constants of the program text: floating-point ones are bit patterns."""
     held = storage(type)
-    return decode(type, np.array(values, np.int64)) if isinstance(type, Float) else np.array(values, held)
+    return decode(type, np.array(values, np.uint64)) if isinstance(type, Float) else np.array(values, held)
 
 
 def _converted(source: Type, type: Type, values: np.ndarray) -> np.ndarray:

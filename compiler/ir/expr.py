@@ -260,7 +260,7 @@ def _operand(entry: Operation, kind: Kind, type: Type) -> Type | None:
     """`type` of a word operand, None for a bit operand. Raises `ProgramError` if `type` is not of `kind`."""
     if isinstance(type, Float):
         if entry.name not in FLOAT_OPERATIONS or not type.computable:
-            raise ProgramError(f"operation '{entry.name}' on {type}: floating-point numbers of up to float8.23 have "
+            raise ProgramError(f"operation '{entry.name}' on {type}: floating-point numbers of up to float11.52 have "
                                f"{', '.join(FLOAT_OPERATIONS)}")
     elif not isinstance(type, Int):
         raise ProgramError(f"operation '{entry.name}' on {type}: there is no fixed-point arithmetic")

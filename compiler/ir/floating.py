@@ -1,22 +1,26 @@
 """What floating-point operations compute: IEEE 754, one rounding per operation, to nearest, ties to even.
 
-Values of all formats are held in float32 arrays. Results are computed in float64, which has more than twice the digits
-of every computable format and two more, and rounded once more: that is the correctly rounded result (S. A. Figueroa,
-"When is double rounding innocuous?", 1995).
+Values of a format are held in float32 arrays, or in float64 if float32 does not contain the format. Results of the
+former are computed in float64, which has more than twice the digits of every format in float32 and two more, and
+rounded once more: that is the correctly rounded result (S. A. Figueroa, "When is double rounding innocuous?", 1995). A
+product and a sum that are rounded once, ``mad``, go through a sum that is rounded to odd (S. Boldo and G. Melquiond,
+"Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). Float64 itself is
+numpy's; what is between the two is computed with exact fractions.
 
 Arithmetic that gives no number gives one quiet not-a-number, with the sign bit clear and only the first bit of the
 mantissa set; the standard leaves that to implementations. Copies, selections, changes of sign and absolute values keep
-all bits.
+all bits. The minimum and the maximum of a number and what is none are the number; of equal numbers they are the second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 
-from compiler.ir.types import FLOAT32, Float, Int, Type
+from compiler.ir.types import FLOAT32, FLOAT64, Float, Int, Type
 
 __all__ = ["ARITHMETIC", "COMPARISONS", "FLOAT_OPERATIONS", "apply_float", "as_elements", "decode", "encode",
            "encode_exact", "encode_number", "from_integers", "from_words", "rounded", "same", "to_integers", "to_words"]
@@ -24,44 +28,116 @@ __all__ = ["ARITHMETIC", "COMPARISONS", "FLOAT_OPERATIONS", "apply_float", "as_e
 ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
 }
+_IN_DOUBLES: dict[str, Callable[..., np.ndarray]] = {
+    **ARITHMETIC, "sqrt": np.sqrt,
+    "mad": lambda a, b, c: np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c),
+}
 COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }
 _DIGITS = 53
-_SIGN = np.uint32(1 << 31)
 
 
 def apply_float(op: str, type: Float, arguments: list[np.ndarray]) -> np.ndarray:
-    """Operation `op` on values of `type`: float32 for words, int64 (0, 1) for the results of comparisons, in which a
-    not-a-number is unequal to everything."""
+    """Operation `op` on values of `type`: its `dtype` for words, int64 (0, 1) for the results of comparisons, in which
+    a not-a-number is unequal to everything."""
     with np.errstate(all="ignore"):
-        if op in ARITHMETIC:
-            wide = [argument.astype(np.float64) for argument in arguments]
-            return rounded(type, ARITHMETIC[op](*wide))
         if op in COMPARISONS:
             return COMPARISONS[op](*arguments).astype(np.int64)
-    return _MOVES[op](*arguments)
+        if op in _MOVES:
+            return _MOVES[op](*arguments)
+        if type != FLOAT64 and not type.single:
+            return _exactly(op, type, arguments)
+        if op == "mad":
+            return rounded(type, _odd_sum(arguments)) if type.single else _exactly(op, type, arguments)
+        return rounded(type, _IN_DOUBLES[op](*(argument.astype(np.float64) for argument in arguments)))
+
+
+def _flipped(a: np.ndarray, keep: bool = False) -> np.ndarray:
+    """`a` with the other sign, or with none."""
+    words = np.dtype(f"u{a.itemsize}")
+    sign = words.type(1 << 8 * a.itemsize - 1)
+    return (a.view(words) & ~sign if keep else a.view(words) ^ sign).view(a.dtype)
 
 
 _MOVES: dict[str, Callable[..., np.ndarray]] = {
     "pass": lambda a: a,
-    "neg": lambda a: (a.view(np.uint32) ^ _SIGN).view(np.float32),
-    "abs": lambda a: (a.view(np.uint32) & ~_SIGN).view(np.float32),
+    "neg": _flipped,
+    "abs": lambda a: _flipped(a, True),
     "select": lambda p, a, b: np.where(np.asarray(p) != 0, a, b),
+    "min": lambda a, b: np.where((a < b) | np.isnan(b), a, b),
+    "max": lambda a, b: np.where((a > b) | np.isnan(b), a, b),
 }
 
-FLOAT_OPERATIONS: tuple[str, ...] = (*ARITHMETIC, *COMPARISONS, *_MOVES)
+FLOAT_OPERATIONS: tuple[str, ...] = (*ARITHMETIC, "mad", "sqrt", *COMPARISONS, *_MOVES)
 """The operations of `hw.ops` that floating-point numbers have."""
 
 
+def _odd_sum(arguments: list[np.ndarray]) -> np.ndarray:
+    """``a * b + c`` of float32 values as float64 whose last bit is odd if the sum is not exact: rounding it to a format
+    in float32 is rounding the sum."""
+    a, b, c = (argument.astype(np.float64) for argument in arguments)
+    product = a * b
+    total = product + c
+    part = total - product
+    lost = (product - (total - part)) + (c - part)
+    even = (np.ascontiguousarray(total).view(np.int64) & 1) == 0
+    inexact = np.isfinite(total) & (lost != 0) & even
+    return np.where(inexact, np.nextafter(total, np.where(lost > 0, np.inf, -np.inf)), total)
+
+
+def _exactly(op: str, type: Float, arguments: list[np.ndarray]) -> np.ndarray:
+    """An operation on finite numbers by exact fractions; where there are others, and for the signs of zeros, as in
+    float64."""
+    wide = np.broadcast_arrays(*(np.asarray(argument, np.float64) for argument in arguments))
+    usual = _IN_DOUBLES[op](*wide)
+    result = np.where(np.isnan(usual), np.nan, usual)
+    for place in np.ndindex(usual.shape):
+        numbers = [Fraction(float(part[place])) for part in wide if np.isfinite(part[place])]
+        if len(numbers) == len(wide) and not np.isnan(usual[place]) and not (op == "div" and not numbers[1]):
+            found = _FRACTIONS[op](*numbers)
+            if found or op == "mad":
+                result[place] = _nearest(type, found) if found else _zero(wide, place)
+    return result
+
+
+def _zero(wide: Sequence[np.ndarray], place: tuple[int, ...]) -> float:
+    """The zero that an exact ``a * b + c`` is."""
+    signs = [bool(np.signbit(part[place])) for part in wide]
+    return -0.0 if (signs[0] != signs[1]) and signs[2] else 0.0
+
+
+def _nearest(type: Float, value: Fraction) -> float:
+    return float(decode(type, np.array([encode_exact(type, value)], np.uint64))[0])
+
+
+def _root(value: Fraction) -> Fraction:
+    """The square root cut after 64 digits, with another one that says whether something is lost."""
+    scale = max(0, 70 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2)
+    shifted = (value.numerator << 2 * scale) // value.denominator
+    whole = isqrt(shifted)
+    exact = whole * whole == shifted and shifted * value.denominator == value.numerator << 2 * scale
+    return Fraction(2 * whole + (not exact), 2 << scale)
+
+
+_FRACTIONS: dict[str, Callable[..., Fraction]] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
+    "mad": lambda a, b, c: a * b + c, "sqrt": _root,
+}
+
+
 def rounded(type: Float, values: np.ndarray) -> np.ndarray:
-    """float64 `values` as the nearest values of `type`, in float32. Too large ones become infinite."""
+    """float64 `values` as the nearest values of `type`, in its `dtype`. Too large ones become infinite."""
+    if type == FLOAT64:
+        return np.where(np.isnan(values), np.nan, values)
     exponent = np.maximum(np.frexp(values)[1] - 1, _least_exponent(type)) - type.mantissa
     with np.errstate(all="ignore"):
         nearest = np.ldexp(np.rint(np.ldexp(values, -exponent)), exponent)
-        nearest = np.where(np.abs(nearest) >= 2.0 ** (1 << type.exponent - 1), np.copysign(np.inf, values), nearest)
+        if type.exponent < FLOAT64.exponent:
+            limit = 2.0 ** (1 << type.exponent - 1)
+            nearest = np.where(np.abs(nearest) >= limit, np.copysign(np.inf, values), nearest)
         nearest = np.where(np.isfinite(values), nearest, values)
-        return np.where(np.isnan(values), np.nan, nearest).astype(np.float32)
+        return np.where(np.isnan(values), np.nan, nearest).astype(type.dtype)
 
 
 def _least_exponent(type: Float) -> int:
@@ -69,38 +145,51 @@ def _least_exponent(type: Float) -> int:
     return 2 - (1 << type.exponent - 1)
 
 
+def _container(type: Float) -> tuple[Float, np.dtype]:
+    """The format of the `dtype` of `type`, and words of its bits."""
+    return (FLOAT32, np.dtype(np.uint32)) if type.single else (FLOAT64, np.dtype(np.uint64))
+
+
 def encode(type: Float, values: np.ndarray) -> np.ndarray:
-    """The bit patterns (int64) of float32 `values` of `type`; a not-a-number keeps the upper bits of its mantissa."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.int64)
-    if type.exponent == 8:
-        return bits >> 23 - type.mantissa
+    """The bit patterns (int64, of 64 bits uint64) of `values` of `type`, in its `dtype`; a not-a-number keeps the upper
+    bits of its mantissa."""
+    form, words = _container(type)
+    bits = np.ascontiguousarray(values, type.dtype).view(words).astype(np.uint64)
+    spare = np.uint64(form.mantissa - type.mantissa)
+    if type.exponent == form.exponent:
+        return (bits >> spare).astype(np.uint64 if type.width == 64 else np.int64)
     special, least = ~np.isfinite(values), _least_exponent(type)
-    magnitude = np.abs(np.where(special, np.float32(0), values)).astype(np.float64)
+    magnitude = np.abs(np.where(special, 0, values)).astype(np.float64)
     exponent = np.where(magnitude == 0, least, np.maximum(np.frexp(magnitude)[1] - 1, least))
     finite = np.ldexp(magnitude, type.mantissa - exponent).astype(np.int64)
     finite += (exponent.astype(np.int64) - least) << type.mantissa
-    other = type.infinity | (bits & 0x7FFFFF) >> 23 - type.mantissa
-    return np.where(special, other, finite) | (bits >> 31) << type.width - 1
+    fraction = bits & np.uint64((1 << form.mantissa) - 1)
+    other = type.infinity | (fraction >> spare).astype(np.int64)
+    sign = (bits >> np.uint64(form.width - 1)).astype(np.int64)
+    return np.where(special, other, finite) | sign << type.width - 1
 
 
 def decode(type: Float, patterns: np.ndarray) -> np.ndarray:
-    """The values (float32) of bit `patterns` of `type`."""
-    patterns = np.asarray(patterns).astype(np.int64)
-    if type.exponent == 8:
-        return (patterns << 23 - type.mantissa).astype(np.uint32).view(np.float32)
+    """The values, in the `dtype` of `type`, of its bit `patterns`."""
+    form, words = _container(type)
+    patterns = np.asarray(patterns).astype(np.uint64)
+    spare = np.uint64(form.mantissa - type.mantissa)
+    if type.exponent == form.exponent:
+        return (patterns << spare).astype(words).view(type.dtype)
+    patterns = patterns.astype(np.int64)
     fraction = patterns & (1 << type.mantissa) - 1
     exponent = patterns >> type.mantissa & (1 << type.exponent) - 1
     hidden = np.where(exponent == 0, 0, 1 << type.mantissa)
     scale = np.maximum(exponent, 1) - 1 + _least_exponent(type) - type.mantissa
-    finite = np.ldexp((fraction | hidden).astype(np.float64), scale).astype(np.float32).view(np.uint32).astype(np.int64)
-    special = 0xFF << 23 | fraction << 23 - type.mantissa
-    bits = np.where(exponent == (1 << type.exponent) - 1, special, finite) | (patterns >> type.width - 1) << 31
-    return bits.astype(np.uint32).view(np.float32)
+    finite = np.ldexp((fraction | hidden).astype(np.float64), scale).astype(type.dtype).view(words).astype(np.uint64)
+    special = np.uint64(form.infinity) | fraction.astype(np.uint64) << spare
+    sign = (patterns >> type.width - 1).astype(np.uint64) << np.uint64(form.width - 1)
+    return (np.where(exponent == (1 << type.exponent) - 1, special, finite) | sign).astype(words).view(type.dtype)
 
 
 def as_elements(type: Float, data: np.ndarray) -> np.ndarray:
-    """Numbers that a user gives as float32 values of `type`, unchanged. Raises `ValueError`: what `data` holds."""
-    if data.dtype == np.float32 and type == FLOAT32:
+    """Numbers that a user gives as values of `type`, unchanged. Raises `ValueError`: what `data` holds."""
+    if data.dtype == type.dtype and type in (FLOAT32, FLOAT64):
         return data
     if data.dtype.kind not in "fiub":
         raise ValueError(f"holds {data.dtype}")
@@ -131,6 +220,8 @@ def encode_exact(type: Float, value: Fraction) -> int:
 
 def from_integers(type: Float, values: np.ndarray) -> np.ndarray:
     """Integers (int64, or Python's in an object array) as the nearest values of `type`."""
+    if not type.single:
+        return np.array([_nearest(type, Fraction(int(value))) for value in values.ravel()]).reshape(values.shape)
     if values.dtype.kind == "O" or (np.abs(values) >> _DIGITS).any():
         values = np.array([_with_sticky(int(value)) for value in values.ravel()]).reshape(values.shape)
     return rounded(type, values.astype(np.float64))
@@ -178,6 +269,6 @@ def from_words(type: Type, words: np.ndarray) -> np.ndarray:
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two results are equal, floating-point ones bit for bit."""
-    if a.dtype == b.dtype == np.float32:
-        a, b = (np.ascontiguousarray(part).view(np.uint32) for part in (a, b))
+    if a.dtype == b.dtype and a.dtype.kind == "f":
+        a, b = (np.ascontiguousarray(part).view(f"u{part.itemsize}") for part in (a, b))
     return np.array_equal(a, b)

@@ -1,6 +1,6 @@
 """Exact number formats of arrays, tables and expression nodes.
 
-Integers, and floating-point numbers of up to 32 bits, are complete; what floating-point operations compute is in
+Integers, and floating-point numbers of up to 64 bits, are complete; what floating-point operations compute is in
 `compiler.ir.floating`. Fixed-point formats exist with their text form, so that arrays can carry them; operations on
 them are refused (`compiler.ir.expr.result_type` raises `ProgramError`).
 """
@@ -16,7 +16,7 @@ import numpy as np
 from hw.errors import SluiceError
 
 __all__ = ["BFLOAT16", "BIT", "FLOAT16", "FLOAT32", "FLOAT64", "INT16", "UINT16", "Fixed", "Float", "Int",
-           "ProgramError", "Type", "parse_type"]
+           "ProgramError", "Type", "element_type", "parse_type"]
 
 MAXIMUM_WIDTH = 64
 
@@ -109,13 +109,18 @@ class Float:
 
     @property
     def computable(self) -> bool:
-        """Whether there is arithmetic on the type: what numpy's float32 contains."""
-        return 2 <= self.exponent <= FLOAT32.exponent and 2 <= self.mantissa <= FLOAT32.mantissa
+        """Whether there is arithmetic on the type: what C's ``double`` contains."""
+        return 2 <= self.exponent <= FLOAT64.exponent and 2 <= self.mantissa <= FLOAT64.mantissa
+
+    @property
+    def single(self) -> bool:
+        """Whether numpy's float32 contains the type."""
+        return self.exponent <= FLOAT32.exponent and self.mantissa <= FLOAT32.mantissa
 
     @property
     def dtype(self) -> np.dtype:
-        """What inputs and outputs are exchanged in: float32, which contains every computable format."""
-        return np.dtype(np.float32)
+        """What inputs and outputs are exchanged in: the first of float32 and float64 that contains the type."""
+        return np.dtype(np.float32 if self.single else np.float64)
 
     def contains(self, pattern: int) -> bool:
         """Whether `pattern` is a bit pattern of the type."""
@@ -131,7 +136,7 @@ FLOAT16 = Float(5, 10)
 BFLOAT16 = Float(8, 7)
 FLOAT32 = Float(8, 23)
 FLOAT64 = Float(11, 52)
-"""C's ``double``: a type that constants may have, without arithmetic."""
+"""C's ``double``."""
 
 _TEXT = re.compile(r"(?P<kind>u?int|u?fixed|float)(?P<first>\d+)(?:\.(?P<second>\d+))?")
 
@@ -147,3 +152,30 @@ def parse_type(text: str) -> Type:
     if match["kind"] == "float":
         return Float(first, int(match["second"]))
     return Int(first, signed) if match["second"] is None else Fixed(first, int(match["second"]), signed)
+
+
+_NAMES = {"bfloat16": BFLOAT16, "float16": FLOAT16, "float32": FLOAT32, "float64": FLOAT64}
+
+
+def element_type(given: Any, where: str) -> Int | Float:
+    """The type that a user means: a type itself, its name (``uint16``, ``bfloat16``, ``float5.10``) or a numpy dtype.
+    Raises `ProgramError`, which `where` opens, for anything that nothing computes with."""
+    found = given
+    if not isinstance(given, Int | Fixed | Float):
+        name = given if isinstance(given, str) else _dtype_name(given)
+        try:
+            found = _NAMES.get(name) or (BIT if name == "bool" else parse_type(name))
+        except ProgramError:
+            raise ProgramError(f"{where}: {given!r} is no type of numbers; there are types like uint16, int8, bit, "
+                               "bfloat16, float32, float5.10 and numpy's dtypes of these") from None
+    if isinstance(found, Fixed) or (isinstance(found, Float) and not found.computable):
+        raise ProgramError(f"{where}: nothing computes with {found}; there are integers of up to {MAXIMUM_WIDTH} bits "
+                           f"and floating-point numbers within {FLOAT64}")
+    return found
+
+
+def _dtype_name(given: Any) -> str:
+    try:
+        return np.dtype(given).name
+    except TypeError:
+        return ""

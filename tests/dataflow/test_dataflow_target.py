@@ -195,10 +195,10 @@ def test_f24_integers_wrap_at_their_width(type: str) -> None:
 def test_f24_formats_without_operators_are_refused() -> None:
     copy = program("copy", "void f(const int16_t x[4], int16_t y[4]) {\n#pragma scop\n"
                            "for (int i = 0; i < 4; i++) y[i] = x[i];\n#pragma endscop\n}")
-    double = Float(11, 52)
+    double = Float(15, 112)
     floats = replace(copy, arrays=tuple(replace(a, type=double) for a in copy.arrays),
                      statements=tuple(replace(s, value=Read(0, double)) for s in copy.statements))
-    with pytest.raises(DataflowError, match=r"values of type float11\.52 need operators that this target"):
+    with pytest.raises(DataflowError, match=r"values of type float15\.112 need operators that this target"):
         make_plan(floats, Options())
 
 

@@ -7,14 +7,17 @@ from ctypes import CDLL
 from pathlib import Path
 from random import Random
 
+import ml_dtypes
 import numpy as np
 import pytest
 from c_reference import call, compile_c
 from random_float_c import SIZE, FloatFunction, random_float_function
 
 from compiler.frontend.c_scop import parse_scop
+from compiler.ir.expr import Apply, Cast
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
+from compiler.ir.types import FLOAT32, FLOAT64
 
 SPECIAL = np.array([0, 0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x807FFFFF, 0x00800000, 0x7F7FFFFF,
                     0x3F800001], np.uint32).view(np.float32)
@@ -22,13 +25,13 @@ SPECIAL = np.array([0, 0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x807F
 
 def same_numbers(found: np.ndarray, expected: np.ndarray) -> None:
     """Equal bits, or both no number."""
-    if expected.dtype != np.float32:
+    if expected.dtype.kind != "f":
         np.testing.assert_array_equal(found, expected)
         return
-    assert found.dtype == np.float32
+    assert found.dtype == expected.dtype
     np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
-    numbers = ~np.isnan(expected)
-    np.testing.assert_array_equal(found[numbers].view(np.uint32), expected[numbers].view(np.uint32))
+    numbers, words = ~np.isnan(expected), f"u{expected.itemsize}"
+    np.testing.assert_array_equal(found[numbers].view(words), expected[numbers].view(words))
 
 
 def gcc(function: str, text: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -48,14 +51,27 @@ def test_random_functions_compute_what_gcc_computes() -> None:
         compare(library, function, generator)
 
 
+@pytest.mark.parametrize("type_", ["float", "double"])
+def test_functions_of_math_and_double_compute_what_gcc_computes(type_: str) -> None:
+    random, generator = Random(8), np.random.default_rng(8)
+    functions = [random_float_function(random, f"g{number}", type_, functions=True) for number in range(12)]
+    with tempfile.TemporaryDirectory() as folder:
+        library = compile_c(Path(folder), {f.name: "#include <math.h>\n" + f.text for f in functions})
+    for function in functions:
+        compare(library, function, generator)
+
+
 def compare(library: CDLL, function: FloatFunction, generator: np.random.Generator) -> None:
     program = parse_scop(function.text)
     for kind in range(3):
-        a, b = generator.standard_normal((2, SIZE)).astype(np.float32)
+        dtype = np.dtype({"float": np.float32, "double": np.float64}[function.type])
+        a, b = generator.standard_normal((2, SIZE)).astype(dtype)
         if kind == 1:
-            a, b = generator.choice(SPECIAL, (2, SIZE))
+            a, b = generator.choice(SPECIAL, (2, SIZE)).astype(dtype)
         if kind == 2:
-            a, b = generator.integers(0, 1 << 32, (2, SIZE)).astype(np.uint32).view(np.float32)
+            words = generator.integers(0, 1 << 8 * dtype.itemsize, (2, SIZE), np.uint64, endpoint=False) \
+                if dtype.itemsize < 8 else generator.integers(0, (1 << 64) - 1, (2, SIZE), np.uint64)
+            a, b = words.astype(f"u{dtype.itemsize}").view(dtype)
         n = generator.integers(-(1 << 31), 1 << 31, SIZE).astype(np.int32)
         memory = {"a": a, "b": b, "n": n, "y": np.zeros_like(a), "z": np.zeros_like(a), "m": np.zeros_like(n)}
         call(library, function.name, list(memory.values()))
@@ -138,3 +154,40 @@ def test_a_scalar_parameter_is_an_input_or_a_constant() -> None:
     x = np.arange(4, dtype=np.float32)
     assert interpret(parse_scop(text), {"k": np.array([2.5]), "x": x})["y"].tolist() == [0, 2.5, 5, 7.5]
     assert interpret(parse_scop(text, k=3), {"x": x})["y"].tolist() == [0, 3, 6, 9]
+
+
+HALVES = """
+void h(const _Float16 x[16], const _Float16 w[16], _Float16 y[16], float z[16]) {
+#pragma scop
+  for (int i = 0; i < 16; i++) {
+    y[i] = x[i] * w[i] - w[15 - i];
+    z[i] = x[i] / w[i] + 0.1f;
+  }
+#pragma endscop
+}
+"""
+
+
+def test_half_precision_is_that_of_gcc() -> None:
+    x, w = np.random.default_rng(2).standard_normal((2, 16)).astype(np.float16)
+    arrays = {"x": x, "w": w, "y": np.zeros_like(x), "z": np.zeros(16, np.float32)}
+    after = {name: array.copy() for name, array in arrays.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        call(compile_c(Path(folder), {"h": HALVES}, "-fexcess-precision=16"), "h", list(after.values()))
+    found = interpret(parse_scop(HALVES), {"x": x, "w": w})
+    np.testing.assert_array_equal(found["y"], after["y"].astype(np.float32))
+    np.testing.assert_array_equal(found["z"], after["z"])
+
+
+def test_bfloat16_rounds_each_operation() -> None:
+    text = HALVES.replace("_Float16", "__bf16")
+    x, w = np.random.default_rng(2).standard_normal((2, 16)).astype(ml_dtypes.bfloat16)
+    found = interpret(parse_scop(text), {"x": x.astype(np.float32), "w": w.astype(np.float32)})
+    np.testing.assert_array_equal(found["y"], (x * w - w[::-1]).astype(np.float32))
+
+
+def test_a_product_in_double_that_becomes_a_float_is_one_in_float() -> None:
+    halved = one_element("for (int i = 0; i < 4; i++) y[i] = x[i] * 0.5;").statements[0].value
+    assert isinstance(halved, Apply) and halved.type == FLOAT32
+    tenth = one_element("for (int i = 0; i < 4; i++) y[i] = x[i] * 0.1;").statements[0].value
+    assert isinstance(tenth, Cast) and tenth.arg.type == FLOAT64

@@ -86,3 +86,25 @@ def test_what_is_refused() -> None:
         prog("t", FLOAT32).add_table("weights", ["one"])  # pyright: ignore[reportArgumentType]
     with pytest.raises(ProgramError, match=r"^operation 'shr' on float8\.23: floating-point numbers of up to "):
         x >> 1
+
+
+@pytest.mark.parametrize(("given", "type"), [("bfloat16", BFLOAT16), (np.float32, FLOAT32), ("float5.10", Float(5, 10)),
+                                             (np.dtype("uint8"), Int(8, False)), ("float64", Float(11, 52))])
+def test_types_have_names(given: object, type: Float | Int) -> None:
+    assert prog("named", given).type == type
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ("bfloat17", "'bfloat17' is no type of numbers; there are types like uint16, int8, bit, bfloat16, float32, "
+                 "float5.10 and numpy's dtypes of these"),
+    (Float(15, 112), "nothing computes with float15.112; there are integers of up to 64 bits and floating-point "
+                     "numbers within float11.52"),
+    ("fixed16.8", "nothing computes with fixed16.8; there are integers of up to 64 bits and floating-point numbers "
+                  "within float11.52"),
+])
+def test_other_types_are_refused_where_they_are_given(given: object, message: str) -> None:
+    prg = prog("wrong")
+    with pytest.raises(ProgramError) as error:
+        prg.add_input("a", (4,), given)
+    place = str(error.value).partition(": ")
+    assert place[0].startswith("type of 'a' (tests/frontend/test_loop_nest_float.py:") and place[2] == message

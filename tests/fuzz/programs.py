@@ -19,7 +19,7 @@ from random_c import random_function
 from random_constants import constant_function
 from random_control import control_function
 from random_data import function_data
-from random_float_c import random_float_function
+from random_float_c import float_function
 from random_kernels import kernel_function
 from random_language import language_function
 from random_nests import nest_function
@@ -64,7 +64,7 @@ GENERATORS: Mapping[str, Generator] = {
     "control": Generator(control_function, 2),
     "statements": Generator(lambda random, name: random_function(random, name).text, 1),
     "addresses": Generator(address_function, 3, ("fpga", "dataflow")),
-    "floats": Generator(lambda random, name: random_float_function(random, name).text, 1, ("dataflow",)),
+    "floats": Generator(float_function, 1, ("dataflow",)),
 }
 """All functions are called `NAME`, and all their parameters are arrays."""
 

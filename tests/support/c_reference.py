@@ -16,14 +16,15 @@ import numpy as np
 FLAGS = ("-std=gnu11", "-O1", "-fwrapv", "-ffp-contract=off", "-w", "-fPIC", "-shared")
 
 
-def compile_c(folder: Path, texts: Mapping[str, str]) -> ctypes.CDLL:
-    """The library of the files `texts` (name without suffix to text), which define different functions."""
+def compile_c(folder: Path, texts: Mapping[str, str], *flags: str) -> ctypes.CDLL:
+    """The library of the files `texts` (name without suffix to text), which define different functions, with more
+    `flags`."""
     files = []
     for name, text in texts.items():
         files.append(folder / f"{name}.c")
         files[-1].write_text(text)
     library = folder / "library.so"
-    subprocess.run(["gcc", *FLAGS, "-o", library, *files], check=True, capture_output=True, text=True)
+    subprocess.run(["gcc", *FLAGS, *flags, "-o", library, *files, "-lm"], check=True, capture_output=True, text=True)
     return ctypes.CDLL(str(library))
 
 

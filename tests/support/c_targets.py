@@ -94,8 +94,11 @@ def simulated(target: str, *simulators: str) -> Callable[[Program, Data, Mapping
 
 
 def require_same(found: Data, wanted: Data, place: str, text: str) -> None:
-    """Raise `AssertionError` if an array that `place` leaves is not the wanted one."""
+    """Raise `AssertionError` if an array that `place` leaves is not the wanted one; zeros have signs."""
     for array, values in found.items():
+        if values.dtype.kind == "f":
+            zero = wanted[array] == 0
+            np.testing.assert_array_equal(np.signbit(values[zero]), np.signbit(wanted[array][zero]), place)
         np.testing.assert_array_equal(values, wanted[array], err_msg=f"{place}: {array}\n{text}")
 
 

@@ -47,10 +47,11 @@ def mpfr_results(form: Float, op: str, words: Sequence[np.ndarray], rounding: Ro
     context = gmpy2.context(precision=form.mantissa + 1, emin=least, emax=form.bias + 1, subnormalize=True,
                             round=_MODES[rounding])
     call = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "sqrt": "sqrt", "mad": "fma"}[op]
+    with gmpy2.context(precision=form.mantissa + 1):
+        rows = [[_decode_mpfr(form, int(word)) for word in row] for row in zip(*words, strict=True)]
     with context:
         operation = getattr(gmpy2, call)
-        results = [_encode_mpfr(form, operation(*(_decode_mpfr(form, int(word)) for word in row)))
-                   for row in zip(*words, strict=True)]
+        results = [_encode_mpfr(form, operation(*row)) for row in rows]
     return np.array(results, np.uint64)
 
 

@@ -10,7 +10,7 @@ __all__ = ["function_data", "parameters_of"]
 
 _NAMES = {"char": "int8", "unsigned char": "uint8", "short": "int16", "unsigned short": "uint16", "int": "int32",
           "unsigned": "uint32", "unsigned int": "uint32", "long": "int64", "unsigned long": "uint64",
-          "float": "float32"}
+          "float": "float32", "double": "float64", "_Float16": "float16"}
 
 
 def parameters_of(text: str, name: str) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
@@ -36,7 +36,11 @@ def _numbers(generator: np.random.Generator, kind: np.dtype, shape: tuple[int, .
     if kind == np.bool_:
         return generator.integers(0, 2, shape).astype(kind)
     if kind.kind == "f":
-        return (generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 6, shape)).astype(kind)
+        usual = (generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 6, shape)).astype(kind)
+        limits = np.finfo(kind)
+        extreme = generator.choice(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, limits.max, -limits.tiny,
+                                             limits.smallest_subnormal, -3 * limits.smallest_subnormal], kind), shape)
+        return np.where(generator.random(shape) < 0.15, extreme, usual)
     limits = np.iinfo(kind)
     words = generator.integers(limits.min, limits.max, shape, kind, endpoint=True)
     small = generator.integers(-3 if kind.kind == "i" else 0, 9, shape).astype(kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from random import Random
 
@@ -11,15 +12,32 @@ _LITERALS = ("0.0f", "1.5f", "-0.1f", "3", "1e30f", "0x1.8p-130f", "7.0f / 3", "
 
 @dataclass(frozen=True)
 class FloatFunction:
-    """Function `name` (float a[], float b[], int n[], float y[], float z[], int m[]), `text` in C; all have `SIZE`
-    elements."""
+    """Function `name` (T a[], T b[], int n[], T y[], T z[], int m[]), `text` in C, with `type` T, float or double; all
+    have `SIZE` elements."""
 
     name: str
     text: str
+    type: str = "float"
 
 
-def random_float_function(random: Random, name: str) -> FloatFunction:
-    """Every statement writes elements of its own; sums run over the elements in order."""
+def random_float_function(random: Random, name: str, type_: str = "float", *, functions: bool = False) -> FloatFunction:
+    """Every statement writes elements of its own; sums run over the elements in order. `functions`: those of math.h are
+    called, too."""
+    found = _random_function(random, name, functions)
+    if type_ == "float":
+        return found
+    text = re.sub(r"(?<=[\d.])f\b", "", found.text).replace("float ", "double ").replace("(float)", "(double)")
+    return FloatFunction(name, re.sub(r"\b(fabs|fmin|fmax|sqrt|fma)f\(", r"\1(", text), type_)
+
+
+def float_function(random: Random, name: str) -> str:
+    """A text in either type, with functions or without."""
+    functions = random.random() < 0.5
+    found = random_float_function(random, name, random.choice(("float", "double")), functions=functions)
+    return "#include <math.h>\n" * functions + found.text
+
+
+def _random_function(random: Random, name: str, functions: bool) -> FloatFunction:
     body = "\n".join([
         f"    y[i] = {_value(random, 3)};",
         f"    float t = {_value(random, 2)};",
@@ -28,6 +46,7 @@ def random_float_function(random: Random, name: str) -> FloatFunction:
         f"    z[i] = {random.choice(('t', '-t', 't * y[i]', 'y[i] / t'))};",
         f"    m[i] = {_condition(random)} + {random.choice(('n[i]', '3', '(t != t)'))};",
         "    s = s + " + _value(random, 1) + ";",
+        *([f"    y[i] = y[i] + {_call(random)};"] if functions else []),
     ])
     lines = [
         f"void {name}(const float a[{SIZE}], const float b[{SIZE}], const int n[{SIZE}], float y[{SIZE}], "
@@ -36,6 +55,12 @@ def random_float_function(random: Random, name: str) -> FloatFunction:
         "  z[0] = s;", "#pragma endscop", "}",
     ]
     return FloatFunction(name, "\n".join(lines) + "\n")
+
+
+def _call(random: Random) -> str:
+    name = random.choice(("fabsf", "fminf", "fmaxf", "sqrtf", "fmaf"))
+    count = {"fabsf": 1, "sqrtf": 1, "fmaf": 3}.get(name, 2)
+    return f"{name}({', '.join(_value(random, 1) for _ in range(count))})"
 
 
 def _value(random: Random, depth: int) -> str:

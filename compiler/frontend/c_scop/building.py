@@ -12,7 +12,7 @@ from compiler.frontend.c_scop.numbers import as_type, folded
 from compiler.frontend.c_scop.types import BYTE, Bool, Number
 from compiler.ir import expr
 from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr
-from compiler.ir.types import BIT, Float, Int
+from compiler.ir.types import BIT, FLOAT32, FLOAT64, Float, Int
 from hw.ops import operation
 
 __all__ = ["affine", "apply", "as_int", "bit", "cast", "integer", "is_power_of_two", "logic", "negation", "select",
@@ -46,7 +46,26 @@ def cast(node: Expr, type: Number) -> Expr:
         return cast(truth(node), BYTE)
     if node.type == type:
         return node
-    return as_type(node, type) if isinstance(node, Const) else Cast(node, type)
+    if isinstance(node, Const):
+        return as_type(node, type)
+    return _single(node) if type == FLOAT32 and node.type == FLOAT64 else Cast(node, type)
+
+
+def _single(node: Expr) -> Expr:
+    """A double as float; an operation on floats alone is one in float (`compiler.ir.floating`)."""
+    if isinstance(node, Apply) and node.op in ("add", "sub", "mul", "div", "sqrt"):
+        parts = [_as_single(arg) for arg in node.args]
+        if None not in parts:
+            return apply(node.op, *(part for part in parts if part is not None))
+    return Cast(node, FLOAT32)
+
+
+def _as_single(node: Expr) -> Expr | None:
+    """The float that a double always is."""
+    if isinstance(node, Const):
+        single = as_type(node, FLOAT32)
+        return single if as_type(single, FLOAT64) == node else None
+    return node.arg if isinstance(node, Cast) and node.arg.type == FLOAT32 else None
 
 
 def is_power_of_two(node: Const) -> bool:

@@ -5,8 +5,9 @@ that changes nothing. Shift amounts outside 0..width-1 are undefined in C: const
 everything out. Division and remainder round towards zero; those by constants become multiplications and shifts when
 arithmetic is narrowed.
 
-Floating-point numbers are floats. Constants of type double are taken where they are converted to another type, or
-compared with a float, unless their value is no float; computing in double is refused.
+Comparisons of a float with a constant of type double that is a float are those of floats; sums, products, quotients and
+roots of floats in double that are converted to float at once are rounded only once (as in ``x * 0.5``), since the
+result is the same.
 """
 
 from __future__ import annotations
@@ -386,16 +387,9 @@ class Lowering:
         return self._divided(node, left, right)
 
     def _balanced(self, node: Any, left: Expr, right: Expr) -> tuple[Expr, Expr]:
-        """Both operands of `node` in their common type. Raises `ScopError` if that is double, unless both are
-        constants."""
+        """Both operands of `node` in their common type."""
         type = usual(arithmetic_type(left), arithmetic_type(right))
-        if type == FLOAT64 and not (isinstance(left, Const) and isinstance(right, Const)):
-            raise self._double(node)
         return building.cast(left, type), building.cast(right, type)
-
-    def _double(self, node: Any) -> ScopError:
-        return self._error(node, "this computes in double, since a constant has that type; write constants of type "
-                                 "float, as 1.5f")
 
     def _shift(self, node: c_ast.BinaryOp) -> Expr:
         value, amount = (self._whole(node, self._promoted(part)) for part in (node.left, node.right))
@@ -424,8 +418,6 @@ class Lowering:
         if isinstance(where, Const):
             return self._promoted_as(node, node.iftrue if where.value else node.iffalse)
         yes, no = self._balanced(node, *self._branches(node))
-        if yes.type == FLOAT64:
-            raise self._double(node)
         return building.select(where, yes, no)
 
     def _selection(self, node: Selection, where: Expr) -> Expr:

@@ -1,4 +1,5 @@
-"""Functions of the standard library that have values in a scop: absolute values, minima and maxima."""
+"""Functions of the standard library that have values in a scop: absolute values, minima and maxima, roots, fused
+multiply-add."""
 
 from __future__ import annotations
 
@@ -7,29 +8,27 @@ from collections.abc import Sequence
 from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.types import INT, LONG, Number
 from compiler.ir.expr import Const, Expr
-from compiler.ir.types import FLOAT32
+from compiler.ir.types import FLOAT32, FLOAT64
 
 __all__ = ["LIBRARY", "call_library"]
 
+_FLOATING = {"fabs": ("abs", 1), "fmin": ("min", 2), "fmax": ("max", 2), "sqrt": ("sqrt", 1), "fma": ("mad", 3)}
+"""Operations and numbers of operands of functions on double; on float with an f behind the name."""
+
 LIBRARY: dict[str, tuple[Number, ...]] = {
-    "abs": (INT,), "labs": (LONG,), "llabs": (LONG,), "fabsf": (FLOAT32,), "fminf": (FLOAT32, FLOAT32),
-    "fmaxf": (FLOAT32, FLOAT32),
+    "abs": (INT,), "labs": (LONG,), "llabs": (LONG,),
+    **{name: (FLOAT64,) * count for name, (_, count) in _FLOATING.items()},
+    **{f"{name}f": (FLOAT32,) * count for name, (_, count) in _FLOATING.items()},
 }
 """The types of the parameters; the result has that of the first."""
 
 
 def call_library(name: str, arguments: Sequence[Expr]) -> Expr:
     """The value of ``name(arguments)``, which have the types of `LIBRARY`; the absolute value of the lowest number is
-    itself. Of two numbers of which one is not a number, `fminf` and `fmaxf` take the other."""
+    itself. Of two numbers of which one is not a number, `fmin` and `fmax` take the other."""
     first = arguments[0]
     if name in ("abs", "labs", "llabs"):
         zero = Const(0, first.type)
         return building.select(building.apply("lt", first, zero), building.apply("sub", zero, first), first)
-    if name == "fabsf":
-        zero = Const(0, first.type)
-        positive = building.select(building.apply("lt", first, zero), building.apply("neg", first), first)
-        return building.select(building.apply("eq", first, zero), zero, positive)
-    second = arguments[1]
-    better = building.apply("lt" if name == "fminf" else "gt", first, second)
-    chosen = building.select(better, first, second)
-    return building.select(building.apply("ne", second, second), first, chosen)
+    op, _ = _FLOATING[name if name in _FLOATING else name.removesuffix("f")]
+    return building.apply(op, *arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -16,8 +15,8 @@ from compiler.frontend.c_scop.types import BYTE, LONG, Bool, Number, usual
 from compiler.ir.evaluate import evaluate as evaluate_expression
 from compiler.ir.expr import Const, Expr
 from compiler.ir.expr import apply as typed
-from compiler.ir.floating import ARITHMETIC, COMPARISONS, decode, encode, encode_exact, to_integers
-from compiler.ir.types import BIT, FLOAT64, Float, Int
+from compiler.ir.floating import decode, encode, encode_exact, to_integers
+from compiler.ir.types import Float, Int
 
 __all__ = ["arithmetic_type", "as_type", "folded", "known_number"]
 
@@ -48,10 +47,8 @@ def as_type(constant: Const, type: Number) -> Const:
 
 def _number(constant: Const) -> float:
     """The value of a floating-point constant."""
-    if constant.type == FLOAT64:
-        return struct.unpack("<d", struct.pack("<Q", constant.value))[0]
     assert isinstance(constant.type, Float)
-    return float(decode(constant.type, np.array([constant.value]))[0])
+    return float(decode(constant.type, np.array([constant.value], np.uint64))[0])
 
 
 def _pattern(type: Float, value: float) -> int:
@@ -64,19 +61,10 @@ def _pattern(type: Float, value: float) -> int:
 
 def folded(op: str, operands: list[Const]) -> Const:
     """Operation `op` of `hw.ops` on floating-point constants of one type."""
-    type = operands[0].type
-    if type != FLOAT64:
-        result = typed(op, *operands)
-        value = evaluate_expression(result, lambda k: np.empty(0), {}, {})
-        found = encode(result.type, value) if isinstance(result.type, Float) else value
-        return Const(int(found[0]), result.type)
-    if op == "neg":
-        return Const(operands[0].value ^ 1 << 63, FLOAT64)
-    values = [np.array(_number(operand)) for operand in operands]
-    if op in COMPARISONS:
-        return Const(int(COMPARISONS[op](*values)), BIT)
-    with np.errstate(all="ignore"):
-        return Const(_pattern(FLOAT64, float(ARITHMETIC[op](*values))), FLOAT64)
+    result = typed(op, *operands)
+    value = evaluate_expression(result, lambda k: np.empty(0), {}, {})
+    found = encode(result.type, value) if isinstance(result.type, Float) else value
+    return Const(int(found[0]), result.type)
 
 
 def known_number(node: Any, names: Mapping[str, int]) -> Const:

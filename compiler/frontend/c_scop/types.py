@@ -1,7 +1,8 @@
-"""C's arithmetic types on the usual 64-bit machine: char is signed, int has 32 bits, long has 64, float is IEEE 754's.
+"""C's arithmetic types on the usual 64-bit machine: char is signed, int has 32 bits, long has 64, float, double,
+_Float16 and __bf16 are IEEE 754's formats (and bfloat16).
 
 A type is the `Int` or `Float` of the intermediate representation. Signed overflow, undefined in C, wraps (as
-``gcc -fwrapv``). Only constants can have the type double.
+``gcc -fwrapv``). Operations on _Float16 and __bf16 round once each, as with ``-fexcess-precision=16``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.source import Source
-from compiler.ir.types import FLOAT32, FLOAT64, Float, Int, Type
+from compiler.ir.types import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Float, Int, Type
 
 __all__ = [
     "BAD_STRUCTURE", "BOOL", "BYTE", "INT", "LONG", "PRELUDE", "Bool", "Number",
@@ -48,22 +49,24 @@ PRELUDE = "".join(
     for name, base in (("size_t", "unsigned long"), ("ptrdiff_t", "long"), ("ssize_t", "long"), ("FILE", "int"),
                        ("intptr_t", "long"), ("uintptr_t", "unsigned long"), ("intmax_t", "long"),
                        ("uintmax_t", "unsigned long"), ("int_fast8_t", "signed char"), ("va_list", "int"),
-                       ("uint_fast8_t", "unsigned char"), ("bool", "_Bool"))
+                       ("uint_fast8_t", "unsigned char"), ("bool", "_Bool"), ("_Float16", "float"), ("__bf16", "float"))
 )
 """Types of the standard headers that a file may use; everything outside the scop only has to parse."""
 
 _WORDS = {"char", "short", "int", "long", "signed", "unsigned"}
-_FLOATS: dict[tuple[str, ...], Float] = {("float",): FLOAT32, ("double",): FLOAT64}
+_FLOATS: dict[tuple[str, ...], Float] = {("float",): FLOAT32, ("double",): FLOAT64, ("_Float16",): FLOAT16,
+                                         ("__bf16",): BFLOAT16}
+"""The latter two are no words of C's grammar here, so the prelude has them as names of types."""
 
 
 def named_type(names: tuple[str, ...], typedefs: Mapping[str, Type]) -> Type | None:
     """The arithmetic type that specifiers `names` mean, None if they mean none."""
+    if names in _FLOATS:
+        return _FLOATS[names]
     if len(names) == 1 and names[0] in typedefs:
         return typedefs[names[0]]
     if names == ("_Bool",):
         return BOOL
-    if names in _FLOATS:
-        return _FLOATS[names]
     words = set(names)
     if not names or words - _WORDS or {"signed", "unsigned"} <= words:
         return None
@@ -75,16 +78,14 @@ def number_type(node: Any, typedefs: Mapping[str, Type], source: Source) -> Numb
     """The type of a declaration or cast whose innermost `TypeDecl` is `node`. Raises `ScopError`."""
     names = tuple(node.type.names) if isinstance(node.type, c_ast.IdentifierType) else ()
     type = named_type(names, typedefs)
-    if isinstance(type, Int) or (isinstance(type, Float) and type == FLOAT32):
+    if isinstance(type, Int | Float):
         return type
     text = " ".join(names) or "this type"
     place = source.place(node.type.coord or node.coord)
     if isinstance(node.type, c_ast.Struct | c_ast.Union):
         raise ScopError(place, BAD_STRUCTURE)
-    if isinstance(type, Float):
-        raise ScopError(place, f"'{text}' cannot be compiled: of floating-point types there is float")
     raise ScopError(place, f"'{text}' is no arithmetic type; there are bool, char, short, int, long, those of "
-                           "<stdint.h> and float")
+                           "<stdint.h>, float, double, _Float16 and __bf16")
 
 
 def promote(type: Number) -> Number:
