@@ -12,6 +12,7 @@ from compiler.frontend.c_scop.building import apply, integer
 from compiler.frontend.halide import arithmetic
 from compiler.frontend.halide.arithmetic import chosen, compare, constant, converted, saturated, shifted, widened
 from compiler.frontend.halide.errors import PipelineError
+from compiler.frontend.halide.rounding import interpolated, rounded
 from compiler.ir.expr import Const, Expr
 from compiler.ir.types import BIT, Float, Int
 
@@ -164,6 +165,10 @@ def _strict(op: str) -> Function:
     return lambda args, type: arithmetic.BINARY[op](*args)
 
 
+def _towards_zero(op: str, a: Expr, b: Expr) -> Expr:
+    return apply(op, a, b)
+
+
 INTRINSICS: dict[str, Function] = {
     "abs": lambda args, type: arithmetic.absolute(args[0]),
     "absd": lambda args, type: arithmetic.distance(*args),
@@ -184,5 +189,8 @@ INTRINSICS: dict[str, Function] = {
     "count_leading_zeros": _counting(_leading_zeros), "return_second": lambda args, type: args[1],
     **{f"strict_{op}": _strict(op) for op in ("add", "sub", "mul", "min", "max", "eq", "lt", "le")},
     "strict_div": lambda args, type: apply("div", *args),
+    "round": lambda args, type: rounded(args[0]), "lerp": interpolated,
+    "div_round_to_zero": lambda args, type: _towards_zero("div", *args),
+    "mod_round_to_zero": lambda args, type: _towards_zero("rem", *args),
 }
 """`args` and the type of the result."""

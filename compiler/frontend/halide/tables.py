@@ -16,6 +16,7 @@ from compiler.frontend.halide.evaluate import Evaluator, Value
 from compiler.frontend.halide.memories import flat_index, needed_box
 from compiler.frontend.halide.names import legal_names, plain
 from compiler.frontend.halide.nodes import Constants, Func, HalideType, Node, Pipeline, postorder
+from compiler.frontend.halide.rounding import FLOAT_FUNCTIONS
 from compiler.frontend.halide.types import number_type
 from compiler.ir.expr import Const, Expr, Lookup
 from compiler.ir.floating import encode
@@ -105,7 +106,8 @@ def _nodes(func: Func) -> list[Node]:
 
 def _is_unusual(node: Node) -> bool:
     """Whether there is no hardware for a node."""
-    return node.op == "extern" or (node.type.code == "float" and node.type.bits != 32) or node.name == "round"
+    return (node.op == "extern" and node.name not in FLOAT_FUNCTIONS) or \
+        (node.type.code == "float" and node.type.bits != 32)
 
 
 def elements(buffer: Constants) -> np.ndarray:
