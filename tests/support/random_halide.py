@@ -131,7 +131,8 @@ class _Maker:
         c, d = hl.cast(narrow, a), hl.cast(narrow, b)
         whole = [
             lambda: hl.absd(a, b), lambda: hl.absd(c, d), lambda: hl.saturating_cast(narrow, a), lambda: hl.abs(a),
-            lambda: hl.popcount(hl.cast(hl.UInt(16), c)), lambda: hl.saturating_add(c, d), lambda: hl.saturating_sub(c, d),
+            lambda: hl.popcount(hl.cast(hl.UInt(16), c)), lambda: hl.saturating_add(c, d),
+            lambda: hl.saturating_sub(c, d),
             lambda: hl.halving_add(c, d), lambda: hl.rounding_halving_add(c, d), lambda: hl.widening_mul(c, d),
             lambda: hl.rounding_shift_right(c, hl.cast(hl.UInt(c.type().bits()), random.randint(0, 6))),
             lambda: hl.lerp(c, d, hl.cast(hl.UInt(8), b)), lambda: hl.mux(a & 3, [a, b, a + 1, b - 1]),
