@@ -55,6 +55,9 @@ class Options(MemoryOptions):
                 raise FpgaError(f"option {name} is {value!r}, must be {low} to {high}")
         if self.lanes not in _LANES:
             raise FpgaError(f"option lanes is {self.lanes!r}, must be one of {', '.join(map(str, _LANES))}")
+        if self.passes and self.lanes > 1:
+            raise FpgaError(f"option lanes is {self.lanes} and option passes is given: name the pass "
+                            f"pack-streams{{lanes={self.lanes}}} first in that")
         for name in ("fusion_level", "tile_depth"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 0):
