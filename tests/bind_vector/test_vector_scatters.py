@@ -23,6 +23,7 @@ BODIES = {
     "two that meet": "for (int i = 0; i < 4; i++) { y[k[i] & 7] = x[i]; y[k[i + 1] & 3] += 5; }",
     "an index that was stored": "for (int i = 0; i < 6; i++) s[n[i] & 3] = i; "
                                 "for (int i = 0; i < 12; i++) y[s[k[i] & 3] & 7] += x[i];",
+    "one store": "for (int i = 0; i < 4; i++) y[k[i] & 7] = i; y[0] += x[0]; y[k[0] & 7] = x[1];",
     "affine places beside": "for (int i = 0; i < 3; i++) { y[i + 2] = n[i]; y[k[i] & 7] += y[x[i] & 7]; }",
 }
 

@@ -63,7 +63,7 @@ GENERATORS: Mapping[str, Generator] = {
     "language": Generator(language_function, 2),
     "control": Generator(control_function, 2),
     "statements": Generator(lambda random, name: random_function(random, name).text, 1),
-    "addresses": Generator(address_function, 3, ("fpga", "dataflow")),
+    "addresses": Generator(address_function, 3, ("fpga", "dataflow", "vector")),
     "floats": Generator(float_function, 1, ("dataflow",)),
 }
 """All functions are called `NAME`, and all their parameters are arrays."""

@@ -75,8 +75,9 @@ class WordStatements:
         domain, inside = statement.domain, ", ".join(statement.iterators)
         bounds = [(domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
                   for k in range(len(statement.iterators))]
-        array = self.array(what, value.type, tuple(high - low + 1 for low, high in bounds))
-        element = ", ".join(f"{name} - ({low})" for name, (low, _) in zip(statement.iterators, bounds, strict=True))
+        array = self.array(what, value.type, tuple(high - low + 1 for low, high in bounds) or (1,))
+        places = [f"{name} - ({low})" for name, (low, _) in zip(statement.iterators, bounds, strict=True)]
+        element = ", ".join(places or ["0"])
         name = self._name(f"{statement.name}_{what}")
         same = isl.Map(f"{{ {name}[{inside}] -> {statement.name}[{inside}] }}")
         reads = tuple(replace(access, map=same.apply_range(access.map)) for access in statement.reads)
