@@ -20,9 +20,17 @@ from compiler.analysis.dependences import constant_bounds
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer
 from compiler.ir.points import contains, evaluate_map
 from compiler.sched.static.schedule import Schedule, StatementSchedule
+from hw.errors import SluiceError
 
-__all__ = ["BufferTraffic", "Lattice", "ReadTraffic", "TrafficGroup", "WriteTraffic", "array_traffic", "delay_traffic",
-           "exact_traffic"]
+__all__ = ["MOST_READS", "BufferTraffic", "Lattice", "ReadTraffic", "TooManyReads", "TrafficGroup", "WriteTraffic",
+           "array_traffic", "delay_traffic", "exact_traffic"]
+
+MOST_READS = 1 << 22
+"""Reads by one statement in a tile that are listed."""
+
+
+class TooManyReads(SluiceError):
+    """A statement reads more values in a tile than are listed."""
 
 
 @dataclass(frozen=True)
@@ -253,6 +261,9 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadP
     box = constant_bounds(statement)
     inner = statement.iterators[depth:]
     trips = _padded_trips(schedule, reader)
+    if (reads := prod(trips[n] for n in inner)) > MOST_READS:
+        raise TooManyReads(f"{statement}: the {reads} values that it reads in a tile would have to be listed, more "
+                           f"than {MOST_READS}: add tile loops around all statements")
     grid = np.indices([trips[n] for n in inner]).reshape(len(inner), -1) if inner else np.zeros((0, 1), np.int64)
     count = grid.shape[1]
     columns = [*(np.full(count, box[n][0]) for n in statement.iterators[:depth]),

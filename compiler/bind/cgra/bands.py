@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from hw.dma.descriptor import LINE_BYTES
 from hw.fabric.bank_config import CREDIT_BITS
 from hw.fabric.spec import GlobalBufferSpec
@@ -25,6 +27,11 @@ _MOST = (1 << CREDIT_BITS) - 1
 
 _MOST_OF_TILE = 1024
 """Bands of a tile that are tried: more do not end a run sooner, and each is looked at."""
+
+_LEAST_ROOM = 8
+"""But a half of a bank has room for so many bands of a tile that passes it, however large the tile is."""
+
+_NEVER = 1 << 60
 
 LEAST_LINES = (16, 32, 64, 128, 256, 512, 1 << 30)
 """Lengths of bands that are tried, in lines of the memory bus; the last one stands for whole tiles."""
@@ -90,7 +97,8 @@ def _sizes(box: Box, nest: AffineNest, glb: GlobalBufferSpec) -> Iterator[int]:
     if box.step_bytes == 1:
         iterations = {abs(stride) * WORD_BYTES for stride in nest.addresses[0].strides if abs(stride) > 1}
         units = {burst} | {size * n for size in iterations for n in (1, 2, 4) if size * n % unit == 0}
-    least = max(burst, -(-box.words * WORD_BYTES // _MOST_OF_TILE))
+    few = -(-box.words * WORD_BYTES // _MOST_OF_TILE)
+    least = max(burst, min(few, glb.half_words * WORD_BYTES // _LEAST_ROOM) if needs_bands(box, glb) else few)
     most = min(box.words, glb.half_words) * WORD_BYTES // 2
     for size in units:
         steps = size * -(-least // (size * box.step_bytes))
@@ -106,39 +114,42 @@ def _bands(nest: AffineNest, box: Box, steps: int, glb: GlobalBufferSpec) -> Ban
     if ring and max(abs(s) for s in nest.addresses[0].strides) >= glb.half_words:
         return None
     room = min(_MOST, 2 * glb.half_words // words) if ring else 2 * count
-    cycles = min((_earliest(nest, band * words) // band for band in range(1, count)), default=0)
+    bands = np.arange(1, count, dtype=np.int64)
+    cycles = int((_earliest(nest, bands * words) // bands).min(initial=_NEVER)) if count > 1 else 0
     if cycles < 1 or room > _MOST:
         return None
-    lag = max(_latest(nest, (band + 1) * words) // cycles + 1 - band for band in range(count - 1))
+    lag = int((_latest(nest, bands * words) // cycles + 2 - bands).max())
     if ring and lag + 2 > room:
         return None
     return Bands(steps, count, cycles, min(max(lag, 1), count), room)
 
 
-def _earliest(nest: AffineNest, address: int) -> int:
-    """Cycle, from the first access on, of the first access to `address` or a later one, which there is.
+def _earliest(nest: AffineNest, addresses: np.ndarray) -> np.ndarray:
+    """Cycles, from the first access on, of the first access to each of the addresses or a later one, which there is.
 
     Time advances from iteration to iteration of each loop, so that the first access is lexicographically the first. If
     there is none: the cycle of the last access.
     """
-    time, rest, (strides, trips) = 0, nest.addresses[0].offset, (nest.addresses[0].strides, nest.ranges)
+    strides, trips = nest.addresses[0].strides, nest.ranges
+    time, rest = np.zeros_like(addresses), np.full_like(addresses, nest.addresses[0].offset)
     reach = sum(max(0, s * (n - 1)) for s, n in zip(strides, trips, strict=True))
     for stride, count, cycles in reversed(list(zip(strides, trips, nest.time, strict=True))):
         reach -= max(0, stride * (count - 1))
-        missing = address - rest - reach
-        index = -(-missing // stride) if missing > 0 and stride > 0 else 0
-        time, rest = time + index * cycles, rest + index * stride
-    return time if rest >= address else nest.last_time - nest.time_offset
+        if stride > 0:
+            index = np.maximum(0, -(-(addresses - rest - reach) // stride))
+            time, rest = time + index * cycles, rest + index * stride
+    return np.where(rest >= addresses, time, nest.last_time - nest.time_offset)
 
 
-def _latest(nest: AffineNest, address: int) -> int:
-    """Cycle, from the first access on, of the last access to one before `address`, which there is."""
-    time, rest, (strides, trips) = 0, nest.addresses[0].offset, (nest.addresses[0].strides, nest.ranges)
+def _latest(nest: AffineNest, addresses: np.ndarray) -> np.ndarray:
+    """Cycles, from the first access on, of the last access to one before each of the addresses, which there is."""
+    strides, trips = nest.addresses[0].strides, nest.ranges
+    time, rest = np.zeros_like(addresses), np.full_like(addresses, nest.addresses[0].offset)
     reach = sum(min(0, s * (n - 1)) for s, n in zip(strides, trips, strict=True))
     for stride, count, cycles in reversed(list(zip(strides, trips, nest.time, strict=True))):
         reach -= min(0, stride * (count - 1))
-        index = count - 1
+        index = np.full_like(addresses, count - 1)
         if stride > 0:
-            index = min(index, (address - 1 - rest - reach) // stride)
+            index = np.minimum(index, (addresses - 1 - rest - reach) // stride)
         time, rest = time + index * cycles, rest + index * stride
     return time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compiler.bind.cgra.bands import LEAST_LINES, Bands
@@ -14,6 +14,7 @@ from compiler.bind.cgra.place_and_route import Physical
 from compiler.bind.cgra.predicate_tables import plan_control
 from compiler.bind.cgra.transfers import bands_of, bank_config
 from compiler.ir.program import Table
+from compiler.sched.static.schedule import Schedule
 from hw.fabric.bank_config import BankConfig
 from hw.fabric.config import ArrayConfig, IoConfig, TileConfig
 from hw.fabric.routing import Network, Side, Source, TrackSource
@@ -109,14 +110,14 @@ def configure_banks(application: Application, physical: Physical, spec: FabricSp
     return banks
 
 
-def plan_bands(application: Application, spec: FabricSpec) -> list[dict[str, Bands]]:
+def plan_bands(schedule: Schedule, spec: FabricSpec, lengths: Sequence[int] = LEAST_LINES) -> list[dict[str, Bands]]:
     """Bands of every array, by name, in several lengths.
 
     Raises `StreamError` for a tile that the global buffer cannot take.
     """
-    staged, statements = application.schedule.staged, application.schedule.statements
+    staged, statements = schedule.staged, schedule.statements
     found: list[dict[str, Bands]] = []
-    for least in LEAST_LINES:
+    for least in lengths:
         bands = {f.array: bands_of(f, staged.program.array(f.array), statements[f.statement], spec.glb, staged.tiles,
                                    least) for f in (*staged.inputs, *staged.outputs)}
         if bands not in found:

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from compiler.analysis.dependences import flow, recurring_around
 from compiler.bind.buffers.wide_fetch import AccessPatternError
+from compiler.bind.cgra.bands import LEAST_LINES
 from compiler.bind.cgra.budget import Budget
 from compiler.bind.cgra.candidate import Candidate
 from compiler.bind.cgra.configuration import configure, configure_banks, plan_bands
@@ -211,6 +212,7 @@ class Stages:
         schedule, spec, relaxation = self.schedule(choice), self.spec, choice.relaxation
         if relaxation.windows and not repeated_inputs(schedule):
             raise AccessPatternError("no input is loaded in the order of a window")
+        plan_bands(schedule, spec, LEAST_LINES[:1])  # whether the arrays fit is known before anything is placed
         with self._timed("map"):
             found = map_program(schedule, spec.mem, relaxation.sparse, relaxation.shared, spec.pe.counter, choice.apart,
                                 relaxation.rings, spec.memories if spec.mem_depths else None, choice.balanced)
@@ -226,7 +228,7 @@ class Stages:
             config = configure(application, physical, spec)
             designs = [CgraDesign(parts.asked, parts, self.options_of(choice), spec, application, physical,
                                   replace(config, banks=configure_banks(application, physical, spec, bands)), bands,
-                                  self.seconds, choice.coalesced) for bands in plan_bands(application, spec)]
+                                  self.seconds, choice.coalesced) for bands in plan_bands(application.schedule, spec)]
             design = min(designs, key=lambda made: made.predicted_start_to_done)
             _ = design.words
         with self._timed("validate"):

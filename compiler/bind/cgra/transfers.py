@@ -20,7 +20,7 @@ from compiler.ir.types import Int
 from compiler.sched.static.schedule import StatementSchedule
 from compiler.sched.streams.streams import Footprint, StreamError, row_major
 from hw.dma.descriptor import DescriptorError, DmaDescriptor, DmaLevel
-from hw.fabric.bank_config import BankConfig
+from hw.fabric.bank_config import BankConfig, bank_controller
 from hw.fabric.spec import GlobalBufferSpec
 from hw.memtile import Affine, AffineNest
 from hw.memtile.spec import ConfigurationError
@@ -94,8 +94,13 @@ def bands_of(footprint: Footprint, array: Array, entry: StatementSchedule, glb: 
              least: int) -> Bands:
     """Bands of the tiles of an array, of `least` lines or more.
 
-    Raises `StreamError` for a tile that does not fit half a bank and is not accessed in the order of memory.
+    Raises `StreamError` for a tile that does not fit half a bank and is not accessed in the order of memory, and for
+    one with more words than a bank counts.
     """
+    most = (1 << bank_controller(glb).time_width) - 1
+    if footprint.words > most:
+        raise StreamError(f"array {footprint.array}: a tile of {footprint.words} words passes the global buffer, of "
+                          f"which a bank counts up to {most}; add tile loops around all statements")
     row_bytes, levels = _innermost(_merged(_levels(footprint, array)))
     steps = levels[0][0] if levels else row_bytes
     box = Box(steps, footprint.words * ELEMENT_BYTES // steps)
