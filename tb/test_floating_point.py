@@ -4,6 +4,7 @@ has the program."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,3 +102,48 @@ def test_special_values_quotients_and_conversions(group: Group, simulator: str) 
 def test_several_formats_in_one_program(group: Group, simulator: str) -> None:
     check(group, "mixed", {"a": np.array([1, 1.0078125, -2.5, 3e38, 1e-40, 0, 7, np.inf, 0.1015625], np.float32)
                            * np.array([1, 1, 1, 0, 0, 1, 1, 1, 1], np.float32)}, simulator)
+
+
+EVERYTHING = """
+#include <math.h>
+void everything(const float A[4][4], const float B[4][4], const int n[4], const double x[4], float C[4][4],
+                double d[4], int m[4]) {
+#pragma scop
+  for (int i = 0; i < 4; i++) {
+    for (int j = 0; j < 4; j++) {
+      C[i][j] = 0.5f;
+      for (int k = 0; k < 4; k++) C[i][j] += A[i][k] * B[k][j];
+    }
+    d[i] = fma(sqrt(fabs(x[i])), x[i], n[i]) / fmax(x[3 - i], 0.25);
+    m[i] = (int)A[i][0] + (A[i][1] < B[i][2]);
+  }
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Any:
+    """Sums, double, functions, conversions and comparisons in one pipeline."""
+    return compiler.compile(parse_scop(EVERYTHING), target="fpga")
+
+
+def test_a_pipeline_of_its_own_computes_what_gcc_computes(pipeline: Any, simulator: str, tmp_path: Path) -> None:
+    generator = np.random.default_rng(6)
+    inputs = {"A": generator.standard_normal((4, 4)).astype(np.float32), "B": SPECIAL.reshape(4, 4)[::-1].copy(),
+              "n": np.array([5, -7, 0, 16777217], np.int32), "x": np.array([2.0, -1e-310, 1e300, -0.1])}
+    memory = {**inputs, "C": np.zeros((4, 4), np.float32), "d": np.zeros(4), "m": np.zeros(4, np.int32)}
+    call(compile_c(tmp_path, {"everything": EVERYTHING}), "everything", list(memory.values()))
+    run = pipeline.simulate(inputs, simulator, seed=3, stall=STALLS)
+    for name in ("C", "d", "m"):
+        found, wanted = run.outputs[name], memory[name]
+        numbers = ~np.isnan(wanted)
+        assert same(found[numbers], wanted[numbers].astype(found.dtype)) and np.isnan(found[~numbers]).all(), name
+    assert run.cycles == pipeline.predicted_cycles
+
+
+def test_sums_of_a_pipeline_take_turns_in_the_adder() -> None:
+    """A reduction that waits for an adder of twelve stages goes around the loops that are free: a product per cycle."""
+    program = load_c(APPS / "matmul.c", N=12)
+    design = compiler.compile(program, target="fpga")
+    assert 12**3 <= design.predicted_cycles < 12**3 + 250

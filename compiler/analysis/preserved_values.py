@@ -9,12 +9,13 @@ import numpy as np
 
 from compiler.analysis.accesses import same_elements
 from compiler.analysis.points import some_points
-from compiler.analysis.sample_operands import UnknownMemories, operand_vectors
-from compiler.ir.evaluate import evaluate, integer
+from compiler.analysis.sample_operands import UnknownMemories, operand_columns
+from compiler.ir.evaluate import evaluate
+from compiler.ir.floating import same
 from compiler.ir.program import Program, Statement, Table
 from compiler.ir.types import Int
 
-__all__ = ["computing", "operands", "stays"]
+__all__ = ["computing", "operands", "same_values", "stays"]
 
 
 def computing(program: Program, statement: Statement) -> isl.Set:
@@ -38,13 +39,18 @@ def stays(program: Program, statement: Statement, zeros: Collection[int], own: C
     for k in zeros:
         columns[k] = np.zeros_like(columns[k])
     found = evaluate(statement.value, columns.__getitem__, steps, tables, UnknownMemories(program))
-    return bool((found == columns[min(own)]).all())
+    return same_values(found, columns[min(own)])
+
+
+def same_values(found: np.ndarray, wanted: np.ndarray) -> bool:
+    """Whether all values are equal, floating-point ones bit for bit; one stands for many."""
+    return same(*np.broadcast_arrays(found, wanted))
 
 
 def operands(program: Program, statement: Statement, own: Collection[int], instances: isl.Set,
               ) -> tuple[list[np.ndarray], dict[str, np.ndarray], dict[str, Table]]:
     """Words of all reads, equal ones of those in `own`; iterators of some of the instances; tables."""
-    columns = operand_vectors([integer(program.array(read.array).type) for read in statement.reads])
+    columns = operand_columns([program.array(read.array).type for read in statement.reads])
     for k in own:
         columns[k] = columns[min(own)]
     points = some_points(instances, len(columns[0]))

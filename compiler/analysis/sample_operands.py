@@ -13,10 +13,12 @@ import numpy as np
 
 from compiler.ir.evaluate import integer, storage
 from compiler.ir.expr import Cast, Expr, Load, Lookup, Store, fold, with_children
+from compiler.ir.floating import decode
 from compiler.ir.program import Program, Table
-from compiler.ir.types import Int, Type
+from compiler.ir.types import Float, Int, Type
 
-__all__ = ["VECTORS", "UnknownMemories", "mixed", "operand_vectors", "repeat_entries", "wrap_lookups"]
+__all__ = ["VECTORS", "UnknownMemories", "mixed", "operand_columns", "operand_vectors", "repeat_entries",
+           "wrap_lookups"]
 
 VECTORS = 256
 """Random operand vectors; corners come on top."""
@@ -27,6 +29,13 @@ _MULTIPLIER, _MODULUS = 0x9E3779B97F4A7C15, 1 << 64
 
 _FULL_CORNERS = 4
 """Up to so many operands, all combinations of corners are tried."""
+
+
+def operand_columns(types: Sequence[Type]) -> list[np.ndarray]:
+    """`operand_vectors` of any types: of floating-point numbers all kinds of bits."""
+    words = operand_vectors([Int(type.width, False) if isinstance(type, Float) else integer(type) for type in types])
+    return [decode(type, column) if isinstance(type, Float) else column
+            for type, column in zip(types, words, strict=True)]
 
 
 def operand_vectors(types: Sequence[Int]) -> list[np.ndarray]:

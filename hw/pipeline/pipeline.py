@@ -9,7 +9,9 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.dataflow.floating import float_spec, is_floating
 from hw.dataflow.operators import applied
+from hw.float import FloatOperator
 from hw.lib.addressed_memory import AddressedMemory
 from hw.pipeline.spec import (
     BufferCell,
@@ -144,6 +146,8 @@ class Pipeline(wiring.Component):
     def _operator(self, m: Module, number: int, cell: OperatorCell) -> Value:
         if cell.op == "table":
             return self._table(m, number, cell)
+        if is_floating(cell.op, (cell.word, *cell.words)):
+            return self._shaped(m, number, self._float(m, number, cell))
         early = int(cell.latency > 1)
         values = [self._tap(m, tap, early) for tap in cell.operands]
         result = values[0] if cell.op == "cast" else applied(cell.op, values, list(cell.words))
@@ -151,6 +155,15 @@ class Pipeline(wiring.Component):
         for stage in range(early, cell.latency):
             value = self._late(m, value, number, f"_stage_{stage + 1}")
         return value
+
+    def _float(self, m: Module, number: int, cell: OperatorCell) -> Value:
+        """A floating-point operator, with its registers."""
+        operator = FloatOperator(float_spec(cell.op, cell.words, cell.word, cell.latency))
+        m.submodules[f"float{number}"] = operator
+        m.d.comb += operator.en.eq(self.en)
+        for name, tap in zip("abc", cell.operands, strict=False):
+            m.d.comb += getattr(operator, name).eq(self._tap(m, tap))
+        return operator.o
 
     def _table(self, m: Module, number: int, cell: OperatorCell) -> Value:
         """A read-only memory with its register and one behind it."""

@@ -64,7 +64,7 @@ GENERATORS: Mapping[str, Generator] = {
     "control": Generator(control_function, 2),
     "statements": Generator(lambda random, name: random_function(random, name).text, 1),
     "addresses": Generator(address_function, 3, ("fpga", "dataflow", "vector")),
-    "floats": Generator(float_function, 1, ("dataflow",)),
+    "floats": Generator(float_function, 1, ("dataflow", "fpga")),
 }
 """All functions are called `NAME`, and all their parameters are arrays."""
 

@@ -8,13 +8,17 @@ import numpy as np
 
 from compiler.analysis.instance_budget import count_instances
 from compiler.analysis.points import some_points
-from compiler.analysis.sample_operands import UnknownMemories, mixed, repeat_entries, wrap_lookups
+from compiler.analysis.sample_operands import UnknownMemories, mixed, operand_columns, repeat_entries, wrap_lookups
 from compiler.bind.fpga.fanin import Leaf, resolved
-from compiler.bind.fpga.formats import contains_all, tapped_word, type_of
-from compiler.ir.evaluate import evaluate, integer, storage
+from compiler.bind.fpga.formats import contains_all, number_of, tapped_word, type_of
+from compiler.ir.evaluate import evaluate, storage
+from compiler.ir.expr import Apply, Cast, Read
+from compiler.ir.floating import from_words, to_words
 from compiler.ir.points import contains
 from compiler.ir.program import Program, Statement
-from compiler.sched.verify import ValidationError, operand_vectors
+from compiler.ir.types import BIT, Float, Type
+from compiler.sched.verify import ValidationError
+from hw.dataflow.floating import is_floating
 from hw.ops import operation
 from hw.pipeline.spec import ComputedCell, ConstantCell, OperatorCell, PipelineSpec, StoreCell, operand_delays
 
@@ -34,11 +38,13 @@ def check_arithmetic(program: Program, statement: Statement, spec: PipelineSpec,
     if not isinstance(spec.cells[root], ComputedCell):
         return
     reads, iterators = _operands(program, statement, same)
-    values = {leaf: iterators[what] if isinstance(what, str) else reads[what] for leaf, what in operands.items()}
+    types = [program.array(read.array).type for read in statement.reads]
+    words = [_words(type_, column) for type_, column in zip(types, reads, strict=True)]
+    values = {leaf: iterators[what] if isinstance(what, str) else words[what] for leaf, what in operands.items()}
     value, tables = wrap_lookups(statement.value, program.tables)
     meant = evaluate(value, lambda k: reads[k], iterators, tables, UnknownMemories(program))
     actual = _Machine(spec, values, {leaf.cell: "" for leaf in values}).value(Leaf(root, 0))
-    wrong = np.flatnonzero(np.asarray(meant != actual))
+    wrong = np.flatnonzero(np.asarray(_words(statement.value.type, meant) != actual))
     if len(wrong):
         given = ", ".join(str(column[wrong[0] % len(column)]) for column in reads)
         raise ValidationError(f"{statement}: the operators compute another value from ({given}) than the expression")
@@ -48,9 +54,9 @@ def _operands(program: Program, statement: Statement,
               same: Sequence[int]) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
     """Columns of values for the reads, and for the iterators of instances, half of them without a closed guard. Where
     one leaves open what a read delivers, that is something else than what another one does."""
-    types = [integer(program.array(read.array).type) for read in statement.reads]
+    types = [program.array(read.array).type for read in statement.reads]
     asked = [statement.domain.intersect(read.map.domain()) for read in statement.reads]
-    columns = operand_vectors(types)
+    columns = operand_columns(types)
     count = len(columns[0]) if columns else _ITERATIONS
     smallest = min(asked, key=count_instances, default=statement.domain)
     points = np.concatenate([some_points(part, count // 2 + 1) for part in (smallest, statement.domain)])
@@ -61,6 +67,11 @@ def _operands(program: Program, statement: Statement,
         open_ = asked[k].is_equal(statement.domain) or contains(asked[k], list(points.T), count)
         reads.append(np.where(open_, columns[same[k]], columns[k]).astype(storage(type_)))
     return reads, iterators
+
+
+def _words(type_: Type, values: np.ndarray) -> np.ndarray:
+    """Values as the bits that cells have; integers as they are."""
+    return to_words(type_, values).astype(object) if isinstance(type_, Float) else values
 
 
 class _Machine:
@@ -103,6 +114,8 @@ class _Machine:
     def _result(self, cell: ComputedCell, arguments: list[np.ndarray]) -> np.ndarray:
         if not isinstance(cell, OperatorCell):
             return mixed(cell.memory, isinstance(cell, StoreCell), arguments)
+        if is_floating(cell.op, (cell.word, *cell.words)):
+            return _floating(cell, arguments)
         if cell.op == "cast":
             return arguments[0].astype(object)
         if cell.op == "table":
@@ -118,3 +131,14 @@ class _Machine:
             given = tapped_word(self.spec, tap)
             if not contains_all(word, given):
                 raise ValidationError(f"operator '{cell.op}' takes {type_of(given)} as {type_of(word)}")
+
+
+def _floating(cell: OperatorCell, arguments: Sequence[np.ndarray]) -> np.ndarray:
+    """The bits of an operation on floating-point numbers, by the interpreter's meaning of it."""
+    types = [number_of(word) for word in cell.words]
+    values = [from_words(type_, np.asarray(column)).astype(storage(type_))
+              for type_, column in zip(types, arguments, strict=True)]
+    parts = tuple(Read(k, type_) for k, type_ in enumerate(types))
+    type_ = BIT if cell.word.width == 1 else number_of(cell.word)
+    value = Cast(parts[0], type_) if cell.op == "cast" else Apply(cell.op, parts, type_)
+    return _words(type_, evaluate(value, values.__getitem__, {}, {})).astype(object)

@@ -8,7 +8,9 @@ import networkx as nx
 
 from compiler.bind.fpga.dataflow_graph import Net, Node, Use
 from compiler.sched.static.chaining import Path, Stage, long_paths
+from hw.dataflow.floating import float_spec, is_floating
 from hw.delays import MEMORY_OUTPUT, operator_delays
+from hw.float.operator import step_delays
 from hw.pipeline.spec import LOAD_LATENCY
 
 __all__ = ["chain_recurrences"]
@@ -128,6 +130,8 @@ def _delay(net: Net, node: Node) -> float:
         return operator_delays().delay("select", node.word.width)
     if node.kind != "operator" or node.op in ("load", "store"):
         return 0.0
+    if is_floating(node.op, (node.word, *node.words)):
+        return sum(step_delays(float_spec(node.op, node.words, node.word, 0)))
     constant = any(map(net.is_constant, node.uses))
     return operator_delays().delay(node.op, _width(net, node), constant=constant)
 

@@ -14,7 +14,8 @@ from compiler.bind.interning import interned
 from compiler.bind.sums import flatten_sum
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, Store, children, postorder
 from compiler.ir.program import Statement
-from compiler.ir.types import BIT, Int, Type
+from compiler.ir.types import BIT, FLOAT64, Float, Int, Type
+from hw.dataflow.floating import FLOAT_LATENCY, is_floating
 from hw.pipeline.spec import LOAD_LATENCY, STORE_LATENCY, TABLE_LATENCY, Word
 
 __all__ = ["WIDEST", "Operators", "read_label", "word_of"]
@@ -33,8 +34,11 @@ _WIRES = {"shl", "shr", "and", "or", "xor"}
 
 def word_of(type_: Type, where: str) -> Word:
     """`type_` as the hardware has it; `where` opens the message. Raises `FpgaError` if it has it not."""
+    if isinstance(type_, Float) and type_.computable:
+        return Word(type_.width, False, type_.exponent)
     if not isinstance(type_, Int) or type_.width > WIDEST:
-        raise FpgaError(f"{where} has values of type {type_}; the fpga target has integers of up to {WIDEST} bits")
+        raise FpgaError(f"{where} has values of type {type_}; the fpga target has integers of up to {WIDEST} bits and "
+                        f"floating-point numbers within {FLOAT64}")
     return Word(type_.width, type_.signed)
 
 
@@ -101,7 +105,7 @@ class Operators:
                 return self._access("load", expr, word, LOAD_LATENCY, memory)
             case Store(memory, _, _, _, _):
                 return self._access("store", expr, word, STORE_LATENCY, memory)
-            case Apply(op, args, _) if op in _LINEAR and self._all_words(args):
+            case Apply(op, args, _) if op in _LINEAR and self._all_integers(args):
                 return self._sum(expr, word)
         return self._apply(expr, word)
 
@@ -126,12 +130,14 @@ class Operators:
         return narrow
 
     @staticmethod
-    def _all_words(args: Sequence[Expr]) -> bool:
-        return all(arg.type != BIT for arg in args)
+    def _all_integers(args: Sequence[Expr]) -> bool:
+        return all(arg.type != BIT and isinstance(arg.type, Int) for arg in args)
 
     def _cast(self, use: Use, word: Word) -> Use:
         """A conversion that keeps all values costs nothing, and what it is used for stays narrow."""
         have = self.net.nodes[use.node].word
+        if is_floating("cast", (have, word)):
+            return use if have == word else self._emit("cast", [use], [have], word, FLOAT_LATENCY["cast"])
         if word.signed >= have.signed and word.width >= have.width + (word.signed - have.signed):
             return use
         return self._emit("cast", [use], [have], word, 0)
@@ -147,7 +153,9 @@ class Operators:
 
     def _operation(self, op: str, uses: Sequence[Use], words: Sequence[Word], word: Word) -> Use:
         constant = any(self.net.is_constant(use) for use in uses)
-        if op in _PRODUCTS:
+        if is_floating(op, words):
+            latency = FLOAT_LATENCY[op]
+        elif op in _PRODUCTS:
             latency = self.options.multiplier_latency
         else:
             latency = 0 if (op in _WIRES and constant) or op == "pass" else self.options.operator_latency

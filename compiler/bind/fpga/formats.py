@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.ir.evaluate import integer
 from compiler.ir.program import Program
-from compiler.ir.types import Int
+from compiler.ir.types import Float, Int
 from compiler.sched.verify import ValidationError
 from hw.pipeline.spec import (
     BufferCell,
@@ -20,7 +19,7 @@ from hw.pipeline.spec import (
     operands,
 )
 
-__all__ = ["check_formats", "check_loaded", "contains_all", "holds", "tapped_word", "type_of"]
+__all__ = ["check_formats", "check_loaded", "contains_all", "holds", "number_of", "tapped_word", "type_of"]
 
 
 def check_formats(program: Program, spec: PipelineSpec) -> None:
@@ -48,22 +47,29 @@ def holds(word: Word, low: int, high: int) -> bool:
 
 def check_loaded(program: Program, array: str, cell: InputCell) -> None:
     """Raise `ValidationError` unless an input has the format of the array that it comes from."""
-    if integer(program.array(array).type) != type_of(cell.word):
+    if program.array(array).type != number_of(cell.word):
         raise ValidationError(f"input {cell.name} takes {program.array(array).type} as {type_of(cell.word)}")
 
 
 def _check_array(program: Program, cell: OutputCell) -> None:
-    if integer(program.array(cell.name).type) != type_of(cell.word):
+    if program.array(cell.name).type != number_of(cell.word):
         raise ValidationError(f"output {cell.name} gives {program.array(cell.name).type} as {type_of(cell.word)}")
 
 
 def type_of(word: Word) -> Int:
-    """The integers that a word has."""
+    """The integers that a word has, or those of its bits."""
     return Int(word.width, word.signed)
+
+
+def number_of(word: Word) -> Int | Float:
+    """The numbers that a word has."""
+    return Float(word.exponent, word.width - 1 - word.exponent) if word.exponent else type_of(word)
 
 
 def contains_all(word: Word, other: Word) -> bool:
     """Whether a word can have every value of another."""
+    if word.exponent or other.exponent:
+        return word == other
     return holds(word, type_of(other).minimum, type_of(other).maximum)
 
 

@@ -14,11 +14,13 @@ import numpy as np
 from compiler.analysis.affine import affine_form
 from compiler.analysis.dependences import constant_bounds
 from compiler.bind.bounds import array_bytes
+from compiler.bind.fpga.expressions import word_of
 from compiler.ir.evaluate import integer
+from compiler.ir.floating import from_words, to_words
 from compiler.ir.program import Array
+from compiler.ir.types import Float, Int
 from compiler.sched.streams.streams import Footprint, StagedProgram, StreamError, row_major
 from hw.dataflow.registers import element_bytes
-from hw.dataflow.spec import Word
 from hw.pipeline.streams import ArrayStream
 
 __all__ = ["MemoryLayout", "array_from_bytes", "bytes_of", "lay_out", "stream_of"]
@@ -45,13 +47,20 @@ def lay_out(arrays: Iterable[Array]) -> MemoryLayout:
 
 def bytes_of(array: Array, data: np.ndarray) -> bytes:
     """An array's contents as they lie in memory."""
-    return np.asarray(data).astype(integer(array.type).dtype.newbyteorder("<")).tobytes()
+    return to_words(array.type, np.asarray(data)).astype(_held(array)).tobytes()
 
 
 def array_from_bytes(array: Array, data: bytes) -> np.ndarray:
     """Inverse of `bytes_of`."""
-    type_ = integer(array.type)
-    return np.frombuffer(data, type_.dtype.newbyteorder("<")).astype(type_.dtype).reshape(array.shape)
+    words = np.frombuffer(data, _held(array))
+    return from_words(array.type, words if words.itemsize == 8 else words.astype(np.int64)).reshape(array.shape)
+
+
+def _held(array: Array) -> np.dtype:
+    """Words of elements in memory."""
+    type_ = array.type
+    words = Int(type_.width, signed=False) if isinstance(type_, Float) else integer(type_)
+    return words.dtype.newbyteorder("<")
 
 
 def stream_of(staged: StagedProgram, footprint: Footprint, array: Array) -> ArrayStream:
@@ -78,13 +87,13 @@ def stream_of(staged: StagedProgram, footprint: Footprint, array: Array) -> Arra
 
 def _stream(array: Array, loops: Sequence[tuple[int, int]], offset: int) -> ArrayStream:
     """The stream that walks `loops` (outermost first, strides in elements)."""
-    type_ = integer(array.type)
-    size = element_bytes(type_.width)
+    word = word_of(array.type, f"array {array.name}")
+    size = element_bytes(word.width)
     row, rest = 1, list(loops)
     if rest and rest[-1][1] == 1:
         row = rest.pop()[0]
     levels = tuple((count, stride * size) for count, stride in reversed(rest))
-    return ArrayStream(array.name, Word(type_.width, type_.signed), row, levels, offset * size)
+    return ArrayStream(array.name, word, row, levels, offset * size)
 
 
 def _merged(loops: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

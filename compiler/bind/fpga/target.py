@@ -13,13 +13,16 @@ from compiler.ir.verify import verify
 from compiler.sched.search.driver import search
 from compiler.sched.search.space import Infeasible
 
-__all__ = ["MEMORIES", "PLACE", "Options", "compile_program"]
+__all__ = ["FLOATING", "MEMORIES", "PLACE", "Options", "compile_program"]
 
 PLACE = "a pipeline of its own"
 """What results call the target."""
 
 MEMORIES = True
 """Accesses at places that depend on data are taken."""
+
+FLOATING = True
+"""It has operators for floating-point numbers."""
 
 
 def compile_program(program: Program, options: Options) -> FpgaDesign:

@@ -33,10 +33,9 @@ from compiler.bind.fpga.arithmetic import check_arithmetic
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.fanin import Leaf, accesses, leaves
-from compiler.bind.fpga.formats import check_formats, check_loaded, holds, type_of
+from compiler.bind.fpga.formats import check_formats, check_loaded, holds, number_of
 from compiler.bind.fpga.instance_trace import MOST_EVENTS
 from compiler.bind.fpga.nest_checks import NestChecks
-from compiler.ir.evaluate import integer
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import Origins, Source, ValidationError, bounded_effort, final_origins, read_origins
@@ -245,8 +244,8 @@ class _Proof:
 
     def _check_memories(self) -> None:
         """The memories are those of the program."""
-        meant = [(integer(memory.type), memory.words, memory.initial) for memory in self.program.memories]
-        if [(type_of(memory.word), memory.words, memory.initial) for memory in self.spec.memories] != meant:
+        meant = [(memory.type, memory.words, memory.initial) for memory in self.program.memories]
+        if [(number_of(memory.word), memory.words, memory.initial) for memory in self.spec.memories] != meant:
             raise ValidationError("the memories of the pipeline are not those of the program")
 
     def _check_access(self, statement: Statement, access: Leaf) -> None:

@@ -218,14 +218,14 @@ def _asked_only(program: Program, statement: Statement, whole: Statement) -> Sta
 
 def _in_the_sum(value: Expr, own: int, guard: Expr) -> Expr | None:
     """`value`, which adds to read `own` or subtracts from it, with the guard before what it adds; None if it is no such
-    sum."""
+    sum of integers. Floating-point numbers have none: nothing that is added keeps the bits of what is no number."""
     match value:
         case Read(index):
             return value if index == own else None
         case Cast(arg, type_) if _holds(type_, arg.type) or _holds(arg.type, type_):
             inner = _in_the_sum(arg, own, guard)
             return None if inner is None else Cast(inner, type_)
-        case Apply("add" | "sub" as op, (a, b)):
+        case Apply("add" | "sub" as op, (a, b), Int()):
             if op == "add" and not mentions(a, own):
                 a, b = b, a
             inner = None if mentions(b, own) else _in_the_sum(a, own, guard)

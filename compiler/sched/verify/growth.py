@@ -7,7 +7,7 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.analysis.accesses import same_elements
-from compiler.analysis.preserved_values import operands, stays
+from compiler.analysis.preserved_values import operands, same_values, stays
 from compiler.analysis.sample_operands import UnknownMemories
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Const, converted
@@ -94,8 +94,7 @@ def _check_guarded(growth: PaddedProgram, old: Statement, new: Statement, extra:
     wanted = evaluate(converted(old.value, program.array(new.write.array).type), columns.__getitem__, steps, tables,
                       UnknownMemories(program))
     found = evaluate(new.value, columns.__getitem__, steps, tables, UnknownMemories(program))
-    same = (found == wanted).all()
-    if not same or not stays(program, new, (), own, extra):
+    if not same_values(found, wanted) or not stays(program, new, (), own, extra):
         raise ValidationError(f"{new} stores something else on its whole box")
 
 
