@@ -11,6 +11,7 @@ from benchmarks.area_tables import area_table
 from benchmarks.compile_growth_tables import compile_growth_table
 from benchmarks.dataflow_tables import dataflow_tables, target_tables
 from benchmarks.fpga_tables import fpga_table
+from benchmarks.halide_jit import halide_table
 from benchmarks.layer_tables import layer_tables
 from benchmarks.markdown import table
 from benchmarks.peer_tables import peer_tables
@@ -62,8 +63,8 @@ def figure_tables() -> str:
     return "\n\n".join([
         _application_table(), storage_table(), sharing_table(), *layer_tables(), address_table(), _area_table(),
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
-        target_tables(), polybench_table(), compile_growth_table(), sac_table(), window_table(), sac_lanes_table(),
-        *peer_tables(),
+        target_tables(), polybench_table(), compile_growth_table(), halide_table(), sac_table(), window_table(),
+        sac_lanes_table(), *peer_tables(),
     ])
 
 

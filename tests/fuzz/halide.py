@@ -11,6 +11,7 @@ import argparse
 import os
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -34,6 +35,7 @@ from compiler.frontend.halide import HalideProgram, PipelineError, from_bytes, l
 from compiler.ir.interpret import interpret  # noqa: E402
 from compiler.ir.program import Program  # noqa: E402
 from compiler.passes.scheduled import ScheduledProgram  # noqa: E402
+from tests.fuzz.limit import TooSlow, limited  # noqa: E402
 from tests.fuzz.programs import FRONT_END, SIMULATORS, Job, Outcome, check  # noqa: E402
 
 SIZES = [7, 5]
@@ -142,18 +144,21 @@ def _flip(work: _Work) -> list[tuple[Job, Outcome]]:
     seed, end = work[0], work[-1]
     random, job = Random(f"flip {seed}"), Job(seed, "bytes")
     data = halide.serialize_pipeline(halide.Pipeline([random_pipeline(random, halide)]))
-    return [(job, _damaged(bytearray(data), random)) for _ in range(_FLIPS) if time.time() < end]
+    return [(job, _damaged(bytearray(data), random, work[3])) for _ in range(_FLIPS) if time.time() < end]
 
 
-def _damaged(data: bytearray, random: Random) -> Outcome:
+def _damaged(data: bytearray, random: Random, seconds: float) -> Outcome:
     place, bit = random.randrange(len(data)), random.randrange(8)
     data[place] ^= 1 << bit
     try:
-        from_bytes(bytes(data), SIZES)
+        with limited(seconds):
+            from_bytes(bytes(data), SIZES)
+    except TooSlow:
+        return Outcome("slow", f"byte {place}, bit {bit}: more than {seconds:g} s")
     except PipelineError as error:
         return Outcome("wrong" if "\n" in str(error) else "refused", str(error))
-    except Exception as error:
-        return Outcome("wrong", f"byte {place}, bit {bit}: {type(error).__name__}: {error}")
+    except Exception:
+        return Outcome("wrong", f"byte {place}, bit {bit}: {traceback.format_exc()}")
     return Outcome("right")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.frontend.halide import nodes
+from compiler.frontend.halide.consistency import check_consistency
 from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.expressions import Expressions
 from compiler.frontend.halide.flatbuffer import Buffer
@@ -30,7 +31,9 @@ def decode_pipeline(data: bytes) -> Pipeline:
             raise PipelineError(f"the serialised pipeline is damaged: there is no Func '{name}', an output")
     parameters = {p.name: p for p in map(_parameter, record.externals)}
     buffers = {b.name: b for b in map(_constants, record.buffers)}
-    return Pipeline(funcs, outputs, parameters, buffers, tuple(map(_requirement, record.requirements)))
+    pipeline = Pipeline(funcs, outputs, parameters, buffers, tuple(map(_requirement, record.requirements)))
+    check_consistency(pipeline)
+    return pipeline
 
 
 def _check_version(record: Record) -> None:

@@ -26,5 +26,5 @@ def loop_order(stage: Stage, variables: Sequence[str]) -> tuple[str, ...]:
         else:
             order = [part for name in order
                      for part in ((split.inner, split.outer) if name == split.old else (name,))]
-    known = [name for name in order if name in variables]
+    known = list(dict.fromkeys(name for name in order if name in variables))
     return tuple(reversed([*(name for name in variables if name not in known), *known]))
