@@ -8,8 +8,11 @@ from graphlib import TopologicalSorter
 
 import numpy as np
 
+from compiler.bind.fpga.arithmetic import compute_floats
 from compiler.bind.fpga.design import FpgaDesign
-from compiler.ir.types import Int
+from compiler.ir.floating import from_words, to_words
+from compiler.ir.types import Float, Int
+from hw.dataflow.floating import is_floating
 from hw.ops import operation
 from hw.pipeline.spec import (
     BUFFER_LATENCY,
@@ -37,16 +40,21 @@ __all__ = ["run_design", "run_pipeline"]
 def run_design(design: FpgaDesign, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Outputs of the original program, by way of the streams' walks through memory and the emulated pipeline."""
     given_parts = design.parts.split(inputs)
-    words = {s.name: given_parts[s.name].ravel()[_elements(s)] for s in design.system.inputs}
+    types = {array.name: array.type for array in design.parts.program.arrays}
+    words = {s.name: to_words(types[s.name], given_parts[s.name]).ravel()[_elements(s)] for s in design.system.inputs}
     results = run_pipeline(design.system.pipeline, words)
     found = {}
     for stream in design.system.outputs:
         array = design.parts.program.array(stream.name)
-        assert isinstance(array.type, Int)
+        assert isinstance(array.type, Int | Float)
         whole = np.zeros(array.shape, array.type.dtype)
-        whole.ravel()[_elements(stream)] = results[stream.name].astype(array.type.dtype)
+        whole.ravel()[_elements(stream)] = _numbers(array.type, results[stream.name])
         found[stream.name] = whole
     return design.parts.join(found, inputs)
+
+
+def _numbers(type_: Int | Float, words: np.ndarray) -> np.ndarray:
+    return from_words(type_, words) if isinstance(type_, Float) else words.astype(type_.dtype)
 
 
 def _elements(stream: ArrayStream) -> np.ndarray:
@@ -114,6 +122,8 @@ def _delayed(value: np.ndarray, cycles: int) -> np.ndarray:
 
 
 def _operator(spec: PipelineSpec, cell: OperatorCell, operands: list[np.ndarray]) -> np.ndarray:
+    if is_floating(cell.op, (cell.word, *cell.words)):
+        return _delayed(np.array(compute_floats(cell, operands), object), cell.latency)
     if cell.op == "cast":
         result = operands[0]
     elif cell.op == "table":

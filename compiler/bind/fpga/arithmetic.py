@@ -22,7 +22,7 @@ from hw.dataflow.floating import is_floating
 from hw.ops import operation
 from hw.pipeline.spec import ComputedCell, ConstantCell, OperatorCell, PipelineSpec, StoreCell, operand_delays
 
-__all__ = ["check_arithmetic"]
+__all__ = ["check_arithmetic", "compute_floats"]
 
 _ITERATIONS = 256
 """Instances that are tried of a statement without reads."""
@@ -115,7 +115,7 @@ class _Machine:
         if not isinstance(cell, OperatorCell):
             return mixed(cell.memory, isinstance(cell, StoreCell), arguments)
         if is_floating(cell.op, (cell.word, *cell.words)):
-            return _floating(cell, arguments)
+            return compute_floats(cell, arguments)
         if cell.op == "cast":
             return arguments[0].astype(object)
         if cell.op == "table":
@@ -133,7 +133,7 @@ class _Machine:
                 raise ValidationError(f"operator '{cell.op}' takes {type_of(given)} as {type_of(word)}")
 
 
-def _floating(cell: OperatorCell, arguments: Sequence[np.ndarray]) -> np.ndarray:
+def compute_floats(cell: OperatorCell, arguments: Sequence[np.ndarray]) -> np.ndarray:
     """The bits of an operation on floating-point numbers, by the interpreter's meaning of it."""
     types = [number_of(word) for word in cell.words]
     values = [from_words(type_, np.asarray(column)).astype(storage(type_))
