@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amaranth.hdl import C, Module
 from float_batch import Batch, run_batches
 from float_reference import DTYPES, exact_results, mpfr_results, native_results
 
 from hw.float import Float, FloatError, FloatSpec, Integer, Rounding
+from hw.float.operator import build_float
 
 E4M3, E5M2, BF16, F16, F32, F64 = DTYPES_ORDER = (Float(4, 3), Float(5, 2), Float(8, 7), Float(5, 10), Float(8, 23),
                                                   Float(11, 52))
@@ -196,3 +198,8 @@ def test_what_there_is_not(build: Callable[[], object], message: str) -> None:
     with pytest.raises(FloatError) as error:
         build()
     assert str(error.value) == message
+
+
+def test_operands_narrower_than_their_format_are_converted():
+    spec = FloatSpec("cast", Integer(32), to=F32)
+    assert len(build_float(Module(), lambda value, count: value, spec, [C(3)])) == 32

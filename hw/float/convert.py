@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import C, Cat, Mux, Value, signed
+from amaranth.hdl import C, Cat, Mux, Value, signed, unsigned
 
 from hw.float.parts import Exact, normalised, round_exact, unpack
 from hw.float.spec import Float, FloatSpec, Integer
@@ -28,7 +28,7 @@ def convert(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Value:
 def _from_integer(steps: Steps, spec: FloatSpec, operand: Value, source: Integer) -> Value:
     form = spec.number
     sign = operand[-1] if source.signed else C(0, 1)
-    size = steps.wire(Mux(sign, -operand, operand)[: source.width].as_unsigned())
+    size = steps.wire(Mux(sign, -operand, operand)[: source.width].as_unsigned(), unsigned(source.width))
     steps.takes("add", source.width)
     size, sign = steps.cut(size, sign)
     lead = steps.leading_zeros(size)
