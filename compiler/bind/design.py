@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,9 +15,14 @@ from compiler.ir.floating import as_elements
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Float, Int
 from hw.errors import SluiceError
+from hw.link.board_run import run_on_board
+from hw.link.client import LinkClient
+from hw.link.protocol import DEFAULT_BAUD
+from hw.link.serial_port import open_port
 from hw.main_memory import MainMemory
+from hw.sim.simulate import jobs_run_by
 
-__all__ = ["BufferStorage", "Design", "InputError", "Run", "check_inputs", "prediction_rows"]
+__all__ = ["BoardDesign", "BufferStorage", "Design", "InputError", "Run", "check_inputs", "prediction_rows"]
 
 
 class InputError(SluiceError):
@@ -134,6 +139,14 @@ class Design(ABC):
     def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator") -> Run:
         """Run the emitted Verilog on `inputs` (arrays by name, shapes as in the program)."""
 
+    def on_board(self, port: str, baud: int = DEFAULT_BAUD, *, seconds: float = 60.0,
+                 answer_seconds: float = 0.2) -> BoardDesign:
+        """The same design on the board whose serial line is `port`, built with a link of `baud` bits per second
+        (``python -m hw.build --link``). A run may take `seconds`, an answer of the board `answer_seconds` before it is
+        asked again, four times in all. Raises `LinkError` if the port cannot be opened."""
+        channel, carried = open_port(port, baud)
+        return BoardDesign(self, LinkClient(channel, seconds=answer_seconds, carried=carried), seconds)
+
     @property
     @abstractmethod
     def compile_seconds(self) -> float:
@@ -153,6 +166,31 @@ class Design(ABC):
     @abstractmethod
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write Verilog and the design directory; `inputs`, if given, become the initial memory contents."""
+
+
+class BoardDesign:
+    """A design on a board, which runs as it does in simulation."""
+
+    def __init__(self, design: Design, client: LinkClient, seconds: float):
+        self.design = design
+        self.client = client
+        self._seconds = seconds
+
+    def simulate(self, inputs: Mapping[str, np.ndarray]) -> Run:
+        """Run the board on `inputs`. Raises `InputError`, `LinkError` and what the target raises for a run that its
+        hardware ends with an error."""
+        with jobs_run_by(lambda job: run_on_board(job, self.client, self._seconds)):
+            return replace(self.design.simulate(inputs), simulator="board")
+
+    def close(self) -> None:
+        """Give the port back."""
+        self.client.close()
+
+    def __enter__(self) -> BoardDesign:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def prediction_rows(design: Design, run: Run | None = None) -> list[tuple[str, str]]:

@@ -38,6 +38,7 @@ from compiler.passes.scheduled import ScheduledProgram
 from hw.command import run_command
 from hw.designs.hardware import load_hardware
 from hw.files import write_atomic
+from hw.link.protocol import DEFAULT_BAUD
 from hw.main_memory import DEFAULT_MEMORY
 
 __all__ = ["main"]
@@ -108,6 +109,10 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
                         help="one hardware for these values of a parameter, which is a register (dataflow; repeat)")
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
+    parser.add_argument("--port", metavar="DEVICE",
+                        help="run the board on this serial line, built with --link, in place of a simulation")
+    parser.add_argument("--baud", type=int, default=DEFAULT_BAUD, metavar="N",
+                        help=f"bits per second of --port (default {DEFAULT_BAUD})")
     parser.add_argument("--stall-seed", type=int, metavar="N", help="random memory stalls from this seed")
     parser.add_argument("--waves", action="store_true", help="record a waveform")
     parser.add_argument("--input", action="append", default=[], metavar="[NAME=]FILE",
@@ -132,6 +137,8 @@ def main(arguments: Sequence[str] | None = None, command: str = "python -m compi
 def _run(options: argparse.Namespace, console: Console) -> int:
     sac = sac_applications().get(options.app, Path(options.app))
     if sac.suffix == ".sc":
+        if options.port:
+            raise UsageError("--port runs one program on a board; a SA-C application has several, and its host between")
         return run_sac(sac, options, console)
     for name in ("fixed_extents", "loops", "ddcf", "dfg", "host_c", "ascii"):
         if getattr(options, name):
@@ -148,6 +155,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         return sized.run(console)
     program = _load(options)
     if isinstance(program, ArrayProgram):
+        if options.port:
+            raise UsageError("--port runs programs of loops; load parallel arrays in Python and call design.on_board")
         return run_vector(options, program, target_options(options), console)
     program = with_bounds(program, options.bounds_check)
     inputs = _inputs(options, program)
@@ -165,8 +174,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
                 design = compile_program(program, options.target, **target_options(options))
         run, reference = None, {} if inputs is None else interpret(program, inputs)
         if inputs is not None and options.simulator != "none":
-            progress.update(task, description=f"simulating {program.name} ({options.simulator}; the first run builds)")
-            run = design.simulate(inputs, options.simulator, **simulation_settings(options, design))
+            progress.update(task, description=_running(options, program.name))
+            run = _run_design(options, design, inputs)
         with watch_attempts(lambda text: progress.update(task, description=f"looking for hints: {text}")):
             hints = find_hints(design, run)
         if options.directory:
@@ -183,6 +192,20 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         console.print(f"hint: {hint}", soft_wrap=True)
     _write_results(options, outputs, run, console)
     return 0 if equal else 1
+
+
+def _running(options: argparse.Namespace, name: str) -> str:
+    if options.port:
+        return f"running {name} on the board at {options.port}"
+    return f"simulating {name} ({options.simulator}; the first run builds)"
+
+
+def _run_design(options: argparse.Namespace, design: Design, inputs: Mapping[str, np.ndarray]) -> Run:
+    """On a board, or in a simulator."""
+    if options.port:
+        with design.on_board(options.port, options.baud) as board:
+            return board.simulate(inputs)
+    return design.simulate(inputs, options.simulator, **simulation_settings(options, design))
 
 
 def _inputs(options: argparse.Namespace, program: Program) -> dict[str, np.ndarray] | None:
@@ -215,6 +238,9 @@ def _check(options: argparse.Namespace) -> None:
     for name in ("random", "stall_seed", "seed"):
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)}: a seed is 0 or a positive number")
+    for name, value in (("--waves", options.waves), ("--stall-seed", options.stall_seed is not None)):
+        if options.port and value:
+            raise UsageError(f"{name} is for simulations; --port runs a board")
     if options.simulator == "none":
         wanted = {"--output": bool(options.output), "--waves": options.waves,
                   "--stall-seed": options.stall_seed is not None}

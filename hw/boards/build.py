@@ -21,13 +21,14 @@ from rich.console import Console
 from rich.table import Table
 
 from hw.boards.pins import parse_connection
-from hw.boards.project import TOP, Project, make_project
+from hw.boards.project import TOP, LinkOptions, Project, make_project
 from hw.boards.registry import BoardError, boards, find, find_board
 from hw.command import run_command
 from hw.designs.registry import DESIGNS, load_design
 from hw.designs.system import SystemDesign
 from hw.ecp5.pnr import Figures, PnrError, check_fits, finish_netlist, read_report, run_tool, tool_version
 from hw.files import write_atomic
+from hw.link.protocol import DEFAULT_BAUD
 
 __all__ = ["main"]
 
@@ -73,6 +74,9 @@ def _parser(command: str) -> _Parser:
     add("--pins", type=Path, metavar="FILE", help="the board vendor's pin file, .qsf or .csv (de3)")
     add("--connect", action="append", default=[], metavar="PORT=NAME",
         help="a port is the pin file's signal NAME, or =~NAME if that is active low (repeat)")  # fmt: skip
+    add("--link", action="store_true", help="the host runs the design over the board's serial line (design.on_board)")
+    add("--baud", type=int, metavar="N", help=f"bits per second of --link (default {DEFAULT_BAUD})")
+    add("--memory-bytes", type=int, metavar="N", help="main memory of --link (default: what the design's data takes)")
     add("--pnr", action="store_true", help="synthesize, place and route (ECP5 boards)")
     add("-o", "--output", type=Path, metavar="DIR", help="where to write (default rtl_out/BOARD/DESIGN)")
     return parser
@@ -101,9 +105,11 @@ def _build(options: argparse.Namespace, console: Console) -> None:
     if not Path(options.design).is_dir():
         find("design", options.design, DESIGNS)
     connections = [parse_connection(text) for text in options.connect]
+    link = _link(options)
     with _progress(console, "hardware"):
         design = load_design(options.design, options.array, options.bank_words, options.lanes)
-        project = make_project(board, design, divide=options.divide, pins=options.pins, connections=connections)
+        project = make_project(board, design, divide=options.divide, pins=options.pins, connections=connections,
+                               link=link)
     output = options.output or _OUTPUT / board.name / design.image.name
     files: dict[str, str | bytes] = dict(project.files)
     manifest = _manifest(project, design)
@@ -116,6 +122,15 @@ def _build(options: argparse.Namespace, console: Console) -> None:
     _write(output, files, manifest)
     console.print(f"{output}: {len(files)} files and manifest.json, core clock {project.clock_hz / 1e6:g} MHz")
     _report(console, project, figures)
+
+
+def _link(options: argparse.Namespace) -> LinkOptions | None:
+    if options.link:
+        return LinkOptions(options.baud or DEFAULT_BAUD, options.memory_bytes)
+    for name in ("baud", "memory_bytes"):
+        if getattr(options, name) is not None:
+            raise BoardError(f"--{name.replace('_', '-')} is about --link, which is not given")
+    return None
 
 
 @contextmanager
@@ -141,6 +156,7 @@ def _manifest(project: Project, design: SystemDesign) -> dict[str, Any]:
         "clock_hz": project.clock_hz,
         "lights": list(project.lights),
         "self_check": list(project.checked),
+        "link": None if project.link is None else {"baud": project.link.baud, "design": design.fingerprint.hex()},
         "virtual_pins": list(project.virtual),
         "pins_left_to_fitter": list(project.unplaced),
         "warnings": project.warnings,

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.designs.directory import OutputRegion
+from hw.lib.crc import CRC32_INITIAL, crc32_step
 
 __all__ = ["OutputCheck"]
-
-_POLYNOMIAL = 0xEDB88320
-_INITIAL = 0xFFFFFFFF
 
 
 class OutputCheck(wiring.Component):
@@ -101,9 +99,9 @@ class OutputCheck(wiring.Component):
         lane = Signal(range(self._beat_bytes))
         m.d.sync += [valid.eq(reading), lane.eq(self.side_address)]
         with m.If(start):
-            m.d.sync += crc.eq(_INITIAL)
+            m.d.sync += crc.eq(CRC32_INITIAL)
         with m.Elif(valid):
-            m.d.sync += crc.eq(_crc_step(crc, self.side_data.word_select(lane, 8)))
+            m.d.sync += crc.eq(crc32_step(crc, self.side_data.word_select(lane, 8)))
         return crc
 
 
@@ -113,12 +111,3 @@ class _Region:
     def __init__(self, entry: Value):
         self.address, self.length, self.crc = entry[:32], entry[32:64], entry[64:]
         self.start = Signal(name="region_start")
-
-
-def _crc_step(crc: Value, byte: Value) -> Value:
-    """CRC-32 after one more byte, least significant bit first."""
-    for bit in range(8):
-        feedback = crc[0] ^ byte[bit]
-        crc = (crc >> 1) ^ Mux(feedback, Const(_POLYNOMIAL, 32), 0)
-        crc = crc[:32]
-    return crc

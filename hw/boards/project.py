@@ -7,17 +7,21 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hw.boards.core import STATUS_LIGHTS, BoardCore, EmittedSystem
+from hw.boards.linked_core import LinkedCore
 from hw.boards.pins import Connection
-from hw.boards.registry import Board
+from hw.boards.registry import Board, BoardError
 from hw.boards.top import BoardTop
 from hw.cache import use_tool_cache
 from hw.designs.system import SystemDesign
 from hw.ecp5.pnr import KEEP_REGISTERS
+from hw.link.protocol import DEFAULT_BAUD, LinkSpec
+from hw.link.uart_link import uart_divisor
 from hw.verilog import convert_intermediate
 
-__all__ = ["TOP", "Project", "make_project"]
+__all__ = ["TOP", "LinkOptions", "Project", "make_project"]
 
 TOP = "top"
 """Name of the top module and stem of the project's files."""
@@ -30,12 +34,21 @@ _LEFT_OUT = (".il", ".debug.v", ".json", ".bat")
 
 
 @dataclass(frozen=True)
+class LinkOptions:
+    """A link to the host: bits per second of the serial line, bytes of main memory (None: as many as the design's own
+    data takes)."""
+
+    baud: int = DEFAULT_BAUD
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class Project:
     """Files by name, and what is worth knowing about them.
 
     `commands` are the tool invocations that make a bitstream, tool name first. `clock_hz` is the core's clock.
     `lights` are the status lights the board has, `checked` the outputs whose checksum is compared there, `virtual` the
-    ports without a package pin, `unplaced` those whose pin the fitter chooses.
+    ports without a package pin, `unplaced` those whose pin the fitter chooses, `link` the way to the host, if any.
     """
 
     board: Board
@@ -46,6 +59,7 @@ class Project:
     checked: tuple[str, ...]
     virtual: tuple[str, ...]
     unplaced: tuple[str, ...]
+    link: LinkOptions | None = None
 
     @property
     def warnings(self) -> list[str]:
@@ -56,7 +70,7 @@ class Project:
         missing = STATUS_LIGHTS[len(self.lights) :]
         if missing:
             lines.append(f"the board has no light for: {', '.join(missing)}")
-        if not self.checked:
+        if not self.checked and self.link is None:
             lines.append("the design expects no output, so the light 'passed' stays dark")
         return lines
 
@@ -85,15 +99,18 @@ def make_project(
     divide: int | None = None,
     pins: Path | None = None,
     connections: Sequence[Connection] = (),
+    link: LinkOptions | None = None,
 ) -> Project:
-    """The project of `design` on `board`. Equal arguments give equal files. Raises `BoardError`, `PinError`."""
+    """The project of `design` on `board`, which runs by itself, or does what a host says over a `link`. Equal arguments
+    give equal files. Raises `BoardError`, `PinError`, `LinkSpecError`."""
     platform = board.build_platform(pins, connections)
     divide = divide or default_divide(board.clock_hz)
     design = design.at_clock(board.clock_hz / divide)
-    system = EmittedSystem(
-        design.module, design.registers.address_width, data_width=design.data_width, serial=design.serial
-    )
-    core = BoardCore(system, design.image, design.registers)
+    if link is None:
+        core = BoardCore(_system(design), design.image, design.registers)
+        checked = tuple(region.name for region in core.checked)
+    else:
+        core, checked = _linked_core(board, platform, design, link, board.clock_hz / divide), ()
     top = BoardTop(core, divide=divide)
     for name, text in sorted(design.sources.items()):
         platform.add_file(name, text)
@@ -106,10 +123,28 @@ def make_project(
         commands=_commands(texts),
         clock_hz=board.clock_hz / divide,
         lights=top.lights,
-        checked=tuple(region.name for region in core.checked),
+        checked=checked,
+        link=link,
         virtual=getattr(platform, "virtual_ports", ()),
         unplaced=getattr(platform, "unplaced_ports", ()),
     )
+
+
+def _system(design: SystemDesign) -> EmittedSystem:
+    return EmittedSystem(
+        design.module, design.registers.address_width, data_width=design.data_width, serial=design.serial
+    )
+
+
+def _linked_core(
+    board: Board, platform: Any, design: SystemDesign, link: LinkOptions, clock_hz: float
+) -> LinkedCore:
+    if ("uart", 0) not in platform.resources:
+        raise BoardError(f"board {board.name} has no serial line in its platform, which --link needs")
+    memory_bytes = link.memory_bytes or design.image.memory_bytes
+    spec = LinkSpec(memory_bytes, design.registers.address_width, design.fingerprint, data_width=design.data_width)
+    divisor = uart_divisor(clock_hz, link.baud)
+    return LinkedCore(_system(design), spec, divisor)
 
 
 def _texts(files: Mapping[str, str | bytes]) -> dict[str, str]:

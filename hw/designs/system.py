@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hw.designs.directory import DesignImage
 from hw.dma.registers import RegisterMap
 
-__all__ = ["SystemDesign"]
+__all__ = ["SystemDesign", "fingerprint_of"]
 
 _BAUD = 115_200
 
@@ -30,9 +31,22 @@ class SystemDesign:
     data_width: int = 64
     serial: bool = False
 
+    @property
+    def fingerprint(self) -> bytes:
+        """16 bytes that tell the system from others; see `fingerprint_of`."""
+        return fingerprint_of(self.module, self.sources)
+
     def at_clock(self, hz: float) -> SystemDesign:
         """The design for a core clock of `hz`: serial output has 115 200 bits per second."""
         if not self.serial:
             return self
         divisor = max(1, round(hz / _BAUD))
         return replace(self, image=replace(self.image, plan=(("UART_DIVISOR", divisor), *self.image.plan)))
+
+
+def fingerprint_of(module: str, sources: Mapping[str, str]) -> bytes:
+    """16 bytes of the SHA-256 of a system's Verilog: its top module's name, then file names and texts in order."""
+    digest = hashlib.sha256(module.encode())
+    for name, text in sorted(sources.items()):
+        digest.update(f"\0{name}\0{text}".encode())
+    return digest.digest()[:16]

@@ -187,3 +187,16 @@ def test_load_design_refuses_another_array(tmp_path):
         load_design(str(tmp_path), "4x4", None)
     with pytest.raises(DesignError, match=r"^design copy has its own bank size; leave --bank-words out$"):
         load_design(str(tmp_path), None, 64)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--board", "ulx3s-85f", "--baud", "9600"], "--baud is about --link, which is not given"),
+    (["--board", "de3", "--link"], "board de3 has no serial line in its platform, which --link needs"),
+    (["--board", "ulx3s-85f", "--link", "--baud", "10000000"],
+     "a clock of 25 MHz serves 382 to 6.25e+06 bits per second, not 10000000"),
+    (["--board", "ulx3s-85f", "--link", "--baud", "3000000"],
+     "a clock of 25 MHz gives 3125000 bits per second for 3000000, more than 2 % off: take 3125000"),
+])
+def test_links_that_there_cannot_be(options, message, tmp_path, capsys):
+    assert build.main([*options, "--array", "1x4", "--bank-words", "64", "-o", str(tmp_path)]) == 1
+    assert message in capsys.readouterr().err
