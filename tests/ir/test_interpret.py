@@ -235,7 +235,7 @@ program "copy" {
     with pytest.raises(ProgramError) as error:
         interpret(parse_program(text), {"a": np.zeros(2, int)})
     assert str(error.value) == ("values of type fixed16.8 cannot be interpreted: only integers and floating-point "
-                                "numbers within float8.23 are supported")
+                                "numbers within float11.52 are supported")
 
 
 def test_the_input_is_not_changed() -> None:
