@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from amaranth.hdl import C, Module
+from amaranth.hdl import C, Fragment, Module
 from float_batch import Batch, run_batches
 from float_reference import DTYPES, exact_results, mpfr_results, native_results
 
@@ -202,4 +202,6 @@ def test_what_there_is_not(build: Callable[[], object], message: str) -> None:
 
 def test_operands_narrower_than_their_format_are_converted():
     spec = FloatSpec("cast", Integer(32), to=F32)
-    assert len(build_float(Module(), lambda value, count: value, spec, [C(3)])) == 32
+    m = Module()
+    assert len(build_float(m, lambda value, count: value, spec, [C(3)])) == 32
+    Fragment.get(m, None)
