@@ -10,6 +10,7 @@ from functools import cached_property
 
 import islpy as isl
 
+from compiler.analysis.boxes import box_around
 from compiler.analysis.counting import Term, UncountedError, affine_values, joined, lex_count
 
 __all__ = ["Walk", "beside"]
@@ -37,7 +38,7 @@ class Walk:
         convex set, too, but one with a bound that is a sum of all dimensions: what a box lacks is counted then."""
         found = _few_terms(self.points)
         if isinstance(found, UncountedError) and self.dims:
-            box = _box_around(self.points)
+            box = box_around(self.points)
             missing = _few_terms(box.subtract(self.points).coalesce())
             if not isinstance(missing, UncountedError):
                 (below, count), (less, fewer) = lex_count(box), missing
@@ -149,15 +150,6 @@ class Walk:
             return isl.Map("{ [] -> [] : false }")
         later = isl.Map.lex_lt(self.points.get_space())
         return later.intersect_domain(self.points).intersect_range(self.points).lexmin().coalesce()
-
-
-def _box_around(points: isl.Set) -> isl.Set:
-    """The least box with all points of a bounded, non-empty set."""
-    box = isl.Set.universe(points.get_space())
-    for dim in range(points.dim(_SET)):
-        low, high = points.dim_min_val(dim), points.dim_max_val(dim)
-        box = box.lower_bound_val(_SET, dim, low).upper_bound_val(_SET, dim, high)
-    return box
 
 
 def _few_terms(points: isl.Set) -> tuple[list[Term], int] | UncountedError:

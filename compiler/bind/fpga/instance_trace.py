@@ -15,6 +15,7 @@ from typing import NamedTuple
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.boxes import box_around, box_of
 from compiler.analysis.dependences import Dependence, constant_bounds
 from compiler.analysis.loop_regions import LoopRegion, loop_region
 from compiler.analysis.port_nests import LoopSum, PortNest, ReadNest, linear_sum, read_nest, read_nests, table_sum
@@ -70,7 +71,7 @@ class Reads:
         region = loop_region(domain, self.lows, self.trips) if hull.is_single_valued() else None
         if region is None:
             return None
-        for box in (self._box(self.lows, self.trips), _box_around(domain)):
+        for box in (self._box(self.lows, self.trips), box_around(domain)):
             nest = read_nest(hull.intersect_domain(box), self.lows, self.trips, self.first)
             if nest is not None and all(digit.least >= 0 and digit.most < size
                                         for digit, size in zip(nest.digits, self.shape, strict=True)):
@@ -85,11 +86,8 @@ class Reads:
 
     def _box(self, lows: Sequence[int], trips: Sequence[int]) -> isl.Set:
         """A box of the reader's instances."""
-        points = isl.Set.universe(self.relation.domain().get_space())
-        for k, (low, count) in enumerate(zip(lows, trips, strict=True)):
-            points = points.lower_bound_val(isl.dim_type.set, k, low)
-            points = points.upper_bound_val(isl.dim_type.set, k, low + count - 1)
-        return points
+        return box_of(self.relation.domain().get_space(),
+                      [(low, low + count - 1) for low, count in zip(lows, trips, strict=True)])
 
     @property
     def instances(self) -> np.ndarray:
@@ -132,15 +130,6 @@ class Reads:
         for column, low, size in zip(points, self.first, self.shape, strict=True):
             number = number * size + (column - low)
         return number
-
-
-def _box_around(points: isl.Set) -> isl.Set:
-    """All points between the least and the most of each dimension."""
-    whole = isl.Set.universe(points.get_space())
-    for k in range(points.dim(isl.dim_type.set)):
-        whole = whole.lower_bound_val(isl.dim_type.set, k, points.dim_min_val(k))
-        whole = whole.upper_bound_val(isl.dim_type.set, k, points.dim_max_val(k))
-    return whole
 
 
 @dataclass

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 
 from compiler.analysis.affine import affine_text
+from compiler.analysis.boxes import box_around, box_of
 from compiler.analysis.dependences import DependenceError, flow
 from compiler.bind.systolic.errors import KernelError
 from compiler.ir.program import Access, Program, Statement
@@ -44,7 +45,7 @@ def boxed(program: Program, *, wide: bool = False) -> Boxed:
     for statement in program.statements:
         if statement.box() is not None or statement.domain.is_empty() or not statement.domain.is_bounded():
             continue
-        domains = (_beyond(program, statement),) if wide else (_around(statement), _across(statement))
+        domains = (_beyond(program, statement),) if wide else (box_around(statement.domain), _across(statement))
         offers = (replace(statement, domain=domain) for domain in domains)
         larger = next((offer for offer in offers if _as_good(found.program, offer, wide)), None)
         if larger is not None:
@@ -70,13 +71,6 @@ def _as_good(program: Program, around: Statement, wide: bool) -> bool:
         return False
 
 
-def _around(statement: Statement) -> isl.Set:
-    domain = isl.Set.universe(statement.domain.get_space())
-    for k, (low, high) in enumerate(hull(statement).values()):
-        domain = domain.lower_bound_val(isl.dim_type.set, k, low).upper_bound_val(isl.dim_type.set, k, high)
-    return domain
-
-
 def _beyond(program: Program, statement: Statement) -> isl.Set:
     """The box around the iterations, and around what the elements with a first value would have in other loops; the
     iterations as they are if the box has elements without a first value."""
@@ -91,7 +85,7 @@ def _beyond(program: Program, statement: Statement) -> isl.Set:
             reached = reached.lower_bound_val(isl.dim_type.set, k, low).upper_bound_val(isl.dim_type.set, k, high)
     if reached.is_empty() or not reached.is_bounded():
         return statement.domain
-    box = _around(replace(statement, domain=statement.domain.union(reached)))
+    box = box_around(statement.domain.union(reached))
     return box if box.apply(statement.write.map).is_subset(begun) else statement.domain
 
 
@@ -103,7 +97,7 @@ def _across(statement: Statement) -> isl.Set:
     for k, moving in enumerate(moves):
         if not moving:
             results = results.project_out(isl.dim_type.set, k, 1).insert_dims(isl.dim_type.set, k, 1)
-    return results.set_tuple_name(statement.name).intersect(_around(statement)).coalesce()
+    return results.set_tuple_name(statement.name).intersect(box_around(statement.domain)).coalesce()
 
 
 def used_part(access: Access, iterations: isl.Set | None, shape: Sequence[int]) -> tuple[Bound, ...]:
@@ -112,9 +106,7 @@ def used_part(access: Access, iterations: isl.Set | None, shape: Sequence[int]) 
     if iterations is None:
         return ()
     seen = access.map.intersect_domain(iterations).range()
-    whole = isl.Set.universe(seen.get_space())
-    for d, extent in enumerate(shape):
-        whole = whole.lower_bound_val(isl.dim_type.set, d, 0).upper_bound_val(isl.dim_type.set, d, extent - 1)
+    whole = box_of(seen.get_space(), [(0, extent - 1) for extent in shape])
     return _bounds(isl.Set.from_basic_set(seen.remove_divs().simple_hull()).gist(whole).simple_hull())
 
 
@@ -135,7 +127,7 @@ def results_part(update: Statement, free: Collection[str]) -> tuple[Bound, ...]:
     iterations: none on loops that are not `free`. Raises `KernelError` if results have no such bounds."""
     if update.box() is not None:
         return ()
-    around = _around(update)
+    around = box_around(update.domain)
     inside = around.intersect(isl.Set.from_basic_set(update.domain.remove_divs().simple_hull()))
     part = isl.Set.from_basic_set(inside.simple_hull()).gist(around).simple_hull()
     found = _bounds(part)

@@ -14,6 +14,7 @@ from math import gcd
 import islpy as isl
 
 from compiler.analysis.affine import affine_form, affine_text
+from compiler.analysis.boxes import box_around
 from compiler.ir.expr import Apply, Const, Expr, Iterator, fold, postorder, with_children
 from compiler.ir.program import Access, Statement
 from compiler.ir.types import Int
@@ -88,17 +89,8 @@ def _made(statement: Statement, image: isl.Map, number: int, kept: int | None, a
 
 def _plain(points: isl.Set) -> isl.Set:
     """`points` without the existentially quantified counters of the loops that went, if they are convex."""
-    hulls = _box(points), isl.Set.from_basic_set(points.simple_hull())
+    hulls = box_around(points), isl.Set.from_basic_set(points.simple_hull())
     return next((hull for hull in hulls if hull.is_equal(points)), points.coalesce())
-
-
-def _box(points: isl.Set) -> isl.Set:
-    """The least box around bounded `points`."""
-    box = isl.Set.universe(points.get_space())
-    for k in range(points.dim(isl.dim_type.set)):
-        box = box.lower_bound_val(isl.dim_type.set, k, points.dim_min_val(k))
-        box = box.upper_bound_val(isl.dim_type.set, k, points.dim_max_val(k))
-    return box
 
 
 # Loops that only cut others.
