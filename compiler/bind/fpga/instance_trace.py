@@ -155,12 +155,10 @@ class Events:
     def clock(self, name: str) -> LoopSum:
         """Logical cycles of all instances, as a nest. Raises `FpgaError` for two in one cycle."""
         if name not in self._clocks:
-            trips, steps, span = self.trips(name), self.steps(name), 0
-            for step, count in zip(reversed(steps), reversed(trips), strict=True):
-                if count > 1 and step <= span:
-                    raise FpgaError(f"{self._statement(name)} has two instances in one cycle")
-                span += step * (count - 1)
-            self._clocks[name] = linear_sum(self.schedule.statements[name].offset, steps, trips)
+            clock = linear_sum(self.schedule.statements[name].offset, self.steps(name), self.trips(name))
+            if not clock.is_ascending:
+                raise FpgaError(f"{self._statement(name)} has two instances in one cycle")
+            self._clocks[name] = clock
         return self._clocks[name]
 
     def times(self, name: str) -> np.ndarray:
