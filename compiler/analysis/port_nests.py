@@ -137,15 +137,6 @@ class ReadNest:
         """Number of reads."""
         return prod(len(kept) for kept in self.kept)
 
-    def inside(self, box: Sequence[slice]) -> ReadNest | None:
-        """The reads of instances in a box of iterations, None if there are none."""
-        places = [np.flatnonzero((kept >= part.start) & (kept < part.stop))
-                  for kept, part in zip(self.kept, box, strict=True)]
-        if not all(len(place) for place in places):
-            return None
-        kept = tuple(k[place] for k, place in zip(self.kept, places, strict=True))
-        return ReadNest(kept, tuple(digit.taken(places) for digit in self.digits))
-
 
 def read_nest(relation: isl.Map, lows: Sequence[int], trips: Sequence[int], first: Sequence[int]) -> ReadNest | None:
     """The single-valued `relation`, from instances of a box that begins at `lows` to those of one that begins at
