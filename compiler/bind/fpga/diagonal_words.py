@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.analysis.port_nests import LoopSum, PortNest, loop_sum
+from compiler.analysis.port_nests import LoopSum, PortNest, loop_sum, table_sum
 from compiler.bind.fpga.traces import Trace
 
 __all__ = ["along_diagonal"]
@@ -57,9 +57,8 @@ def _numbered(port: PortNest, places: Sequence[int], words: np.ndarray) -> PortN
     known, number = np.unique(np.concatenate([words, wanted], axis=1), axis=1, return_inverse=True)
     if known.shape[1] > words.shape[1]:
         return None
-    tables = [number.ravel()[words.shape[1] :] if k == loop else np.zeros(n, np.int64)
-              for k, n in enumerate(port.times.trips)]
-    return _with_digit(port, places, loop_sum(0, tables), words.shape[1])
+    digit = table_sum(loop, number.ravel()[words.shape[1] :], port.times.trips)
+    return _with_digit(port, places, digit, words.shape[1])
 
 
 def _on_diagonal(feed: PortNest, places: Sequence[int], words: np.ndarray) -> PortNest | None:

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from compiler.analysis.port_nests import LoopSum, PortNest, constant_sum, loop_sum
+from compiler.analysis.port_nests import LoopSum, PortNest, constant_sum, loop_sum, table_sum
 from compiler.analysis.word_lifetimes import most_waiting
 from compiler.bind.fpga.address_generator_fit import build_walk
 from compiler.bind.fpga.nest_fit import fit_nest
@@ -151,11 +151,11 @@ def _first_times(digit: LoopSum, axis: _Axis) -> LoopSum | None:
     place = _places(digit, digit.moving, axis.values)
     if place is None or place.least < 0 or place.most >= len(axis.values):
         return None
-    if len(place.moving) <= 1:
-        return loop_sum(0, [axis.first[place.base + table] if k in place.moving else np.zeros(len(table), np.int64)
-                            for k, table in enumerate(place.tables)] if place.moving else [
-            np.zeros(len(table), np.int64) for table in place.tables]).plus(
-                0 if place.moving else int(axis.first[place.base]))
+    if not place.moving:
+        return constant_sum(int(axis.first[place.base]), place.trips)
+    if len(place.moving) == 1:
+        loop = place.moving[0]
+        return table_sum(loop, axis.first[place.base + place.tables[loop]], place.trips)
     steps = np.unique(np.diff(axis.first))
     return place.times(int(steps[0])).plus(int(axis.first[0])) if len(steps) == 1 else None
 
