@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import islpy as isl
 import numpy as np
 
+from compiler.ir.expr import Cast, Const, Expr, apply
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Int
 
-__all__ = ["WIDTHS", "PackedArrays", "group_map", "packed_array"]
+__all__ = ["WIDTHS", "PackedArrays", "group_map", "packed_array", "packed_value"]
 
 WIDTHS = (8, 16, 32)
 """Bits of elements that lie in main memory without gaps."""
@@ -32,6 +34,17 @@ def group_map(array: str, rank: int, factor: int) -> isl.Map:
     names = [f"a{k}" for k in range(rank)]
     there = [*names[:-1], f"floor({names[-1]} / {factor})"]
     return isl.Map(f"{{ {array}[{', '.join(names)}] -> {array}[{', '.join(there)}] }}")
+
+
+def packed_value(words: Mapping[int, Expr], width: int, factor: int) -> Expr:
+    """A wide element of `factor` neighbours; `words` are the `width` bits of those that there are, by number."""
+    wide = Int(width * factor, False)
+    parts = [_shifted(Cast(word, wide), width * number) for number, word in words.items()]
+    return reduce(lambda a, b: apply("or", a, b), parts)
+
+
+def _shifted(value: Expr, bits: int) -> Expr:
+    return apply("shl", value, Const(bits, value.type)) if bits else value
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator as Iterating
 from dataclasses import replace
-from functools import reduce
 from math import gcd, prod
 
 import islpy as isl
 
 from compiler.analysis.affine import affine_form
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Read, apply, fold, postorder, with_children
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Read, fold, postorder, with_children
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Int
-from compiler.passes.arrays.packed_arrays import WIDTHS, PackedArrays, group_map, packed_array
+from compiler.passes.arrays.packed_arrays import WIDTHS, PackedArrays, group_map, packed_array, packed_value
 
 __all__ = ["pack_drains"]
 
@@ -100,11 +99,9 @@ def _packed(statement: Statement, factor: int) -> Statement:
     value = statement.value
     assert isinstance(value, Load) and isinstance(value.type, Int)
     width = value.type.width
-    wide = Int(width * factor, False)
-    parts = [_shifted(Cast(Cast(_load(statement, value, factor, k), Int(width, False)), wide), width * k)
-             for k in range(factor)]
+    words = {k: Cast(_load(statement, value, factor, k), Int(width, False)) for k in range(factor)}
     return replace(statement, domain=domain, reads=reads, write=_write(statement, first, factor),
-                   value=reduce(lambda a, b: apply("or", a, b), parts))
+                   value=packed_value(words, width, factor))
 
 
 def _load(statement: Statement, value: Load, factor: int, number: int) -> Load:
@@ -116,10 +113,6 @@ def _load(statement: Statement, value: Load, factor: int, number: int) -> Load:
         return with_children(node, parts)
 
     return replace(value, index=fold(value.index, step))
-
-
-def _shifted(value: Expr, bits: int) -> Expr:
-    return apply("shl", value, Const(bits, value.type)) if bits else value
 
 
 def _write(statement: Statement, first: isl.Map, factor: int) -> Access:

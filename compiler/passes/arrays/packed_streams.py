@@ -20,10 +20,11 @@ from compiler.analysis.affine import affine_form
 from compiler.analysis.dependences import flow
 from compiler.ir import expr
 from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, fold, renumbered, with_children
+from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Int, ProgramError
 from compiler.ir.verify import verify
-from compiler.passes.arrays.packed_arrays import PackedArrays, group_map, packed_array
+from compiler.passes.arrays.packed_arrays import PackedArrays, group_map, packed_array, packed_value
 from compiler.passes.arrays.stream_lanes import LaneLoop, NotPackableError, StreamLanes, find_lanes, form_of
 from compiler.passes.directives.errors import TransformError
 from compiler.passes.directives.instances import Renaming
@@ -177,10 +178,9 @@ class _Packing:
         return [(self._alone(lane), lane.renaming.image) for lane in lanes if not lane.renaming.image.is_empty()]
 
     def _fresh(self, name: str) -> str:
-        while name in self.names:
-            name += "_"
-        self.names.add(name)
-        return name
+        found = fresh_name(name, self.names)
+        self.names.add(found)
+        return found
 
     def _place(self, old: Statement, new: Statement, number: int) -> Place:
         """Where a lane stands: as the statement, lanes one after the other inside all of its loops."""
@@ -206,14 +206,12 @@ class _Packing:
         for position, name in enumerate(old.iterators):
             domain = domain.set_dim_name(isl.dim_type.set, position, name)
         reads = _Reads(self)
-        type = self.program.array(old.write.array).type
-        wide = Int(type.width * self.factor, False)
-        parts = [_shifted(Cast(converted(reads.of(lane), Int(type.width, False)), wide), type.width * lane.number)
-                 for lane in lanes]
+        width = self.program.array(old.write.array).type.width
+        words = {lane.number: converted(reads.of(lane), Int(width, False)) for lane in lanes}
         written = [self._grouped(lane.renaming.back.apply_range(old.write.map), old.write.array) for lane in lanes]
         write = reduce(isl.Map.union, written).intersect_domain(domain).coalesce()
         return replace(old, domain=domain, reads=reads.accesses(domain, old), write=replace(old.write, map=write),
-                       value=reduce(lambda a, b: apply("or", a, b), parts)), image
+                       value=packed_value(words, width, self.factor)), image
 
     def _grouped(self, relation: isl.Map, array: str) -> isl.Map:
         return relation.apply_range(group_map(array, len(self.program.array(array).shape), self.factor))
@@ -292,10 +290,6 @@ def _named(relation: isl.Map, statement: Statement) -> isl.Map:
 def _taken(word: Expr, first: int, array: Array) -> Expr:
     """The element of `array` whose lowest bit in `word` is bit `first`."""
     return Cast(apply("shr", word, Const(first, word.type)) if first else word, array.type)
-
-
-def _shifted(value: Expr, bits: int) -> Expr:
-    return apply("shl", value, Const(bits, value.type)) if bits else value
 
 
 def _check_whole(program: Program, packed: frozenset[str]) -> None:

@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from compiler.analysis.dependences import Dependence, flow
-from compiler.ir.expr import Apply, Cast, Const, Expr, Read, children, fold, mentions, renumbered, with_children
+from compiler.ir.expr import Apply, Cast, Const, Expr, Read, children, fold, with_children
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import BIT, Int, Type
+from compiler.passes.directives.terms import pruned
 
 __all__ = ["fold_extremes"]
 
@@ -40,7 +41,10 @@ def _folded(program: Program, statement: Statement) -> Statement:
         return _extreme(program, statement, node) or with_children(node, parts)
 
     value = fold(statement.value, step)
-    return statement if value is statement.value else _without_unread(replace(statement, value=value))
+    if value is statement.value:
+        return statement
+    value, reads = pruned(value, statement.reads)
+    return replace(statement, reads=reads, value=value)
 
 
 def _extreme(program: Program, statement: Statement, node: Expr) -> Apply | None:
@@ -49,7 +53,7 @@ def _extreme(program: Program, statement: Statement, node: Expr) -> Apply | None
         case Apply("select", (condition, yes, no), Int()):
             asked = _asked(condition)
             if isinstance(asked, Read):
-                return next((one for one in _compared(program, statement, asked, yes, no)), None)
+                return next(_compared(program, statement, asked, yes, no), None)
     return None
 
 
@@ -130,10 +134,3 @@ class _Pair:
 
 def _flow_to(program: Program, statement: str) -> Iterator[Dependence]:
     return (d for d in flow(program) if d.sink == statement)
-
-
-def _without_unread(statement: Statement) -> Statement:
-    """The statement without accesses that its value does not mention any more."""
-    used = [k for k in range(len(statement.reads)) if mentions(statement.value, k)]
-    value = renumbered(statement.value, used.index)
-    return replace(statement, reads=tuple(statement.reads[k] for k in used), value=value)
