@@ -27,7 +27,7 @@ from compiler.ir.verify import verify
 from compiler.passes.arrays.packed_arrays import PackedArrays, group_map, packed_array, packed_value
 from compiler.passes.arrays.stream_lanes import LaneLoop, NotPackableError, StreamLanes, find_lanes, form_of
 from compiler.passes.directives.errors import TransformError
-from compiler.passes.directives.instances import Renaming
+from compiler.passes.directives.instances import Renaming, name_inputs
 from compiler.passes.directives.legality import check_legal
 from compiler.passes.directives.place import Place, order_of_places, places
 
@@ -267,7 +267,7 @@ class _Reads:
 
     def accesses(self, domain: isl.Set, statement: Statement) -> tuple[Access, ...]:
         """All reads."""
-        return tuple(replace(read, map=_named(relation.coalesce(), statement)) for read, relation
+        return tuple(replace(read, map=name_inputs(relation.coalesce(), statement.iterators)) for read, relation
                      in self._found.values())
 
 
@@ -279,12 +279,6 @@ def _text(relation: isl.Map, domain: isl.Set) -> str:
         form = affine_form(function.get_pw_aff(k))
         forms.append(str(form) if form else str(relation))
     return str(forms)
-
-
-def _named(relation: isl.Map, statement: Statement) -> isl.Map:
-    for position, name in enumerate(statement.iterators):
-        relation = relation.set_dim_name(isl.dim_type.in_, position, name)
-    return relation
 
 
 def _taken(word: Expr, first: int, array: Array) -> Expr:

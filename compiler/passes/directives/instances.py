@@ -10,7 +10,7 @@ import islpy as isl
 from compiler.ir.expr import Expr, fold
 from compiler.ir.program import Access, Statement
 
-__all__ = ["Renaming"]
+__all__ = ["Renaming", "name_inputs"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Renaming:
         """{new instance -> old instance}, one affine function."""
         new = ", ".join(f"n{k}" for k in range(len(self.iterators)))
         mapping = isl.Map(f"{{ {self.name}[{new}] -> {self.old.name}[{', '.join(self.old_values)}] }}")
-        return _named(mapping, isl.dim_type.in_, self.iterators)
+        return name_inputs(mapping, self.iterators)
 
     @property
     def image(self) -> isl.Map:
@@ -52,7 +52,7 @@ class Renaming:
     def access(self, access: Access) -> Access:
         """`access` from the new instances."""
         mapping = self.back.apply_range(access.map).intersect_domain(self.domain)
-        return replace(access, map=_named(mapping, isl.dim_type.in_, self.iterators))
+        return replace(access, map=name_inputs(mapping, self.iterators))
 
     def statement(self, step: Callable[[Expr, list[Expr]], Expr]) -> Statement:
         """The old statement over the new instances; `step` rebuilds its value from below, as for `fold`."""
@@ -67,7 +67,8 @@ class Renaming:
         return time.pullback_multi_aff(isl.PwMultiAff.from_map(self.back).as_multi_aff())
 
 
-def _named(mapping: isl.Map, kind: isl.dim_type, names: Sequence[str]) -> isl.Map:
+def name_inputs(mapping: isl.Map, names: Sequence[str]) -> isl.Map:
+    """A relation whose instances have these iterators."""
     for position, name in enumerate(names):
-        mapping = mapping.set_dim_name(kind, position, name)
+        mapping = mapping.set_dim_name(isl.dim_type.in_, position, name)
     return mapping

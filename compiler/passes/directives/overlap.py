@@ -17,6 +17,7 @@ from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Int
 from compiler.ir.verify import verify
 from compiler.passes.directives.errors import TransformError
+from compiler.passes.directives.instances import name_inputs
 from compiler.passes.directives.place import Place, order_of_places, places
 
 __all__ = ["overlap"]
@@ -250,14 +251,14 @@ class _Overlapped:
         if self._is_kept(old):
             name = self._array_name(old)
             instance = isl.Map.identity(moved.domain.get_space().map_from_set()).set_tuple_name(isl.dim_type.out, name)
-            write = replace(old.write, array=name, map=_named(instance, moved.iterators))
+            write = replace(old.write, array=name, map=name_inputs(instance, moved.iterators))
         else:
             write = replace(old.write, map=self._through(moved, old.write.map))
         value = expr.fold(old.value, lambda node, parts: self._node(moved, node, parts))
         return replace(old, iterators=moved.iterators, domain=moved.domain, reads=reads, write=write, value=value)
 
     def _through(self, moved: _Moved, relation: isl.Map) -> isl.Map:
-        return _named(moved.back.apply_range(relation).coalesce(), moved.iterators)
+        return name_inputs(moved.back.apply_range(relation).coalesce(), moved.iterators)
 
     def _read(self, moved: _Moved, number: int) -> Access:
         access = moved.old.reads[number]
@@ -274,7 +275,7 @@ class _Overlapped:
         shift = isl.Map(f"{{ [tile[{', '.join(self.tiles.names)}] -> {instance}] -> "
                         f"{name}[{', '.join([*self.tiles.names, *local])}] }}")
         relation = tile.range_product(back).apply_range(shift).intersect_domain(moved.domain).coalesce()
-        return replace(access, array=name, map=_named(relation.gist_domain(moved.domain), moved.iterators))
+        return replace(access, array=name, map=name_inputs(relation.gist_domain(moved.domain), moved.iterators))
 
     def _node(self, moved: _Moved, node: Expr, arguments: list[Expr]) -> Expr:
         """Old values of iterators, from the new ones."""
@@ -298,12 +299,6 @@ class _Overlapped:
         back = isl.PwMultiAff.from_map(self.moved[new.name].back).as_multi_aff()
         loops = [loop.pullback_multi_aff(back) for loop in place.loops]
         return Place((*[0] * self.tiles.depth, *place.positions), (*tiles, *loops))
-
-
-def _named(relation: isl.Map, iterators: Sequence[str]) -> isl.Map:
-    for number, name in enumerate(iterators):
-        relation = relation.set_dim_name(isl.dim_type.in_, number, name)
-    return relation
 
 
 def _check_flow(result: Program, moved: Mapping[str, _Moved], before: Sequence[Dependence]) -> None:
