@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 
 import islpy as isl
 
@@ -116,7 +116,7 @@ class _Lane:
     factor: int
     name: str
 
-    @property
+    @cached_property
     def renaming(self) -> Renaming:
         """From instances of the statement; the iterator of its lane loop counts wide elements."""
         values = [f"n{k}" for k in range(len(self.old.iterators))]

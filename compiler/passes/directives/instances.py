@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import islpy as isl
 
@@ -27,21 +28,21 @@ class Renaming:
     old_values: Sequence[str]
     condition: str = ""
 
-    @property
+    @cached_property
     def back(self) -> isl.Map:
         """{new instance -> old instance}, one affine function."""
         new = ", ".join(f"n{k}" for k in range(len(self.iterators)))
         mapping = isl.Map(f"{{ {self.name}[{new}] -> {self.old.name}[{', '.join(self.old_values)}] }}")
         return name_inputs(mapping, self.iterators)
 
-    @property
+    @cached_property
     def image(self) -> isl.Map:
         """{old instance -> new instance} on the old domain."""
         new = ", ".join(f"n{k}" for k in range(len(self.iterators)))
         condition = isl.Set(f"{{ {self.name}[{new}]{f' : {self.condition}' if self.condition else ''} }}")
         return self.back.intersect_domain(condition).reverse().intersect_domain(self.old.domain).coalesce()
 
-    @property
+    @cached_property
     def domain(self) -> isl.Set:
         """The new iteration domain, its dimensions named."""
         domain = self.image.range().coalesce()
