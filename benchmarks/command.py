@@ -7,7 +7,7 @@ import argparse
 import functools
 import sys
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -78,3 +78,14 @@ class Measurement:
             found[name] = measure(name)
             print(name, found[name], flush=True)
             self.write(options.output, found, head)
+
+    def run_with_area(self, description: str | None, measure: Callable[[str], Any],
+                      measure_area: Callable[[str], Any]) -> None:
+        """The whole command: figures by `measure`, or with ``--area`` by `measure_area`, which are under the key
+        ``area`` of the same results. What is there of the other kind is kept."""
+        parser = self.parser(description)
+        parser.add_argument("--area", action="store_true", help="LUT and MHz in place of cycles")
+        options = self.parse(parser)
+        area = replace(self, part="area")
+        asked, other, work = (area, self, measure_area) if options.area else (self, area, measure)
+        asked.run(options, work, {other.part: kept_results(options.output, other.part)})

@@ -22,7 +22,6 @@ from benchmarks.area import Subject, yosys_area
 from benchmarks.area import measure as place_and_route_subject
 from benchmarks.checks import FigureError
 from benchmarks.command import Measurement, reports_errors
-from benchmarks.results import kept_results
 from benchmarks.sac_loops import SHAPE, fused_pair, strip
 from benchmarks.window_machine import combined_pair
 from compiler.bind.applications import HARDWARE_PASSES, Placed, place_application
@@ -87,13 +86,7 @@ def measure_area(name: str) -> dict[str, Any]:
 @reports_errors
 def main() -> None:
     """Measure what is asked for and write the results."""
-    measurement = Measurement("sac_lanes", "programs", "program", PROGRAMS)
-    parser = measurement.parser(__doc__)
-    parser.add_argument("--area", action="store_true", help="LUT and MHz in place of cycles")
-    options = measurement.parse(parser)
-    area = Measurement("sac_lanes", "area", "program", PROGRAMS)
-    one, other = (area, measurement) if options.area else (measurement, area)
-    one.run(options, measure_area if options.area else measure, {other.part: kept_results(options.output, other.part)})
+    Measurement("sac_lanes", "programs", "program", PROGRAMS).run_with_area(__doc__, measure, measure_area)
 
 
 if __name__ == "__main__":

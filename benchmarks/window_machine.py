@@ -20,7 +20,6 @@ import numpy as np
 from benchmarks.area import Subject, yosys_area
 from benchmarks.area import measure as place_and_route_subject
 from benchmarks.command import Measurement, reports_errors
-from benchmarks.results import kept_results
 from benchmarks.sac_loops import SHAPE, Row
 from benchmarks.sac_loops import TABLES as COUNTED
 from benchmarks.window_published import PUBLISHED
@@ -132,14 +131,7 @@ def measure_area(table: str) -> dict[str, Any]:
 @reports_errors
 def main() -> None:
     """Measure what is asked for and write the results."""
-    measurement = Measurement("window_machine", "tables", "table", TABLES)
-    parser = measurement.parser(__doc__)
-    parser.add_argument("--area", action="store_true", help="LUT and MHz in place of cycles")
-    options = measurement.parse(parser)
-    area = Measurement("window_machine", "area", "table", TABLES)
-    one, other = (area, measurement) if options.area else (measurement, area)
-    one.run(options, measure_area if options.area else measure,
-            {other.part: kept_results(options.output, other.part)})
+    Measurement("window_machine", "tables", "table", TABLES).run_with_area(__doc__, measure, measure_area)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,16 @@ def test_figures_of_others_are_kept_in_order(monkeypatch, tmp_path):
     assert json.loads(output.read_text())["scales"] == {"major": "MAJOR", "minor": "MINOR", "dorian": "DORIAN"}
 
 
+def test_areas_are_beside_other_figures(monkeypatch, tmp_path):
+    output = tmp_path / "scales.json"
+    for arguments in ((), ("minor", "--area"), ("major",), ("major", "--area")):
+        monkeypatch.setattr("sys.argv", ["scales", *arguments, "-o", str(output)])
+        MEASUREMENT.run_with_area("Scales.", len, str.upper)
+    written = json.loads(output.read_text())
+    assert written["scales"] == {"major": 5, "minor": 5, "dorian": 6}
+    assert written["area"] == {"major": "MAJOR", "minor": "MINOR"}
+
+
 def test_what_was_measured_before_an_error_is_written(monkeypatch, tmp_path, capsys):
     def measure(name: str) -> int:
         if name == "minor":
