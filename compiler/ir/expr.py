@@ -10,7 +10,7 @@ Nodes may be shared, which makes the tree a graph; `postorder` and `fold` visit 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Iterator as Iterating
 from dataclasses import dataclass
 from typing import TypeVar
@@ -40,6 +40,7 @@ __all__ = [
     "memories_used",
     "mentions",
     "postorder",
+    "pruned",
     "renumbered",
     "result_type",
     "with_children",
@@ -208,6 +209,12 @@ def renumbered(expr: Expr, number: Callable[[int], int]) -> Expr:
         return Read(number(node.index), node.type) if isinstance(node, Read) else with_children(node, parts)
 
     return fold(expr, step)
+
+
+def pruned(expr: Expr, reads: Sequence[_Result] | Mapping[int, _Result]) -> tuple[Expr, tuple[_Result, ...]]:
+    """`expr` with only those of its `reads`, by number, that it uses, renumbered in their order."""
+    used = sorted({node.index for node in postorder(expr) if isinstance(node, Read)})
+    return renumbered(expr, used.index), tuple(reads[k] for k in used)
 
 
 def mentions(expr: Expr, index: int) -> int:

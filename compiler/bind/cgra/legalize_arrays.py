@@ -14,7 +14,7 @@ import islpy as isl
 
 from compiler.analysis.dependences import DependenceError
 from compiler.bind.cgra.legalize_integers import WIDE, WORD, NoPairs, Pair, is_wide, pair_in_words, value_in_words
-from compiler.ir.expr import Expr, Read
+from compiler.ir.expr import Expr, Read, pruned
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Int
@@ -22,7 +22,6 @@ from compiler.ir.verify import verify
 from compiler.passes.arrays.split_arrays import SplitArrays
 from compiler.passes.directives.errors import TransformError
 from compiler.passes.directives.place import Place, order_of_places, places
-from compiler.passes.directives.terms import pruned
 from compiler.passes.normalize.index_set_splitting import split_unions
 from compiler.sched.verify import ValidationError, check_word_arrays
 

@@ -14,16 +14,7 @@ import islpy as isl
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.scatters import with_selected_stores
 from compiler.ir.affine_index import affine_index
-from compiler.ir.expr import (
-    Expr,
-    Load,
-    Read,
-    Store,
-    fold,
-    postorder,
-    renumbered,
-    with_children,
-)
+from compiler.ir.expr import Expr, Load, Store, fold, postorder, pruned, with_children
 from compiler.ir.memory_order import accesses_memory, last_instances
 from compiler.ir.program import Access, Array, Memory, Program, Statement
 
@@ -82,13 +73,12 @@ def _plain(statement: Statement, write: Access | None) -> Statement:
         assert isinstance(value, Store)
         value = value.value
     memories = [node.memory for node in postorder(value) if isinstance(node, Load)]
-    value = fold(value, _without_tokens)
-    used = sorted({node.index for node in postorder(value) if isinstance(node, Read)})
-    reads = [statement.reads[k] for k in used]
+    value, used = pruned(fold(value, _without_tokens), statement.reads)
+    reads = [*used]
     for memory in dict.fromkeys(memories):  # so that it comes after what fills the memory
         point = f"{statement.name}[{', '.join(statement.iterators)}]"
         reads.append(Access(memory, isl.Map(f"{{ {point} -> {memory}[0] }}"), statement.location))
-    return replace(statement, value=renumbered(value, used.index), reads=tuple(reads), write=write or statement.write)
+    return replace(statement, value=value, reads=tuple(reads), write=write or statement.write)
 
 
 def _without_tokens(node: Expr, parts: list[Expr]) -> Expr:

@@ -20,7 +20,7 @@ from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.scatter_updates import fetching_statements, update_of
 from compiler.bind.vector.word_statements import WORD, Operand, WordStatements
 from compiler.ir.affine_index import affine_index
-from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store, fold, postorder, renumbered, with_children
+from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store, fold, postorder, pruned, with_children
 from compiler.ir.expr import Iterator as IteratorValue
 from compiler.ir.memory_order import accesses_memory
 from compiler.ir.program import Access, Memory, Program, Statement
@@ -100,9 +100,8 @@ class _Selection:
         kept = Read(len(statement.reads), self.memory.type)
         value = self._changed(statement, store, _chosen(store.enable, store.value, kept), kept)
         reads = (*statement.reads, at) if kept in set(postorder(value)) else statement.reads
-        used = sorted({node.index for node in postorder(value) if isinstance(node, Read)})
-        self.words.keep(replace(statement, reads=tuple(reads[k] for k in used), write=at,
-                                value=renumbered(value, used.index)))
+        value, reads = pruned(value, reads)
+        self.words.keep(replace(statement, reads=reads, write=at, value=value))
 
     def _scatter(self, statement: Statement, store: Store) -> None:
         """The statements in place of a store at a place that depends on data."""

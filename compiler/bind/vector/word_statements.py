@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from compiler.ir.expr import Const, Expr, Read, postorder, renumbered
+from compiler.ir.expr import Const, Expr, Read, pruned
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Memory, Program, Statement
 from compiler.ir.types import Type
@@ -143,11 +143,10 @@ class WordStatements:
     @staticmethod
     def _statement(name: str, iterators: tuple[str, ...], domain: isl.Set, reads: dict[int, Access], array: str,
                    value: Expr, origin: Statement) -> Statement:
-        used = sorted({node.index for node in postorder(value) if isinstance(node, Read)})
+        value, used = pruned(value, reads)
         point = f"{name}[{', '.join(iterators)}]"
         write = Access(array, isl.Map(f"{{ {point} -> {array}[{WORD}] }}"), origin.write.location)
-        return Statement(name, iterators, domain, tuple(reads[k] for k in used), write, renumbered(value, used.index),
-                         origin.location)
+        return Statement(name, iterators, domain, used, write, value, origin.location)
 
     def _keep(self, statement: Statement, times: isl.Map) -> None:
         for position, name in enumerate(statement.iterators):

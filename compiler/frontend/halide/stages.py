@@ -24,7 +24,7 @@ from compiler.frontend.halide.memories import Words
 from compiler.frontend.halide.names import legal_names, plain
 from compiler.frontend.halide.nodes import Func, Node, Stage
 from compiler.frontend.halide.types import Number, number_type
-from compiler.ir.expr import Expr, Read, Store, postorder, renumbered
+from compiler.ir.expr import Expr, Read, Store, pruned
 from compiler.ir.types import BIT, ProgramError
 
 __all__ = ["Context", "stage_label", "translate_stage"]
@@ -155,12 +155,10 @@ class _Translation:
 
     def _draft(self, value: Expr, write: Element, name: str = "") -> Draft:
         """The statement that gives an element this value, with the reads that it needs."""
-        used = sorted({node.index for node in postorder(value) if isinstance(node, Read)})
-        numbers = {old: new for new, old in enumerate(used)}
-        reads = tuple(self._evaluator.reads[old] for old in used)
+        value, reads = pruned(value, self._evaluator.reads)
         name = name or (f"{write.key[0]}_update{self._number - 1}" if self._number else f"{write.key[0]}_pure")
         return Draft((self._func.name, self._number), name, self._evaluator.space.iterators, self._evaluator.domain,
-                     reads, write, renumbered(value, numbers.__getitem__), self._order)
+                     reads, write, value, self._order)
 
     def _loads(self) -> list[Draft]:
         """The statements that access memories before all others."""

@@ -9,14 +9,14 @@ from itertools import pairwise
 import islpy as isl
 
 from compiler.analysis.affine import pieces
-from compiler.ir.expr import Const, Expr, Iterator, Lookup, Read
+from compiler.ir.expr import Const, Expr, Iterator, Lookup, Read, pruned
 from compiler.ir.names import check_name, fresh_name
 from compiler.ir.program import Access, Array, Program, Statement, Table
 from compiler.ir.types import Int
 from compiler.passes.directives.errors import TransformError
 from compiler.passes.directives.place import Place, places, set_apart
 from compiler.passes.directives.rewrite import rewritten, unchanged
-from compiler.passes.directives.terms import Chain, Term, chains, combined, pruned, term_of, with_leaves
+from compiler.passes.directives.terms import Chain, Term, chains, combined, term_of, with_leaves
 
 __all__ = ["fold"]
 

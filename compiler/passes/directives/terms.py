@@ -19,14 +19,12 @@ from compiler.ir.expr import (
     Store,
     children,
     postorder,
-    renumbered,
     with_children,
 )
-from compiler.ir.program import Access
 from compiler.ir.types import BIT, Int
 from compiler.passes.recurrence import shorten_recurrences as reductions
 
-__all__ = ["Chain", "Term", "chains", "combined", "leaves", "neutral", "pruned", "term_of", "with_leaves"]
+__all__ = ["Chain", "Term", "chains", "combined", "leaves", "neutral", "term_of", "with_leaves"]
 
 _IN_ANY_ORDER = ("add", "or", "xor", "and", "min", "max")
 """Operations whose operands may come in any order and grouping."""
@@ -161,9 +159,3 @@ def with_leaves(term: Term, others: Sequence[Expr]) -> Expr:
         return with_children(node, [rebuilt(child) for child in children(node)])
 
     return rebuilt(term.node)
-
-
-def pruned(value: Expr, reads: Sequence[Access]) -> tuple[Expr, tuple[Access, ...]]:
-    """`value` with only the accesses that it uses, renumbered."""
-    used = sorted({leaf.index for leaf in leaves(value) if isinstance(leaf, Read)})
-    return renumbered(value, used.index), tuple(reads[k] for k in used)

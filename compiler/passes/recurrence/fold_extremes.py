@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from compiler.analysis.dependences import Dependence, flow
-from compiler.ir.expr import Apply, Cast, Const, Expr, Read, children, fold, with_children
+from compiler.ir.expr import Apply, Cast, Const, Expr, Read, children, fold, pruned, with_children
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import BIT, Int, Type
-from compiler.passes.directives.terms import pruned
 
 __all__ = ["fold_extremes"]
 
