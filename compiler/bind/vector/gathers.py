@@ -12,8 +12,7 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.scatters import with_selected_stores
-from compiler.ir.affine_index import affine_index
+from compiler.bind.vector.scatters import affine_write, with_selected_stores
 from compiler.ir.expr import Expr, Load, Store, fold, postorder, pruned, with_children
 from compiler.ir.memory_order import accesses_memory, last_instances
 from compiler.ir.program import Access, Array, Memory, Program, Statement
@@ -36,7 +35,7 @@ def with_gathers(program: Program) -> Program:
         return program
     stores = {memory.name: next(s for s in program.statements if accesses_memory(s.value, memory.name, (Store,)))
               for memory in program.memories}
-    writes = {store.name: _write(program.memory(name), store) for name, store in stores.items()}
+    writes = {store.name: affine_write(store, program.memory(name)) for name, store in stores.items()}
     arrays = tuple(Array(m.name, (m.words,), m.type, "intermediate") for m in program.memories)
     tokens = {store.write.array for store in stores.values()}
     statements = tuple(_plain(statement, writes.get(statement.name)) for statement in program.statements)
@@ -48,22 +47,9 @@ def with_gathers(program: Program) -> Program:
 def _is_filled_once(program: Program, memory: Memory) -> bool:
     """Whether one statement fills a memory, at affine places, before all loads."""
     stores = [s for s in program.statements if accesses_memory(s.value, memory.name, (Store,))]
-    return len(stores) == 1 and isinstance(value := stores[0].value, Store) and (
-        affine_index(stores[0], value.index) is not None) and all(
+    return len(stores) == 1 and affine_write(stores[0], memory) is not None and all(
         last_instances(program, stores[0], s).is_empty() for s in program.statements
         if accesses_memory(s.value, memory.name, (Load,)))
-
-
-def _write(memory: Memory, store: Statement) -> Access:
-    """The elements that a store writes: all of them."""
-    value = store.value
-    assert isinstance(value, Store)
-    index = affine_index(store, value.index)
-    assert index is not None
-    relation = isl.Map.from_pw_aff(isl.PwAff.from_aff(index)).set_tuple_name(isl.dim_type.out, memory.name)
-    for position, name in enumerate(store.iterators):
-        relation = relation.set_dim_name(isl.dim_type.in_, position, name)
-    return Access(memory.name, relation, store.write.location)
 
 
 def _plain(statement: Statement, write: Access | None) -> Statement:

@@ -26,7 +26,7 @@ from compiler.ir.memory_order import accesses_memory
 from compiler.ir.program import Access, Memory, Program, Statement
 from compiler.ir.types import BIT, Int
 
-__all__ = ["with_selected_stores"]
+__all__ = ["affine_write", "with_selected_stores"]
 
 _KEY = Int(32, signed=False)
 _KEY_BITS = 31
@@ -38,6 +38,18 @@ def with_selected_stores(program: Program, memory: Memory) -> Program:
     """`program` with an array in place of `memory`, which loads name. Raises `VectorTargetError` for more iterations
     than can be told apart."""
     return _Selection(program, memory).run()
+
+
+def affine_write(statement: Statement, memory: Memory) -> Access | None:
+    """The words that a store to `memory` writes; None if they are no function of iterators, or it is no store."""
+    store = _store(statement, memory)
+    index = store and affine_index(statement, store.index)
+    if index is None:
+        return None
+    written = isl.Map.from_pw_aff(isl.PwAff.from_aff(index)).set_tuple_name(isl.dim_type.out, memory.name)
+    for position, name in enumerate(statement.iterators):
+        written = written.set_dim_name(isl.dim_type.in_, position, name)
+    return Access(memory.name, written, statement.write.location)
 
 
 def _store(statement: Statement, memory: Memory) -> Store | None:
@@ -69,11 +81,6 @@ class _Selection:
                 self.words.keep(self._waiting(statement))
         return self.words.program()
 
-    def _index(self, statement: Statement) -> isl.Aff | None:
-        store = _store(statement, self.memory)
-        assert store is not None
-        return affine_index(statement, store.index)
-
     def _waiting(self, statement: Statement) -> Statement:
         """A statement whose loads come after what fills the array: every statement that changes it writes word 0."""
         name = self.memory.name
@@ -90,13 +97,11 @@ class _Selection:
         return with_children(node, parts)
 
     def _replace(self, statement: Statement) -> None:
-        store, index = _store(statement, self.memory), self._index(statement)
+        store, at = _store(statement, self.memory), affine_write(statement, self.memory)
         assert store is not None
-        written = None if index is None else _element_map(statement, index, self.memory.name)
-        if written is None or not (self._is_all(written, statement) and self._is_alone(statement)):
+        if at is None or not (self._is_all(at.map, statement) and self._is_alone(statement)):
             self._scatter(statement, store)
             return
-        at = Access(self.memory.name, written, statement.write.location)
         kept = Read(len(statement.reads), self.memory.type)
         value = self._changed(statement, store, _chosen(store.enable, store.value, kept), kept)
         reads = (*statement.reads, at) if kept in set(postorder(value)) else statement.reads
@@ -210,13 +215,6 @@ class _Selection:
         none = Apply("eq", (parts[0][0].expr, Const(0, Int(32))), BIT)
         chosen = Apply("select", (none, element.expr, Cast(found, self.memory.type)), self.memory.type)
         self.words.finish(statement, self.memory.name, chosen, (*(best for best, _ in parts), element))
-
-
-def _element_map(statement: Statement, index: isl.Aff, array: str) -> isl.Map:
-    found = isl.Map.from_pw_aff(isl.PwAff.from_aff(index)).set_tuple_name(isl.dim_type.out, array)
-    for position, name in enumerate(statement.iterators):
-        found = found.set_dim_name(isl.dim_type.in_, position, name)
-    return found
 
 
 def _number(statement: Statement) -> tuple[Expr, int]:
