@@ -69,6 +69,5 @@ def test_nothing_is_asserted_where_it_is_taken_for_granted():
 
 
 @pytest.mark.parametrize("target", ["cgra", "vector"])
-def test_targets_that_do_not_store_take_it_for_granted(target):
-    """They have no way to end a run because of data."""
+def test_targets_that_cannot_end_a_run_take_it_for_granted(target):
     assert compiler.compile(counting(BODIES["a while loop"]), target=target).predicted_cycles > 0
