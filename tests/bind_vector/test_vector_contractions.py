@@ -71,7 +71,7 @@ def test_forms_of_a_product_cost_the_same(form: str) -> None:
 def test_the_dma_engine_transposes() -> None:
     """Every lane works on products alone; columns come an element a row, and rest of a part of an array as well."""
     program = pa.program("product", out=FORMS["matmul"]())
-    design = compile_and_check(program, random_inputs(program, np.random.default_rng(2)), lanes=1, search=False)
+    design = compile_and_check(program, random_inputs(program, np.random.default_rng(2)), lanes=1)
     instructions = [s for s in unrolled(design.code.body) if isinstance(s, Instruction)]
     assert {s.mode.op.name for s in instructions} == {"VMUL"}
     assert any(isinstance(s, Transfer) and s.bytes == 1 and s.rows == N for s in unrolled(design.code.body))
@@ -126,11 +126,11 @@ def test_parts_of_sums_that_are_used() -> None:
     terms = [X[k:k + 30] * H[k] for k in range(8)]
     half = total(terms[:4])
     program = pa.program("parts", half=half, out=half + total(terms[4:]) + half)
-    compile_and_check(program, random_inputs(program, np.random.default_rng(5)), lanes=1, search=False)
+    compile_and_check(program, random_inputs(program, np.random.default_rng(5)), lanes=1)
 
 
 def test_sums_wrap_in_their_type() -> None:
     narrow = pa.input("narrow", (6, 30), "uint8")
     program = pa.program("wraps", out=total([narrow[k] * narrow[5 - k] for k in range(6)]) >> 1,
                          wide=total([narrow[k].astype("int32") * 255 for k in range(6)]))
-    compile_and_check(program, random_inputs(program, np.random.default_rng(6)), lanes=1, search=False)
+    compile_and_check(program, random_inputs(program, np.random.default_rng(6)), lanes=1)
