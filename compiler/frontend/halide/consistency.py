@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from compiler.frontend.halide.errors import PipelineError
-from compiler.frontend.halide.nodes import Func, Node, Pipeline, postorder
+from compiler.frontend.halide.nodes import Node, Pipeline, nodes_of
 
 __all__ = ["check_consistency"]
 
@@ -17,17 +15,12 @@ def check_consistency(pipeline: Pipeline) -> None:
             names = [*func.args, *(reduction.name for reduction in stage.reductions)]
             if len(set(names)) < len(names):
                 raise _damaged(f"Func '{func.name}' has a variable twice")
-        for node in _nodes(func):
+        for node in nodes_of(func):
             _check_call(node, pipeline)
 
 
 def _damaged(text: str) -> PipelineError:
     return PipelineError(f"the serialised pipeline is damaged: {text}")
-
-
-def _nodes(func: Func) -> Sequence[Node]:
-    roots = [node for stage in func.stages for node in (*stage.values, *stage.args, stage.predicate)]
-    return list(postorder(*(node for node in roots if node is not None)))
 
 
 def _check_call(node: Node, pipeline: Pipeline) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from compiler.ir.postorder import postorder_of
 
 __all__ = ["Bound", "Constants", "Func", "FuncSchedule", "HalideType", "Loop", "LoopLevel", "Node", "Parameter",
-           "Pipeline", "Reduction", "Requirement", "Split", "Stage", "postorder"]
+           "Pipeline", "Reduction", "Requirement", "Split", "Stage", "nodes_of", "postorder"]
 
 
 @dataclass(frozen=True)
@@ -174,3 +174,9 @@ class Pipeline:
 def postorder(*roots: Node) -> Iterator[Node]:
     """Every node once, those that it uses first."""
     return postorder_of(roots, lambda node: node.args)
+
+
+def nodes_of(func: Func) -> Iterator[Node]:
+    """Every node of a Func's definitions once, those that it uses first."""
+    roots = [node for stage in func.stages for node in (*stage.values, *stage.args, stage.predicate)]
+    return postorder(*(node for node in roots if node is not None))

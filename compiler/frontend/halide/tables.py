@@ -15,7 +15,7 @@ from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.evaluate import Evaluator, Value
 from compiler.frontend.halide.memories import flat_index, needed_box
 from compiler.frontend.halide.names import legal_names, plain
-from compiler.frontend.halide.nodes import Constants, Func, HalideType, Node, Pipeline, postorder
+from compiler.frontend.halide.nodes import Constants, HalideType, Node, Pipeline, nodes_of
 from compiler.frontend.halide.rounding import FLOAT_FUNCTIONS
 from compiler.frontend.halide.types import number_type
 from compiler.ir.expr import Const, Expr, Lookup
@@ -47,7 +47,7 @@ class Tables:
         func = self._pipeline.funcs[name]
         if name not in self._unusual:
             self._unusual[name] = False
-            self._unusual[name] = any(_is_unusual(node) or self._calls_unusual(node) for node in _nodes(func))
+            self._unusual[name] = any(_is_unusual(node) or self._calls_unusual(node) for node in nodes_of(func))
         return self._unusual[name] and self._is_constant(name)
 
     def _calls_unusual(self, node: Node) -> bool:
@@ -58,7 +58,7 @@ class Tables:
             self._constant[name] = True
             func = self._pipeline.funcs.get(name)
             self._constant[name] = func is not None and not func.extern and not any(
-                node.param or (node.op == "halide" and not self._is_constant(node.name)) for node in _nodes(func))
+                node.param or (node.op == "halide" and not self._is_constant(node.name)) for node in nodes_of(func))
         return self._constant[name]
 
     def lookup(self, node: Node, args: Sequence[Value], reader: Evaluator) -> Expr | None:
@@ -97,11 +97,6 @@ def _check_inside(name: str, want: Region, have: Region) -> None:
         if wanted[0] < given[0] or wanted[1] > given[1]:
             raise PipelineError(f"it reads buffer '{name}' from {wanted[0]} to {wanted[1]} in dimension {dimension}, "
                                 f"which has elements {given[0]} to {given[1]}: clamp the index")
-
-
-def _nodes(func: Func) -> list[Node]:
-    roots = [(*stage.values, *stage.args, stage.predicate) for stage in func.stages]
-    return list(postorder(*(node for part in roots for node in part if node is not None)))
 
 
 def _is_unusual(node: Node) -> bool:

@@ -20,7 +20,7 @@ from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.evaluate import Evaluator, Value
 from compiler.frontend.halide.memories import Words, fill, load, needed_box
 from compiler.frontend.halide.names import legal_names, plain
-from compiler.frontend.halide.nodes import Func, Node, Pipeline, postorder
+from compiler.frontend.halide.nodes import Func, Node, Pipeline, nodes_of
 from compiler.frontend.halide.scheduling import ScheduleUse, scheduled
 from compiler.frontend.halide.stages import translate_stage
 from compiler.frontend.halide.tables import Realise, Tables
@@ -248,9 +248,6 @@ def _realisation_order(pipeline: Pipeline) -> list[Func]:
 
 
 def _called(func: Func) -> list[str]:
-    roots: list[Node] = []
-    for stage in func.stages:
-        roots += [*stage.values, *stage.args, *([stage.predicate] if stage.predicate is not None else [])]
-    return list(dict.fromkeys(node.name for node in postorder(*roots) if node.op == "halide"))
+    return list(dict.fromkeys(node.name for node in nodes_of(func) if node.op == "halide"))
 
 
