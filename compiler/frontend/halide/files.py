@@ -52,8 +52,7 @@ def from_result(value: Any, name: str, settings: Mapping[str, Any]) -> Program:
         data = halide.serialize_pipeline(whole)
     except (halide.HalideError, TypeError) as error:
         raise PipelineError(f"Halide refuses this pipeline: {one_line(error)}") from None
-    use, settings = _schedule(settings)
-    sizes, inputs, numbers = _sorted(decode_pipeline(data), settings)
+    use, sizes, inputs, numbers = _sorted(decode_pipeline(data), settings)
     return from_pipeline(whole, sizes, inputs=inputs, name=name, schedule=use, **numbers)
 
 
@@ -90,19 +89,14 @@ def load_serialised(path: Path, settings: Mapping[str, Any]) -> Program:
         data = path.read_bytes()
     except OSError as error:
         raise PipelineError(f"{path} cannot be read: {error.strerror}") from None
-    use, settings = _schedule(settings)
-    sizes, inputs, numbers = _sorted(decode_pipeline(data), settings)
+    use, sizes, inputs, numbers = _sorted(decode_pipeline(data), settings)
     return from_bytes(data, sizes, inputs=inputs, name=path.stem, schedule=use, **numbers)
 
 
-def _schedule(settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """What is used of the schedule, and the other settings: a text is no value of a Param."""
-    others = dict(settings)
-    return (others.pop("schedule") if isinstance(settings.get("schedule"), str) else "lanes"), others
-
-
-def _sorted(pipeline: Pipeline, settings: Mapping[str, Any]) -> tuple[Any, dict[str, Sequence[int]], dict[str, float]]:
-    """Sizes of outputs, sizes of inputs, values of Params."""
+def _sorted(pipeline: Pipeline, settings: Mapping[str, Any]
+            ) -> tuple[str, Any, dict[str, Sequence[int]], dict[str, float]]:
+    """What is used of the schedule, sizes of outputs, sizes of inputs, values of Params."""
+    use = "lanes"
     sizes: dict[str, Sequence[int]] = {}
     inputs: dict[str, Sequence[int]] = {}
     numbers: dict[str, float] = {}
@@ -110,6 +104,8 @@ def _sorted(pipeline: Pipeline, settings: Mapping[str, Any]) -> tuple[Any, dict[
     for name, value in settings.items():
         if isinstance(value, list | tuple):
             (sizes if name in outputs else inputs)[name] = _whole(name, value)
+        elif name == "schedule" and isinstance(value, str):
+            use = value
         elif isinstance(value, int | float):
             numbers[name] = value
         else:
@@ -121,7 +117,7 @@ def _sorted(pipeline: Pipeline, settings: Mapping[str, Any]) -> tuple[Any, dict[
         variables = {plain(arg) for func in outputs.values() for arg in func.args}
         numbers = {name: value for name, value in numbers.items()
                    if name not in variables or name in pipeline.parameters}
-    return sizes or None, inputs, numbers
+    return use, sizes or None, inputs, numbers
 
 
 def _whole(name: str, values: Sequence[Any]) -> list[int]:

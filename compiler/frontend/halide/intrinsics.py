@@ -165,10 +165,6 @@ def _strict(op: str) -> Function:
     return lambda args, type: arithmetic.BINARY[op](*args)
 
 
-def _towards_zero(op: str, a: Expr, b: Expr) -> Expr:
-    return apply(op, a, b)
-
-
 INTRINSICS: dict[str, Function] = {
     "abs": lambda args, type: arithmetic.absolute(args[0]),
     "absd": lambda args, type: arithmetic.distance(*args),
@@ -190,7 +186,7 @@ INTRINSICS: dict[str, Function] = {
     **{f"strict_{op}": _strict(op) for op in ("add", "sub", "mul", "min", "max", "eq", "lt", "le")},
     "strict_div": lambda args, type: apply("div", *args),
     "round": lambda args, type: rounded(args[0]), "lerp": interpolated,
-    "div_round_to_zero": lambda args, type: _towards_zero("div", *args),
-    "mod_round_to_zero": lambda args, type: _towards_zero("rem", *args),
+    "div_round_to_zero": lambda args, type: apply("div", *args),
+    "mod_round_to_zero": lambda args, type: apply("rem", *args),
 }
 """`args` and the type of the result."""
