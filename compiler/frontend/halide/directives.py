@@ -55,8 +55,8 @@ class _Parts:
 
 
 def _factor(split: Split) -> int:
-    known = split.factor is not None and isinstance(split.factor.value, int)
-    return max(1, int(split.factor.value)) if known and split.factor is not None else 1
+    value = None if split.factor is None else split.factor.value
+    return max(1, value) if isinstance(value, int) else 1
 
 
 def stage_directives(stage: Stage, extents: Mapping[str, int], computed_at: frozenset[str]) -> StageDirectives:

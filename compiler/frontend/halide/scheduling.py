@@ -168,11 +168,7 @@ class _Scheduling:
         for counts, blocks in ((stage.asked.neighbours, False), (stage.asked.blocks, True)):
             for variable, count in counts.items():
                 iterator = names.get(stage.iterators[variable], stage.iterators[variable])
-                statements = tuple(s for s in stage.statements if iterator in self.program.statement(s).iterators)
-                count = min(count, max((_extent_of(self.program.statement(s), iterator) for s in statements),
-                                       default=1))
-                if count > 1:
-                    found.append(Copies(iterator, count, statements, blocks))
+                found += self._at_most(count, stage, iterator, blocks)
         return found
 
     def _proposed(self, stage: _Stage) -> list[Copies]:
@@ -180,12 +176,15 @@ class _Scheduling:
         pure = [i for variable, i in stage.iterators.items() if variable in stage.func.args]
         found: list[Copies] = []
         for iterator, blocks in ((pure[-1], False), (pure[0], True)) if pure else ():
-            statements = tuple(s for s in stage.statements if iterator in self.program.statement(s).iterators)
-            extents = [_extent_of(self.program.statement(s), iterator) for s in statements]
-            count = min(_MOST_PROPOSED, max(extents, default=1))
-            if count > 1:
-                found.append(Copies(iterator, count, statements, blocks))
+            found += self._at_most(_MOST_PROPOSED, stage, iterator, blocks)
         return found
+
+    def _at_most(self, count: int, stage: _Stage, iterator: str, blocks: bool) -> list[Copies]:
+        """Copies of the stage's statements that have a loop, no more than it has iterations; none if one is left."""
+        statements = tuple(s for s in stage.statements if iterator in self.program.statement(s).iterators)
+        extents = [_extent_of(self.program.statement(s), iterator) for s in statements]
+        count = min(count, max(extents, default=1))
+        return [Copies(iterator, count, statements, blocks)] if count > 1 else []
 
     def result(self) -> Program:
         """The program, with wishes and remarks if it has any."""
