@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 import time
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from benchmarks.command import Measurement, reports_errors
 from benchmarks.markdown import table
 from benchmarks.results import read_results
 from compiler.bind.registry import compile_program
+from compiler.frontend.apps import import_application, shipped
 from compiler.frontend.halide import HalideProgram, load_pipeline
 from compiler.ir.types import Int
 
@@ -33,17 +33,12 @@ PROGRAMS: dict[str, dict[str, int]] = {
 
 TARGETS = ("fpga", "dataflow")
 _RUNS = 20
-_FOLDER = Path(__file__).parents[1] / "apps" / "halide"
 
 MEASUREMENT = Measurement("halide_jit", "programs", "program", PROGRAMS)
 
 
 def _loaded(name: str) -> HalideProgram:
-    spec = spec_from_file_location(f"halide_{name}", _FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = import_application(shipped()[f"halide/{name}"])
     return load_pipeline(module.build(**PROGRAMS[name]), name=name)
 
 
@@ -74,7 +69,7 @@ def halide_table() -> str:
             for name, found in results["programs"].items()]
     text = (f"Pipelines of `apps/halide` (`python -m benchmarks.halide_jit`): milliseconds of Halide's compiled code "
             f"on {results['processor']}, one thread, the best of {results['runs']} runs, and of designs: predicted "
-            "cycles from start to done at the clock rate of the table of the targets (model).")
+            "cycles from start to done at the clock rate that the table of the targets has for smaller sizes (model).")
     return f"{text}\n\n{table(['program', 'size', 'Halide ms', *(f'{t} ms' for t in TARGETS)], rows)}"
 
 

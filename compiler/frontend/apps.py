@@ -19,7 +19,8 @@ from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
 from hw.errors import SluiceError
 
-__all__ = ["SHIPPED", "applications", "built", "is_file_name", "load", "sac_applications", "shipped"]
+__all__ = ["SHIPPED", "applications", "built", "import_application", "is_file_name", "load", "sac_applications",
+           "shipped"]
 
 _Built = TypeVar("_Built")
 
@@ -84,7 +85,7 @@ def _split(text: str) -> tuple[str, str]:
 def built(path: Path, parameters: dict[str, Any], kind: type[_Built] | tuple[type[_Built], ...],
           function: str = "build") -> _Built:
     """What a function of an application file returns, of a `kind`. Raises `ProgramError`, in one line."""
-    module = _import(path)
+    module = import_application(path)
     build = getattr(module, function, None)
     generator = halide_files.find_generator(module) if build is None else build
     if isinstance(generator, type):
@@ -131,7 +132,8 @@ def _find(path_or_name: str | Path) -> Path:
     return Path(text)
 
 
-def _import(path: Path) -> Any:
+def import_application(path: Path) -> Any:
+    """The module of a Python application, which is executed. Raises `ProgramError`, in one line."""
     spec = importlib.util.spec_from_file_location(f"application_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ProgramError(f"application {path} is not a Python file")
