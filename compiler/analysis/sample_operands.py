@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from compiler.ir.evaluate import integer, storage
+from compiler.ir.evaluate import integer, storage, word_type
 from compiler.ir.expr import Cast, Expr, Load, Lookup, Store, fold, with_children
 from compiler.ir.floating import decode
 from compiler.ir.program import Program, Table
@@ -33,7 +33,7 @@ _FULL_CORNERS = 4
 
 def operand_columns(types: Sequence[Type]) -> list[np.ndarray]:
     """`operand_vectors` of any types: of floating-point numbers all kinds of bits."""
-    words = operand_vectors([Int(type.width, False) if isinstance(type, Float) else integer(type) for type in types])
+    words = operand_vectors([word_type(type) for type in types])
     return [decode(type, column) if isinstance(type, Float) else column
             for type, column in zip(types, words, strict=True)]
 

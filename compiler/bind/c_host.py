@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from compiler.ir.evaluate import integer
+from compiler.ir.evaluate import word_type
 from compiler.ir.program import Array, Program
-from compiler.ir.types import FLOAT32, FLOAT64, Float, Int
+from compiler.ir.types import FLOAT32, FLOAT64
 from hw.dma.registers import RegisterMap
 
 __all__ = ["c_identifier", "c_type", "run_lines", "run_prototype"]
@@ -23,7 +23,7 @@ def c_type(array: Array) -> str:
     """The type of an element as the host has it; formats that C has no type for are words of their bits."""
     if array.type in (FLOAT32, FLOAT64):
         return "float" if array.type == FLOAT32 else "double"
-    type = Int(array.type.width, signed=False) if isinstance(array.type, Float) else integer(array.type)
+    type = word_type(array.type)
     return f"{'' if type.signed else 'u'}int{8 * type.dtype.itemsize}_t"
 
 

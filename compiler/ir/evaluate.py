@@ -18,7 +18,7 @@ from compiler.ir.program import Table
 from compiler.ir.types import Float, Int, ProgramError, Type
 from hw.ops import operation
 
-__all__ = ["Memories", "TableIndexError", "constant_words", "evaluate", "integer", "storage"]
+__all__ = ["Memories", "TableIndexError", "constant_words", "evaluate", "integer", "storage", "word_type"]
 
 _NARROW = 31
 
@@ -52,6 +52,12 @@ def integer(type: Type) -> Int:
     if not isinstance(type, Int):
         raise ProgramError(f"values of type {type} are no integers")
     return type
+
+
+def word_type(type: Type) -> Int:
+    """The integers that hold the bits of values of `type`: an integer type itself. Raises `ProgramError` for others
+    than integers and floating-point numbers."""
+    return Int(type.width, False) if isinstance(type, Float) else integer(type)
 
 
 def storage(type: Type) -> np.dtype:

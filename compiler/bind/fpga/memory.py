@@ -15,10 +15,9 @@ from compiler.analysis.affine import affine_form
 from compiler.analysis.dependences import constant_bounds
 from compiler.bind.bounds import array_bytes
 from compiler.bind.fpga.expressions import word_of
-from compiler.ir.evaluate import integer
+from compiler.ir.evaluate import word_type
 from compiler.ir.floating import from_words, to_words
 from compiler.ir.program import Array
-from compiler.ir.types import Float, Int
 from compiler.sched.streams.streams import Footprint, StagedProgram, StreamError, row_major
 from hw.dataflow.registers import element_bytes
 from hw.pipeline.streams import ArrayStream
@@ -58,9 +57,7 @@ def array_from_bytes(array: Array, data: bytes) -> np.ndarray:
 
 def _held(array: Array) -> np.dtype:
     """Words of elements in memory."""
-    type_ = array.type
-    words = Int(type_.width, signed=False) if isinstance(type_, Float) else integer(type_)
-    return words.dtype.newbyteorder("<")
+    return word_type(array.type).dtype.newbyteorder("<")
 
 
 def stream_of(staged: StagedProgram, footprint: Footprint, array: Array) -> ArrayStream:
