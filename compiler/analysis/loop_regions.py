@@ -15,7 +15,7 @@ import numpy as np
 from compiler.analysis.port_nests import LoopSum
 from compiler.ir.points import evaluate_map
 
-__all__ = ["LoopRegion", "loop_region"]
+__all__ = ["LoopRegion", "least_in", "loop_region"]
 
 _FAR = 1 << 60
 
@@ -51,6 +51,11 @@ class LoopRegion:
         """The largest value, likewise."""
         least = self.least(function.times(-1))
         return None if least is None else -least
+
+
+def least_in(function: LoopSum, region: LoopRegion | None) -> int | None:
+    """The smallest value of a function in a region of a box, or on all of it; None if there is none."""
+    return function.least if region is None else region.least(function)
 
 
 def _least_between(values: np.ndarray, lows: np.ndarray, highs: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from compiler.ir.points import contains, enumerate_points, evaluate_map
 from compiler.ir.program import Statement
 from compiler.sched.static.schedule import Schedule
 
-__all__ = ["MOST_EVENTS", "MOST_WORDS", "Events", "Onward", "Reads"]
+__all__ = ["MOST_EVENTS", "MOST_WORDS", "Events", "ReadPart", "Reads"]
 
 MOST_EVENTS = 1 << 22
 """Most instances of a statement that are listed: twice the pixels of 1920x1080."""
@@ -33,11 +33,19 @@ MOST_WORDS = 1 << 20
 """Most values of a statement whose lives are looked at."""
 
 
-class Onward(NamedTuple):
-    """Reads on a box of instances, more than there are: those in the `region` of it, which go on as they begin."""
+class ReadPart(NamedTuple):
+    """Reads that are a nest, or those of one with more instances than there are that are in a `region` of its box."""
 
     nest: ReadNest
-    region: LoopRegion
+    region: LoopRegion | None = None
+
+    def ends(self, function: LoopSum) -> tuple[int, int]:
+        """The least and the greatest value of a function on the nest at the reads, of which there are some."""
+        if self.region is None:
+            return function.least, function.most
+        least, most = self.region.least(function), self.region.most(function)
+        assert least is not None and most is not None
+        return least, most
 
 
 @dataclass(eq=False)
@@ -65,8 +73,8 @@ class Reads:
         return self.nests[0] if self.nests is not None and len(self.nests) == 1 else None
 
     @cached_property
-    def onward(self) -> Onward | None:
-        """Reads that are no nests as a part of one, None if they are none."""
+    def onward(self) -> ReadPart | None:
+        """Reads that are no nests as a part of one, in which they go on as they begin; None if they are none."""
         hull, domain = isl.Map.from_basic_map(self.relation.affine_hull()), self.relation.domain()
         region = loop_region(domain, self.lows, self.trips) if hull.is_single_valued() else None
         if region is None:
@@ -75,8 +83,15 @@ class Reads:
             nest = read_nest(hull.intersect_domain(box), self.lows, self.trips, self.first)
             if nest is not None and all(digit.least >= 0 and digit.most < size
                                         for digit, size in zip(nest.digits, self.shape, strict=True)):
-                return Onward(nest, region.taken(nest.kept))
+                return ReadPart(nest, region.taken(nest.kept))
         return None
+
+    @property
+    def parts(self) -> tuple[ReadPart, ...] | None:
+        """The reads as disjoint nests or a part of one, None if they are neither."""
+        if self.nests is not None:
+            return tuple(map(ReadPart, self.nests))
+        return None if self.onward is None else (self.onward,)
 
     def inside(self, box: Sequence[slice]) -> Reads:
         """The reads of instances in a box of iterations."""
@@ -194,14 +209,9 @@ class Events:
 
     def distance(self, dependence: Dependence, reads: Reads) -> tuple[int, int]:
         """Least and most cycles from a value to its reads."""
-        if reads.nests is not None:
-            waits = [self._waits(dependence, nest) for nest in reads.nests]
-            return min(wait.least for wait in waits), max(wait.most for wait in waits)
-        if reads.onward is not None:
-            wait = self._waits(dependence, reads.onward.nest)
-            least, most = reads.onward.region.least(wait), reads.onward.region.most(wait)
-            assert least is not None and most is not None
-            return least, most
+        if reads.parts is not None:
+            ends = [part.ends(self._waits(dependence, part.nest)) for part in reads.parts]
+            return min(least for least, _ in ends), max(most for _, most in ends)
         cycles = self.times(dependence.sink)[reads.instances] - self.times(dependence.source)[reads.words]
         return int(cycles.min()), int(cycles.max())
 

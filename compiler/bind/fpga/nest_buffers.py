@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from compiler.analysis.loop_regions import least_in
 from compiler.analysis.port_nests import LoopSum, PortNest, constant_sum, loop_sum, table_sum
 from compiler.analysis.word_lifetimes import most_waiting
 from compiler.bind.fpga.address_generator_fit import build_walk
@@ -142,7 +143,7 @@ def _soonest_part(feed: PortNest, axes: list[_Axis], wanted: Trace) -> int | Non
             if first is None:
                 return None
             waits = waits.minus(first)
-        found.append(waits.least if part.region is None else part.region.least(waits))
+        found.append(least_in(waits, part.region))
     return min((least for least in found if least is not None), default=1)
 
 

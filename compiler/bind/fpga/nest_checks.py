@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import islpy as isl
 import numpy as np
@@ -19,7 +18,7 @@ from compiler.analysis.loop_regions import LoopRegion
 from compiler.analysis.port_nests import LoopSum, ReadNest, linear_sum, word_numbers
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.fanin import Leaf
-from compiler.bind.fpga.instance_trace import Reads
+from compiler.bind.fpga.instance_trace import ReadPart, Reads
 from compiler.bind.fpga.nest_proof import NestProof, Value, element_positions, walk_times
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
@@ -101,7 +100,7 @@ class NestChecks:
         return count == cell.walk.count == stream.rows * stream.row
 
     def _parts(self, origins: _Origins, lows: Sequence[int],
-               trips: Sequence[int]) -> Iterator[tuple[Source, _Part | None]]:
+               trips: Sequence[int]) -> Iterator[tuple[Source, ReadPart | None]]:
         """All origins as nests, or parts of such; None in place of those that are none."""
         for source, relation in origins.items():
             if source.computed:
@@ -110,10 +109,8 @@ class NestChecks:
                 bounds = [(0, size - 1) for size in self.program.array(source.name).shape]
             first, shape = tuple(low for low, _ in bounds), tuple(high - low + 1 for low, high in bounds)
             reads = Reads(relation, tuple(lows), tuple(trips), first, shape, _unlisted)
-            if reads.nests is not None:
-                yield from ((source, _Part(nest)) for nest in reads.nests)
-            else:
-                yield source, reads.onward and _Part(*reads.onward)
+            for part in (None,) if reads.parts is None else reads.parts:
+                yield source, part
 
     def _value(self, source: Source, digits: tuple[LoopSum, ...],
                born: tuple[str, tuple[LoopSum, ...]] | None, region: LoopRegion | None = None) -> Value:
@@ -124,20 +121,11 @@ class NestChecks:
         """What the schedule says brings a read its value: where to look, which is then compared."""
         for dependence in self.built.schedule.dependences:
             if (dependence.sink, dependence.read) == (statement.name, number):
-                reads = self.built.events.reads(dependence)
-                onward = () if reads.nests or reads.onward is None else (reads.onward.nest,)
-                for found in reads.nests or onward:
+                for found, _ in self.built.events.reads(dependence).parts or ():
                     if all(map(_subset, nest.kept, found.kept)):
                         places = [np.searchsorted(*pair) for pair in zip(found.kept, nest.kept, strict=True)]
                         return dependence.source, tuple(digit.taken(places) for digit in found.digits)
         return None
-
-
-class _Part(NamedTuple):
-    """Reads that are a nest, or those of it that are in a region."""
-
-    nest: ReadNest
-    region: LoopRegion | None = None
 
 
 def _unlisted() -> None:

@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from compiler.analysis.loop_regions import LoopRegion
+from compiler.analysis.loop_regions import LoopRegion, least_in
 from compiler.analysis.port_nests import LoopSum, PortNest, constant_sum, loop_sum, word_numbers
 from compiler.analysis.word_lifetimes import most_waiting
 from compiler.sched.verify import Source
@@ -55,7 +55,7 @@ class Value:
 
     def least(self, function: LoopSum) -> int:
         """The smallest value of a function where something is meant; a large one if nothing is."""
-        least = function.least if self.region is None else self.region.least(function)
+        least = least_in(function, self.region)
         return _NOTHING if least is None else least
 
     def taken(self, kept: Sequence[np.ndarray]) -> Value:
