@@ -48,6 +48,7 @@ __all__ = ["MOST_LISTED", "BuiltPipeline", "Claim", "Storage", "build_pipeline"]
 MOST_LISTED = 1 << 14
 """Instances of a reader up to which its reads are listed if they are no nest."""
 
+
 @dataclass(frozen=True)
 class Claim:
     """Cell number `cell` has the value of an instance of a statement `shift` cycles after its logical cycle."""
