@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, get_args
 
-import islpy as isl
-
 from compiler.ir.constant_division import remainder
 from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Store, fold, postorder, with_children
 from compiler.ir.narrow import array_ranges, iterator_ranges, table_ranges
 from compiler.ir.program import Memory, Program, Statement
 from compiler.ir.ranges import Range, value_range
+from compiler.ir.relations import united
 from compiler.ir.types import Int, ProgramError
 
 __all__ = ["BOUNDS_CHECKS", "BoundsCheck", "with_bounds", "without_assertions"]
@@ -48,10 +47,8 @@ def without_assertions(program: Program) -> Program:
         return program
     gone = {s.write.array for s in program.statements if any(node.memory in names for node in _accesses(s))}
     statements = tuple(s for s in program.statements if s.write.array not in gone)
-    domains = isl.UnionSet.empty(program.order.get_space().params())
-    for statement in statements:
-        domains = domains.union(isl.UnionSet.from_set(statement.domain))
-    return replace(program, statements=statements, order=program.order.intersect_domain(domains),
+    order = program.order.intersect_domain(united(s.domain for s in statements))
+    return replace(program, statements=statements, order=order,
                    arrays=tuple(array for array in program.arrays if array.name not in gone),
                    memories=tuple(memory for memory in program.memories if memory.name not in names))
 

@@ -1,4 +1,4 @@
-"""Small helpers over isl's unions of relations."""
+"""Small helpers over isl's sets and unions of relations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import islpy as isl
 
-__all__ = ["maps", "resolve_wraps"]
+__all__ = ["maps", "resolve_wraps", "united"]
 
 
 def maps(union: isl.UnionMap) -> list[isl.Map]:
@@ -14,6 +14,14 @@ def maps(union: isl.UnionMap) -> list[isl.Map]:
     found: list[isl.Map] = []
     union.foreach_map(found.append)
     return found
+
+
+def united(sets: Iterable[isl.Set]) -> isl.UnionSet:
+    """All of `sets`, of any spaces, as one."""
+    total = isl.UnionSet("{}")
+    for part in sets:
+        total = total.union(isl.UnionSet.from_set(part))
+    return total
 
 
 def resolve_wraps(relation: isl.Set) -> isl.Set:

@@ -16,6 +16,7 @@ from compiler.ir.affine_index import affine_index
 from compiler.ir.expr import Const, Expr, Load, Read, Store, children, fold, postorder, renumbered, with_children
 from compiler.ir.memory_order import accesses_memory, last_instances
 from compiler.ir.program import Memory, Program, Statement
+from compiler.ir.relations import united
 
 __all__ = ["fold_constant_fills"]
 
@@ -77,11 +78,8 @@ def _folded(program: Program, fill: Statement, memory: Memory, word: int) -> Pro
     """`program` without `fill`, after which all words of `memory` were `word`."""
     token = fill.write.array
     statements = tuple(_without_token(s, token) for s in program.statements if s is not fill)
-    domains = isl.UnionSet.empty(program.order.get_space().params())
-    for statement in statements:
-        domains = domains.union(isl.UnionSet.from_set(statement.domain))
     return replace(
-        program, statements=statements, order=program.order.intersect_domain(domains),
+        program, statements=statements, order=program.order.intersect_domain(united(s.domain for s in statements)),
         arrays=tuple(array for array in program.arrays if array.name != token),
         memories=tuple(replace(m, initial=word) if m is memory else m for m in program.memories))
 

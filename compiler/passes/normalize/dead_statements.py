@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import islpy as isl
-
 from compiler.analysis.dependences import flow
-from compiler.ir.program import Program, Statement
+from compiler.ir.program import Program
+from compiler.ir.relations import united
 from compiler.ir.roots import live_roots
 from hw.errors import SluiceError
 
@@ -34,13 +33,6 @@ def remove_dead_statements(program: Program) -> Program:
     if len(live) == len(program.statements):
         return program
     statements = tuple(s for s in program.statements if s.name in live)
-    order = program.order.intersect_domain(_instances(statements))
+    order = program.order.intersect_domain(united(s.domain for s in statements))
     shared = tuple(kept for group in program.shared if len(kept := tuple(n for n in group if n in live)) > 1)
     return replace(program, statements=statements, order=order, shared=shared)
-
-
-def _instances(statements: tuple[Statement, ...]) -> isl.UnionSet:
-    total = isl.UnionSet.from_set(statements[0].domain)
-    for statement in statements[1:]:
-        total = total.union(isl.UnionSet.from_set(statement.domain))
-    return total

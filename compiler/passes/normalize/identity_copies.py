@@ -13,6 +13,7 @@ import islpy as isl
 
 from compiler.ir.expr import Cast, Expr, Read
 from compiler.ir.program import Program, Statement
+from compiler.ir.relations import united
 from compiler.ir.types import Int, Type
 
 __all__ = ["Untouched", "remove_identity_copies"]
@@ -41,10 +42,7 @@ def remove_identity_copies(program: Program) -> tuple[Program, tuple[Untouched, 
     statements = tuple(s for s in program.statements if s.name not in names)
     touched = {access.array for s in statements for access in (*s.reads, s.write)}
     arrays = tuple(array for array in program.arrays if array.name in touched)
-    domains = isl.UnionSet("{}")
-    for statement in statements:
-        domains = domains.union(isl.UnionSet.from_set(statement.domain))
-    order = program.order.intersect_domain(domains)
+    order = program.order.intersect_domain(united(s.domain for s in statements))
     return replace(program, arrays=arrays, statements=statements, order=order), found
 
 

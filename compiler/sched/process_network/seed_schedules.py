@@ -18,6 +18,7 @@ from compiler.analysis.dependences import Dependence
 from compiler.analysis.instance_budget import count_instances
 from compiler.analysis.isl_effort import EffortError, bounded_operations
 from compiler.ir.program import Program
+from compiler.ir.relations import united
 from compiler.sched.process_network.hyperplanes import deepest, planes
 from compiler.sched.process_network.instances import Flows, Times
 from compiler.sched.process_network.legality import fits
@@ -165,9 +166,7 @@ def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[s
             algorithm: int = isl.schedule_algorithm.ISL) -> Iterator[dict[str, isl.Map]]:
     """The times that isl's scheduler gives the statements of `whole` (Bok 2018, section 2.3), padded to their space;
     none if it takes too many steps for them."""
-    domain, needs = isl.UnionSet("{ }"), isl.UnionMap("{ }")
-    for name in whole:
-        domain = domain.union(isl.UnionSet.from_set(program.statement(name).domain))
+    domain, needs = united(program.statement(name).domain for name in whole), isl.UnionMap("{ }")
     for dependence in dependences:
         needs = needs.union(isl.UnionMap.from_map(dependence.relation.reverse()))
     constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(needs).set_proximity(needs)

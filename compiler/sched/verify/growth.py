@@ -12,6 +12,7 @@ from compiler.analysis.sample_operands import UnknownMemories
 from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Const, converted
 from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.relations import united
 from compiler.passes.normalize.boundary_padding import is_self_copy, out_of_bounds_reads
 from compiler.passes.normalize.domain_padding import PaddedProgram
 from compiler.sched.verify.errors import ValidationError
@@ -27,9 +28,7 @@ def check_growth(growth: PaddedProgram) -> None:
     asked = [s for s in after.statements if s.name not in growth.clearing]
     names = {statement.name for statement in asked}
     kept = [s for s in before.statements if s.name in names or not is_self_copy(s)]
-    domains = isl.UnionSet("{}")
-    for statement in asked:
-        domains = domains.union(isl.UnionSet.from_set(statement.domain))
+    domains = united(statement.domain for statement in asked)
     orders = [program.order.intersect_domain(domains) for program in (before, after)]
     same = [s.name for s in kept] == [s.name for s in asked] and _keeps_order(*orders)
     if not same or not domains.is_subset(orders[1].domain()) or before.tables != after.tables:

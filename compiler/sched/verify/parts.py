@@ -10,6 +10,7 @@ import numpy as np
 from compiler.ir.evaluate import evaluate, integer
 from compiler.ir.expr import Cast, Expr, Read, postorder
 from compiler.ir.program import Access, Program, Statement
+from compiler.ir.relations import united
 from compiler.passes.arrays.partition import Part, Partition
 from compiler.passes.normalize.identity_copies import Untouched
 from compiler.sched.verify.constants import without_constants
@@ -35,7 +36,8 @@ def check_parts(partition: Partition) -> None:
     before, after = partition.original, partition.program
     parents = {part.name: part for part in partition.parts}
     moved = _without_untouched(partition)
-    orders = [program.order.intersect_domain(_instances(moved)) for program in (before, after)]
+    domains = united(statement.domain for statement in moved)
+    orders = [program.order.intersect_domain(domains) for program in (before, after)]
     if [s.name for s in moved] != [s.name for s in after.statements] or not orders[0].is_equal(orders[1]):
         raise ValidationError(f"the parts of program '{before.name}' have other statements or another order")
     for old, new in zip(moved, after.statements, strict=True):
@@ -82,13 +84,6 @@ def _keeps(value: Expr) -> bool:
         return False
     ends = np.array([integer(read.type).minimum, integer(read.type).maximum])
     return bool((evaluate(value, lambda _: ends, {}, {}) == ends).all())
-
-
-def _instances(statements: list[Statement]) -> isl.UnionSet:
-    total = isl.UnionSet("{}")
-    for statement in statements:
-        total = total.union(isl.UnionSet.from_set(statement.domain))
-    return total
 
 
 def _check_access(statement: Statement, was: Access, now: Access, parents: dict[str, Part]) -> None:
