@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,7 @@ from compiler.frontend.c_scop.types import BYTE, LONG, Bool, Number, usual
 from compiler.ir.evaluate import evaluate as evaluate_expression
 from compiler.ir.expr import Const, Expr
 from compiler.ir.expr import apply as typed
-from compiler.ir.floating import decode, encode, encode_exact, to_integers
+from compiler.ir.floating import decode, encode, encode_exact, encode_number, to_integers
 from compiler.ir.types import Float, Int
 
 __all__ = ["arithmetic_type", "as_type", "folded", "known_number"]
@@ -42,21 +41,13 @@ def as_type(constant: Const, type: Number) -> Const:
     value = _number(constant)
     if isinstance(type, Int):
         return Const(int(to_integers(type, np.array([value]))[0]), type)
-    return Const(_pattern(type, value), type)
+    return Const(encode_number(type, value), type)
 
 
 def _number(constant: Const) -> float:
     """The value of a floating-point constant."""
     assert isinstance(constant.type, Float)
     return float(decode(constant.type, np.array([constant.value], np.uint64))[0])
-
-
-def _pattern(type: Float, value: float) -> int:
-    """The bits of the number of `type` nearest to `value`."""
-    sign = int(math.copysign(1, value) < 0) << type.width - 1
-    if math.isnan(value):
-        return type.infinity | 1 << type.mantissa - 1
-    return sign | (type.infinity if math.isinf(value) else encode_exact(type, Fraction(abs(value))))
 
 
 def folded(op: str, operands: list[Const]) -> Const:
