@@ -220,6 +220,8 @@ def encode_exact(type: Float, value: Fraction) -> int:
 
 def from_integers(type: Float, values: np.ndarray) -> np.ndarray:
     """Integers (int64, or Python's in an object array) as the nearest values of `type`."""
+    if type == FLOAT64:
+        return values.astype(np.float64)
     if not type.single:
         return np.array([_nearest(type, Fraction(int(value))) for value in values.ravel()]).reshape(values.shape)
     if values.dtype.kind == "O" or (np.abs(values) >> _DIGITS).any():
