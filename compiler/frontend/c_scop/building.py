@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import reduce
 
 import islpy as isl
 import numpy as np
@@ -15,8 +16,8 @@ from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr
 from compiler.ir.types import BIT, FLOAT32, FLOAT64, Float, Int
 from hw.ops import operation
 
-__all__ = ["affine", "apply", "as_int", "bit", "cast", "integer", "is_power_of_two", "logic", "negation", "select",
-           "truth"]
+__all__ = ["affine", "apply", "as_int", "bit", "cast", "conjunction", "integer", "is_power_of_two", "logic", "negation",
+           "select", "truth"]
 
 _INT = Int(32)
 
@@ -116,6 +117,11 @@ def logic(op: str, left: Expr, right: Expr) -> Expr:
         if isinstance(known, Const):
             return known if known.value == (op == "||") else other
     return _table((lambda p, q: p & q) if op == "&&" else (lambda p, q: p | q), left, right)
+
+
+def conjunction(conditions: Iterable[Expr]) -> Expr:
+    """Whether all of some bits are true."""
+    return reduce(lambda left, right: logic("&&", left, right), conditions, bit(True))
 
 
 def select(condition: Expr, yes: Expr, no: Expr) -> Expr:

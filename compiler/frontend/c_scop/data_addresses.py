@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from math import prod
 from typing import Any
 
@@ -53,7 +52,6 @@ class DataArrays:
             self.memories[variable.array] = scope.free_name(f"{variable.array}_memory"), variable
         return self.memories[variable.array][0]
 
-
     def assertion(self, reason: str, scope: Scope) -> str:
         """A memory to which a store is an error for that reason."""
         number = len(self.assertions)
@@ -85,9 +83,7 @@ class Hoisted:
 
 def guarded(index: Expr, conditions: Sequence[Expr]) -> Expr:
     """`index`, 0 unless all `conditions` hold."""
-    if not conditions:
-        return index
-    enable = reduce(lambda a, b: building.logic("&&", a, b), conditions)
+    enable = building.conjunction(conditions)
     return index if isinstance(enable, Const) and enable.value else \
         building.select(enable, index, Const(0, index.type))
 

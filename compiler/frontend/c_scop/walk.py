@@ -471,8 +471,7 @@ class Walker:
         try:
             memory, variable, index = lowering.address(node.lvalue)
             stored = lowering.converted(value, variable.stored)
-            enable = reduce(lambda a, b: building.logic("&&", a, b),
-                            [lowering.under(()).truth(guard) for guard in guards], building.bit(True))
+            enable = building.conjunction([lowering.under(()).truth(guard) for guard in guards])
         except Split as split:
             for part in (domain.intersect(split.where), domain.subtract(split.where)):
                 self._store(node, value, context, part, guards)
@@ -489,11 +488,9 @@ class Walker:
         if context.domain.is_empty():
             return
         names = tuple(loop.name for loop in context.loops)
-        conditions = [guard.condition for guard in context.guards]
         lowering = Lowering(context.reader(), context.domain, names, frozenset(context.values.unwritten),
                             data=self._data)
-        enable = reduce(lambda a, b: building.logic("&&", a, b),
-                        [lowering.under(()).truth(condition) for condition in conditions], building.bit(True))
+        enable = building.conjunction([lowering.under(()).truth(guard.condition) for guard in context.guards])
         place = self._source.place(node.coord)
         token = Element(scalar(context.scope, "assertion", BIT, place), lowering.scalar_map(), place)
         value = Store(self._data.assertion(node.reason, context.scope), ASSERTED, Const(0, BIT), enable, ())
