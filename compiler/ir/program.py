@@ -100,6 +100,12 @@ class Memory:
         """What messages call it."""
         return self.array or self.name
 
+    def outside(self, verb: str, index: int) -> str:
+        """What messages say behind the statement that reads or writes (`verb`) word `index`, which there is not."""
+        if self.assertion:
+            return f": {self.assertion}"
+        return f" {verb} '{self.label}' at {index}, outside its {self.words} elements"
+
 
 @dataclass(frozen=True)
 class Access:

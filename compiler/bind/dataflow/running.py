@@ -218,10 +218,7 @@ class Executable(StreamExecutable):
         node, operator = kernel.nodes[number], kernel.nodes[number].operators[place]
         memory = self.plan.network.program.memories[operator.value]
         verb, line = "reads" if operator.op == "load" else "writes", f" ({node.source})" if node.source else ""
-        if memory.assertion:
-            return f"statement '{node.name}'{line}: {memory.assertion}"
-        where = f"{verb} '{memory.label}' at {index}, outside its {memory.words} elements"
-        return f"statement '{node.name}'{line} {where}"
+        return f"statement '{node.name}'{line}{memory.outside(verb, index)}"
 
     @property
     def cycles(self) -> int:

@@ -89,10 +89,7 @@ class Executable:
         assert isinstance(cell, LoadCell | StoreCell)
         memory, at = self.program.memories[cell.memory], index - (1 << 32 if index >> 31 else 0)
         verb, place = "reads" if isinstance(cell, LoadCell) else "writes", f" ({label.source})" if label.source else ""
-        if memory.assertion:
-            return f"statement '{label.name}'{place}: {memory.assertion}"
-        where = f"{verb} '{memory.label}' at {at}, outside its {memory.words} elements"
-        return f"statement '{label.name}'{place} {where}"
+        return f"statement '{label.name}'{place}{memory.outside(verb, at)}"
 
     def run(self, inputs: Mapping[str, np.ndarray], simulator: str, *, seed: int, stall: StallProfile | None,
             waves: bool, cycle_limit: int | None, trial: Trial = NO_TRIAL) -> Run:
