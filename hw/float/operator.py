@@ -87,8 +87,6 @@ class FloatOperator(wiring.Component):
         m = Module()
         taps = Taps(m, self.en)
         operands = [getattr(self, name) for name in self._names]
-        if not isinstance(self.spec.form, type(self.spec.number)) and self.spec.form.signed:
-            operands = [operand.as_signed() for operand in operands]
 
         def delayed(value: Value, cycles: int) -> Value:
             return taps.delayed(value, cycles, "float", reset_less=True)
