@@ -185,7 +185,6 @@ CHANGE_OF_SIGN = Operation("neg", 26, (W,), W, lambda w, a: -a, lambda d: -d.a)
 """What floating-point numbers cannot do by subtraction from zero; see `hw.float`."""
 
 
-
 def _root(width: int, a: Any) -> Any:
     return np.vectorize(lambda value: isqrt(max(0, int(value))), otypes=[object])(a)
 

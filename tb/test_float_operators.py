@@ -17,8 +17,7 @@ from float_reference import DTYPES, exact_results, mpfr_results, native_results
 from hw.float import Float, FloatError, FloatSpec, Integer, Rounding
 from hw.float.operator import build_float
 
-E4M3, E5M2, BF16, F16, F32, F64 = DTYPES_ORDER = (Float(4, 3), Float(5, 2), Float(8, 7), Float(5, 10), Float(8, 23),
-                                                  Float(11, 52))
+E4M3, E5M2, BF16, F16, F32, F64 = Float(4, 3), Float(5, 2), Float(8, 7), Float(5, 10), Float(8, 23), Float(11, 52)
 ARITHMETIC = ("add", "sub", "mul", "div", "sqrt", "mad")
 OTHERS = ("eq", "ne", "lt", "le", "gt", "ge", "neg", "abs")
 LATENCIES = {"add": 5, "sub": 12, "mul": 4, "div": 7, "sqrt": 9, "mad": 6}

@@ -24,17 +24,17 @@ __all__ = ["FLOAT_OPERATIONS", "FloatOperator", "build_float", "operand_names", 
 
 _Build = Callable[[Steps, FloatSpec, Sequence[Value]], Value]
 
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
 _BUILDS: Mapping[str, tuple[int, _Build]] = {
     "add": (2, add), "sub": (2, subtract), "mul": (2, multiply), "mad": (3, multiply_add), "div": (2, divide),
     "sqrt": (1, square_root), "neg": (1, negate), "abs": (1, absolute), "cast": (1, convert),
-    **{name: (2, compared(name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: (2, compared(name)) for name in _COMPARISONS},
     **{name: (2, smaller_or_larger(name)) for name in ("min", "max")},
 }
 
 FLOAT_OPERATIONS: tuple[str, ...] = tuple(_BUILDS)
 """The operations there are, with their names in `hw.ops`."""
-
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 def _build(spec: FloatSpec) -> tuple[int, _Build]:
