@@ -12,6 +12,7 @@ from compiler.ir.narrow import array_ranges, iterator_ranges, table_ranges
 from compiler.ir.program import Memory, Program, Statement
 from compiler.ir.ranges import Range, value_range
 from compiler.ir.relations import united
+from compiler.ir.roots import asserts
 from compiler.ir.types import Int, ProgramError
 
 __all__ = ["BOUNDS_CHECKS", "BoundsCheck", "with_bounds", "without_assertions"]
@@ -42,15 +43,14 @@ def with_bounds(program: Program, check: BoundsCheck = "trap") -> Program:
 
 def without_assertions(program: Program) -> Program:
     """`program` that takes for granted what its assertions say."""
-    names = {memory.name for memory in program.memories if memory.assertion}
-    if not names:
+    if not any(memory.assertion for memory in program.memories):
         return program
-    gone = {s.write.array for s in program.statements if any(node.memory in names for node in _accesses(s))}
+    gone = {s.write.array for s in program.statements if asserts(program, s)}
     statements = tuple(s for s in program.statements if s.write.array not in gone)
     order = program.order.intersect_domain(united(s.domain for s in statements))
     return replace(program, statements=statements, order=order,
                    arrays=tuple(array for array in program.arrays if array.name not in gone),
-                   memories=tuple(memory for memory in program.memories if memory.name not in names))
+                   memories=tuple(memory for memory in program.memories if not memory.assertion))
 
 
 def _accesses(statement: Statement) -> Iterator[Load | Store]:
