@@ -283,9 +283,9 @@ def _coordinates(point: isl.Point) -> tuple[int, ...]:
 
 def _without_dead(program: Program) -> Program:
     """Leave out statements whose results nothing uses, and arrays that nothing touches."""
+    roots = live_roots(program)
     while True:
         read = {access.array for s in program.statements for access in s.reads}
-        roots = live_roots(program)
         statements = tuple(s for s in program.statements if s.write.array in read or s.name in roots)
         if len(statements) == len(program.statements):
             break

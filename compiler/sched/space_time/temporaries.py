@@ -131,8 +131,9 @@ def _substituted(node: Expr, parts: list[Expr], number: int, value: Expr, number
 
 def _without_dead(program: Program) -> Program:
     """Statements that write intermediate arrays which nobody reads do not count; arrays that nobody touches neither."""
+    roots = live_roots(program)
     while True:
-        read, roots = {access.array for s in program.statements for access in s.reads}, live_roots(program)
+        read = {access.array for s in program.statements for access in s.reads}
         alive = tuple(s for s in program.statements if s.write.array in read or s.name in roots)
         if alive == program.statements:
             break
